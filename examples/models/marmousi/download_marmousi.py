@@ -1,0 +1,165 @@
+"""Download the Marmousi-II elastic model (AGL, University of Houston) and verify it.
+
+The archive comes from the SEG open-data bucket into download/. Nobody publishes a checksum for it, so its
+size and SHA-256 are written next to it (a .json) the first time that it is seen, and every later run
+compares: that tells you of damage and of a change at the publisher, not whether the first copy was the right
+one. If you know the digest from somebody whom you trust, pin it with --sha256.
+
+Without a network, fetch the file elsewhere and put it where the message says; then run this again.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from extract_model_segy import HERE, extract_models
+
+from sweep_core.errors import CheckpointError, OptionError, SweepError
+
+# The archive of the models alone, not of the modelled shots.
+URL = (
+    "https://s3.amazonaws.com/open.source.geoscience/open_data/elastic-marmousi/elastic-marmousi-model.tar.gz"
+)
+BLOCK = 1 << 20
+TIMEOUT = 60  # seconds without a byte
+
+
+@contextlib.contextmanager
+def progress(total: int | None, name: str) -> Iterator[Callable[[int], Any]]:
+    """A function to tell the number of new bytes to; draws a bar where tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(f"{name}: {total or 'an unknown number of'} bytes (pip install tqdm for a progress bar)")
+        yield lambda count: None
+        return
+    with tqdm(total=total, unit="B", unit_scale=True, desc=name) as bar:
+        yield bar.update
+
+
+def fetch(url: str, target: Path) -> dict[str, Any]:
+    """Stream `url` into `target` and return its size and SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, open(target, "wb") as stream:
+        length = answer.headers.get("Content-Length")
+        with progress(int(length) if length else None, target.name.removesuffix(".part")) as tell:
+            while block := answer.read(BLOCK):
+                stream.write(block)
+                digest.update(block)
+                size += len(block)
+                tell(len(block))
+    if length and size != int(length):
+        raise OSError(f"the connection closed after {size} of {length} bytes")
+    return {"size": size, "sha256": digest.hexdigest()}
+
+
+def measure(path: Path) -> dict[str, Any]:
+    """Size and SHA-256 of a file."""
+    with open(path, "rb") as stream:
+        return {"size": path.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
+
+def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | None) -> None:
+    """Compare with the pinned digest and with what was recorded when the archive was first seen."""
+    again = f"delete {archive} and run again" if archive.exists() else "nothing was kept of it: run again"
+    if pinned is not None and found["sha256"] != pinned:
+        raise CheckpointError(
+            f"{archive.name} has SHA-256 {found['sha256']}, --sha256 asks for {pinned}; if the digest that "
+            f"you gave is right, the file is damaged or another one; {again}"
+        )
+    if not record.exists():
+        return
+    try:
+        known = json.loads(record.read_text(encoding="utf-8"))
+        size, sha256 = known["size"], known["sha256"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{record} is not a record of a download ({error}); delete it and run again"
+        ) from error
+    if (size, sha256) != (found["size"], found["sha256"]):
+        raise CheckpointError(
+            f"{archive.name} has {found['size']} bytes and SHA-256 {found['sha256']}, where {record.name} "
+            f"recorded {size} bytes and {sha256}. If the file is damaged, {again}; if its publisher changed "
+            f"it and you accept that, delete {record} first"
+        )
+
+
+def obtain(url: str, dest: Path, pinned: str | None) -> Path:
+    """The verified archive in `dest`, downloaded if it is not there."""
+    parts = urllib.parse.urlsplit(url)
+    name = Path(urllib.parse.unquote(parts.path)).name
+    if parts.scheme not in ("http", "https", "file") or not name:
+        raise OptionError(
+            f"--url is {url!r}; expected an http, https or file URL that ends in the name of a file"
+        )
+    archive, record = dest / name, dest / f"{name}.json"
+    part = archive.with_name(f"{name}.part")
+    try:
+        dest.mkdir(parents=True, exist_ok=True)
+        if archive.exists():
+            print(f"{archive} is there; verifying it")
+            found = measure(archive)
+            verify(found, archive, record, pinned)
+        else:
+            found = fetch(url, part)
+            verify(found, archive, record, pinned)
+            os.replace(part, archive)
+    except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, SweepError):
+            raise
+        reason = str(error).removeprefix("<urlopen error ").removesuffix(">")
+        raise CheckpointError(
+            f"{name} could not be fetched from {url} ({reason}). Without a network, "
+            f"download that URL elsewhere, put the file at {archive} and run this again"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+    if not record.exists():
+        record.write_text(json.dumps({"url": url, **found}, indent=2) + "\n", encoding="utf-8")
+        print(f"no published checksum is known; recorded this one in {record}")
+    print(f"{archive}: {found['size'] / 1e6:.1f} MB, SHA-256 {found['sha256']}")
+    return archive
+
+
+def _sha256(text: str) -> str:
+    digest = text.strip().lower()
+    if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a SHA-256: expected 64 hexadecimal digits")
+    return digest
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--url", default=URL, help="another place of the same archive (%(default)s)")
+    parser.add_argument("--dest", type=Path, default=HERE / "download", help="where it goes (%(default)s)")
+    parser.add_argument("--sha256", type=_sha256, metavar="HEX", help="refuse an archive with another digest")
+    parser.add_argument("--extract", action="store_true", help="unpack the three models to --segy afterwards")
+    parser.add_argument(
+        "--segy", type=Path, default=HERE / "segy", help="where they are unpacked (%(default)s)"
+    )
+    args = parser.parse_args(argv)
+    try:
+        obtain(args.url, args.dest, args.sha256)
+        if args.extract:
+            extract_models(args.dest, args.segy)
+    except (SweepError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    print(f"next: {'convert_segy_to_npy.py' if args.extract else 'extract_model_segy.py'}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,128 @@
+"""Find the three elastic models inside the Marmousi-II archive and unpack them to segy/.
+
+The archive of `download_marmousi.py` holds further archives, one for each of P velocity, S velocity and
+density. This unpacks both levels, and skips whatever is there already. Members that would land outside the
+folder, links and devices are refused, and nothing of an archive with such a member is unpacked.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tarfile
+import zlib
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from sweep_core.errors import CheckpointError, SweepError, UnsupportedError
+
+HERE = Path(__file__).resolve().parent
+NESTED = "MODEL_*_1.25m.segy.tar.gz"
+QUANTITIES = ("P-WAVE_VELOCITY", "S-WAVE_VELOCITY", "DENSITY")
+
+
+def check_member(member: tarfile.TarInfo, archive: Path) -> None:
+    """Refuse a member that is no plain file or folder, or whose path leaves the target folder."""
+    posix, windows = PurePosixPath(member.name), PureWindowsPath(member.name)
+    if posix.is_absolute() or windows.drive or windows.root or ".." in posix.parts or ".." in windows.parts:
+        reason = "its path leaves the folder"
+    elif not (member.isfile() or member.isdir()):
+        reason = "it is a link or a device"
+    else:
+        return
+    raise CheckpointError(
+        f"{archive} is refused: member {member.name!r} cannot be trusted, {reason}. Nothing was unpacked; "
+        "delete the archive and take it from its publisher"
+    )
+
+
+def safe_extract(archive: Path, folder: Path) -> list[Path]:
+    """Unpack a tar archive of plain files into `folder`, all of it or nothing, and return the files."""
+    if not hasattr(tarfile, "data_filter"):
+        raise UnsupportedError(f"Python {sys.version.split()[0]} has no safe tar filter; use 3.11.4 or newer")
+    part = folder / f".{archive.name}.{os.getpid()}.part"
+    try:
+        with tarfile.open(archive) as tar:
+            members = tar.getmembers()
+            for member in members:
+                check_member(member, archive)
+            part.mkdir(parents=True)
+            tar.extractall(part, members=members, filter="data")
+        files = [path for path in sorted(part.rglob("*")) if path.is_file()]
+        targets = [folder / path.relative_to(part) for path in files]
+        for path, target in zip(files, targets, strict=True):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, target)
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise CheckpointError(
+            f"{archive} cannot be unpacked into {folder} ({type(error).__name__}: {error}); if the "
+            "archive is damaged, delete it and run download_marmousi.py again"
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return targets
+
+
+def find_nested(download: Path) -> dict[str, Path]:
+    """The archive of each quantity under `download`; the outer archive is unpacked where it was not yet."""
+    found = sorted(download.rglob(NESTED))
+    if not found:
+        outer = sorted(download.glob("*.tar.gz"))
+        if not outer:
+            raise CheckpointError(
+                f"{download} holds neither {NESTED} nor an archive *.tar.gz that may contain it; "
+                "run download_marmousi.py"
+            )
+        for archive in outer:
+            print(f"unpacking {archive}")
+            safe_extract(archive, download)
+        found = sorted(download.rglob(NESTED))
+    nested = {quantity: path for quantity in QUANTITIES for path in found if quantity in path.name}
+    missing = [quantity for quantity in QUANTITIES if quantity not in nested]
+    if missing:
+        raise CheckpointError(
+            f"no MODEL_{missing[0]}_1.25m.segy.tar.gz under {download}; expected one each for "
+            f"{', '.join(QUANTITIES)}: delete what was unpacked there and run this again"
+        )
+    return nested
+
+
+def extract_models(download: Path, segy: Path) -> list[Path]:
+    """Unpack the three models from under `download` into `segy`; those that are there already are kept."""
+    wanted = {quantity: sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy")) for quantity in QUANTITIES}
+    if not all(wanted.values()):
+        for quantity, archive in find_nested(download).items():
+            if not wanted[quantity]:
+                print(f"unpacking {archive.name}")
+                safe_extract(archive, segy)
+                wanted[quantity] = sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy"))
+            if not wanted[quantity]:
+                raise CheckpointError(
+                    f"{archive} holds no MODEL_{quantity}_1.25m.segy; is it the Marmousi-II archive?"
+                )
+    files = [paths[0] for paths in wanted.values()]
+    for path in files:
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+    return files
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--download", type=Path, default=HERE / "download", help="where the archive is (%(default)s)"
+    )
+    parser.add_argument("--segy", type=Path, default=HERE / "segy", help="where the models go (%(default)s)")
+    args = parser.parse_args(argv)
+    try:
+        extract_models(args.download, args.segy)
+    except (SweepError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    print("next: convert_segy_to_npy.py")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

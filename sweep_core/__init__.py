@@ -1,0 +1,74 @@
+"""SWEEP's backend-neutral core: the physics, the protocols, and the plugins that execute them."""
+
+from .call import CallShape, check_call, check_survey, check_values
+from .distribution import Distributor, SerialDistributor, ShotPlan
+from .equation import Equation, Field, Parameter
+from .equations import Acoustic
+from .errors import (
+    CheckpointError,
+    DeviceError,
+    DistributedError,
+    DomainError,
+    DtypeError,
+    NativeError,
+    OptionError,
+    PluginError,
+    ShapeError,
+    StabilityError,
+    SweepError,
+    UnsupportedError,
+)
+from .executor import Executor, Support
+from .hookspecs import BackendRecord, EquationRecord, ObserverRecord, impl
+from .options import BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions
+from .plugins import backend, backends, equations
+from .problem import Problem, make_problem
+from .survey import Shots
+from .wavelet import ricker, sampled
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Acoustic",
+    "BackendRecord",
+    "BoundaryOptions",
+    "CUDAOptions",
+    "CallShape",
+    "CheckpointError",
+    "CkptOptions",
+    "DeviceError",
+    "DistributedError",
+    "Distributor",
+    "DomainError",
+    "DtypeError",
+    "EagerOptions",
+    "Equation",
+    "EquationRecord",
+    "Executor",
+    "Field",
+    "MemoryOptions",
+    "NativeError",
+    "ObserverRecord",
+    "OptionError",
+    "Parameter",
+    "PluginError",
+    "Problem",
+    "SerialDistributor",
+    "ShapeError",
+    "ShotPlan",
+    "Shots",
+    "StabilityError",
+    "Support",
+    "SweepError",
+    "UnsupportedError",
+    "backend",
+    "backends",
+    "check_call",
+    "check_survey",
+    "check_values",
+    "equations",
+    "impl",
+    "make_problem",
+    "ricker",
+    "sampled",
+]

@@ -1,0 +1,76 @@
+"""Convolutional perfectly matched layers (CPML): where they lie and how they damp."""
+
+import math
+
+import attrs
+import numpy as np
+
+from .errors import DomainError, OptionError, ShapeError
+
+FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
+
+
+def widths(value, ndim: int) -> tuple[tuple[int, int], ...]:
+    """PML cells at the (low, high) face of each axis from one number or one per face."""
+    faces = FACES[ndim]
+    values = (value,) * len(faces) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
+    try:
+        values = tuple(values)
+    except TypeError:
+        raise OptionError(f"pml_width is {value!r}; expected a number of cells, or one per face {faces}") from None
+    if len(values) != len(faces):
+        raise ShapeError(f"pml_width has {len(values)} values; expected one, or one per face {faces}")
+    if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and w >= 0 for w in values):
+        raise DomainError(f"pml_width is {value!r}; expected whole numbers of cells from 0 on")
+    return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
+
+
+@attrs.frozen
+class CPML:
+    """Profiles of the complex stretch s = 1 + d / (alpha + i omega) along one axis.
+
+    d = d0 (x / L)^2, d0 = 3 velocity ln(1 / R) / (2 L), alpha = pi freq (1 - x / L), x the depth into the layer of
+    thickness L (Roden and Gedney 2000; Komatitsch and Martin 2007, Geophysics 72, eqs. 22 to 27, kappa = 1).
+
+    Parameters
+    ----------
+    width : ((int, int), ...)
+        Cells at the low and high face of each axis.
+    velocity : float
+        The wave speed that the damping is designed for, m/s.
+    freq : float
+        Frequency below which the layer turns from damping to shifting, Hz: about the peak of the wavelet.
+    reflection : float, optional
+        Target R of the reflection at normal incidence; by default 10^(-0.3 width), between 1e-3 and 1e-8.
+    """
+
+    width: tuple[tuple[int, int], ...]
+    velocity: float = attrs.field(default=3000.0, converter=float)
+    freq: float = attrs.field(default=10.0, converter=float)
+
+    @velocity.validator
+    def _positive(self, attribute, value):
+        if not (math.isfinite(value) and value > 0):
+            raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number")
+
+    freq.validator(_positive)
+
+    @staticmethod
+    def reflection(width: int) -> float:
+        """Target of the reflection at normal incidence for a layer of so many cells."""
+        return 10 ** -min(max(0.3 * width, 3.0), 8.0)
+
+    def profile(self, axis: int, cells: int, spacing: float, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """(decay b, gain a) of psi <- b psi + a x over the `cells` of a padded axis; b = a = 0 outside the layers."""
+        decay, gain = np.zeros(cells), np.zeros(cells)
+        for width, layer in zip(self.width[axis], (slice(None), slice(None, None, -1)), strict=True):
+            if width == 0:
+                continue
+            depth = np.arange(width, 0, -1) / width
+            thickness = width * spacing
+            d = 1.5 * self.velocity * math.log(1 / self.reflection(width)) / thickness * depth**2
+            alpha = math.pi * self.freq * (1 - depth)
+            b = np.exp(-(d + alpha) * dt)
+            decay[layer][:width] = b
+            gain[layer][:width] = d / (d + alpha) * (b - 1)
+        return decay, gain

@@ -1,0 +1,129 @@
+"""Shots over ranks or devices: a plan of pure integers, and the verbs that a backend's distributor speaks."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+
+from .errors import OptionError, ShapeError
+
+
+def _whole(name, value, least):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
+    return int(value)
+
+
+@attrs.frozen
+class ShotPlan:
+    """Which rank has which of `count` shots: contiguous parts whose sizes differ by one at most; parts may be empty.
+
+    Parameters
+    ----------
+    count : int
+        Number of shots, 0 included.
+    size : int
+        Number of ranks or devices, from 1 on.
+    """
+
+    count: int = attrs.field(converter=lambda n: _whole("count", n, 0))
+    size: int = attrs.field(converter=lambda n: _whole("size", n, 1))
+
+    def part(self, rank: int) -> range:
+        """Positions of the shots of `rank`, in order."""
+        if not 0 <= rank < self.size:
+            raise OptionError(f"rank is {rank}; expected 0..{self.size - 1}")
+        return range(self.count * rank // self.size, self.count * (rank + 1) // self.size)
+
+    @property
+    def longest(self) -> int:
+        """Shots of the largest part: what equal parts are padded to."""
+        return -(-self.count // self.size)
+
+    def padded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Equal parts for devices that need them: positions (size, longest) and weights 1 or 0 alike.
+
+        A part that is short repeats a shot of the plan with weight 0, so that sums are exact.
+        """
+        if self.count == 0:
+            raise ShapeError("a plan of no shots cannot be padded to equal parts")
+        positions = np.zeros((self.size, self.longest), dtype=np.int64)
+        weights = np.zeros((self.size, self.longest))
+        for rank in range(self.size):
+            part = self.part(rank)
+            positions[rank, : len(part)] = part
+            weights[rank, : len(part)] = 1
+        return positions, weights
+
+
+@runtime_checkable
+class Distributor(Protocol):
+    """The verbs of a group of `size` ranks; each is a linear map and names its adjoint.
+
+    Under one process with many devices (JAX) the ranks are devices, and a value of every rank is an array with a
+    leading axis of length `size`.
+    """
+
+    rank: int
+    size: int
+
+    def scatter(self, plan: ShotPlan, x: Any) -> Any:
+        """The part of x, whose first axis counts shots, that belongs to this rank. Adjoint: gather."""
+
+    def gather(self, plan: ShotPlan, part: Any) -> Any:
+        """The parts of all ranks joined in order, on rank 0 (None elsewhere). Adjoint: scatter."""
+
+    def broadcast(self, x: Any) -> Any:
+        """Rank 0's value on every rank. Adjoint: reduce."""
+
+    def reduce(self, x: Any) -> Any:
+        """The sum over ranks, on rank 0 (None elsewhere). Adjoint: broadcast."""
+
+    def all_reduce(self, x: Any) -> Any:
+        """The sum over ranks, on every rank. Adjoint: itself."""
+
+    def all_gather(self, plan: ShotPlan, part: Any) -> Any:
+        """The parts of all ranks joined in order, on every rank. Adjoint: the scatter of the sum."""
+
+    def barrier(self) -> None:
+        """Returns when every rank has called it."""
+
+
+@attrs.frozen
+class SerialDistributor:
+    """A group of one: every verb is the identity."""
+
+    rank: int = attrs.field(default=0, init=False)
+    size: int = attrs.field(default=1, init=False)
+
+    def scatter(self, plan, x):
+        check_plan(self, plan, x.shape[0])
+        return x
+
+    def gather(self, plan, part):
+        check_plan(self, plan, part.shape[0])
+        return part
+
+    def broadcast(self, x):
+        return x
+
+    def reduce(self, x):
+        return x
+
+    def all_reduce(self, x):
+        return x
+
+    def all_gather(self, plan, part):
+        return self.gather(plan, part)
+
+    def barrier(self):
+        return None
+
+
+def check_plan(distributor, plan: ShotPlan, given: int, part: bool = False) -> None:
+    """ShapeError unless a plan fits the group, and `given` shots the plan (or this rank's part of it)."""
+    if plan.size != distributor.size:
+        raise ShapeError(f"the plan is for {plan.size} ranks; this group has {distributor.size}")
+    expected = len(plan.part(distributor.rank)) if part else plan.count
+    if given != expected:
+        raise ShapeError(f"{given} shots were given; the plan has {expected}{' for this rank' if part else ''}")

@@ -1,0 +1,62 @@
+"""Acoustic waves of constant density, second order in time."""
+
+from typing import ClassVar
+
+import attrs
+
+from ..equation import Equation, Field, Parameter
+
+
+@attrs.frozen
+class Acoustic(Equation):
+    r"""(1 / vp^2) u_tt - lap u = s(t) delta(x - xs), with a symmetric second-order CPML.
+
+    u[k+1] = 2 u[k] - u[k-1] + dt^2 vp^2 (sum over axes of (t + zeta) + s[k] / cell volume), and along each axis
+
+    psi = b psi + a D1 u;  t = D2 u + D1 psi;  zeta = b zeta + a t.
+
+    The operator is symmetric up to factors that commute, so that its exact discrete adjoint is the same step run on
+    the reversed record (docs/theory/acoustic.md). The CPML follows Komatitsch and Martin (2007), eqs. 22 to 27.
+
+    Parameters
+    ----------
+    spatial_order : int
+        Order of the differences, even.
+    device : str, optional
+        Where propagators of this equation compute, unless they are told otherwise.
+    """
+
+    name: ClassVar[str] = "acoustic"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
+    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa"),)
+    coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
+    levels: ClassVar[int] = 2
+    memories: ClassVar[tuple[str, ...]] = ("psi", "zeta")
+    pml_type: ClassVar[str] = "cpmlr"
+    ndims: ClassVar[tuple[int, ...]] = (2,)
+
+    def coefficients(self, vp):
+        return (vp * vp,)
+
+    def step(self, ops, state, coefficients):
+        (vp2,) = coefficients
+        u, new, laplacian = state["h1"], {}, 0
+        for axis in ops.axes:
+            psi = ops.decay[axis] * state[f"psi_{axis}"] + ops.gain[axis] * ops.d1(u, axis)
+            t = ops.d2(u, axis) + ops.d1(psi, axis)
+            zeta = ops.decay[axis] * state[f"zeta_{axis}"] + ops.gain[axis] * t
+            laplacian = laplacian + t + zeta
+            new |= {f"psi_{axis}": psi, f"zeta_{axis}": zeta}
+        return new | {"h1": 2 * u - state["h1_old"] + vp2 * laplacian, "h1_old": u}
+
+    def source_factor(self, field, coefficients):
+        return coefficients[0]
+
+    def speed(self, vp):
+        return vp
+
+    def coefficient_limit(self, speed):
+        return speed**2
+
+    def source_weight(self, field, dt, cell_volume):
+        return dt**2 / cell_volume

@@ -1,0 +1,38 @@
+"""The protocol that a backend implements, and what it may answer."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+
+@attrs.frozen
+class Support:
+    """Whether a backend runs a problem, and why not; true or false in a condition."""
+
+    ok: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """What a backend does with a problem. Arrays are the backend's own; NumPy arrays are always accepted.
+
+    `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey.
+    """
+
+    name: str
+
+    def supports(self, problem: Any) -> Support:
+        """Whether this backend can run `problem` as it stands."""
+
+    def forward(self, problem: Any, shots: Any, models: Any) -> Any:
+        """Record of shape (nshots, nt, nrec, nfield)."""
+
+    def misfit_and_gradient(self, problem: Any, shots: Any, models: Any, observed: Any) -> tuple[Any, list]:
+        """(0.5 sum (forward - observed)^2, its derivative in each model): a pure function, summed over the shots."""
+
+    def born(self, problem: Any, shots: Any, models: Any, perturbations: Any) -> Any:
+        """The derivative of the record in direction `perturbations` of the models."""

@@ -1,0 +1,394 @@
+"""What an inversion starts from, in one file: true model, smooth start, known water, spacing."""
+
+import math
+import operator
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
+
+PREPARE_COMMAND = "python examples/models/marmousi/prepare_fwi_models.py"
+_FORMAT = "sweep-prepared-model"
+_VERSION = 1
+_KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
+# What NumPy and zipfile are seen to raise on damaged bytes.
+_BROKEN = (
+    *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, RuntimeError, OverflowError),
+    *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+_SEA_WATER = (1400.0, 1600.0)  # m/s: what a top row may read and still be taken for water unasked
+_WATER_TOLERANCE = 0.5  # m/s: rounding of the file formats, well below the step to the softest mud
+
+
+def check_positive(value: Any, what: str, meaning: str) -> float:
+    """`value` as a float, refused unless it is one finite number above zero."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
+    if not (math.isfinite(value) and value > 0):
+        raise DomainError(f"{what} is {float(value)!r}; expected {meaning}, finite and above zero")
+    return float(value)
+
+
+def check_spacing(dh: Any, what: str = "dh") -> float:
+    """A grid spacing as a float, or a refusal."""
+    return check_positive(dh, what, "the grid spacing in metres")
+
+
+def _check_velocity(vp: Any, what: str) -> None:
+    """Refuse anything but a 2-D array of floating-point velocities above zero."""
+    if not isinstance(vp, np.ndarray) or vp.dtype.kind != "f":
+        given = f"an array of {vp.dtype}" if isinstance(vp, np.ndarray) else type(vp).__name__
+        raise DtypeError(f"{what} is {given}; expected a NumPy array of floating-point velocities in m/s")
+    if vp.ndim != 2 or vp.size == 0:
+        raise ShapeError(f"{what} has shape {vp.shape}; expected (nz, nx), depth first, neither of them zero")
+    low, high = float(vp.min()), float(vp.max())
+    if not (math.isfinite(low) and math.isfinite(high) and low > 0):  # min and max carry a NaN along
+        raise DomainError(
+            f"{what} runs from {low:g} to {high:g} m/s; every cell must be finite and above zero: "
+            "replace the bad cells, and check that the file was read with the right byte order and units"
+        )
+
+
+def _check_water(water: Any, shape: tuple[int, ...]) -> None:
+    if not isinstance(water, np.ndarray) or water.dtype != np.bool_:
+        given = f"an array of {water.dtype}" if isinstance(water, np.ndarray) else type(water).__name__
+        raise DtypeError(f"water is {given}; expected a NumPy array of bool, true in cells of water")
+    if water.shape != shape:
+        raise ShapeError(f"water has shape {water.shape}, the model {shape}; they must be equal")
+
+
+@frozen(eq=False)
+class PreparedModel:
+    """A model to invert for, its start and what is known beforehand. Instances compare by identity.
+
+    Attributes
+    ----------
+    true : numpy.ndarray
+        P velocity in m/s, `(nz, nx)` float32, depth first.
+    initial : numpy.ndarray
+        The start of the inversion, same shape, dtype and unit; equals `true` in the water.
+    water : numpy.ndarray
+        `(nz, nx)` bool: cells of water, known and kept fixed. May be all false (a land model).
+    dh : float
+        Grid spacing in metres, the same in depth and along the line.
+    name : str
+        What to call it in file names and titles.
+
+    Raises
+    ------
+    DtypeError, ShapeError, DomainError
+        If arrays do not fit each other or hold impossible values, if the start does not hold the known
+        water, or if there is nothing but water.
+    """
+
+    true: NDArray[np.float32] = field(repr=False)
+    initial: NDArray[np.float32] = field(repr=False)
+    water: NDArray[np.bool_] = field(repr=False)
+    dh: float = field(converter=check_spacing)
+    name: str = "model"
+
+    def __attrs_post_init__(self) -> None:
+        for what, array in (("true", self.true), ("initial", self.initial)):
+            _check_velocity(array, what)
+            if array.dtype != np.float32:
+                raise DtypeError(f"{what} is {array.dtype}; expected float32: pass {what}.astype('float32')")
+        if self.initial.shape != self.true.shape:
+            raise ShapeError(f"initial has shape {self.initial.shape}, true {self.true.shape}: not the same")
+        _check_water(self.water, self.true.shape)
+        if self.water.all():
+            raise DomainError("every cell is water, expected some rock to invert for; correct the mask")
+        wrong = int(np.count_nonzero(self.initial[self.water] != self.true[self.water]))
+        if wrong:
+            raise DomainError(
+                f"initial differs from true in {wrong} cells of water; water is known, so copy it: "
+                "initial[water] = true[water], or let smooth(true, water, ...) make the start"
+            )
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise DtypeError(f"name is {self.name!r}; expected a string that is not empty")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """`(nz, nx)`."""
+        return self.true.shape[0], self.true.shape[1]
+
+
+def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
+    """Write a model to `path` as .npz, whole or not at all; what stood there before is replaced.
+
+    Parameters
+    ----------
+    path : path-like
+        Used as it is given; folders are made where they are missing.
+    model : PreparedModel
+
+    Returns
+    -------
+    pathlib.Path
+        Where it was written.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    scalars = (np.array(_FORMAT), np.array(_VERSION), np.array(model.name), np.array(model.dh))
+    entries: dict[str, Any] = dict(
+        zip(_KEYS, (*scalars, model.true, model.initial, model.water), strict=True)
+    )
+    try:
+        with open(part, "wb") as stream:
+            np.savez_compressed(stream, **entries)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _load_entries(path: Path) -> dict[str, NDArray[Any]]:
+    if not path.exists():
+        raise CheckpointError(f"there is no file {path}; make it with: {PREPARE_COMMAND}")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise TypeError("it holds one bare array")
+        with loaded:
+            entries = {key: loaded[key] for key in _KEYS if key in loaded.files}
+    except _BROKEN as error:
+        reason = " ".join(str(error).split()) or "nothing more is known"
+        raise CheckpointError(
+            f"{path} cannot be read as a prepared model ({type(error).__name__}: {reason}); "
+            f"make it again with: {PREPARE_COMMAND}"
+        ) from error
+    # NumPy hands out raw bytes for an entry that is no array.
+    missing = [key for key in _KEYS if not isinstance(entries.get(key), np.ndarray)]
+    if missing:
+        raise CheckpointError(
+            f"{path} is an archive of something else: it has no {', '.join(missing)}; "
+            f"make a prepared model with: {PREPARE_COMMAND}"
+        )
+    return entries
+
+
+def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> PreparedModel:
+    """Read what `write_prepared` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+    dh : float, optional
+        The spacing in metres that the caller computes with, refused where it is not that of the file: a
+        model at the wrong spacing looks right and gives wrong arrival times.
+
+    Returns
+    -------
+    PreparedModel
+
+    Raises
+    ------
+    CheckpointError
+        If the file is missing, damaged, or something else.
+    DomainError
+        If `dh` is not the spacing of the file.
+    """
+    path = Path(path)
+    entries = _load_entries(path)
+    if entries["format"].shape != () or entries["format"].item() != _FORMAT:
+        raise CheckpointError(
+            f"{path} was not written by SWEEP; make a prepared model with: {PREPARE_COMMAND}"
+        )
+    if entries["version"].shape != () or entries["version"].item() != _VERSION:
+        raise CheckpointError(
+            f"{path} has format version {entries['version']}, this SWEEP reads {_VERSION}; "
+            f"update SWEEP or write it again with: {PREPARE_COMMAND}"
+        )
+    try:
+        model = PreparedModel(
+            true=entries["true"],
+            initial=entries["initial"],
+            water=entries["water"],
+            dh=entries["dh"].item(),
+            name=entries["name"].item(),
+        )
+    except (SweepError, ValueError) as error:
+        raise CheckpointError(f"{path} does not hold a valid model: {error}") from error
+    if dh is not None and not math.isclose(check_spacing(dh), model.dh, rel_tol=1e-6):
+        raise DomainError(
+            f"{path} holds a model at dh = {model.dh:g} m, and dh = {dh:g} m was asked for; use dh = "
+            f"{model.dh:g}, or prepare one at that spacing: {PREPARE_COMMAND} --target-dh {dh:g}"
+        )
+    return model
+
+
+def find_water(vp: NDArray[np.floating[Any]], velocity: float | None = None) -> NDArray[np.bool_]:
+    """Find the water: in every trace, the cells from the top down to the first that is not water.
+
+    Parameters
+    ----------
+    vp : numpy.ndarray
+        Velocity in m/s, `(nz, nx)`.
+    velocity : float, optional
+        Velocity of the water in m/s; cells within 0.5 m/s of it count. By default the commonest value of the
+        top row if that lies between 1400 and 1600 m/s; with another top it is a land model, without water.
+
+    Returns
+    -------
+    numpy.ndarray
+        `(nz, nx)` bool. Cells of the same velocity below other rock are not water.
+
+    Raises
+    ------
+    DtypeError, ShapeError, DomainError
+        If `vp` is not a velocity model or `velocity` not a velocity.
+    """
+    _check_velocity(vp, "vp")
+    if velocity is None:
+        values, counts = np.unique(vp[0], return_counts=True)
+        velocity = float(values[np.argmax(counts)])
+        if not _SEA_WATER[0] <= velocity <= _SEA_WATER[1]:
+            return np.zeros(vp.shape, dtype=bool)
+    else:
+        velocity = check_positive(velocity, "velocity", "that of water in m/s")
+    return np.logical_and.accumulate(np.abs(vp - vp.dtype.type(velocity)) <= _WATER_TOLERANCE, axis=0)
+
+
+def _box_sum(values: NDArray[np.float64], radius: int, axis: int) -> NDArray[np.float64]:
+    """Sum over 2 radius + 1 cells along one axis, the array continued by its mirror image."""
+    if radius == 0:
+        return values
+    width = [(0, 0), (0, 0)]
+    width[axis] = (radius + 1, radius)
+    running = np.cumsum(np.pad(values, width, mode="symmetric"), axis=axis)
+    ahead, behind = [slice(None)] * 2, [slice(None)] * 2
+    ahead[axis], behind[axis] = slice(2 * radius + 1, None), slice(None, -2 * radius - 1)
+    return running[tuple(ahead)] - running[tuple(behind)]
+
+
+def _count(value: Any, what: str, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise DtypeError(f"{what} is {value!r}; expected an integer") from None
+    if number < least:
+        raise DomainError(f"{what} is {number}; expected {least} or more")
+    return number
+
+
+def smooth(
+    vp: NDArray[np.floating[Any]], water: NDArray[np.bool_], radii: tuple[int, int], passes: int = 3
+) -> NDArray[np.float32]:
+    """Smooth the rock by repeated running means, leaving the water and the seafloor exactly as they are.
+
+    The mean is that of slowness, which keeps travel times, the kinematics that an inversion starts from. It
+    is taken over the rock in the window alone: nothing leaks through the seafloor in either direction. At
+    the edges of the model the window sees the mirror image. Three passes are close to a Gaussian with a
+    standard deviation of `sqrt(passes * r * (r + 1) / 3)` cells for a radius of `r`.
+
+    Parameters
+    ----------
+    vp : numpy.ndarray
+        Velocity in m/s, `(nz, nx)`.
+    water : numpy.ndarray
+        `(nz, nx)` bool, true where nothing is to change.
+    radii : tuple of int
+        Half widths `(rz, rx)` of the window in cells: `2 r + 1` of them, and 0 leaves an axis alone.
+    passes : int
+        How many times, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        `(nz, nx)` float32 in m/s, between the slowest and the fastest rock.
+
+    Raises
+    ------
+    DtypeError, ShapeError, DomainError
+        If the model, the mask, a radius or `passes` is not as described.
+    """
+    _check_velocity(vp, "vp")
+    _check_water(water, vp.shape)
+    if not isinstance(radii, tuple | list) or len(radii) != 2:
+        raise ShapeError(f"radii is {radii!r}; expected two integers (rz, rx) in cells")
+    rz, rx = (_count(r, f"radii[{i}]", 0) for i, r in enumerate(radii))
+    passes = _count(passes, "passes", 1)
+    rock = (~water).astype(np.float64)
+    # A cell of rock counts itself, so the weight is at least one there (0.5: safe from rounding in the sums).
+    weight = np.maximum(_box_sum(_box_sum(rock, rz, 0), rx, 1), 0.5)
+    slowness = 1.0 / vp.astype(np.float64)
+    for _ in range(passes):
+        slowness = _box_sum(_box_sum(slowness * rock, rz, 0), rx, 1) / weight
+    result = vp.astype(np.float32)
+    result[~water] = 1.0 / slowness[~water]
+    return result
+
+
+def _cell_sums(rows: Callable[[slice], NDArray[np.float64]], ratio: int) -> NDArray[np.float64]:
+    """Sum over windows of `ratio` rows centred on every `ratio`-th; `rows` makes them when asked."""
+    total = rows(slice(0, None, ratio)).copy()
+    for offset in range(1, ratio // 2 + 1):
+        weight = 0.5 if 2 * offset == ratio else 1.0  # an even window ends on half cells
+        ahead, behind = rows(slice(offset, None, ratio)), rows(slice(ratio - offset, None, ratio))
+        total[: len(ahead)] += weight * ahead
+        total[1:] += weight * behind[: len(total) - 1]
+    return total
+
+
+def downsample(
+    vp: NDArray[np.floating[Any]], source_dh: float, target_dh: float, water: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Bring a model to a coarser grid without aliasing, its seafloor kept sharp.
+
+    Coarse node `k` lies where fine node `k * ratio` lies, so positions in metres stay, and takes the mean
+    over the coarse cell around it (cut at the edges of the model). The mean is that of `1 / vp**2`, the
+    coefficient of the constant-density wave equation, which is what waves long against a cell see. A coarse
+    cell is water if more than half of it is; water is averaged over water, rock over rock.
+
+    Parameters
+    ----------
+    vp : numpy.ndarray
+        Velocity in m/s, `(nz, nx)`.
+    source_dh, target_dh : float
+        Spacing in metres before and after; the second is a whole multiple of the first.
+    water : numpy.ndarray
+        `(nz, nx)` bool, see `find_water`.
+
+    Returns
+    -------
+    vp : numpy.ndarray
+        `((nz - 1) // ratio + 1, (nx - 1) // ratio + 1)` float32 in m/s.
+    water : numpy.ndarray
+        Same shape, bool.
+
+    Raises
+    ------
+    DomainError
+        If `target_dh` is not a whole multiple of `source_dh`, or a velocity not above zero.
+    DtypeError, ShapeError
+        If the model or the mask is not as described.
+    """
+    _check_velocity(vp, "vp")
+    _check_water(water, vp.shape)
+    source_dh, target_dh = check_spacing(source_dh, "source_dh"), check_spacing(target_dh, "target_dh")
+    ratio = round(target_dh / source_dh)
+    if ratio < 1 or not math.isclose(ratio * source_dh, target_dh, rel_tol=1e-6):
+        near = max(1, math.floor(target_dh / source_dh))
+        raise DomainError(
+            f"target_dh = {target_dh:g} m is not a whole multiple of source_dh = {source_dh:g} m; "
+            f"the nearest that are: {near * source_dh:g} and {(near + 1) * source_dh:g} m"
+        )
+
+    def window(mask: NDArray[np.bool_], power: int) -> NDArray[np.float64]:
+        tall = _cell_sums(lambda s: mask[s] * vp[s].astype(np.float64) ** power, ratio)
+        return _cell_sums(lambda s: tall.T[s], ratio).T
+
+    wet_weight, dry_weight = window(water, 0), window(~water, 0)
+    wet = wet_weight > dry_weight
+    weight = np.where(wet, wet_weight, dry_weight)
+    sloth = np.where(wet, window(water, -2), window(~water, -2)) / weight
+    return (sloth**-0.5).astype(np.float32), wet

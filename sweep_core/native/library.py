@@ -1,0 +1,244 @@
+"""Finding, loading and calling the compiled libraries."""
+
+import ctypes as c
+import hashlib
+import os
+import sys
+import threading
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
+from ..executor import Support
+from . import structs
+
+DISTRIBUTION = "seismic-sweep"
+SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+REBUILD = "pip install --no-build-isolation --no-deps -e ."
+ERRORS = {
+    structs.BAD_CALL: NativeError,
+    structs.BAD_VALUE: DomainError,
+    structs.UNSTABLE: StabilityError,
+    structs.UNSUPPORTED: UnsupportedError,
+    structs.DEVICE: DeviceError,
+}
+
+
+def thread_count() -> int:
+    """CPU threads to use where the framework does not say: OMP_NUM_THREADS, or the processors of this process."""
+    stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    if stated.isdigit() and int(stated) > 0:
+        return int(stated)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def folders() -> list[Path]:
+    """Where libraries are looked for: SWEEP_NATIVE_DIR alone if it is set, the package, the installed distribution."""
+    forced = os.environ.get("SWEEP_NATIVE_DIR")
+    if forced:
+        return [Path(forced)]
+    found = [Path(__file__).parent]
+    try:
+        found.append(Path(str(distribution(DISTRIBUTION).locate_file("sweep_core/native"))))
+    except PackageNotFoundError:
+        pass
+    return found
+
+
+def find(kind: str) -> Path:
+    """The file of libsweep_<kind>.
+
+    Raises
+    ------
+    NativeError
+        Where it was not built, with what the build reported.
+    """
+    for folder in folders():
+        path = folder / f"libsweep_{kind}{SUFFIX}"
+        if path.exists():
+            return path
+    raise NativeError(f"libsweep_{kind} is not installed{_report()}; build it with '{REBUILD}' where a compiler is")
+
+
+def _report() -> str:
+    for folder in folders():
+        path = folder / "build_report.txt"
+        if path.exists():
+            return f" (the build reported: {' | '.join(path.read_text().split(chr(10))).strip(' |')})"
+    return ""
+
+
+def source_id() -> str | None:
+    """SHA-256 of the native sources beside the package, as CMake computes it; None in an installed wheel."""
+    root = Path(__file__).parents[2] / "native"
+    if not (root / "src").is_dir():
+        return None
+    digest = hashlib.sha256()
+    files = [p for part in ("include", "src") for p in (root / part).rglob("*") if p.is_file()]
+    for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\n")
+        digest.update(hashlib.sha256(path.read_bytes()).hexdigest().encode() + b"\n")
+    return digest.hexdigest()
+
+
+class Library:
+    """One loaded library: its functions, checked for version and layout."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self.dll = c.CDLL(str(path))
+            self._declare()
+        except (OSError, AttributeError) as error:
+            raise NativeError(f"{path} cannot be loaded: {error}") from error
+        version = self.dll.sweep_abi_version()
+        if version != structs.ABI_VERSION:
+            raise NativeError(f"{path} speaks ABI {version}, this SWEEP {structs.ABI_VERSION}; rebuild: {REBUILD}")
+        expected = structs.layout()
+        given = (c.c_int64 * len(expected))()
+        if self.dll.sweep_layout(given, len(expected)) != len(expected) or list(given) != expected:
+            raise NativeError(f"{path} lays out its structs as {list(given)}, expected {expected}; rebuild: {REBUILD}")
+        built, source = self.dll.sweep_build_id().decode(), source_id()
+        if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
+            raise NativeError(f"{path} is stale: native/ has changed since it was built; rebuild: {REBUILD}")
+
+    def _declare(self):
+        dll = self.dll
+        dll.sweep_isa.restype = dll.sweep_build_id.restype = c.c_char_p
+        operation = (c.POINTER(structs.SweepProblem), c.c_void_p, c.c_int32, c.POINTER(structs.SweepContext))
+        dll.sweep_forward.argtypes = dll.sweep_adjoint.argtypes = operation
+        dll.sweep_query.argtypes = (
+            c.POINTER(structs.SweepProblem),
+            c.POINTER(structs.SweepSizes),
+            c.POINTER(structs.SweepContext),
+        )
+
+    @property
+    def builds(self) -> list[str]:
+        """Instruction sets compiled in, plain to best."""
+        names: list[str] = []
+        while (name := self.dll.sweep_isa(len(names))) is not None:
+            names.append(name.decode())
+        return names
+
+    @property
+    def isa(self) -> str | None:
+        """The build that runs on this machine, or SWEEP_ISA where that is set; None where none runs."""
+        forced = os.environ.get("SWEEP_ISA")
+        if forced and forced not in self.builds:
+            raise NativeError(f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds}")
+        best = self.dll.sweep_isa_default()
+        return forced or (self.builds[best] if best >= 0 else None)
+
+    def describe(self) -> list[structs.SweepEquation]:
+        """The compiled equations."""
+        found: list[structs.SweepEquation] = []
+        while True:
+            equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
+            if self.dll.sweep_describe(len(found), c.byref(equation)) != structs.OK:
+                return found
+            found.append(equation)
+
+    def query(self, problem: structs.SweepProblem) -> structs.SweepSizes:
+        """Bytes of the buffers that a problem needs."""
+        sizes = structs.SweepSizes(bytes=c.sizeof(structs.SweepSizes))
+        self._run(self.dll.sweep_query, problem, c.byref(sizes))
+        return sizes
+
+    def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
+        """Runs ``'forward'`` or ``'adjoint'`` on (address, bytes) pairs in the order of the header's enum."""
+        array = (structs.SweepBuffer * len(buffers))(*buffers)
+        self._run(getattr(self.dll, f"sweep_{operation}"), problem, array, len(buffers), threads, stream, control)
+
+    def _run(self, function, problem, *arguments):
+        *arguments, threads, stream, control = arguments if len(arguments) > 1 else (*arguments, 1, 0, None)
+        text = c.create_string_buffer(512)
+        isa = os.environ.get("SWEEP_ISA")
+        context = structs.SweepContext(
+            bytes=c.sizeof(structs.SweepContext),
+            threads=threads,
+            isa=self.builds.index(self.isa) + 1 if isa else 0,
+            stream=stream,
+            control=c.pointer(control) if control is not None else None,
+            error=c.cast(text, c.c_char_p),
+            error_bytes=len(text),
+        )
+        status = function(c.byref(problem), *arguments, c.byref(context))
+        raise_for(status, text.value.decode(errors="replace"))
+
+
+def raise_for(status: int, text: str) -> None:
+    """The exception of a status of the C ABI."""
+    if status == structs.CANCELLED:
+        raise KeyboardInterrupt
+    if status != structs.OK:
+        raise ERRORS.get(status, NativeError)(text or f"the compiled library answered status {status}")
+
+
+def interruptible(call, control: structs.SweepControl) -> None:
+    """Runs `call` beside the main thread, so that Ctrl-C and SIGTERM handlers act while the kernel computes."""
+    failure: list[BaseException] = []
+
+    def work():
+        try:
+            call()
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work, name="sweep")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except BaseException:
+        control.cancel = 1
+        thread.join()
+        raise
+    if failure:
+        raise failure[0]
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path) -> Library:
+    return Library(path)
+
+
+def load(kind: str) -> Library:
+    """The library ``'cpu'`` or ``'cuda'``.
+
+    Raises
+    ------
+    NativeError
+        Where it is missing, stale or of another version.
+    """
+    return _load(find(kind))
+
+
+def status(kind: str) -> str:
+    """One line: what a library can do here, or why it is not there."""
+    try:
+        if kind == "xla":
+            return str(find(kind))
+        library = load(kind)
+        runs = f"uses {library.isa}" if library.isa else "no device here"
+        return f"{library.path} ({', '.join(library.builds)}; {runs})"
+    except NativeError as error:
+        return str(error)
+
+
+@lru_cache(maxsize=64)
+def supports(equation: str, ndim: int, kind: str) -> Support:
+    """Whether library `kind` holds an equation in so many dimensions and can run here."""
+    try:
+        library = load(kind)
+    except NativeError as error:
+        return Support(False, str(error))
+    if library.isa is None:
+        return Support(False, f"libsweep_{kind} finds no device that it can run on")
+    for compiled in library.describe():
+        if compiled.name.decode() == equation:
+            if compiled.ndim_mask >> ndim & 1:
+                return Support(True, f"libsweep_{kind} ({library.isa}) holds {equation}")
+            return Support(False, f"{equation} is not compiled for {ndim} dimensions")
+    return Support(False, f"{equation} has no compiled kernel in libsweep_{kind}; use impl='eager'")

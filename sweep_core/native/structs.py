@@ -1,0 +1,90 @@
+"""The structs of native/include/sweep/sweep.h; the layout probe of the library is compared with them at load."""
+
+import ctypes as c
+
+ABI_VERSION = 1
+MAX_AXES, MAX_FIELDS, NAME_BYTES = 3, 12, 32
+OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
+DTYPES = {"float32": 0, "float64": 1}
+
+_axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char * NAME_BYTES
+
+
+class SweepProblem(c.Structure):
+    _fields_ = [
+        ("bytes", c.c_uint32),
+        ("dtype", c.c_int32),
+        ("ndim", c.c_int32),
+        ("order", c.c_int32),
+        ("shape", _axes),
+        ("pml_low", _axes),
+        ("pml_high", _axes),
+        ("shots", c.c_int32),
+        ("earths", c.c_int32),
+        ("steps", c.c_int32),
+        ("first", c.c_int32),
+        ("last", c.c_int32),
+        ("chunk", c.c_int32),
+        ("source_columns", c.c_int32),
+        ("receiver_columns", c.c_int32),
+        ("source_points", _fields),
+        ("receiver_points", _fields),
+        ("coefficient_limit", c.c_double),
+        ("equation", _name),
+    ]
+
+
+class SweepBuffer(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("bytes", c.c_int64)]
+
+
+class SweepControl(c.Structure):
+    _fields_ = [("cancel", c.c_int32), ("progress", c.c_int32)]
+
+
+class SweepContext(c.Structure):
+    _fields_ = [
+        ("bytes", c.c_uint32),
+        ("threads", c.c_int32),
+        ("isa", c.c_int32),
+        ("padding", c.c_int32),
+        ("stream", c.c_void_p),
+        ("control", c.POINTER(SweepControl)),
+        ("error", c.c_char_p),
+        ("error_bytes", c.c_int64),
+    ]
+
+
+class SweepSizes(c.Structure):
+    _fields_ = [
+        ("bytes", c.c_uint32),
+        ("padding", c.c_int32),
+        ("state", c.c_int64),
+        ("history", c.c_int64),
+        ("checkpoints", c.c_int64),
+        ("workspace", c.c_int64),
+        ("tables", c.c_int64),
+    ]
+
+
+class SweepEquation(c.Structure):
+    _fields_ = [
+        ("bytes", c.c_uint32),
+        ("fields", c.c_int32),
+        ("coefficients", c.c_int32),
+        ("levels", c.c_int32),
+        ("memories", c.c_int32),
+        ("ndim_mask", c.c_int32),
+        ("name", _name),
+        ("field", _name * MAX_FIELDS),
+        ("coefficient", _name * MAX_FIELDS),
+    ]
+
+
+STRUCTS = (SweepProblem, SweepBuffer, SweepControl, SweepContext, SweepSizes, SweepEquation)
+
+
+def layout() -> list[int]:
+    """What sweep_layout must answer: sizes, then offsets of the last members."""
+    offsets = [getattr(s, s._fields_[-1][0]).offset for s in STRUCTS]
+    return [c.sizeof(s) for s in STRUCTS] + offsets

@@ -1,0 +1,116 @@
+"""The array operations that an equation's step may use: NumPy, torch and JAX run the same text through them."""
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def extend(problem, model: Array, join) -> Array:
+    """A model continued under the PML by its edge cells; `join(arrays, axis)` concatenates.
+
+    An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself.
+    """
+    for axis, (low, high) in enumerate(problem.pml):
+        at, rest = axis - problem.grid.ndim, (slice(None),) * (problem.grid.ndim - 1 - axis)
+        first, last = model[(..., slice(0, 1), *rest)], model[(..., slice(-1, None), *rest)]
+        if low or high:
+            model = join([first] * low + [model] + [last] * high, at)
+    return model
+
+
+class Ops:
+    """Derivatives and PML profiles of one problem, on arrays of shape (shots, *padded grid).
+
+    Axes are numbered as the grid's, from 0. Derivatives are scaled by dt / dh each, so a step holds no dt or dh.
+    A backend supplies the methods that raise here; the rest is slices and arithmetic, which all libraries share.
+    """
+
+    def __init__(self, problem, dtype):
+        self.problem = problem
+        self.ndim = problem.grid.ndim
+        self.axes = range(self.ndim)
+        self.half = problem.equation.spatial_order // 2
+        tables = [problem.axis_tables(axis) for axis in self.axes]
+        self.d1_weights = [[float(w) for w in t.d1] for t in tables]
+        self.d2_weights = [[float(w) for w in t.d2] for t in tables]
+        self.decay = [self._profile(t.decay, axis, dtype) for axis, t in enumerate(tables)]
+        self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
+
+    def pad(self, x: Array, axis: int, count: int) -> Array:
+        """`count` zeros before and after the cells of an axis: the field is zero outside."""
+        raise NotImplementedError
+
+    def array(self, values: np.ndarray, dtype) -> Array:
+        """A constant on the device and in the dtype of the run."""
+        raise NotImplementedError
+
+    def join(self, parts: list[Array], axis: int) -> Array:
+        """Concatenation along an axis of the grid, counted from the end (-ndim..-1)."""
+        raise NotImplementedError
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """Zeros in the dtype of the run."""
+        raise NotImplementedError
+
+    def take(self, x: Array, cells: Array) -> Array:
+        """Values of x, (shots or 1, *padded grid), at flat cells (shots, n)."""
+        raise NotImplementedError
+
+    def add(self, x: Array, cells: Array, amounts: Array) -> Array:
+        """x with amounts (shots, n) added at flat cells (shots, n); cells may repeat. x itself stays as it is."""
+        raise NotImplementedError
+
+    def d1(self, x: Array, axis: int) -> Array:
+        """First derivative, central."""
+        side = self._shifted(x, axis)
+        return sum(w * (side(k) - side(-k)) for k, w in enumerate(self.d1_weights[axis], start=1))
+
+    def d2(self, x: Array, axis: int) -> Array:
+        """Second derivative, central."""
+        side = self._shifted(x, axis)
+        w = self.d2_weights[axis]
+        return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
+
+    def _shifted(self, x, axis):
+        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
+        after = (slice(None),) * (self.ndim - 1 - axis)
+
+        def side(k):
+            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
+
+        return side
+
+    def _profile(self, values, axis, dtype):
+        return self.array(values.reshape((-1,) + (1,) * (self.ndim - 1 - axis)), dtype)
+
+
+class NumpyOps(Ops):
+    """NumPy, real or complex."""
+
+    def __init__(self, problem, dtype):
+        self.dtype = np.dtype(dtype)
+        super().__init__(problem, dtype)
+
+    def pad(self, x, axis, count):
+        width = [(0, 0)] * x.ndim
+        width[axis - self.ndim] = (count, count)
+        return np.pad(x, width)
+
+    def array(self, values, dtype):
+        return np.asarray(values, dtype=dtype)
+
+    def join(self, parts, axis):
+        return np.concatenate(parts, axis=axis)
+
+    def zeros(self, shape):
+        return np.zeros(shape, self.dtype)
+
+    def take(self, x, cells):
+        return np.take_along_axis(x.reshape(x.shape[0], -1), cells, axis=1)
+
+    def add(self, x, cells, amounts):
+        out = x.copy()
+        np.add.at(out.reshape(out.shape[0], -1), (np.arange(len(cells))[:, None], cells), amounts)
+        return out

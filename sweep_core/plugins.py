@@ -1,0 +1,157 @@
+"""Finding plugins, one guarded load at a time: what fails is reported with its reason and stops nobody."""
+
+import importlib
+import importlib.util
+from functools import lru_cache
+from importlib.metadata import entry_points
+
+import attrs
+import pluggy
+
+from . import hookspecs
+from .errors import PluginError
+from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
+
+
+class BuiltIn:
+    """What SWEEP itself brings without another package."""
+
+    @staticmethod
+    @hookspecs.impl
+    def sweep_backends():
+        return [BackendRecord("reference", "sweep_core.reference:ReferenceExecutor")]
+
+    @staticmethod
+    @hookspecs.impl
+    def sweep_equations():
+        return [EquationRecord("acoustic", "sweep_core.equations:Acoustic")]
+
+
+@attrs.frozen
+class BackendStatus:
+    """One line of the report: a backend, or a plugin that failed to load, and why it cannot be used."""
+
+    name: str
+    available: bool
+    reason: str = ""
+    record: BackendRecord | None = None
+
+
+@attrs.frozen
+class Registry:
+    """Everything that was found, and what went wrong on the way."""
+
+    backends: tuple[BackendStatus, ...]
+    equations: tuple[EquationRecord, ...]
+    observers: tuple[ObserverRecord, ...]
+    failures: tuple[BackendStatus, ...]
+
+
+def _register(manager, name, load, failures):
+    try:
+        plugin = load()
+        manager.register(plugin, name=name)
+        manager.check_pending()
+    except Exception as error:
+        if manager.has_plugin(name):
+            manager.unregister(name=name)
+        failures.append(BackendStatus(name, False, f"{type(error).__name__}: {error}"))
+
+
+def _collect(manager, hook, kind, failures):
+    """The records of one hook, plugin by plugin, so that one that raises or answers nonsense costs only itself."""
+    found = []
+    for implementation in getattr(manager.hook, hook).get_hookimpls():
+        try:
+            records = list(implementation.function())
+            wrong = [r for r in records if not isinstance(r, kind)]
+            if wrong:
+                raise TypeError(f"{hook} returned {wrong[0]!r}; expected {kind.__name__}")
+        except Exception as error:
+            failures.append(BackendStatus(implementation.plugin_name, False, f"{type(error).__name__}: {error}"))
+        else:
+            found += records
+    return found
+
+
+def _unique(records, failures):
+    unique = {}
+    for record in records:
+        if record.name in unique:
+            reason = f"the name is taken by {unique[record.name].target}; {record.target} is left out"
+            failures.append(BackendStatus(record.name, False, reason))
+        else:
+            unique[record.name] = record
+    return tuple(unique.values())
+
+
+def _status(record: BackendRecord) -> BackendStatus:
+    for module in record.requires:
+        try:
+            missing = importlib.util.find_spec(module) is None
+        except (ImportError, ValueError):
+            missing = True
+        if missing:
+            return BackendStatus(record.name, False, f"requires {module}, which is not installed", record)
+    return BackendStatus(record.name, True, "", record)
+
+
+@lru_cache(maxsize=1)
+def registry() -> Registry:
+    """All plugins of this environment; found once. ``registry.cache_clear()`` looks again."""
+    manager = pluggy.PluginManager(GROUP)
+    manager.add_hookspecs(hookspecs)
+    failures: list[BackendStatus] = []
+    _register(manager, "sweep_core", lambda: BuiltIn, failures)
+    for entry in entry_points(group=GROUP):
+        _register(manager, entry.name, entry.load, failures)
+    backends = _unique(_collect(manager, "sweep_backends", BackendRecord, failures), failures)
+    equations = _unique(_collect(manager, "sweep_equations", EquationRecord, failures), failures)
+    observers = _collect(manager, "sweep_observers", ObserverRecord, failures)
+    return Registry(tuple(map(_status, backends)), equations, tuple(observers), tuple(failures))
+
+
+def _load(target: str):
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def backends() -> list[BackendStatus]:
+    """What is installed, what is not, and why; nothing heavy is imported."""
+    found = registry()
+    return [*found.backends, *found.failures]
+
+
+def backend(name: str):
+    """The executor of a backend.
+
+    Raises
+    ------
+    PluginError
+        Where no such backend is known, something it requires is missing, or it fails to load.
+    """
+    known = {status.name: status for status in reversed(backends())}
+    if name not in known:
+        raise PluginError(f"no backend is called {name!r}; known are {sorted(known)}")
+    status = known[name]
+    if not status.available:
+        raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
+    try:
+        target = _load(status.record.target)
+        return target() if callable(target) else target
+    except Exception as error:
+        raise PluginError(f"backend {name!r} failed to load: {type(error).__name__}: {error}") from error
+
+
+def equations() -> dict[str, type]:
+    """Equation classes by name, those of plugins included; one that fails to load is left out.
+
+    Its reason stands in the report of :func:`backends`' command line, ``python -m sweep_core``.
+    """
+    found = {}
+    for record in registry().equations:
+        try:
+            found[record.name] = _load(record.target)
+        except Exception:
+            continue
+    return found

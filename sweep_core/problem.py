@@ -1,0 +1,197 @@
+"""A problem: the physics on a grid with its boundaries, as one immutable value."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import isfinite, sqrt
+from numbers import Real
+from typing import NamedTuple
+
+import attrs
+import numpy as np
+
+from .boundary import CPML, widths
+from .equation import Equation
+from .errors import DomainError, OptionError, UnsupportedError
+from .grid import Grid
+from .options import MemoryOptions
+from .stencil import first_derivative, largest_speed, second_derivative
+
+
+class AxisTables(NamedTuple):
+    """Stencil weights, scaled by dt / dh, and PML profile of one padded axis."""
+
+    d1: np.ndarray
+    d2: np.ndarray
+    decay: np.ndarray
+    gain: np.ndarray
+
+
+@attrs.frozen(cache_hash=True)
+class Problem:
+    """Equation, grid, time step, fields and boundaries. Build one with :func:`make_problem`.
+
+    Two problems that state the same are equal and hash alike, so compiled code may be cached by them.
+    """
+
+    equation: Equation
+    grid: Grid
+    dt: float
+    source_type: tuple[str, ...]
+    receiver_type: tuple[str, ...]
+    cpml: CPML
+    memory: MemoryOptions
+    free_surface: bool = False
+    source_scaling: str = "physical"
+    edge_gradient: str = "exact"
+
+    @property
+    def pml(self) -> tuple[tuple[int, int], ...]:
+        """PML cells at the low and high face of each axis."""
+        return self.cpml.width
+
+    @property
+    def padded_shape(self) -> tuple[int, ...]:
+        """Cells of each axis, PML included."""
+        return tuple(n + low + high for n, (low, high) in zip(self.grid.shape, self.pml, strict=True))
+
+    @property
+    def largest_speed(self) -> float:
+        """The largest stable wave speed (m/s) at this time step."""
+        return largest_speed(self.equation.spatial_order, self.grid.spacing, self.dt)
+
+    def time(self, field: str, nt: int) -> np.ndarray:
+        """Times (s) of the samples of a recorded field: k dt, half a step later where it is staggered in time."""
+        if field not in self.receiver_type:
+            raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
+        staggered = "t" in self.equation.fields[self.equation.field_index(field)].stagger
+        return (np.arange(nt) + 0.5 * staggered) * self.dt
+
+    def axis_tables(self, axis: int) -> AxisTables:
+        """Weights and profile of one axis, float64; the same arrays feed every implementation."""
+        return _axis_tables(self, axis)
+
+    def tables(self) -> np.ndarray:
+        """All axes' weights and profiles in the order of the C ABI, float64."""
+        return _tables(self)
+
+    def chunk(self, nt: int, cells_bytes: int) -> int:
+        """Steps of history that a compiled run holds at once; nt - 1 or more keeps all of them.
+
+        `cells_bytes` is the size of one padded wavefield at one time.
+        """
+        steps = max(nt - 1, 1)
+        strategy, ckpt = self.memory.strategy, self.memory.ckpt
+        if strategy == "full":
+            return steps
+        if strategy == "ckpt":
+            chunks = ckpt.chunks if ckpt is not None and ckpt.chunks is not None else round(sqrt(steps))
+            return max(-(-steps // min(chunks, steps)), 1)
+        return _cached_chunk(steps, cells_bytes)
+
+
+CACHE_BYTES = 8 << 20
+"""History that stays in the share of a last-level cache that one core may expect."""
+
+
+def _cached_chunk(steps: int, cells_bytes: int) -> int:
+    """'auto': everything where it fits into the cache; otherwise chunks that do, but no shorter than sqrt(steps) / 4."""
+    fits = CACHE_BYTES // max(cells_bytes, 1)
+    if steps <= fits:
+        return steps
+    return int(min(steps, max(fits, sqrt(steps) / 4, 4)))
+
+
+@lru_cache(maxsize=64)
+def _axis_tables(problem: Problem, axis: int) -> AxisTables:
+    cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
+    order, scale = problem.equation.spatial_order, dt / spacing
+    decay, gain = problem.cpml.profile(axis, cells, spacing, dt)
+    return AxisTables(first_derivative(order) * scale, second_derivative(order) * scale**2, decay, gain)
+
+
+@lru_cache(maxsize=64)
+def _tables(problem: Problem) -> np.ndarray:
+    table = np.concatenate([part for axis in range(problem.grid.ndim) for part in problem.axis_tables(axis)])
+    table.setflags(write=False)
+    return table
+
+
+def _fields(name: str, value, equation: Equation) -> tuple[str, ...]:
+    known = [f.name for f in equation.fields]
+    if value is None:
+        return (known[0],)
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise OptionError(f"{name} is {value!r}; expected a list of fields of {equation.name}, such as [{known[0]!r}]")
+    for field in value:
+        if field not in known:
+            raise OptionError(f"{name} names {field!r}, which {equation.name} does not have; its fields are {known}")
+    if len(set(value)) != len(value):
+        raise OptionError(f"{name} is {list(value)}; each field may be named once")
+    return tuple(value)
+
+
+def _refuse_for_now(free_surface, source_scaling, edge_gradient):
+    if free_surface is not False:
+        raise UnsupportedError(f"free_surface={free_surface!r}: only absorbing faces (False) are supported yet")
+    if source_scaling != "physical":
+        if source_scaling != "increment":
+            raise OptionError(f"source_scaling is {source_scaling!r}; expected 'physical' or 'increment'")
+        raise UnsupportedError("source_scaling='increment' is not supported yet; use 'physical'")
+    if edge_gradient != "exact":
+        if edge_gradient != "interior":
+            raise OptionError(f"edge_gradient is {edge_gradient!r}; expected 'exact' or 'interior'")
+        raise UnsupportedError("edge_gradient='interior' is not supported yet; use 'exact'")
+
+
+def make_problem(
+    equation,
+    shape,
+    dh,
+    dt,
+    source_type=None,
+    receiver_type=None,
+    pml_type=None,
+    pml_width=20,
+    pml_velocity=None,
+    pml_freq=None,
+    free_surface=False,
+    source_scaling="physical",
+    edge_gradient="exact",
+    memory=None,
+) -> Problem:
+    """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
+
+    Raises
+    ------
+    SweepError
+        A DomainError, ShapeError, OptionError or UnsupportedError that names the argument.
+    """
+    if not isinstance(equation, Equation):
+        raise OptionError(f"equation is {equation!r}; expected an equation such as Acoustic(spatial_order=8)")
+    grid = Grid(shape, dh)
+    if grid.ndim not in equation.ndims:
+        raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
+    if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
+        raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
+    for n, axis in zip(grid.shape, grid.axes, strict=True):
+        if n < equation.spatial_order:
+            raise DomainError(
+                f"the model has {n} cells along {axis}; spatial_order {equation.spatial_order} needs at least as many"
+            )
+    if pml_type is not None and pml_type != equation.pml_type:
+        raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
+    _refuse_for_now(free_surface, source_scaling, edge_gradient)
+    given = {"velocity": pml_velocity, "freq": pml_freq}
+    for name, value in given.items():
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
+            raise OptionError(f"pml_{name} is {value!r}; expected a number")
+    cpml = CPML(widths(pml_width, grid.ndim), **{k: v for k, v in given.items() if v is not None})
+    return Problem(
+        equation=equation,
+        grid=grid,
+        dt=float(dt),
+        source_type=_fields("source_type", source_type, equation),
+        receiver_type=_fields("receiver_type", receiver_type, equation),
+        cpml=cpml,
+        memory=memory or MemoryOptions(),
+    )

@@ -1,0 +1,63 @@
+"""The NumPy float64 executor: slow, plain, and the oracle of the tests."""
+
+import numpy as np
+
+from .call import CallShape, check_call, check_survey, check_values
+from .eager import EagerRun
+from .errors import UnsupportedError
+from .executor import Support
+from .ops import NumpyOps
+from .survey import Shots, cells_of, samples_of
+
+
+class ReferenceExecutor:
+    """Runs an equation's step in NumPy. Forward, and Born by complex step; it has no gradient."""
+
+    name = "reference"
+
+    def supports(self, problem) -> Support:
+        return Support(True)
+
+    def forward(self, problem, shots, models):
+        """Record (nshots, nt, nrec, nfield), float64."""
+        shots, models = self._arrays(shots, models, np.float64)
+        check_values(problem, models, shots.wavelet)
+        return self._run(problem, shots, models)
+
+    def born(self, problem, shots, models, perturbations):
+        """Derivative of the record in direction `perturbations`, exact to rounding.
+
+        Im F(m + i h dm) / h with h = 1e-30 (Squire and Trapp 1998, SIAM Review 40).
+        """
+        shots, models = self._arrays(shots, models, np.float64)
+        check_values(problem, models, shots.wavelet)
+        h = 1e-30
+        stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
+        return self._run(problem, shots, stepped).imag / h
+
+    def misfit_and_gradient(self, problem, shots, models, observed):
+        raise UnsupportedError("the reference backend computes no gradient; use backend 'torch' or 'jax'")
+
+    @staticmethod
+    def _arrays(shots, models, dtype):
+        wavelet = np.asarray(shots.wavelet, dtype)
+        positions = (np.asarray(shots.sources), np.asarray(shots.receivers))
+        return Shots(wavelet, *positions), [np.asarray(m, dtype) for m in models]
+
+    @staticmethod
+    def _run(problem, shots, models):
+        checked = [m.real for m in models]
+        shape: CallShape = check_call(problem, shots, checked)
+        check_survey(problem, shots)
+        dtype = np.result_type(*models)
+        receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
+        cells = [cells_of(problem, p.astype(np.int64), shape.shots) for p in (shots.sources, receivers)]
+        run = EagerRun(problem, NumpyOps(problem, dtype), shape, *cells, models)
+        wavelet = samples_of(shots.wavelet)
+        record = np.zeros(shape.record(problem), dtype)
+        state = run.start()
+        for k in range(shape.steps):
+            record[:, k] = np.stack(run.record(state), axis=-1)
+            if k + 1 < shape.steps:
+                state = run.advance(state, [wavelet[..., k]])
+        return record

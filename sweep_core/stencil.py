@@ -1,0 +1,58 @@
+"""Taylor stencils on a regular grid, and the time step that they allow.
+
+Weights of central differences of order 2n (Fornberg 1988, Math. Comp. 51, table 1; closed form for equal spacing).
+"""
+
+from functools import lru_cache
+from math import factorial, sqrt
+from numbers import Integral
+
+import numpy as np
+
+from .errors import OptionError
+
+
+def check_order(order) -> int:
+    """`order` as an int if it is an even number from 2 on, otherwise OptionError."""
+    if isinstance(order, bool) or not isinstance(order, Integral) or order < 2 or order % 2:
+        raise OptionError(f"spatial_order is {order!r}; expected an even number from 2 on, such as 4 or 8")
+    return int(order)
+
+
+@lru_cache
+def first_derivative(order: int) -> np.ndarray:
+    """Weights w of D1 f = sum_k w[k-1] (f[+k] - f[-k]), k = 1..order/2, for unit spacing."""
+    n = check_order(order) // 2
+    weights = [
+        (-1) ** (k + 1) * factorial(n) ** 2 / (k * factorial(n - k) * factorial(n + k)) for k in range(1, n + 1)
+    ]
+    return _constant(weights)
+
+
+@lru_cache
+def second_derivative(order: int) -> np.ndarray:
+    """Weights w of D2 f = w[0] f[0] + sum_k w[k] (f[+k] + f[-k]), k = 1..order/2, for unit spacing."""
+    side = [2 * w / k for k, w in enumerate(first_derivative(order), start=1)]
+    return _constant([-2 * sum(side), *side])
+
+
+def _constant(values) -> np.ndarray:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def largest_speed(order: int, spacing, dt: float) -> float:
+    """The largest wave speed (m/s) for which leapfrog steps of dt are stable.
+
+    The second-order scheme u[k+1] - 2 u[k] + u[k-1] = dt^2 c^2 D2 u[k] is stable while dt^2 c^2 times the largest
+    eigenvalue of -D2, reached at the Nyquist wavenumber of every axis, is at most 4.
+    """
+    w = second_derivative(order)
+    nyquist = -(w[0] + 2 * sum((-1) ** k * w[k] for k in range(1, len(w))))
+    return 2 / (dt * sqrt(sum(nyquist / h**2 for h in spacing)))
+
+
+def largest_dt(order: int, spacing, speed: float) -> float:
+    """The largest stable time step (s) for a wave speed (m/s)."""
+    return largest_speed(order, spacing, 1.0) / speed

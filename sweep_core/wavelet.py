@@ -1,0 +1,76 @@
+"""Source wavelets."""
+
+import numpy as np
+
+from .errors import DomainError, ShapeError
+
+
+def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.ndarray:
+    """Ricker wavelet, the negative second derivative of a Gaussian (Ricker 1953, Geophysics 18, eq. 16).
+
+    w(t) = (1 - 2 a) exp(-a),  a = (pi freq (t - delay))^2,  t = k dt.
+
+    Parameters
+    ----------
+    freq : float
+        Peak frequency, Hz.
+    nt : int
+        Samples.
+    dt : float
+        Sampling interval, s.
+    delay : float, optional
+        Time of the peak, s; 1.5 / freq by default, where the wavelet starts from 3e-9 of its peak.
+
+    Returns
+    -------
+    (nt,) float64
+
+    Raises
+    ------
+    DomainError
+        Where `freq` or `dt` is not positive, `nt` is not a positive whole number, or the peak frequency lies above
+        the Nyquist frequency 1 / (2 dt).
+    """
+    if not (freq > 0 and dt > 0 and np.isfinite(freq) and np.isfinite(dt)):
+        raise DomainError(f"ricker: freq is {freq} Hz and dt is {dt} s; both must be positive")
+    if nt < 1 or nt != int(nt):
+        raise DomainError(f"ricker: nt is {nt}; expected a positive whole number of samples")
+    if freq > 0.5 / dt:
+        raise DomainError(f"ricker: {freq} Hz lies above the Nyquist frequency {0.5 / dt:g} Hz of dt = {dt} s")
+    a = (np.pi * freq * (np.arange(int(nt)) * dt - (1.5 / freq if delay is None else delay))) ** 2
+    return (1 - 2 * a) * np.exp(-a)
+
+
+def sampled(samples, sample_dt: float, nt: int, dt: float) -> np.ndarray:
+    """A measured or designed wavelet at the time step of the modelling, by band-limited (sinc) interpolation.
+
+    w(k dt) = sum_j samples[j] sinc((k dt - j sample_dt) / sample_dt)  (Whittaker 1915); zero outside its own length.
+
+    Parameters
+    ----------
+    samples : (n,) array
+        The wavelet at multiples of `sample_dt`, starting and ending near zero.
+    sample_dt, dt : float
+        Intervals of the samples and of the result, s; `dt` must not exceed `sample_dt`, or frequencies would alias.
+    nt : int
+        Samples of the result.
+
+    Returns
+    -------
+    (nt,) float64
+
+    Raises
+    ------
+    ShapeError, DomainError
+    """
+    samples = np.asarray(samples, dtype=np.float64)
+    if samples.ndim != 1 or samples.size == 0:
+        raise ShapeError(f"sampled: samples have shape {samples.shape}; expected (n,)")
+    if not np.isfinite(samples).all():
+        raise DomainError("sampled: samples hold NaN or infinite values")
+    if not 0 < dt <= sample_dt:
+        raise DomainError(f"sampled: dt is {dt} s for samples every {sample_dt} s; low-pass and decimate them first")
+    t = np.arange(int(nt)) * (dt / sample_dt)
+    result = np.sinc(t[:, None] - np.arange(samples.size)) @ samples
+    result[t > samples.size - 1] = 0
+    return result
