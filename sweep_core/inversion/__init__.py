@@ -1,0 +1,18 @@
+"""What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
+
+from .engine import ExecutorEngine
+from .experiment import Experiment, marine_experiment
+from .report import Report
+from .run import RunFolder
+from .settings import Settings, make_parser, read_settings
+
+__all__ = [
+    "Experiment",
+    "ExecutorEngine",
+    "Report",
+    "RunFolder",
+    "Settings",
+    "make_parser",
+    "marine_experiment",
+    "read_settings",
+]

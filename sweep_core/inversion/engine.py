@@ -1,0 +1,57 @@
+"""Misfit and gradient of some shots by any registered backend, a few shots at a time, in NumPy."""
+
+import numpy as np
+
+from ..equations import Acoustic
+from ..errors import UnsupportedError
+from ..plugins import backend
+from ..problem import Problem, make_problem
+from .settings import Settings
+
+
+def acoustic_problem(settings: Settings) -> Problem:
+    """The problem of an inversion: acoustic, on the model's own grid."""
+    experiment = settings.experiment
+    equation = Acoustic(spatial_order=experiment.spatial_order)
+    return make_problem(equation, experiment.model.true.shape, experiment.model.dh, experiment.dt)
+
+
+class ExecutorEngine:
+    """What an inversion asks of a backend, through the executor's protocol alone.
+
+    Raises
+    ------
+    PluginError, UnsupportedError
+        Where the backend of the settings cannot be loaded, or does not run the problem.
+    """
+
+    def __init__(self, settings: Settings):
+        self.executor, self.problem = backend(settings.backend), acoustic_problem(settings)
+        support = self.executor.supports(self.problem)
+        if not support:
+            raise UnsupportedError(f"backend {settings.backend!r} does not run this problem: {support.reason}")
+        self.shots, self.batch = settings.experiment.shots, settings.forward_batchsize
+        self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}"
+
+    def _batches(self, chosen):
+        return (chosen[first : first + self.batch] for first in range(0, len(chosen), self.batch))
+
+    def model(self, vp: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Record (len(chosen), nt, nrec, 1), float32."""
+        parts = [
+            np.asarray(self.executor.forward(self.problem, self.shots.take(some), [vp]), np.float32)
+            for some in self._batches(chosen)
+        ]
+        empty = np.empty((0, self.shots.wavelet.shape[-1], self.shots.receivers.shape[-2], 1), np.float32)
+        return np.concatenate([empty, *parts])
+
+    def misfit_and_gradient(self, vp: np.ndarray, observed: np.ndarray, chosen: np.ndarray) -> tuple[float, np.ndarray]:
+        """Sums over the chosen shots of the misfit and of its gradient; `observed` holds all shots."""
+        misfit, gradient = 0.0, np.zeros_like(vp)
+        for some in self._batches(chosen):
+            value, (slope,) = self.executor.misfit_and_gradient(
+                self.problem, self.shots.take(some), [vp], observed[some]
+            )
+            misfit += float(value)
+            gradient += np.asarray(slope)
+        return misfit, gradient

@@ -1,0 +1,128 @@
+"""The command line that inversion scripts share."""
+
+import argparse
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from ..errors import CheckpointError, DomainError, OptionError, ShapeError
+from ..io import PreparedModel, faulted_model, read_prepared
+from .experiment import Experiment, marine_experiment
+
+EMBEDDED = {"shape": (100, 300), "dh": 20.0, "seed": 0}
+"""The model of a run without ``--model``: 2 km deep, 6 km wide."""
+
+
+@attrs.frozen
+class Settings:
+    """What was asked for on the command line, checked."""
+
+    experiment: Experiment
+    epochs: int
+    batchsize: int
+    forward_batchsize: int
+    lr: float
+    seed: int
+    show_every: int
+    out: Path
+    resume: bool
+    backend: str
+    impl: str
+
+    def identity(self) -> dict[str, object]:
+        """What a resumed run must share with the one that it continues."""
+        experiment = self.experiment
+        return {
+            "model": experiment.model.name,
+            "shape": list(experiment.model.true.shape),
+            "dh": experiment.model.dh,
+            "initial_error": experiment.model_error(experiment.model.initial),
+            "shots": experiment.nshots,
+            "steps": int(experiment.shots.wavelet.shape[0]),
+            "dt": experiment.dt,
+            "freq": experiment.freq,
+            "batchsize": self.batchsize,
+            "lr": self.lr,
+            "seed": self.seed,
+        }
+
+
+def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
+    """Options of every inversion script; a script adds its own."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    add = parser.add_argument
+    add("--model", help="prepared model (.npz); an embedded, faulted one by default")
+    add("--dh", type=float, help="spacing that --model must have (m)")
+    add("--init", help="start from this model (.npy or .npz, vp in m/s) instead of the prepared start")
+    add("--backend", default=backend, help="any registered backend that supports the problem (python -m sweep_core)")
+    add("--impl", default="auto", help="c, eager or auto")
+    add("--epochs", type=int, default=20, help="passes over all shots")
+    add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
+    add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
+    add("--lr", type=float, default=20.0, help="step length of Adam (m/s)")
+    add("--freq", type=float, default=5.0, help="peak frequency (Hz)")
+    add("--seed", type=int, default=0, help="order of the shots")
+    add("--max-shots", type=int, default=16, help="number of shots")
+    add("--show-every", type=int, default=5, help="epochs between figures")
+    add("--out", help="folder of the results; beside the script by default")
+    add("--resume", action="store_true", help="continue from the checkpoint in --out")
+    return parser
+
+
+def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
+    """Settings from parsed arguments.
+
+    Raises
+    ------
+    SweepError
+        Naming the argument that does not fit.
+    """
+    for name in ("epochs", "batchsize", "forward_batchsize", "max_shots", "show_every"):
+        value = getattr(arguments, name)
+        if value < 1:
+            raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
+    if not arguments.lr > 0 or not arguments.freq > 0:
+        raise DomainError(f"--lr is {arguments.lr} and --freq {arguments.freq}; both must be positive")
+    experiment = marine_experiment(_model(arguments), arguments.max_shots, arguments.freq)
+    return Settings(
+        experiment=experiment,
+        epochs=arguments.epochs,
+        batchsize=min(arguments.batchsize, experiment.nshots),
+        forward_batchsize=arguments.forward_batchsize,
+        lr=arguments.lr,
+        seed=arguments.seed,
+        show_every=arguments.show_every,
+        out=Path(arguments.out) if arguments.out else default_out,
+        resume=arguments.resume,
+        backend=arguments.backend,
+        impl=arguments.impl,
+    )
+
+
+def _model(arguments) -> PreparedModel:
+    if arguments.model:
+        model = read_prepared(arguments.model, dh=arguments.dh)
+    elif arguments.dh is not None:
+        raise OptionError("--dh states the spacing of --model; the embedded model has its own")
+    else:
+        model = faulted_model(**EMBEDDED)
+    if not arguments.init:
+        return model
+    initial = _array(Path(arguments.init))
+    if initial.shape != model.true.shape:
+        raise ShapeError(f"--init has shape {initial.shape}; the model has {model.true.shape}")
+    return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
+
+
+def _array(path: Path) -> np.ndarray:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"--init: {path} cannot be read: {error}") from None
+    if isinstance(loaded, np.ndarray):
+        return loaded
+    for key in ("vp", "initial"):
+        if key in loaded:
+            return loaded[key]
+    raise CheckpointError(f"--init: {path} holds {loaded.files}; expected an array 'vp' or 'initial'")

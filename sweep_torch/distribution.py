@@ -1,0 +1,183 @@
+"""Shots over processes: torchrun's environment, the verbs of the protocol, and what an inversion script needs."""
+
+import os
+
+import attrs
+import torch
+import torch.distributed as dist
+from sweep_core.call import check_forward_batchsize
+from sweep_core.distribution import ShotPlan, check_plan
+from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
+
+from .executor import check_device
+
+
+def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
+    """Joins the process group that torchrun describes; without torchrun this is a group of one.
+
+    Parameters
+    ----------
+    device : {'auto', 'cpu', 'cuda'}
+        ``'auto'`` takes one GPU for each local process where there are enough, otherwise the CPU.
+
+    Returns
+    -------
+    rank, world_size : int
+    device : torch.device
+        This process's own; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
+        processes, unless OMP_NUM_THREADS asks for more than one thread each.
+
+    Raises
+    ------
+    OptionError, DeviceError, DistributedError
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
+    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    local, local_size = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    gpus = torch.cuda.device_count()
+    if device == "cuda" and local >= gpus:
+        raise DeviceError(f"local rank {local} has no GPU of its own: {gpus} found; start fewer processes or use 'cpu'")
+    kind = "cuda" if device == "cuda" or (device == "auto" and gpus >= local_size) else "cpu"
+    chosen = check_device(f"cuda:{local}" if kind == "cuda" else "cpu")
+    if kind == "cuda":
+        torch.cuda.set_device(chosen)
+    elif size > 1 and os.environ.get("OMP_NUM_THREADS", "1") == "1":
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        torch.set_num_threads(max(cores // local_size, 1))
+    if size > 1 and not dist.is_initialized():
+        try:
+            dist.init_process_group("nccl" if kind == "cuda" else "gloo")
+        except (RuntimeError, ValueError) as error:
+            raise DistributedError(f"rank {rank} of {size} could not join: {error}; start with torchrun") from error
+    return rank, size, chosen
+
+
+def teardown_distributed() -> None:
+    """Leaves the process group, if there is one."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def split_indices_for_rank(indices, rank: int, world_size: int):
+    """The part of `indices` that belongs to `rank`: contiguous, sizes differing by one at most, maybe empty."""
+    part = ShotPlan(len(indices), world_size).part(rank)
+    return indices[part.start : part.stop]
+
+
+@attrs.frozen
+class TorchDistributor:
+    """The protocol of :class:`sweep_core.distribution.Distributor` over the default process group, or a group of one.
+
+    Tensors are on `device`; under NCCL that must be this rank's GPU.
+    """
+
+    device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
+
+    @property
+    def rank(self) -> int:
+        return dist.get_rank() if dist.is_initialized() else 0
+
+    @property
+    def size(self) -> int:
+        return dist.get_world_size() if dist.is_initialized() else 1
+
+    def scatter(self, plan: ShotPlan, x: torch.Tensor | None) -> torch.Tensor:
+        """This rank's part of rank 0's x, whose first axis counts shots."""
+        if self.rank == 0:
+            check_plan(self, plan, _present(x, "scatter").shape[0])
+        part = plan.part(self.rank)
+        return self.broadcast(x)[part.start : part.stop].clone()
+
+    def gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor | None:
+        """The parts of all ranks joined in order, on rank 0; None elsewhere."""
+        whole = self.all_gather(plan, part)
+        return whole if self.rank == 0 else None
+
+    def broadcast(self, x: torch.Tensor | None) -> torch.Tensor:
+        """Rank 0's tensor; the other ranks need not know its shape."""
+        if self.size == 1:
+            return _present(x, "broadcast")
+        head = [(tuple(_present(x, "broadcast").shape), x.dtype) if self.rank == 0 else None]
+        dist.broadcast_object_list(head, src=0, device=self.device)
+        shape, dtype = head[0]
+        value = x.detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(
+            shape, dtype=dtype, device=self.device
+        )
+        dist.broadcast(value, src=0)
+        return value
+
+    def reduce(self, x: torch.Tensor) -> torch.Tensor | None:
+        """The sum over ranks, on rank 0; None elsewhere."""
+        total = self.all_reduce(x)
+        return total if self.rank == 0 else None
+
+    def all_reduce(self, x: torch.Tensor) -> torch.Tensor:
+        """The sum over ranks, the same bits on every rank; x itself stays as it is."""
+        total = x.detach().clone()
+        if self.size > 1:
+            dist.all_reduce(total)
+        return total
+
+    def all_gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor:
+        """The parts of all ranks joined in order, on every rank."""
+        check_plan(self, plan, part.shape[0], part=True)
+        if self.size == 1:
+            return part
+        padded = part.new_zeros((plan.longest, *part.shape[1:]))
+        padded[: part.shape[0]] = part.detach()
+        parts = [torch.empty_like(padded) for _ in range(self.size)]
+        dist.all_gather(parts, padded)
+        return torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)])
+
+    def barrier(self) -> None:
+        if self.size > 1:
+            dist.barrier()
+
+
+def _present(x, verb):
+    if x is None:
+        raise ShapeError(f"{verb}: rank 0 holds the value, and gave None")
+    return x
+
+
+def chunked_observed_data(solver, wave, sources, receivers, models=None, forward_batchsize: int = 1) -> torch.Tensor:
+    """Models shots a few at a time, without a gradient; the record of all of them, (nshots, nt, nrec, nfield).
+
+    Arguments are those of the solver; no shots at all give a record of length 0.
+    """
+    batch = check_forward_batchsize(forward_batchsize)
+    count = int(sources.shape[0])
+    parts = []
+    with torch.no_grad():
+        for first in range(0, count, batch):
+            some = slice(first, first + batch)
+            shared = wave if wave.ndim == 1 else wave[some]
+            listening = receivers if receivers.ndim == 2 else receivers[some]
+            parts.append(solver(shared, sources[some], listening, models=models))
+    if parts:
+        return torch.cat(parts)
+    problem, nrec = solver.problem, int(receivers.shape[-2])
+    return torch.empty((0, wave.shape[-1], nrec, len(problem.receiver_type)), dtype=wave.dtype, device=wave.device)
+
+
+def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torch.Tensor:
+    """Rank 0's observed data on every rank, on `device`; other ranks give None."""
+    distributor = TorchDistributor(torch.device(device))
+    if rank != distributor.rank:
+        raise DistributedError(f"rank {rank} was given in the process of rank {distributor.rank}")
+    return distributor.broadcast(obs)
+
+
+def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
+    """Makes DistributedDataParallel sum gradients over the ranks; it averages by itself.
+
+    Every rank must run a backward for each step: one without shots multiplies its loss by zero.
+    """
+
+    def hook(group, bucket):
+        work = dist.all_reduce(bucket.buffer(), group=group or dist.group.WORLD, async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    ddp.register_comm_hook(None, hook)
+

@@ -1,0 +1,31 @@
+"""An equation's operations in torch."""
+
+import torch
+from sweep_core.ops import Ops
+
+
+class TorchOps(Ops):
+    """On one device, in one dtype; differentiable."""
+
+    def __init__(self, problem, dtype: torch.dtype, device: torch.device):
+        self.dtype, self.device = dtype, device
+        super().__init__(problem, dtype)
+
+    def pad(self, x, axis, count):
+        return torch.nn.functional.pad(x, (0, 0) * (self.ndim - 1 - axis) + (count, count))
+
+    def array(self, values, dtype):
+        return torch.as_tensor(values, dtype=dtype, device=self.device)
+
+    def join(self, parts, axis):
+        return torch.cat(parts, dim=axis)
+
+    def zeros(self, shape):
+        return torch.zeros(shape, dtype=self.dtype, device=self.device)
+
+    def take(self, x, cells):
+        return x.reshape(x.shape[0], -1).expand(cells.shape[0], -1).gather(1, cells)
+
+    def add(self, x, cells, amounts):
+        flat = x.reshape(x.shape[0], -1)
+        return flat.scatter_add(1, cells, amounts.expand(cells.shape)).reshape(x.shape)

@@ -1,0 +1,191 @@
+"""PropTorch: one problem as a torch module."""
+
+import numpy as np
+import torch
+from sweep_core.errors import DeviceError, DomainError, OptionError, ShapeError, UnsupportedError
+from sweep_core.options import EagerOptions, resolve_memory
+from sweep_core.problem import make_problem
+from sweep_core.survey import Shots
+
+from .executor import check_device, choose_impl, run
+
+
+class PropTorch(torch.nn.Module):
+    """Wave propagation in PyTorch, differentiable in the models and the wavelet.
+
+    Parameters
+    ----------
+    equation : Equation
+        For example ``Acoustic(spatial_order=8)``.
+    shape : tuple of int
+        Cells of the model, ``(nz, nx)``.
+    dh : float or tuple of float
+        Cell size in metres, one or ``(dz, dx)``.
+    dt : float
+        Time step in seconds; one above the stability limit of the models is refused at the call, which states it.
+    dev : str or torch.device, optional
+        Where to compute: by default the equation's device, that of `models`, or the CPU.
+    source_type, receiver_type : list of str, optional
+        Fields that sources act on and receivers record; the equation's first by default.
+    pml_type : str, optional
+        The equation's own, ``'cpmlr'`` on the regular grid.
+    pml_width : int or tuple of int
+        Cells of the absorbing layer, one number or one per face (top, bottom, left, right); 0 is a rigid wall.
+    pml_velocity, pml_freq : float, optional
+        Design speed (3000 m/s) and frequency (10 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
+    free_surface : bool
+        Only False yet.
+    source_scaling : {'physical'}
+        s(t) delta(x - xs), with delta = 1 / cell volume.
+    edge_gradient : {'exact'}
+        An edge cell also answers for the PML cells that continue it.
+    models : list of torch.Tensor, optional
+        Registered as parameters, and used by calls without `models`.
+    impl : {'auto', 'c', 'eager'}
+        Compiled, torch operations, or compiled where it can be; the choice is `impl`, the reason :meth:`explain`.
+    memory : MemoryOptions, optional
+    cuda_options : CUDAOptions, optional
+        ``CUDAOptions(memory=...)`` says the same as `memory`, on every device.
+    eager_options : EagerOptions, optional
+        Only with ``impl='eager'``.
+
+    Raises
+    ------
+    SweepError
+        A subclass that names the argument, what was given and what was expected.
+    """
+
+    def __init__(
+        self,
+        equation,
+        shape,
+        dh,
+        dt,
+        dev=None,
+        source_type=None,
+        receiver_type=None,
+        pml_type=None,
+        pml_width=20,
+        pml_velocity=None,
+        pml_freq=None,
+        free_surface=False,
+        source_scaling="physical",
+        edge_gradient="exact",
+        models=None,
+        impl="auto",
+        memory=None,
+        cuda_options=None,
+        eager_options=None,
+    ):
+        super().__init__()
+        memory = resolve_memory(memory, cuda_options)
+        self.problem = make_problem(
+            equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
+            free_surface, source_scaling, edge_gradient, memory,
+        )  # fmt: skip
+        _check_eager(eager_options, impl)
+        device = _device(dev, equation.device, models)
+        self._requested = impl
+        choose_impl(self.problem, impl, device)
+        # What `to` moves where no model is registered.
+        self.register_buffer("_anchor", torch.empty(0, device=device), persistent=False)
+        self._flag = None
+        self._names = []
+        if models is not None:
+            self._register(models, device)
+
+    def _register(self, models, device):
+        parameters = self.problem.equation.parameters
+        if not isinstance(models, list | tuple) or len(models) != len(parameters):
+            raise ShapeError(f"models must be a list of {[p.name for p in parameters]}")
+        for parameter, model in zip(parameters, models, strict=True):
+            if not isinstance(model, torch.Tensor) or not model.is_floating_point():
+                raise ShapeError(f"model {parameter.name} must be a floating-point torch.Tensor to be registered")
+            if model.device != device:
+                raise DeviceError(f"model {parameter.name} is on {model.device}, the solver computes on {device}")
+            value = model if isinstance(model, torch.nn.Parameter) else torch.nn.Parameter(model.detach().clone())
+            self.register_parameter(parameter.name, value)
+            self._names.append(parameter.name)
+
+    @property
+    def device(self) -> torch.device:
+        """Where this solver computes: with its parameters, if it has any."""
+        return getattr(self, self._names[0]).device if self._names else self._anchor.device
+
+    @property
+    def impl(self) -> str:
+        """The implementation in use, ``'c'`` or ``'eager'``."""
+        return choose_impl(self.problem, self._requested, self.device)[0]
+
+    def explain(self) -> str:
+        """Why this implementation is in use."""
+        return f"impl={self.impl!r}: {choose_impl(self.problem, self._requested, self.device)[1]}"
+
+    def time(self, field: str, nt: int) -> np.ndarray:
+        """Times (s) of the samples of a recorded field."""
+        return self.problem.time(field, nt)
+
+    def forward(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
+        """Models some shots.
+
+        Parameters
+        ----------
+        wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) tensor
+            Of the dtype and on the device of the models.
+        sources : (nshots, 2) or (nshots, nsrc, 2) integer tensor or array
+            Grid cells, columns (x, z).
+        receivers : (nrec, 2) or (nshots, nrec, 2) integer tensor or array
+            Grid cells, columns (x, z).
+        models : list of (nz, nx) tensors, optional
+            In the order of ``equation.parameters``; the registered ones by default.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) tensor
+            record[:, k] is the field at time k dt, before wavelet[k] acts.
+
+        Raises
+        ------
+        SweepError
+            DomainError, StabilityError, ShapeError, DtypeError, DeviceError: what was given and what was expected.
+        """
+        if receiver_mask is not None:
+            raise UnsupportedError("receiver_mask is not supported yet; give the same receivers to every shot")
+        if snapshots is not None:
+            raise UnsupportedError("snapshots are not supported yet")
+        if models is None:
+            if not self._names:
+                raise OptionError("no models: give models=[...] to the call or to the constructor")
+            models = [getattr(self, name) for name in self._names]
+        record, self._flag = run(self.problem, self.impl, Shots(wavelet, sources, receivers), models, self.device)
+        return record
+
+    def check(self) -> None:
+        """Raises what a GPU found wrong with the values of the last call (it cannot stop to say so)."""
+        status = 0 if self._flag is None else int(self._flag.item())
+        if status:
+            raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_flag": None}
+
+
+def _check_eager(options, impl):
+    if options is None:
+        return
+    if not isinstance(options, EagerOptions):
+        raise OptionError(f"eager_options is {options!r}; expected EagerOptions(...)")
+    if impl != "eager":
+        raise OptionError(f"eager_options does not apply to impl={impl!r}; use impl='eager'")
+    if options.compile:
+        raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
+
+
+def _device(dev, default, models):
+    stated = [d for d in (dev, default) if d is not None]
+    if len(stated) == 2 and check_device(dev) != check_device(default):
+        raise DeviceError(f"dev is {dev!r} and the equation's device is {default!r}; give one, or the same")
+    if stated:
+        return check_device(stated[0])
+    first = models[0] if isinstance(models, list | tuple) and models else None
+    return first.device if isinstance(first, torch.Tensor) else torch.device("cpu")
