@@ -25,6 +25,11 @@ def widths(value, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
 
+def _positive(instance, attribute, value):
+    if not (math.isfinite(value) and value > 0):
+        raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number")
+
+
 @attrs.frozen
 class CPML:
     """Profiles of the complex stretch s = 1 + d / (alpha + i omega) along one axis.
@@ -45,15 +50,8 @@ class CPML:
     """
 
     width: tuple[tuple[int, int], ...]
-    velocity: float = attrs.field(default=3000.0, converter=float)
-    freq: float = attrs.field(default=10.0, converter=float)
-
-    @velocity.validator
-    def _positive(self, attribute, value):
-        if not (math.isfinite(value) and value > 0):
-            raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number")
-
-    freq.validator(_positive)
+    velocity: float = attrs.field(default=3000.0, converter=float, validator=_positive)
+    freq: float = attrs.field(default=10.0, converter=float, validator=_positive)
 
     @staticmethod
     def reflection(width: int) -> float:

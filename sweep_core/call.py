@@ -1,6 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
-from numbers import Real
+from numbers import Integral
 
 import attrs
 import numpy as np
@@ -68,7 +68,9 @@ def _check_models(problem, models) -> str:
     dtypes = set()
     for name, model in zip(parameters, models, strict=True):
         if not hasattr(model, "shape") or not hasattr(model, "dtype"):
-            raise DtypeError(f"model {name} is a {type(model).__name__}; expected an array of shape {problem.grid.shape}")
+            raise DtypeError(
+                f"model {name} is a {type(model).__name__}; expected an array of shape {problem.grid.shape}"
+            )
         shape = tuple(model.shape)
         if len(shape) == problem.grid.ndim + 1 and shape[1:] == problem.grid.shape:
             raise UnsupportedError(
@@ -145,6 +147,6 @@ def check_survey(problem: Problem, shots: Shots) -> None:
 
 def check_forward_batchsize(value) -> int:
     """A number of shots from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, Real) or value != int(value) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise OptionError(f"forward_batchsize is {value!r}; expected a number of shots from 1 on")
     return int(value)

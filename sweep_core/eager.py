@@ -22,10 +22,13 @@ class EagerRun:
         equation = problem.equation
         self.problem, self.ops, self.shape = problem, ops, shape
         self.sources, self.receivers = sources, receivers
-        self.coefficients = tuple(c[None] for c in equation.coefficients(*(extend(problem, m, ops.join) for m in models)))
+        self.coefficients = tuple(
+            c[None] for c in equation.coefficients(*(extend(problem, m, ops.join) for m in models))
+        )
         volume = problem.grid.cell_volume
         self.factors = [
-            ops.take(equation.source_factor(f, self.coefficients), sources) * equation.source_weight(f, problem.dt, volume)
+            ops.take(equation.source_factor(f, self.coefficients), sources)
+            * equation.source_weight(f, problem.dt, volume)
             for f in problem.source_type
         ]
 

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 from functools import lru_cache
 from importlib.metadata import entry_points
+from typing import Any
 
 import attrs
 import pluggy
@@ -75,7 +76,7 @@ def _collect(manager, hook, kind, failures):
 
 
 def _unique(records, failures):
-    unique = {}
+    unique: dict[str, Any] = {}
     for record in records:
         if record.name in unique:
             reason = f"the name is taken by {unique[record.name].target}; {record.target} is left out"
@@ -134,7 +135,7 @@ def backend(name: str):
     if name not in known:
         raise PluginError(f"no backend is called {name!r}; known are {sorted(known)}")
     status = known[name]
-    if not status.available:
+    if status.record is None or not status.available:
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
     try:
         target = _load(status.record.target)

@@ -12,7 +12,7 @@ import numpy as np
 from .boundary import CPML, widths
 from .equation import Equation
 from .errors import DomainError, OptionError, UnsupportedError
-from .grid import Grid
+from .grid import Grid, make_grid
 from .options import MemoryOptions
 from .stencil import first_derivative, largest_speed, second_derivative
 
@@ -94,7 +94,7 @@ CACHE_BYTES = 8 << 20
 
 
 def _cached_chunk(steps: int, cells_bytes: int) -> int:
-    """'auto': everything where it fits into the cache; otherwise chunks that do, but no shorter than sqrt(steps) / 4."""
+    """All steps where they fit into the cache; otherwise chunks that do, but no shorter than sqrt(steps) / 4."""
     fits = CACHE_BYTES // max(cells_bytes, 1)
     if steps <= fits:
         return steps
@@ -168,7 +168,7 @@ def make_problem(
     """
     if not isinstance(equation, Equation):
         raise OptionError(f"equation is {equation!r}; expected an equation such as Acoustic(spatial_order=8)")
-    grid = Grid(shape, dh)
+    grid = make_grid(shape, dh)
     if grid.ndim not in equation.ndims:
         raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
     if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:

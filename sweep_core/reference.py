@@ -51,8 +51,8 @@ class ReferenceExecutor:
         check_survey(problem, shots)
         dtype = np.result_type(*models)
         receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
-        cells = [cells_of(problem, p.astype(np.int64), shape.shots) for p in (shots.sources, receivers)]
-        run = EagerRun(problem, NumpyOps(problem, dtype), shape, *cells, models)
+        sources, listening = (cells_of(problem, p.astype(np.int64), shape.shots) for p in (shots.sources, receivers))
+        run = EagerRun(problem, NumpyOps(problem, dtype), shape, sources, listening, models)
         wavelet = samples_of(shots.wavelet)
         record = np.zeros(shape.record(problem), dtype)
         state = run.start()

@@ -23,9 +23,7 @@ def check_order(order) -> int:
 def first_derivative(order: int) -> np.ndarray:
     """Weights w of D1 f = sum_k w[k-1] (f[+k] - f[-k]), k = 1..order/2, for unit spacing."""
     n = check_order(order) // 2
-    weights = [
-        (-1) ** (k + 1) * factorial(n) ** 2 / (k * factorial(n - k) * factorial(n + k)) for k in range(1, n + 1)
-    ]
+    weights = [(-1) ** (k + 1) * factorial(n) ** 2 / (k * factorial(n - k) * factorial(n + k)) for k in range(1, n + 1)]
     return _constant(weights)
 
 

@@ -44,7 +44,8 @@ def cells_of(problem, positions, nshots: int):
     dtype of the positions must hold the result.
     """
     ndim, shape = problem.grid.ndim, problem.padded_shape
-    cells, stride = 0, 1
+    cells: Any = 0
+    stride = 1
     for axis in reversed(range(ndim)):
         cells = cells + (positions[..., ndim - 1 - axis] + problem.pml[axis][0]) * stride
         stride *= shape[axis]

@@ -5,6 +5,7 @@ import os
 import attrs
 import torch
 import torch.distributed as dist
+
 from sweep_core.call import check_forward_batchsize
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
@@ -98,12 +99,11 @@ class TorchDistributor:
         """Rank 0's tensor; the other ranks need not know its shape."""
         if self.size == 1:
             return _present(x, "broadcast")
-        head = [(tuple(_present(x, "broadcast").shape), x.dtype) if self.rank == 0 else None]
+        value = _present(x, "broadcast").detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(0)
+        head: list = [(value.shape, value.dtype)]
         dist.broadcast_object_list(head, src=0, device=self.device)
-        shape, dtype = head[0]
-        value = x.detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(
-            shape, dtype=dtype, device=self.device
-        )
+        if self.rank:
+            value = torch.empty(head[0][0], dtype=head[0][1], device=self.device)
         dist.broadcast(value, src=0)
         return value
 
@@ -180,4 +180,3 @@ def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
         return work.get_future().then(lambda done: done.value()[0])
 
     ddp.register_comm_hook(None, hook)
-

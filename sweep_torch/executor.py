@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from sweep_core import native as compiled
 from sweep_core.call import check_call, check_survey, check_values
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
@@ -61,7 +62,10 @@ def _positions(name, positions, ndim):
 
 def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device):
     """(record, flag or None) of checked arguments; differentiable in models and wavelet."""
-    for name, x in [("wavelet", shots.wavelet), *((f"model {i}", m) for i, m in enumerate(_sequence(models)))]:
+    for name, x in [
+        ("wavelet", shots.wavelet),
+        *((f"model {i}", m) for i, m in enumerate(_sequence(models))),
+    ]:
         if not isinstance(x, torch.Tensor):
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
         if x.device != device:
@@ -69,7 +73,9 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device)
     shape = check_call(problem, shots, models)
     ndim = problem.grid.ndim
     host = Shots(
-        shots.wavelet, _positions("sources", shots.sources, ndim), _positions("receivers", shots.receivers, ndim)
+        shots.wavelet,
+        _positions("sources", shots.sources, ndim),
+        _positions("receivers", shots.receivers, ndim),
     )
     check_survey(problem, host)
     from . import native, propagate

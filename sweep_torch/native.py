@@ -6,9 +6,17 @@ from typing import Any
 import attrs
 import numpy as np
 import torch
+
 from sweep_core.call import CallShape
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import ADJOINT_BUFFERS, FORWARD_BUFFERS, CompiledCall, compiled_call, gather_list, inject_list
+from sweep_core.native import (
+    ADJOINT_BUFFERS,
+    FORWARD_BUFFERS,
+    CompiledCall,
+    compiled_call,
+    gather_list,
+    inject_list,
+)
 from sweep_core.ops import extend
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, cells_of, samples_of
@@ -74,7 +82,11 @@ class Forward(torch.autograd.Function):
     @staticmethod
     def forward(coefficients, wavelet, task):
         arrays = {name: task.empty(name) for name in FORWARD_BUFFERS[9:]}
-        arrays |= {"coefficients": coefficients.contiguous(), "wavelet": wavelet.contiguous(), "tables": task.tables}
+        arrays |= {
+            "coefficients": coefficients.contiguous(),
+            "wavelet": wavelet.contiguous(),
+            "tables": task.tables,
+        }
         arrays |= _named("inject", task.lists.sources_in) | _named("gather", task.lists.receivers_out)
         task.run("forward", FORWARD_BUFFERS, arrays)
         return tuple(arrays[name] for name in ("record", "history", "checkpoints", "flag"))
@@ -103,7 +115,11 @@ class Adjoint(torch.autograd.Function):
     @staticmethod
     def forward(cotangent, coefficients, wavelet, history, checkpoints, task):
         arrays = {name: task.empty(name) for name in ADJOINT_BUFFERS[15:]}
-        arrays |= {"coefficients": coefficients.contiguous(), "wavelet": wavelet.contiguous(), "tables": task.tables}
+        arrays |= {
+            "coefficients": coefficients.contiguous(),
+            "wavelet": wavelet.contiguous(),
+            "tables": task.tables,
+        }
         arrays |= {"cotangent": cotangent.contiguous(), "history": history, "checkpoints": checkpoints}
         arrays |= _named("source", task.lists.sources_in) | _named("gather", task.lists.sources_out)
         arrays |= _named("inject", task.lists.receivers_in)
@@ -143,7 +159,12 @@ class Positions:
 
 @lru_cache(maxsize=32)
 def make_task(
-    problem: Problem, shape: CallShape, sources: Positions, receivers: Positions, device: torch.device, gradient: bool
+    problem: Problem,
+    shape: CallShape,
+    sources: Positions,
+    receivers: Positions,
+    device: torch.device,
+    gradient: bool,
 ) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
     call = compiled_call(device.type, problem, shape, gradient)
@@ -166,7 +187,7 @@ def make_task(
     return Task(call, lists, tables)
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[torch.Tensor, torch.Tensor]:
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(record, flag): the record (nshots, nt, nrec, nfield), and the status word where a GPU leaves one behind.
 
     The wavelet and models are tensors on one device, positions NumPy arrays.

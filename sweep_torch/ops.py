@@ -1,6 +1,7 @@
 """An equation's operations in torch."""
 
 import torch
+
 from sweep_core.ops import Ops
 
 

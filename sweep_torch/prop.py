@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from sweep_core.errors import DeviceError, DomainError, OptionError, ShapeError, UnsupportedError
 from sweep_core.options import EagerOptions, resolve_memory
 from sweep_core.problem import make_problem
@@ -110,7 +111,7 @@ class PropTorch(torch.nn.Module):
     @property
     def device(self) -> torch.device:
         """Where this solver computes: with its parameters, if it has any."""
-        return getattr(self, self._names[0]).device if self._names else self._anchor.device
+        return self.get_parameter(self._names[0]).device if self._names else self.get_buffer("_anchor").device
 
     @property
     def impl(self) -> str:

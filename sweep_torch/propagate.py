@@ -3,11 +3,12 @@
 from math import isqrt
 
 import torch
+from torch.utils.checkpoint import checkpoint
+
 from sweep_core.call import CallShape
 from sweep_core.eager import EagerRun
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, cells_of, samples_of
-from torch.utils.checkpoint import checkpoint
 
 from .ops import TorchOps
 
@@ -23,8 +24,8 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> torch
     """Record (nshots, nt, nrec, nfield); `shots` hold torch tensors on the device of the models."""
     ops = TorchOps(problem, models[0].dtype, models[0].device)
     receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
-    cells = [_cells(problem, p, shape.shots) for p in (shots.sources, receivers)]
-    run = EagerRun(problem, ops, shape, *cells, models)
+    sources, listening = (_cells(problem, p, shape.shots) for p in (shots.sources, receivers))
+    run = EagerRun(problem, ops, shape, sources, listening, models)
     wavelet = samples_of(shots.wavelet)
     names = list(run.start())
 

@@ -1,6 +1,6 @@
 """Acoustic waves of constant density, second order in time."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -40,7 +40,8 @@ class Acoustic(Equation):
 
     def step(self, ops, state, coefficients):
         (vp2,) = coefficients
-        u, new, laplacian = state["h1"], {}, 0
+        u, laplacian = state["h1"], 0
+        new: dict[str, Any] = {}
         for axis in ops.axes:
             psi = ops.decay[axis] * state[f"psi_{axis}"] + ops.gain[axis] * ops.d1(u, axis)
             t = ops.d2(u, axis) + ops.d1(psi, axis)

@@ -7,8 +7,8 @@ from .run import RunFolder
 from .settings import Settings, make_parser, read_settings
 
 __all__ = [
-    "Experiment",
     "ExecutorEngine",
+    "Experiment",
     "Report",
     "RunFolder",
     "Settings",

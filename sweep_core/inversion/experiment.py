@@ -58,7 +58,11 @@ class Experiment:
 
 
 def marine_experiment(
-    model: PreparedModel, nshots: int = 16, freq: float = 5.0, spatial_order: int = 8, duration: float | None = None
+    model: PreparedModel,
+    nshots: int = 16,
+    freq: float = 5.0,
+    spatial_order: int = 8,
+    duration: float | None = None,
 ) -> Experiment:
     """Shots and a fixed spread of receivers along the top of a model, two cells deep.
 

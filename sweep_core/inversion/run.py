@@ -47,7 +47,7 @@ class RunFolder:
     def save(self, epoch: int, arrays: dict[str, np.ndarray]) -> None:
         """Writes a checkpoint after `epoch`; an interrupted write leaves the one before."""
         temporary = self.path / "checkpoint.partial.npz"
-        np.savez(temporary, epoch=np.array(epoch), **arrays)
+        np.savez(temporary, **{**arrays, "epoch": np.array(epoch)})  # type: ignore[arg-type]
         os.replace(temporary, self.path / "checkpoint.npz")
         text = json.dumps({"epoch": epoch, **self.identity}, indent=2)
         (self.path / "checkpoint.json").write_text(text + "\n")

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -10,7 +11,7 @@ from ..errors import CheckpointError, DomainError, OptionError, ShapeError
 from ..io import PreparedModel, faulted_model, read_prepared
 from .experiment import Experiment, marine_experiment
 
-EMBEDDED = {"shape": (100, 300), "dh": 20.0, "seed": 0}
+EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
 """The model of a run without ``--model``: 2 km deep, 6 km wide."""
 
 
@@ -55,7 +56,11 @@ def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
     add("--model", help="prepared model (.npz); an embedded, faulted one by default")
     add("--dh", type=float, help="spacing that --model must have (m)")
     add("--init", help="start from this model (.npy or .npz, vp in m/s) instead of the prepared start")
-    add("--backend", default=backend, help="any registered backend that supports the problem (python -m sweep_core)")
+    add(
+        "--backend",
+        default=backend,
+        help="any registered backend that supports the problem (python -m sweep_core)",
+    )
     add("--impl", default="auto", help="c, eager or auto")
     add("--epochs", type=int, default=20, help="passes over all shots")
     add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")

@@ -139,9 +139,7 @@ def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     scalars = (np.array(_FORMAT), np.array(_VERSION), np.array(model.name), np.array(model.dh))
-    entries: dict[str, Any] = dict(
-        zip(_KEYS, (*scalars, model.true, model.initial, model.water), strict=True)
-    )
+    entries: dict[str, Any] = dict(zip(_KEYS, (*scalars, model.true, model.initial, model.water), strict=True))
     try:
         with open(part, "wb") as stream:
             np.savez_compressed(stream, **entries)
@@ -200,9 +198,7 @@ def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> Prep
     path = Path(path)
     entries = _load_entries(path)
     if entries["format"].shape != () or entries["format"].item() != _FORMAT:
-        raise CheckpointError(
-            f"{path} was not written by SWEEP; make a prepared model with: {PREPARE_COMMAND}"
-        )
+        raise CheckpointError(f"{path} was not written by SWEEP; make a prepared model with: {PREPARE_COMMAND}")
     if entries["version"].shape != () or entries["version"].item() != _VERSION:
         raise CheckpointError(
             f"{path} has format version {entries['version']}, this SWEEP reads {_VERSION}; "

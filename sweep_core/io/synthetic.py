@@ -37,9 +37,7 @@ class _Waves:
     weights: Array
 
     @classmethod
-    def draw(
-        cls, rng: Generator, amplitude: float, shortest: float, longest: float, count: int = 4
-    ) -> "_Waves":
+    def draw(cls, rng: Generator, amplitude: float, shortest: float, longest: float, count: int = 4) -> "_Waves":
         lengths = np.geomspace(longest, shortest, count) * rng.uniform(0.85, 1.15, count)
         weights = lengths / lengths.sum()
         return cls(amplitude, 2 * math.pi / lengths, rng.uniform(0, 2 * math.pi, count), weights)
@@ -77,14 +75,10 @@ class _Beds:
     @classmethod
     def draw(cls, rng: Generator, thickness: float, spread: float) -> "_Beds":
         count = math.ceil(5.0 / thickness)
-        tops = -1.5 + np.cumsum(
-            np.clip(thickness * rng.lognormal(0.0, 0.5, count), 0.4 * thickness, 2.5 * thickness)
-        )
+        tops = -1.5 + np.cumsum(np.clip(thickness * rng.lognormal(0.0, 0.5, count), 0.4 * thickness, 2.5 * thickness))
         # Alternating signs make interfaces that reflect; a plain draw now and then makes none for many beds.
         signs = np.where(np.arange(count + 1) % 2, 1.0, -1.0)
-        return cls(
-            tops, spread * (0.6 * signs * rng.uniform(0.2, 1.0, count + 1) + 0.5 * rng.normal(size=count + 1))
-        )
+        return cls(tops, spread * (0.6 * signs * rng.uniform(0.2, 1.0, count + 1) + 0.5 * rng.normal(size=count + 1)))
 
     def velocity(self, bed_depth: Array, depth: Array) -> Array:
         """Compaction follows where a bed was laid down and where it is now in equal parts."""
@@ -123,9 +117,7 @@ class _Geology:
         places = aspect * (np.arange(count) + rng.uniform(0.15, 0.85, count)) / max(count, 1)
         sides, dips = rng.choice([-1, 1], count, p=[0.3, 0.7]), np.radians(rng.uniform(52.0, 70.0, count))
         slips = rng.uniform(0.035, 0.11, count)
-        drawn = tuple(
-            _Fault(*values) for values in zip(places - 0.35 * sides, sides, dips, slips, strict=True)
-        )
+        drawn = tuple(_Fault(*values) for values in zip(places - 0.35 * sides, sides, dips, slips, strict=True))
         young, old = _Beds.draw(rng, 0.022, 0.05), _Beds.draw(rng, 0.035, 0.13)
         x = np.linspace(0.12, 0.88, 200) * aspect
         crest = float(x[np.argmin(fold(x) + dip * (x - aspect / 2))])
@@ -170,9 +162,7 @@ def _check(shape: Any, seed: Any, faults: Any) -> tuple[int, int]:
         operator.index(seed)
         operator.index(0 if faults is None else faults)
     except TypeError:
-        raise DtypeError(
-            f"shape = {shape!r}, seed = {seed!r}, faults = {faults!r}: expected integers"
-        ) from None
+        raise DtypeError(f"shape = {shape!r}, seed = {seed!r}, faults = {faults!r}: expected integers") from None
     if min(nz, nx) < _FEWEST:
         raise ShapeError(f"shape is {(nz, nx)}; expected at least {_FEWEST} cells along each axis")
     if seed < 0 or (faults is not None and faults < 0):

@@ -19,7 +19,15 @@ FORWARD_BUFFERS = (
 )
 ADJOINT_BUFFERS = (
     *("coefficients", "wavelet", "source_cell", "source_column", "source_weight"),
-    *("inject_cell", "inject_column", "inject_weight", "gather_cell", "gather_column", "gather_weight", "tables"),
+    *(
+        "inject_cell",
+        "inject_column",
+        "inject_weight",
+        "gather_cell",
+        "gather_column",
+        "gather_weight",
+        "tables",
+    ),
     *("cotangent", "history", "checkpoints"),
     *("gradient_coefficients", "gradient_wavelet", "workspace", "flag"),
 )

@@ -1,5 +1,6 @@
 """Finding, loading and calling the compiled libraries."""
 
+import contextlib
 import ctypes as c
 import hashlib
 import os
@@ -39,10 +40,8 @@ def folders() -> list[Path]:
     if forced:
         return [Path(forced)]
     found = [Path(__file__).parent]
-    try:
+    with contextlib.suppress(PackageNotFoundError):
         found.append(Path(str(distribution(DISTRIBUTION).locate_file("sweep_core/native"))))
-    except PackageNotFoundError:
-        pass
     return found
 
 
@@ -149,16 +148,16 @@ class Library:
     def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
         """Runs ``'forward'`` or ``'adjoint'`` on (address, bytes) pairs in the order of the header's enum."""
         array = (structs.SweepBuffer * len(buffers))(*buffers)
-        self._run(getattr(self.dll, f"sweep_{operation}"), problem, array, len(buffers), threads, stream, control)
+        function = getattr(self.dll, f"sweep_{operation}")
+        self._run(function, problem, array, len(buffers), threads=threads, stream=stream, control=control)
 
-    def _run(self, function, problem, *arguments):
-        *arguments, threads, stream, control = arguments if len(arguments) > 1 else (*arguments, 1, 0, None)
+    def _run(self, function, problem, *arguments, threads=1, stream=0, control=None):
         text = c.create_string_buffer(512)
         isa = os.environ.get("SWEEP_ISA")
         context = structs.SweepContext(
             bytes=c.sizeof(structs.SweepContext),
             threads=threads,
-            isa=self.builds.index(self.isa) + 1 if isa else 0,
+            isa=self.builds.index(str(self.isa)) + 1 if isa else 0,
             stream=stream,
             control=c.pointer(control) if control is not None else None,
             error=c.cast(text, c.c_char_p),

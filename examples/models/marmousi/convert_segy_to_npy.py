@@ -46,9 +46,7 @@ def read_traces(path: Path) -> NDArray[np.float32]:
     try:
         import segyio
     except ImportError:
-        raise UnsupportedError(
-            "reading SEG-Y needs segyio, which is not installed: pip install segyio"
-        ) from None
+        raise UnsupportedError("reading SEG-Y needs segyio, which is not installed: pip install segyio") from None
     try:
         with segyio.open(path, "r", ignore_geometry=True) as file:
             return np.ascontiguousarray(file.trace.raw[:].T, dtype=np.float32)
@@ -103,16 +101,10 @@ def convert(quantity: Quantity, segy: Path, npy: Path, any_shape: bool) -> Path:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--segy", type=Path, default=HERE / "segy", help="where the SEG-Y files are (%(default)s)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--segy", type=Path, default=HERE / "segy", help="where the SEG-Y files are (%(default)s)")
     parser.add_argument("--npy", type=Path, default=HERE / "npy", help="where the arrays go (%(default)s)")
-    parser.add_argument(
-        "--any-shape", action="store_true", help=f"accept other sizes than {SHAPE[0]} x {SHAPE[1]}"
-    )
+    parser.add_argument("--any-shape", action="store_true", help=f"accept other sizes than {SHAPE[0]} x {SHAPE[1]}")
     args = parser.parse_args(argv)
     try:
         for quantity in QUANTITIES:

@@ -26,9 +26,7 @@ from extract_model_segy import HERE, extract_models
 from sweep_core.errors import CheckpointError, OptionError, SweepError
 
 # The archive of the models alone, not of the modelled shots.
-URL = (
-    "https://s3.amazonaws.com/open.source.geoscience/open_data/elastic-marmousi/elastic-marmousi-model.tar.gz"
-)
+URL = "https://s3.amazonaws.com/open.source.geoscience/open_data/elastic-marmousi/elastic-marmousi-model.tar.gz"
 BLOCK = 1 << 20
 TIMEOUT = 60  # seconds without a byte
 
@@ -82,9 +80,7 @@ def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | Non
         known = json.loads(record.read_text(encoding="utf-8"))
         size, sha256 = known["size"], known["sha256"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{record} is not a record of a download ({error}); delete it and run again"
-        ) from error
+        raise CheckpointError(f"{record} is not a record of a download ({error}); delete it and run again") from error
     if (size, sha256) != (found["size"], found["sha256"]):
         raise CheckpointError(
             f"{archive.name} has {found['size']} bytes and SHA-256 {found['sha256']}, where {record.name} "
@@ -98,9 +94,7 @@ def obtain(url: str, dest: Path, pinned: str | None) -> Path:
     parts = urllib.parse.urlsplit(url)
     name = Path(urllib.parse.unquote(parts.path)).name
     if parts.scheme not in ("http", "https", "file") or not name:
-        raise OptionError(
-            f"--url is {url!r}; expected an http, https or file URL that ends in the name of a file"
-        )
+        raise OptionError(f"--url is {url!r}; expected an http, https or file URL that ends in the name of a file")
     archive, record = dest / name, dest / f"{name}.json"
     part = archive.with_name(f"{name}.part")
     try:
@@ -139,16 +133,12 @@ def _sha256(text: str) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default=URL, help="another place of the same archive (%(default)s)")
     parser.add_argument("--dest", type=Path, default=HERE / "download", help="where it goes (%(default)s)")
     parser.add_argument("--sha256", type=_sha256, metavar="HEX", help="refuse an archive with another digest")
     parser.add_argument("--extract", action="store_true", help="unpack the three models to --segy afterwards")
-    parser.add_argument(
-        "--segy", type=Path, default=HERE / "segy", help="where they are unpacked (%(default)s)"
-    )
+    parser.add_argument("--segy", type=Path, default=HERE / "segy", help="where they are unpacked (%(default)s)")
     args = parser.parse_args(argv)
     try:
         obtain(args.url, args.dest, args.sha256)

@@ -96,9 +96,7 @@ def extract_models(download: Path, segy: Path) -> list[Path]:
                 safe_extract(archive, segy)
                 wanted[quantity] = sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy"))
             if not wanted[quantity]:
-                raise CheckpointError(
-                    f"{archive} holds no MODEL_{quantity}_1.25m.segy; is it the Marmousi-II archive?"
-                )
+                raise CheckpointError(f"{archive} holds no MODEL_{quantity}_1.25m.segy; is it the Marmousi-II archive?")
     files = [paths[0] for paths in wanted.values()]
     for path in files:
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
@@ -107,12 +105,8 @@ def extract_models(download: Path, segy: Path) -> list[Path]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--download", type=Path, default=HERE / "download", help="where the archive is (%(default)s)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--download", type=Path, default=HERE / "download", help="where the archive is (%(default)s)")
     parser.add_argument("--segy", type=Path, default=HERE / "segy", help="where the models go (%(default)s)")
     args = parser.parse_args(argv)
     try:

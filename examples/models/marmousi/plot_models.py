@@ -27,9 +27,7 @@ def draw(model: PreparedModel) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UnsupportedError(
-            "plotting needs matplotlib, which is not installed: pip install matplotlib"
-        ) from None
+        raise UnsupportedError("plotting needs matplotlib, which is not installed: pip install matplotlib") from None
     (nz, nx), km = model.shape, model.dh / 1e3
     extent = (-0.5 * km, (nx - 0.5) * km, (nz - 0.5) * km, -0.5 * km)
     height = float(np.clip(9.0 * nz / nx, 1.6, 4.2))
@@ -72,14 +70,10 @@ def save(figure: "Figure", out: Path, dpi: int) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = HERE / "prepared" / "marmousi2_12p5m.npz"
     parser.add_argument("--input", type=Path, default=default, help="a prepared model (%(default)s)")
-    parser.add_argument(
-        "--out", type=Path, help="the picture; its ending tells the format (the input's name, .png)"
-    )
+    parser.add_argument("--out", type=Path, help="the picture; its ending tells the format (the input's name, .png)")
     parser.add_argument("--dpi", type=int, default=150, help="dots per inch (%(default)s)")
     args = parser.parse_args(argv)
     out = args.out or args.input.with_suffix(".png")

@@ -41,9 +41,7 @@ def parse_crop(text: str) -> tuple[slice, slice]:
         pairs = [[int(word) if word else None for word in part.split(":")] for part in text.split(",")]
         (z0, z1), (x0, x1) = pairs
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected z0:z1,x0:x1 in cells, for example :,100:400"
-        ) from None
+        raise argparse.ArgumentTypeError(f"{text!r}: expected z0:z1,x0:x1 in cells, for example :,100:400") from None
     return slice(z0, z1), slice(x0, x1)
 
 
@@ -52,9 +50,7 @@ def load_velocity(path: Path) -> NDArray[Any]:
     try:
         vp = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
-        raise CheckpointError(
-            f"there is no file {path}; make it with convert_segy_to_npy.py or give --input"
-        ) from None
+        raise CheckpointError(f"there is no file {path}; make it with convert_segy_to_npy.py or give --input") from None
     except (OSError, ValueError, EOFError) as error:
         raise CheckpointError(f"{path} cannot be read as a .npy file: {error}") from error
     if not isinstance(vp, np.ndarray):
@@ -70,9 +66,7 @@ def cut(array: NDArray[Any], crop: tuple[slice, slice]) -> NDArray[Any]:
         first = 0 if part.start is None else part.start
         last = size if part.stop is None else part.stop
         if not 0 <= first < last <= size:
-            raise DomainError(
-                f"--crop {axis} {first}:{last} is not a part of 0:{size} (cells of the target grid)"
-            )
+            raise DomainError(f"--crop {axis} {first}:{last} is not a part of 0:{size} (cells of the target grid)")
     return np.ascontiguousarray(array[crop])
 
 
@@ -108,9 +102,7 @@ def summary(model: PreparedModel) -> str:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add(
         "--input",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from tqdm import tqdm
+
 from sweep_core import Acoustic, ShotPlan, SweepError
 from sweep_core.inversion import ExecutorEngine, Report, RunFolder, make_parser, read_settings
 from sweep_torch import PropTorch
@@ -22,7 +24,6 @@ from sweep_torch.distribution import (
     split_indices_for_rank,
     teardown_distributed,
 )
-from tqdm import tqdm
 
 
 class TorchEngine:
@@ -44,7 +45,12 @@ class TorchEngine:
     def model(self, vp, shots):
         """Record of `shots`, a few at a time."""
         return chunked_observed_data(
-            self.solver, self.wavelet, self.sources[shots], self.receivers, models=[vp], forward_batchsize=self.batch
+            self.solver,
+            self.wavelet,
+            self.sources[shots],
+            self.receivers,
+            models=[vp],
+            forward_batchsize=self.batch,
         )
 
     def misfit_and_gradient(self, vp, observed, shots):
@@ -90,7 +96,13 @@ class Inversion:
     """Adam on vp; every rank steps the same optimiser with the same summed gradient."""
 
     def __init__(self, settings, engine, group, observed, folder):
-        self.settings, self.engine, self.group, self.observed, self.folder = settings, engine, group, observed, folder
+        self.settings, self.engine, self.group, self.observed, self.folder = (
+            settings,
+            engine,
+            group,
+            observed,
+            folder,
+        )
         self.experiment, self.report = settings.experiment, Report(settings, folder)
         self.vp = torch.nn.Parameter(torch.as_tensor(self.experiment.model.initial, device=group.device))
         self.optimiser = torch.optim.Adam([self.vp], lr=settings.lr)
@@ -181,7 +193,10 @@ def run(arguments):
                 bar.update()
         final = inversion.misfit()
         if rank == 0:
-            print(f"results in {folder.path}\n{inversion.report.conclude(final, inversion.current())}", flush=True)
+            print(
+                f"results in {folder.path}\n{inversion.report.conclude(final, inversion.current())}",
+                flush=True,
+            )
     finally:
         # 5. Every rank leaves the group, also after an error.
         teardown_distributed()
@@ -190,7 +205,9 @@ def run(arguments):
 def main():
     parser = make_parser(__doc__.split("\n")[0], backend="torch")
     parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
-    parser.add_argument("--observed", choices=("slices", "rank0"), default="slices", help="who models the observed data")
+    parser.add_argument(
+        "--observed", choices=("slices", "rank0"), default="slices", help="who models the observed data"
+    )
     try:
         run(parser.parse_args())
     except SweepError as error:

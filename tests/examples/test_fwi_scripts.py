@@ -1,0 +1,111 @@
+"""Both main jobs from end to end on a small model, with --resume."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sweep_core.io import faulted_model, write_prepared
+
+ROOT = Path(__file__).parents[2]
+TORCH = ROOT / "examples/multi-gpu/torch/fwi_marmousi_dist.py"
+JAX = ROOT / "examples/multi-gpu/jax/fwi_marmousi_pmap.py"
+LAUNCH = {
+    "torch": [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(TORCH)),
+        *("--device", "cpu"),
+    ],
+    "torch alone": [sys.executable, str(TORCH), "--device", "cpu"],
+    "jax": [sys.executable, str(JAX), "--devices", "2"],
+}
+LAST = re.compile(r"misfit from (\S+) to (\S+), model error from (\S+) to (\S+), (\S+) s/epoch\s*$")
+FILES = {"ricker.png", "observed_data.png", "loss.png", "epoch_0000.png", "epoch_0002.png", "inverted_vp.npy"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_prepared(tmp_path_factory.mktemp("model") / "small.npz", faulted_model((40, 60), 40.0, seed=3))
+
+
+def launch(which, *arguments, ok=True):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [*LAUNCH[which], *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done.stdout if ok else done.stderr
+
+
+def small(model, out, epochs):
+    options = ("--max-shots", 5, "--batchsize", 3, "--forward-batchsize", 2, "--freq", 3, "--show-every", 2)
+    return ("--model", model, "--out", out, "--epochs", epochs, *options)
+
+
+@pytest.fixture(scope="module")
+def runs(model, tmp_path_factory):
+    """Four epochs in one go by each script."""
+    found = {}
+    for which in LAUNCH:
+        out = tmp_path_factory.mktemp(which.replace(" ", "_"))
+        found[which] = out, LAST.search(launch(which, *small(model, out, 4)))
+    return found
+
+
+@pytest.mark.parametrize("which", LAUNCH)
+def test_the_misfit_and_the_model_error_fall(runs, which):
+    out, last = runs[which]
+    begin, end, error, better = map(float, last.groups()[:4])
+    assert end < 0.7 * begin
+    assert better < error
+    assert FILES <= {path.name for path in out.iterdir()}
+    lines = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == [0, 1, 2, 3, 4]
+    assert {"misfit", "model_error", "seconds"} <= set(lines[0])
+    assert np.load(out / "inverted_vp.npy", allow_pickle=False).shape == (40, 60)
+
+
+def test_two_ranks_one_rank_and_jax_agree(runs):
+    ends = {which: float(last[2]) for which, (_, last) in runs.items()}
+    assert ends["torch alone"] == pytest.approx(ends["torch"], rel=1e-3)
+    assert ends["jax"] == pytest.approx(ends["torch"], rel=1e-2)
+
+
+@pytest.mark.parametrize("which", ["torch", "jax"])
+def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path, which):
+    launch(which, *small(model, tmp_path, 2))
+    launch(which, *small(model, tmp_path, 4), "--resume")
+    whole, resumed = (np.load(path / "inverted_vp.npy") for path in (runs[which][0], tmp_path))
+    np.testing.assert_array_equal(resumed, whole)
+    assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 5
+
+
+def test_the_water_stays_as_it_is(runs):
+    model = faulted_model((40, 60), 40.0, seed=3)
+    vp = np.load(runs["torch"][0] / "inverted_vp.npy")
+    np.testing.assert_array_equal(vp[model.water], model.true[model.water])
+
+
+def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
+    last = LAST.search(launch("torch", *small(model, tmp_path, 4), "--observed", "rank0"))
+    assert last[2] == runs["torch"][1][2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--dh", 25), "25"),
+        (("--resume",), "nothing to resume"),
+        (("--backend", "reference"), "no gradient"),
+        (("--backend", "nobody"), "no backend is called 'nobody'"),
+        (("--impl", "fast"), "impl is 'fast'"),
+        (("--batchsize", 0), "--batchsize is 0"),
+    ],
+)
+def test_bad_arguments_end_in_one_sentence(model, tmp_path, arguments, message):
+    said = launch("torch alone", *small(model, tmp_path, 1), *arguments, ok=False)
+    assert message in said
+    assert "Traceback" not in said
