@@ -1,0 +1,111 @@
+# GNU make 3.81 (macOS) is enough. Everything is set up in a virtual environment of this folder's own, when it is first
+# needed and again when pyproject.toml, constraints.txt or the native sources have changed.
+PYTHON      ?= python3
+VENV        ?= .venv
+TORCH_INDEX ?=
+RANKS       ?= 2
+FWI         ?= --backend torch --impl c --device auto
+PYTEST      ?=
+
+ifeq ($(VENV),none)
+# An environment of one's own: what is missing is added to it, what is there stays as it is.
+python := $(PYTHON)
+state  := build/setup
+pins   :=
+else
+python := $(VENV)/bin/python
+state  := $(VENV)/setup
+pins   := --constraint constraints.txt
+endif
+extras  := all,test
+log     := $(state)/log
+native  := $(shell find native cmake -type f) CMakeLists.txt
+run     := $(python) -m
+report  := $(python) -c 'import importlib.metadata as m; \
+  print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'
+
+# $(call say,sentence) ends the recipe with it.
+say = { echo "make: $(1)" >&2; exit 1; }
+# $(call pip,arguments): its output goes to the log, of which a failure prints the one line that tells most.
+pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
+  if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
+    reason="there is no network, which the first set-up needs"; \
+  else \
+    reason=$$(grep -E '(ERROR|[Ee]rror):' $(log) | head -n 1); \
+  fi; \
+  echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
+
+.PHONY: help setup fwi test lint gpu bench clean
+
+help:
+	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
+	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
+	@echo 'make bench  set up, then time SWEEP beside Deepwave (BENCH="...": arguments of benchmarks/)'
+	@echo 'make gpu    set up, then the tests that need a CUDA device'
+	@echo 'make setup  nothing but the set-up;  make clean removes it'
+	@echo ''
+	@echo 'PYTHON=python3.12          the Python to use, 3.11 or newer'
+	@echo 'VENV=none                  no virtual environment: PYTHON has, or gets, all that is needed'
+	@echo 'TORCH_INDEX=https://...    where pip finds torch (a CUDA or CPU build of your choice)'
+	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=90-real SWEEP_WERROR=ON    for the build'
+
+fwi: setup
+	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
+	  examples/multi-gpu/torch/fwi_marmousi_dist.py $(FWI)
+
+test: lint
+	$(run) pytest -rs $(PYTEST)
+
+lint: setup
+	$(run) ruff check
+	$(run) ruff format --check
+	$(run) mypy
+	find native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
+	  xargs $(python) -c 'import clang_format; clang_format.clang_format()' --dry-run -Werror
+
+gpu: setup
+	$(run) pytest -rs -m gpu $(PYTEST)
+
+bench: $(state)/peers
+	$(run) benchmarks $(BENCH)
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+setup: $(state)/native
+
+$(state)/peers: $(state)/native
+	@$(call pip,$(pins) deepwave==0.1.0)
+	@touch $@
+
+$(state)/python:
+	@command -v $(PYTHON) >/dev/null || $(call say,there is no $(PYTHON): name one of version 3.11 or newer by PYTHON=...)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  $(call say,$(PYTHON) is older than 3.11: name a newer one by PYTHON=...)
+ifneq ($(VENV),none)
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  $(call say,$(PYTHON) cannot make virtual environments: install its venv module (Debian: python3-venv) or use VENV=none)
+	@$(PYTHON) -m venv $(VENV) || $(call say,$(PYTHON) could not make the virtual environment $(VENV))
+else
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || $(call say,$(PYTHON) has no pip)
+endif
+	@mkdir -p $(@D) && touch $@
+
+# Python alone first, so that the libraries are built once, with jaxlib's headers at hand (--no-build-isolation).
+$(state)/packages: $(state)/python pyproject.toml constraints.txt
+	@echo 'make: installing the packages, which takes some minutes (log: $(log))'
+	@: >$(log)
+ifneq ($(TORCH_INDEX),)
+	@$(call pip,$(pins) --index-url $(TORCH_INDEX) torch)
+endif
+	@$(call pip,$(pins) --retries 2 'scikit-build-core>=0.11' 'cmake>=3.24' ninja)
+	@$(call pip,$(pins) --no-build-isolation --config-settings=wheel.cmake=false --editable '.[$(extras)]')
+	@touch $@
+
+$(state)/native: $(state)/packages $(native)
+	@echo 'make: building the native libraries (log: $(log))'
+	@: >$(log)
+	@$(call pip,--no-build-isolation --no-deps --editable .)
+	@$(report)
+	@touch $@

@@ -1,0 +1,37 @@
+# libsweep_cuda: from Turing to Blackwell as far as this nvcc knows them, and PTX for what comes later.
+set(architectures ${SWEEP_CUDA_ARCHITECTURES})
+if(NOT architectures)
+  execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-code OUTPUT_VARIABLE known)
+  foreach(architecture IN ITEMS 75 80 86 89 90 100 120)
+    if(known MATCHES "sm_${architecture}\n")
+      list(APPEND architectures ${architecture}-real)
+      set(newest ${architecture}-virtual)
+    endif()
+  endforeach()
+  list(APPEND architectures ${newest})
+endif()
+set(CMAKE_CUDA_ARCHITECTURES ${architectures})
+enable_language(CUDA)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+target_compile_features(sweep_options INTERFACE cuda_std_17)
+
+# Compressed, the kernels are an eighth as large. A driver that runs CUDA 13 reads them; of older ones we are not sure.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  target_compile_options(sweep_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
+endif()
+
+# nvcc takes one architecture after the other: where there are more cores than equations, several at once.
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+list(LENGTH equations count)
+math(EXPR threads "(${cores} + ${count} - 1) / ${count}")
+target_compile_options(sweep_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CUDA>:--threads=${threads};-Xcompiler=-Wall,-Wextra>"
+  "$<$<AND:$<BOOL:${SWEEP_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")
+
+sweep_add_library(src/library.cpp src/cuda/builds.cu)
+sweep_add_kernels(cuda src/cuda/kernels.cu)
+sweep_write_builds()
+
+list(JOIN architectures " " architectures)
+list(JOIN equations " " names)
+set(report "${architectures}; CUDA ${CMAKE_CUDA_COMPILER_VERSION}; ${names}")

@@ -1,0 +1,212 @@
+// The host/device vocabulary of an equation's header: where a cell lies, what a step sees, how to differentiate.
+#ifndef SWEEP_GRID_H
+#define SWEEP_GRID_H
+
+#include "sweep/sweep.h"
+
+#if defined(__CUDACC__)
+#define SWEEP_HD __host__ __device__ __forceinline__
+#define SWEEP_INLINE
+#else
+#define SWEEP_HD inline __attribute__((always_inline))
+#define SWEEP_INLINE __attribute__((always_inline))  // of a lambda
+#endif
+
+// Each build for another instruction set lives in a namespace of its own, or the linker would merge them.
+#ifndef SWEEP_VARIANT
+#define SWEEP_VARIANT portable
+#endif
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// An array of cells with half a stencil of zeros around it. Halos are shared: what follows one row precedes the next.
+template <int NDIM>
+struct Frame {
+  int n[NDIM];
+  ptrdiff_t stride[NDIM];
+  ptrdiff_t lead;   // offset of cell (0, ..., 0)
+  ptrdiff_t total;  // elements in all, a multiple of 16
+
+  SWEEP_HD ptrdiff_t at(const int* i) const {
+    ptrdiff_t offset = lead;
+    for (int a = 0; a < NDIM; ++a) offset += i[a] * stride[a];
+    return offset;
+  }
+};
+
+template <int NDIM>
+Frame<NDIM> frame_of(const int* n, int half) {
+  const auto round = [](ptrdiff_t count) { return (count + 15) / 16 * 16; };
+  Frame<NDIM> f;
+  f.lead = 0;
+  ptrdiff_t stride = 1;
+  for (int a = NDIM - 1; a >= 0; --a) {
+    f.n[a] = n[a];
+    f.stride[a] = stride;
+    f.lead += half * stride;
+    stride *= n[a] + half;
+    if (a == NDIM - 1) stride = round(stride);
+  }
+  f.lead = round(f.lead);
+  f.total = round(f.lead + stride);
+  return f;
+}
+
+// A cell of the grid, and where to find it.
+template <int NDIM>
+struct Cell {
+  int i[NDIM];
+  int shift[NDIM];  // from a grid index to the index in the PML strip of that axis
+  ptrdiff_t at;     // in a field
+  ptrdiff_t dense;  // in a coefficient, which has no halo
+};
+
+// The rim of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
+// variables of an axis live in a strip that holds the low rim, half a stencil of zeros, and the high rim.
+template <int NDIM>
+struct Layout {
+  Frame<NDIM> field;
+  Frame<NDIM> strip[NDIM];
+  int half;
+  int pml_low[NDIM], pml_high[NDIM];
+  int rim_low[NDIM], rim_high[NDIM];
+  ptrdiff_t cells;
+
+  SWEEP_HD ptrdiff_t dense_stride(int axis) const {
+    ptrdiff_t stride = 1;
+    for (int a = NDIM - 1; a > axis; --a) stride *= field.n[a];
+    return stride;
+  }
+  // Bit `axis` of a rim mask is set where the PML of that axis acts.
+  SWEEP_HD bool in_rim(int axis, int i) const {
+    return i < rim_low[axis] || i >= field.n[axis] - rim_high[axis];
+  }
+  SWEEP_HD int shift(int axis, int i) const {
+    return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
+  }
+  SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
+    Cell<NDIM> c;
+    c.dense = dense;
+    for (int a = NDIM - 1; a >= 0; --a) {
+      c.i[a] = static_cast<int>(dense % field.n[a]);
+      c.shift[a] = shift(a, c.i[a]);
+      dense /= field.n[a];
+    }
+    c.at = field.at(c.i);
+    return c;
+  }
+};
+
+// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0).
+template <class T, int HALF>
+struct Taps {
+  T w[HALF];
+  SWEEP_HD void load(const T* from, int) {
+    for (int k = 0; k < HALF; ++k) w[k] = from[k];
+  }
+  // sum over k = 1 .. HALF of w_k term(k). Recursion, because compilers vectorise the loop over cells around it only
+  // where there is no loop left inside.
+  template <int K = 0, class F>
+  SWEEP_HD T sum(T begin, const F& term) const {
+    if constexpr (K < HALF)
+      return sum<K + 1>(begin + w[K] * term(K + 1), term);
+    else
+      return begin;
+  }
+};
+template <class T>
+struct Taps<T, 0> {
+  const T* w;
+  int count;
+  SWEEP_HD void load(const T* from, int half) { w = from, count = half; }
+  template <class F>
+  SWEEP_HD T sum(T begin, const F& term) const {
+    for (int k = 0; k < count; ++k) begin += w[k] * term(k + 1);
+    return begin;
+  }
+};
+
+// Central first derivative: sum over k of w_k (f[+k] - f[-k]).
+template <class T, int HALF>
+SWEEP_HD T first(const T* f, ptrdiff_t stride, const Taps<T, HALF>& taps) {
+  return taps.sum(0, [=](int k) SWEEP_INLINE { return f[k * stride] - f[-k * stride]; });
+}
+
+// Second derivative: centre f[0] + sum over k of w_k (f[+k] + f[-k]).
+template <class T, int HALF>
+SWEEP_HD T second(const T* f, ptrdiff_t stride, T centre, const Taps<T, HALF>& taps) {
+  return taps.sum(centre * f[0], [=](int k) SWEEP_INLINE { return f[k * stride] + f[-k * stride]; });
+}
+
+// What belongs to one axis: weights (scaled by dt / dh) and the PML profile psi <- decay psi + gain x.
+template <class T, int HALF>
+struct Axis {
+  Taps<T, HALF> d1, d2;
+  T d2_centre;
+  const T* decay;
+  const T* gain;
+
+  // Reads the table of an axis of n cells and returns where that of the next axis begins.
+  SWEEP_HD const T* load(const T* from, int half, int n) {
+    d1.load(from, half);
+    d2_centre = from[half];
+    d2.load(from + half + 1, half);
+    decay = from + 2 * half + 1;
+    gain = decay + n;
+    return gain + n;
+  }
+};
+
+// One shot at one step, as an equation's header sees it.
+template <class T, int NDIM, int HALF>
+struct View {
+  Layout<NDIM> layout;
+  Axis<T, HALF> axis[NDIM];
+  const T* coefficient;  // (coefficients, *shape)
+  const T* now;          // (fields, frame): u[k]
+  const T* old;          // u[k - 1]
+  T* next;               // u[k + 1]; may be the memory of `old`
+  T* memory;             // memory variables, see strip()
+  const T* stored;       // adjoint: the forward field that this step meets
+  T* image;              // adjoint: (coefficients, *shape), summed over steps and shots
+  ptrdiff_t strips;      // from one memory variable to the next
+  ptrdiff_t strip_at[NDIM];
+
+  // Memory variable `which` of an axis, at a cell of its rim.
+  SWEEP_HD T* strip(int a, int which, const Cell<NDIM>& c) const {
+    const Frame<NDIM>& f = layout.strip[a];
+    ptrdiff_t offset = f.lead - c.shift[a] * f.stride[a];
+    for (int b = 0; b < NDIM; ++b) offset += c.i[b] * f.stride[b];
+    return memory + which * strips + strip_at[a] + offset;
+  }
+};
+
+template <int N>
+struct Index {
+  static constexpr int value = N;
+};
+
+// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
+template <int NDIM, int A = 0, class F>
+SWEEP_HD void for_axes(const F& f) {
+  if constexpr (A < NDIM) {
+    f(Index<A>{});
+    for_axes<NDIM, A + 1>(f);
+  }
+}
+
+// f(Index<M>) for the M in 0 .. COUNT - 1 that equals `mask`.
+template <unsigned COUNT, unsigned M = 0, class F>
+SWEEP_HD void with_mask(unsigned mask, const F& f) {
+  if constexpr (M < COUNT) {
+    if (mask == M)
+      f(Index<static_cast<int>(M)>{});
+    else
+      with_mask<COUNT, M + 1>(mask, f);
+  }
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

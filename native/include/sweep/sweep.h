@@ -1,0 +1,170 @@
+/* The C ABI of SWEEP's compiled kernels. The same functions are exported by libsweep_cpu and libsweep_cuda.
+ *
+ * Stateless: every array, workspace and history buffer belongs to the caller; calls may run at once from several
+ * threads, streams and devices. docs/abi.md states the rules in words. */
+#ifndef SWEEP_SWEEP_H
+#define SWEEP_SWEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define SWEEP_EXPORT __declspec(dllexport)
+#else
+#define SWEEP_EXPORT __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SWEEP_ABI_VERSION 1
+#define SWEEP_MAX_AXES 3
+#define SWEEP_MAX_FIELDS 12
+#define SWEEP_NAME_BYTES 32
+
+enum sweep_status {
+  SWEEP_OK = 0,
+  SWEEP_BAD_CALL = 1,    /* a struct, size or buffer that does not fit the problem */
+  SWEEP_BAD_VALUE = 2,   /* a position outside the grid, a coefficient that is not finite and positive */
+  SWEEP_UNSTABLE = 3,    /* a coefficient above sweep_problem.coefficient_limit */
+  SWEEP_UNSUPPORTED = 4, /* an equation, dimension or dtype that this library does not hold */
+  SWEEP_CANCELLED = 5,   /* sweep_control.cancel was set */
+  SWEEP_DEVICE = 6       /* the device is missing or failed */
+};
+
+enum sweep_dtype { SWEEP_FLOAT32 = 0, SWEEP_FLOAT64 = 1 };
+
+/* Numbers only, so that a compiler which bakes constants in (XLA) may copy the struct as bytes. */
+typedef struct sweep_problem {
+  uint32_t bytes; /* sizeof(sweep_problem) */
+  int32_t dtype;
+  int32_t ndim;
+  int32_t order;                      /* spatial order, even */
+  int32_t shape[SWEEP_MAX_AXES];      /* cells along z, (y,) x; PML included */
+  int32_t pml_low[SWEEP_MAX_AXES];    /* PML cells at the low and the high face of each axis */
+  int32_t pml_high[SWEEP_MAX_AXES];
+  int32_t shots;
+  int32_t earths; /* 1, or shots: one earth each */
+  int32_t steps;  /* nt: samples of wavelet and record */
+  int32_t first;  /* this call runs time indices [first, last) of 0..nt */
+  int32_t last;
+  int32_t chunk; /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them) */
+  int32_t source_columns;                   /* traces times fields of one sample of the wavelet */
+  int32_t receiver_columns;                 /* and of the record */
+  int32_t source_points[SWEEP_MAX_FIELDS];  /* points of one shot in each field, in the order of the fields */
+  int32_t receiver_points[SWEEP_MAX_FIELDS];
+  double coefficient_limit; /* the largest stable value of the first coefficient */
+  char equation[SWEEP_NAME_BYTES];
+} sweep_problem;
+
+typedef struct sweep_buffer {
+  void* data;
+  int64_t bytes;
+} sweep_buffer;
+
+typedef struct sweep_control {
+  int32_t cancel;   /* set by the caller: the run stops at the next step */
+  int32_t progress; /* the last step that a shot has begun */
+} sweep_control;
+
+typedef struct sweep_context {
+  uint32_t bytes;  /* sizeof(sweep_context) */
+  int32_t threads; /* CPU: threads to use, at least 1. CUDA: ignored */
+  int32_t isa;     /* CPU: 0 the best of this processor, otherwise the index of sweep_isa() plus one */
+  int32_t padding;
+  void* stream;           /* CUDA: the caller's stream */
+  sweep_control* control; /* may be null */
+  char* error;            /* receives a text that ends in 0; may be null */
+  int64_t error_bytes;
+} sweep_context;
+
+typedef struct sweep_sizes {
+  uint32_t bytes; /* sizeof(sweep_sizes) */
+  int32_t padding;
+  int64_t state;       /* forward: the wave state. Survives between calls that continue a run */
+  int64_t history;     /* forward writes, adjoint reads */
+  int64_t checkpoints; /* forward writes, adjoint reads */
+  int64_t workspace;   /* adjoint: scratch */
+  int64_t tables;      /* stencil weights and PML profiles, see docs/abi.md */
+} sweep_sizes;
+
+/* What an equation's header says of itself; compared with the Python class by a test. */
+typedef struct sweep_equation {
+  uint32_t bytes; /* sizeof(sweep_equation) */
+  int32_t fields;
+  int32_t coefficients;
+  int32_t levels;   /* time levels of each field that a step reads or writes */
+  int32_t memories; /* PML memory variables per axis */
+  int32_t ndim_mask; /* bit n: n dimensions are compiled in */
+  char name[SWEEP_NAME_BYTES];
+  char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
+  char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
+} sweep_equation;
+
+/* The order of the buffers. Points of an inject list are sorted by cell within a shot and field; those of a gather
+ * list lie together trace by trace, the same number for each. A cell is the flat index in the padded grid, a column
+ * the index in one sample of the wavelet or record. */
+enum sweep_forward_buffer {
+  SWEEP_F_COEFFICIENTS, /* (earths, coefficients, *shape) */
+  SWEEP_F_WAVELET,      /* (shots, steps, source_columns) */
+  SWEEP_F_INJECT_CELL,  /* int32 (shots, source points) */
+  SWEEP_F_INJECT_COLUMN,
+  SWEEP_F_INJECT_WEIGHT,
+  SWEEP_F_GATHER_CELL, /* int32 (shots, receiver points) */
+  SWEEP_F_GATHER_COLUMN,
+  SWEEP_F_GATHER_WEIGHT,
+  SWEEP_F_TABLES,
+  SWEEP_F_RECORD, /* out (shots, steps, receiver_columns) */
+  SWEEP_F_HISTORY,
+  SWEEP_F_CHECKPOINTS,
+  SWEEP_F_STATE,
+  SWEEP_F_FLAG, /* out, int32: a sweep_status found on a device that cannot return one */
+  SWEEP_F_COUNT
+};
+
+enum sweep_adjoint_buffer {
+  SWEEP_A_COEFFICIENTS,
+  SWEEP_A_WAVELET,
+  SWEEP_A_SOURCE_CELL, /* inject list of the sources, for the recomputation */
+  SWEEP_A_SOURCE_COLUMN,
+  SWEEP_A_SOURCE_WEIGHT,
+  SWEEP_A_INJECT_CELL, /* inject list of the receivers */
+  SWEEP_A_INJECT_COLUMN,
+  SWEEP_A_INJECT_WEIGHT,
+  SWEEP_A_GATHER_CELL, /* gather list of the sources */
+  SWEEP_A_GATHER_COLUMN,
+  SWEEP_A_GATHER_WEIGHT,
+  SWEEP_A_TABLES,
+  SWEEP_A_COTANGENT, /* (shots, steps, receiver_columns) */
+  SWEEP_A_HISTORY,
+  SWEEP_A_CHECKPOINTS,
+  SWEEP_A_GRADIENT_COEFFICIENTS, /* out, as the coefficients */
+  SWEEP_A_GRADIENT_WAVELET,      /* out, as the wavelet */
+  SWEEP_A_WORKSPACE,
+  SWEEP_A_FLAG,
+  SWEEP_A_COUNT
+};
+
+typedef int sweep_operation(const sweep_problem*, const sweep_buffer*, int32_t count, const sweep_context*);
+
+SWEEP_EXPORT int32_t sweep_abi_version(void);
+/* SHA-256 over the native sources that the library was built from; see sweep_core.native.library.source_id. */
+SWEEP_EXPORT const char* sweep_build_id(void);
+/* sizeof of the structs above, in their order, then the offset of the last member of each; returns how many there
+ * are and fills at most `count`. */
+SWEEP_EXPORT int32_t sweep_layout(int64_t* values, int32_t count);
+/* Text of build `index`: "avx512", ...; null past the end. The CPU library orders them from plain to best. */
+SWEEP_EXPORT const char* sweep_isa(int32_t index);
+/* The build that isa = 0 selects on this processor; -1 where no device can run the library. */
+SWEEP_EXPORT int32_t sweep_isa_default(void);
+/* The compiled equations by index; SWEEP_UNSUPPORTED past the end. */
+SWEEP_EXPORT int sweep_describe(int32_t index, sweep_equation* out);
+SWEEP_EXPORT int sweep_query(const sweep_problem*, sweep_sizes*, const sweep_context*);
+SWEEP_EXPORT sweep_operation sweep_forward;
+SWEEP_EXPORT sweep_operation sweep_adjoint;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

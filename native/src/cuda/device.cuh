@@ -1,0 +1,126 @@
+// A GPU as a device. A call queues its work and returns: what is wrong with values in the GPU's memory is found there,
+// noted in the caller's flag, and turns the results into NaN.
+#ifndef SWEEP_CUDA_DEVICE_H
+#define SWEEP_CUDA_DEVICE_H
+
+#include <math.h>
+
+#include "team.cuh"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// Of several findings the largest stays, whoever comes first.
+SWEEP_HD void raise(int32_t* flag, int32_t status) {
+#if defined(__CUDA_ARCH__)
+  atomicMax(flag, status);
+#else
+  if (*flag < status) *flag = status;
+#endif
+}
+
+struct ClearFlag {
+  int32_t* flag;
+  SWEEP_HD void element(int, ptrdiff_t) const { *flag = SWEEP_OK; }
+};
+
+template <class R>
+struct CheckCoefficient {
+  using T = typename R::Value;
+  R run;
+  int coefficient;
+  T limit;
+  int32_t* flag;
+  SWEEP_HD void element(int earth, ptrdiff_t cell) const {
+    const T value = run.coefficient[earth * run.earth_stride + coefficient * run.plan.layout.cells + cell];
+    if (const int status = judge(value, limit)) raise(flag, status);
+  }
+};
+
+template <class T>
+struct CheckPoint {
+  Points<T> points;
+  int field;
+  ptrdiff_t cells;
+  bool sorted;
+  int32_t* flag;
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const ptrdiff_t p = points.begin(shot, field) + i;
+    if (!points.fits(p, cells))
+      raise(flag, SWEEP_BAD_VALUE);
+    else if (sorted && i > 0 && points.cell[p] < points.cell[p - 1])
+      raise(flag, SWEEP_BAD_CALL);
+  }
+};
+
+template <class T>
+struct Poison {
+  T* values;
+  const int32_t* flag;
+  SWEEP_HD void element(int, ptrdiff_t i) const {
+    if (*flag) values[i] = static_cast<T>(NAN);
+  }
+};
+
+class Device {
+ public:
+  static constexpr bool together = true;
+
+  Device(const sweep_context* context, int32_t* flag) : context_(context), flag_(flag) {}
+
+  // A call that continues a run goes on with the flag of the one before.
+  template <class R>
+  int start(const R& run, const sweep_problem& p) const {
+    using T = typename R::Value;
+    if (p.first > 0) return SWEEP_OK;
+    return with_team([&](Team& team) {
+      team.elements(ClearFlag{flag_}, 1, Span{0, 1});
+      for (int c = 0; c < run.plan.coefficients; ++c)
+        team.elements(CheckCoefficient<R>{run, c, limit_of<T>(p, c), flag_}, run.plan.layout.cells, Span{0, p.earths});
+    });
+  }
+
+  template <class R>
+  int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool sorted) const {
+    using Check = CheckPoint<typename R::Value>;
+    return with_team([&](Team& team) {
+      for (int field = 0; field < SWEEP_MAX_FIELDS; ++field)
+        team.elements(Check{points, field, run.plan.layout.cells, sorted, flag_}, points.count[field],
+                      Span{0, p.shots});
+    });
+  }
+
+  template <class Plan, class Body>
+  int execute(const Plan& plan, const Body& body) const {
+    return with_team([&](Team& team) { body(team, Span{0, plan.shots}); });
+  }
+
+  template <class F>
+  int finish(const F& f, int parts, ptrdiff_t count) const {
+    return with_team([&](Team& team) { team.elements(f, count, Span{0, parts}); });
+  }
+
+  template <class T>
+  int poison(T* values, int64_t count) const {
+    return with_team([&](Team& team) { team.elements(Poison<T>{values, flag_}, count, Span{0, 1}); });
+  }
+
+ private:
+  template <class Work>
+  int with_team(const Work& work) const {
+    Team team(context_->stream, context_->control);
+    work(team);
+    if (team.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", team.error());
+    if (team.cancelled()) return fail(context_, SWEEP_CANCELLED, "cancelled by the caller");
+    return SWEEP_OK;
+  }
+
+  const sweep_context* context_;
+  int32_t* flag_;
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+
+#include "../entry.h"
+#endif

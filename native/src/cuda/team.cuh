@@ -1,0 +1,123 @@
+// A GPU as a Team: every verb is a launch over all shots on the caller's stream, of bodies that call the same functors
+// as the CPU's loops. No thread writes what another one of its launch reads or writes, so answers do not depend on
+// their order.
+#ifndef SWEEP_CUDA_TEAM_H
+#define SWEEP_CUDA_TEAM_H
+
+#include "launch.cuh"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+template <class F>
+struct GridCell {
+  F f;
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto view = f.view(shot);
+    const auto cell = view.layout.cell(i);
+    unsigned mask = 0;
+    for (int a = 0; a < F::ndim; ++a) mask |= static_cast<unsigned>(view.layout.in_rim(a, cell.i[a])) << a;
+    with_mask<1u << F::ndim>(mask, [&](auto index) SWEEP_INLINE { F::template cell<decltype(index)::value>(view, cell); });
+  }
+};
+
+// Counts the cells in the PML of axis A: the low face joined to the high one.
+template <int A, class F>
+struct RimCell {
+  F f;
+  static ptrdiff_t count(const Layout<F::ndim>& layout) {
+    return layout.cells / layout.field.n[A] * (layout.pml_low[A] + layout.pml_high[A]);
+  }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto view = f.view(shot);
+    const auto& layout = view.layout;
+    const ptrdiff_t inner = layout.dense_stride(A), n = layout.field.n[A];
+    const ptrdiff_t low = layout.pml_low[A], both = low + layout.pml_high[A];
+    const ptrdiff_t line = i / inner, at = line % both;
+    const ptrdiff_t along = at < low ? at : at + n - both;
+    F::cell(view, layout.cell((line / both * n + along) * inner + i % inner));
+  }
+};
+
+// The first of the points that lie in one cell adds them all, in their order: no atomics, and the same sum every time.
+template <class F>
+struct InjectRun {
+  F f;
+  int field;
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const ptrdiff_t begin = f.points.begin(shot, field), end = begin + f.points.count[field];
+    const int32_t* const cell = f.points.cell;
+    ptrdiff_t p = begin + i;
+    if (i > 0 && cell[p] == cell[p - 1]) return;
+    const auto view = f.view(shot);
+    const int32_t here = cell[p];
+    for (; p < end && cell[p] == here; ++p) f.point(view, shot, field, p);
+  }
+};
+
+template <class F>
+struct GatherTrace {
+  F f;
+  int field, taps;
+  SWEEP_HD void element(int shot, ptrdiff_t trace) const {
+    f.trace(f.field(shot, field), shot, f.points.begin(shot, field) + trace * taps, taps);
+  }
+};
+
+class Team {
+ public:
+  Team(void* stream, sweep_control* control) : stream_(stream), control_(control) {}
+
+  // What a stream is given it does in order.
+  void sync() const {}
+
+  // The host looks at the control word as it queues a step, which may run some time later.
+  void poll(int k) {
+    if (!control_) return;
+    control_->progress = k;
+    if (*static_cast<volatile int32_t*>(&control_->cancel)) cancelled_ = true;
+  }
+  bool stopped() const { return cancelled_ || error_; }
+  bool cancelled() const { return cancelled_; }
+  const char* error() const { return error_; }
+
+  template <class F>
+  void grid(const F& f, Span shots) {
+    elements(GridCell<F>{f}, f.run.plan.layout.cells, shots);
+  }
+
+  template <int A, class F>
+  void rim(const F& f, Span shots) {
+    using Body = RimCell<A, F>;
+    elements(Body{f}, Body::count(f.run.plan.layout), shots);
+  }
+
+  // Fields one after the other: two of them may inject into the same cell.
+  template <class F>
+  void inject(const F& f, Span shots) {
+    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field)
+      elements(InjectRun<F>{f, field}, f.points.count[field], shots);
+  }
+
+  template <class F>
+  void gather(const F& f, Span shots) {
+    const int traces = f.points.traces();
+    for (int field = 0; traces && field < SWEEP_MAX_FIELDS; ++field)
+      if (const int taps = f.points.count[field] / traces) elements(GatherTrace<F>{f, field, taps}, traces, shots);
+  }
+
+  template <class F>
+  void elements(const F& f, ptrdiff_t count, Span shots) {
+    if (!error_) error_ = launch(stream_, f, count, shots);
+  }
+
+ private:
+  void* stream_;
+  sweep_control* control_;
+  bool cancelled_ = false;
+  const char* error_ = nullptr;
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

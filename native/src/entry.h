@@ -1,0 +1,220 @@
+// From the C ABI to typed runs: checks the call, lays pointers over the caller's buffers, hands over to the device.
+// A device (cpu/, cuda/) looks at the values when a run starts, executes and finishes it, and poisons the results of a
+// run that it could not refuse.
+#ifndef SWEEP_ENTRY_H
+#define SWEEP_ENTRY_H
+
+#include "driver.h"
+#include "table.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+template <class Eq, class T, int NDIM, int HALF>
+struct Entry {
+  using R = Run<Eq, T, NDIM, HALF>;
+  using Plan = sweep::Plan<Eq, NDIM>;
+
+  static int64_t points_of(const int32_t* counts) { return sum(counts, SWEEP_MAX_FIELDS); }
+
+  static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context*) {
+    const Plan plan(p, Device::together);
+    constexpr int64_t size = sizeof(T);
+    sizes->state = plan.lanes * plan.state * size;
+    sizes->history = plan.history() * size;
+    sizes->checkpoints = plan.checkpoints() * size;
+    sizes->workspace = plan.workspace() * size;
+    sizes->tables = plan.tables * size;
+    return SWEEP_OK;
+  }
+
+  static int expect(const sweep_buffer* buffers, const int64_t* bytes, int count, const sweep_context* context) {
+    for (int i = 0; i < count; ++i)
+      if (buffers[i].bytes < bytes[i] || (bytes[i] > 0 && !buffers[i].data))
+        return fail(context, SWEEP_BAD_CALL, "buffer %d has %lld bytes, the problem needs %lld", i,
+                    static_cast<long long>(buffers[i].bytes), static_cast<long long>(bytes[i]));
+    return SWEEP_OK;
+  }
+
+  template <class U>
+  static U* data(const sweep_buffer& buffer) {
+    return static_cast<U*>(buffer.data);
+  }
+
+  static Points<T> points(const sweep_buffer* lists, const int32_t* counts, int columns) {
+    Points<T> points;
+    points.cell = data<int32_t>(lists[0]);
+    points.column = data<int32_t>(lists[1]);
+    points.weight = data<T>(lists[2]);
+    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
+    points.total = sum(counts, SWEEP_MAX_FIELDS);
+    points.columns = columns;
+    return points;
+  }
+
+  static R make(const sweep_problem& p, const Plan& plan, const sweep_buffer& coefficients,
+                const sweep_buffer& tables) {
+    return {plan, data<T>(tables), data<T>(coefficients), p.earths > 1 ? plan.coefficient_cells() : 0};
+  }
+
+  static int forward(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
+    const Plan plan(p, Device::together);
+    constexpr int64_t size = sizeof(T);
+    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
+    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+    const int64_t bytes[SWEEP_F_COUNT] = {p.earths * plan.coefficient_cells() * size,
+                                          samples * p.source_columns * size,
+                                          sources * 4,
+                                          sources * 4,
+                                          sources * size,
+                                          receivers * 4,
+                                          receivers * 4,
+                                          receivers * size,
+                                          plan.tables * size,
+                                          samples * p.receiver_columns * size,
+                                          plan.history() * size,
+                                          plan.checkpoints() * size,
+                                          plan.lanes * plan.state * size,
+                                          4};
+    if (const int status = expect(b, bytes, SWEEP_F_COUNT, context)) return status;
+    if (plan.keeps_all && !(p.first == 0 && p.last == p.steps))
+      return fail(context, SWEEP_BAD_CALL, "a run that keeps its whole history is run in one call");
+    const Points<T> inject = points(b + SWEEP_F_INJECT_CELL, p.source_points, p.source_columns);
+    const Points<T> gather = points(b + SWEEP_F_GATHER_CELL, p.receiver_points, p.receiver_columns);
+    Device device(context, data<int32_t>(b[SWEEP_F_FLAG]));
+    const R run = make(p, plan, b[SWEEP_F_COEFFICIENTS], b[SWEEP_F_TABLES]);
+    if (const int status = device.start(run, p)) return status;
+    if (const int status = device.check(run, p, inject, true)) return status;
+    if (const int status = device.check(run, p, gather, false)) return status;
+    const Forward<R> forward{run,
+                             inject,
+                             gather,
+                             data<T>(b[SWEEP_F_WAVELET]),
+                             data<T>(b[SWEEP_F_RECORD]),
+                             data<T>(b[SWEEP_F_HISTORY]),
+                             data<T>(b[SWEEP_F_CHECKPOINTS]),
+                             data<T>(b[SWEEP_F_STATE]),
+                             p.first,
+                             p.last};
+    if (const int status = device.execute(plan, forward)) return status;
+    return device.poison(data<T>(b[SWEEP_F_RECORD]), samples * p.receiver_columns);
+  }
+
+  static int adjoint(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
+    const Plan plan(p, Device::together);
+    constexpr int64_t size = sizeof(T);
+    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
+    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+    const int64_t coefficients = p.earths * plan.coefficient_cells() * size, wavelet = samples * p.source_columns * size;
+    const int64_t bytes[SWEEP_A_COUNT] = {coefficients,
+                                          wavelet,
+                                          sources * 4,
+                                          sources * 4,
+                                          sources * size,
+                                          receivers * 4,
+                                          receivers * 4,
+                                          receivers * size,
+                                          sources * 4,
+                                          sources * 4,
+                                          sources * size,
+                                          plan.tables * size,
+                                          samples * p.receiver_columns * size,
+                                          plan.history() * size,
+                                          plan.checkpoints() * size,
+                                          coefficients,
+                                          wavelet,
+                                          plan.workspace() * size,
+                                          4};
+    if (const int status = expect(b, bytes, SWEEP_A_COUNT, context)) return status;
+    if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
+      return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1) and runs in one call");
+    const Points<T> forward_sources = points(b + SWEEP_A_SOURCE_CELL, p.source_points, p.source_columns);
+    const Points<T> inject = points(b + SWEEP_A_INJECT_CELL, p.receiver_points, p.receiver_columns);
+    const Points<T> gather = points(b + SWEEP_A_GATHER_CELL, p.source_points, p.source_columns);
+    Device device(context, data<int32_t>(b[SWEEP_A_FLAG]));
+    const R run = make(p, plan, b[SWEEP_A_COEFFICIENTS], b[SWEEP_A_TABLES]);
+    if (const int status = device.start(run, p)) return status;
+    if (const int status = device.check(run, p, forward_sources, true)) return status;
+    if (const int status = device.check(run, p, inject, true)) return status;
+    if (const int status = device.check(run, p, gather, false)) return status;
+    T* const workspace = data<T>(b[SWEEP_A_WORKSPACE]);
+    T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed());
+    const Adjoint<R> adjoint{run,
+                             forward_sources,
+                             gather,
+                             inject,
+                             data<T>(b[SWEEP_A_WAVELET]),
+                             data<T>(b[SWEEP_A_COTANGENT]),
+                             data<T>(b[SWEEP_A_HISTORY]),
+                             data<T>(b[SWEEP_A_CHECKPOINTS]),
+                             data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
+                             workspace,
+                             images};
+    if (const int status = device.execute(plan, adjoint)) return status;
+    T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
+    if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
+      return status;
+    if (const int status = device.poison(gradient, p.earths * plan.coefficient_cells())) return status;
+    return device.poison(adjoint.gradient_wavelet, samples * p.source_columns);
+  }
+};
+
+// Calls f(Entry) for the build that fits dtype, dimension and order; orders above 8 share one.
+template <template <class, int, int> class Equation, class T, int NDIM, class F>
+int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
+  if (const int status = check_problem<Equation<T, NDIM, 0>, NDIM>(p, context)) return status;
+  switch (p.order) {
+    case 2: return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
+    case 4: return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
+    case 6: return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
+    case 8: return f(Entry<Equation<T, NDIM, 4>, T, NDIM, 4>{});
+    default: return f(Entry<Equation<T, NDIM, 0>, T, NDIM, 0>{});
+  }
+}
+
+template <template <class, int, int> class Equation, class F>
+int with_entry(const sweep_problem& p, const sweep_context* context, const F& f) {
+  constexpr int dimensions = Equation<float, 2, 0>::ndim_mask;
+  if constexpr (dimensions >> 2 & 1) {
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return with_order<Equation, float, 2>(p, context, f);
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return with_order<Equation, double, 2>(p, context, f);
+  }
+  if constexpr (dimensions >> 3 & 1) {
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return with_order<Equation, float, 3>(p, context, f);
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return with_order<Equation, double, 3>(p, context, f);
+  }
+  return fail(context, SWEEP_UNSUPPORTED, "equation %s is not compiled for %d dimensions and dtype %d", p.equation,
+              p.ndim, p.dtype);
+}
+
+template <template <class, int, int> class Equation>
+Table make_table() {
+  using Sample = Equation<float, 2, 0>;
+  Table table;
+  memset(&table.equation, 0, sizeof(table.equation));
+  table.equation.bytes = sizeof(sweep_equation);
+  table.equation.fields = field_count<Sample>;
+  table.equation.coefficients = coefficient_count<Sample>;
+  table.equation.levels = Sample::levels;
+  table.equation.memories = Sample::memories;
+  table.equation.ndim_mask = Sample::ndim_mask;
+  snprintf(table.equation.name, SWEEP_NAME_BYTES, "%s", Sample::name);
+  for (int i = 0; i < field_count<Sample>; ++i)
+    snprintf(table.equation.field[i], SWEEP_NAME_BYTES, "%s", Sample::fields[i]);
+  for (int i = 0; i < coefficient_count<Sample>; ++i)
+    snprintf(table.equation.coefficient[i], SWEEP_NAME_BYTES, "%s", Sample::coefficients[i]);
+  table.query = [](const sweep_problem& p, sweep_sizes* sizes, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.query(p, sizes, context); });
+  };
+  table.forward = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.forward(p, buffers, context); });
+  };
+  table.adjoint = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.adjoint(p, buffers, context); });
+  };
+  return table;
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

@@ -1,0 +1,107 @@
+// The exported functions: find the equation in the build that was asked for, and call it.
+#include <stddef.h>
+
+#include <new>
+
+#include "plan.h"
+#include "table.h"
+
+namespace {
+
+using sweep::Build;
+using sweep::Table;
+
+int best_build() {
+  int best = -1;
+  for (int i = 0; i < sweep::build_count; ++i)
+    if (sweep::builds[i].runs()) best = i;
+  return best;
+}
+
+int find(const sweep_problem* problem, const sweep_context* context, const Table** table) {
+  if (!context || context->bytes != sizeof(sweep_context) || context->threads < 1) return SWEEP_BAD_CALL;
+  if (!problem || problem->bytes != sizeof(sweep_problem))
+    return sweep::fail(context, SWEEP_BAD_CALL, "sweep_problem is not the struct of ABI %d", SWEEP_ABI_VERSION);
+  const int isa = context->isa ? context->isa - 1 : best_build();
+  if (isa < 0 || isa >= sweep::build_count || !sweep::builds[isa].runs())
+    return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (asked for %d)", isa);
+  for (const Table* t = sweep::builds[isa].tables(); t->query; ++t)
+    if (strncmp(t->equation.name, problem->equation, SWEEP_NAME_BYTES) == 0) {
+      *table = t;
+      return SWEEP_OK;
+    }
+  return sweep::fail(context, SWEEP_UNSUPPORTED, "equation %.31s is not compiled in this library", problem->equation);
+}
+
+int call(int (*Table::*operation)(const sweep_problem&, const sweep_buffer*, const sweep_context*),
+         const sweep_problem* problem, const sweep_buffer* buffers, int32_t count, int32_t expected,
+         const sweep_context* context) {
+  const Table* table = nullptr;
+  if (const int status = find(problem, context, &table)) return status;
+  if (count != expected || !buffers)
+    return sweep::fail(context, SWEEP_BAD_CALL, "%d buffers were given, %d are expected", count, expected);
+  return (table->*operation)(*problem, buffers, context);
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t sweep_abi_version(void) { return SWEEP_ABI_VERSION; }
+
+const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
+
+int32_t sweep_layout(int64_t* values, int32_t count) {
+  const int64_t layout[] = {sizeof(sweep_problem),
+                            sizeof(sweep_buffer),
+                            sizeof(sweep_control),
+                            sizeof(sweep_context),
+                            sizeof(sweep_sizes),
+                            sizeof(sweep_equation),
+                            offsetof(sweep_problem, equation),
+                            offsetof(sweep_buffer, bytes),
+                            offsetof(sweep_control, progress),
+                            offsetof(sweep_context, error_bytes),
+                            offsetof(sweep_sizes, tables),
+                            offsetof(sweep_equation, coefficient)};
+  constexpr int32_t known = sizeof(layout) / sizeof(layout[0]);
+  for (int32_t i = 0; i < known && i < count; ++i) values[i] = layout[i];
+  return known;
+}
+
+const char* sweep_isa(int32_t index) {
+  return index >= 0 && index < sweep::build_count ? sweep::builds[index].name : nullptr;
+}
+
+int32_t sweep_isa_default(void) { return best_build(); }
+
+int sweep_describe(int32_t index, sweep_equation* out) {
+  if (!out || out->bytes != sizeof(sweep_equation)) return SWEEP_BAD_CALL;
+  const Table* table = sweep::builds[0].tables();
+  for (int32_t i = 0; table->query; ++table, ++i)
+    if (i == index) {
+      *out = table->equation;
+      return SWEEP_OK;
+    }
+  return SWEEP_UNSUPPORTED;
+}
+
+int sweep_query(const sweep_problem* problem, sweep_sizes* sizes, const sweep_context* context) {
+  const Table* table = nullptr;
+  if (const int status = find(problem, context, &table)) return status;
+  if (!sizes || sizes->bytes != sizeof(sweep_sizes))
+    return sweep::fail(context, SWEEP_BAD_CALL, "sweep_sizes is not the struct of ABI %d", SWEEP_ABI_VERSION);
+  return table->query(*problem, sizes, context);
+}
+
+int sweep_forward(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count,
+                  const sweep_context* context) {
+  return call(&Table::forward, problem, buffers, count, SWEEP_F_COUNT, context);
+}
+
+int sweep_adjoint(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count,
+                  const sweep_context* context) {
+  return call(&Table::adjoint, problem, buffers, count, SWEEP_A_COUNT, context);
+}
+
+}  // extern "C"

@@ -1,0 +1,154 @@
+// What a problem needs: the layout of its arrays and how its shots are grouped. Pure integers, the same on any device.
+#ifndef SWEEP_PLAN_H
+#define SWEEP_PLAN_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sweep/grid.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+inline int fail(const sweep_context* context, int status, const char* format, ...) {
+  if (context && context->error && context->error_bytes > 0) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(context->error, static_cast<size_t>(context->error_bytes), format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}
+
+// By sizeof: nvcc does not deduce the length of an array of names.
+template <class Eq>
+constexpr int field_count = sizeof(Eq::fields) / sizeof(Eq::fields[0]);
+template <class Eq>
+constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coefficients[0]);
+
+inline int sum(const int32_t* values, int count) {
+  int total = 0;
+  for (int i = 0; i < count; ++i) total += values[i];
+  return total;
+}
+
+// Shots of a group are added up one after the other in the same order, whoever runs them. Large grids are shared out
+// in space instead, one shot after the other: their group count is 1, which saves memory too.
+inline int group_count(const sweep_problem& p, ptrdiff_t cells, bool together) {
+  constexpr int most = 16;
+  constexpr ptrdiff_t large = 1 << 18;
+  if (together || p.earths > 1) return p.shots;
+  if (cells > large) return 1;
+  return p.shots < most ? p.shots : most;
+}
+
+template <class Eq, int NDIM>
+struct Plan {
+  Layout<NDIM> layout;
+  int fields, coefficients, shots, groups, lanes, steps, chunk, chunks, half;
+  bool keeps_all;          // one chunk: the history of the forward run itself
+  ptrdiff_t level;         // elements of all fields at one time
+  ptrdiff_t strips;        // elements of one memory variable on all axes
+  ptrdiff_t strip_at[NDIM];
+  ptrdiff_t state;         // elements of one lane: levels, then memory variables
+  ptrdiff_t slots;         // times that a history holds
+  ptrdiff_t tables;
+
+  // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
+  Plan(const sweep_problem& p, bool together) {
+    half = layout.half = p.order / 2;
+    fields = field_count<Eq>;
+    coefficients = coefficient_count<Eq>;
+    layout.cells = 1;
+    tables = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      layout.pml_low[a] = p.pml_low[a];
+      layout.pml_high[a] = p.pml_high[a];
+      layout.rim_low[a] = p.pml_low[a] ? p.pml_low[a] + half : 0;
+      layout.rim_high[a] = p.pml_high[a] ? p.pml_high[a] + half : 0;
+      layout.cells *= p.shape[a];
+      tables += 2 * half + 1 + 2 * p.shape[a];
+    }
+    widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]);
+    widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
+    layout.field = frame_of<NDIM>(p.shape, half);
+    strips = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      int n[NDIM];
+      for (int b = 0; b < NDIM; ++b) n[b] = p.shape[b];
+      n[a] = layout.rim_low[a] + half + layout.rim_high[a];
+      layout.strip[a] = frame_of<NDIM>(n, half);
+      strip_at[a] = strips;
+      strips += layout.strip[a].total;
+    }
+    shots = p.shots;
+    steps = p.steps;
+    groups = group_count(p, layout.cells, together);
+    const bool whole = p.first == 0 && p.last == p.steps;
+    lanes = together || !whole ? shots : groups;
+    level = fields * layout.field.total;
+    state = Eq::levels * level + Eq::memories * strips;
+    const int advances = steps > 1 ? steps - 1 : 0;
+    keeps_all = advances > 0 && p.chunk >= advances;
+    chunk = keeps_all ? advances : p.chunk;
+    chunks = chunk ? (advances + chunk - 1) / chunk : 0;
+    slots = chunk ? chunk + Eq::levels : 0;
+  }
+
+  // Rows are cut into whole vectors where there is room. Beyond the PML both profiles are zero, so that memory
+  // variables stay zero there and results are the same.
+  static void widen(int& low, int& high, int n) {
+    const int wide_low = (low + 15) / 16 * 16, wide_high = (high + 15) / 16 * 16;
+    if (wide_low + wide_high > n) return;
+    low = wide_low;
+    high = wide_high;
+  }
+
+  SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
+  SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
+  SWEEP_HD int group_begin(int group) const {
+    return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
+  }
+
+  ptrdiff_t history() const { return keeps_all ? shots * slots * level : 0; }
+  ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
+  // The adjoint run's own state and filters; where the forward run is recomputed, its history and memory variables.
+  ptrdiff_t adjoint_state() const { return state + strips; }
+  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : slots * level + Eq::memories * strips; }
+  ptrdiff_t images() const { return static_cast<ptrdiff_t>(groups) * coefficient_cells(); }
+  SWEEP_HD ptrdiff_t coefficient_cells() const {
+    return coefficients * layout.cells;
+  }
+  ptrdiff_t workspace() const { return lanes * (adjoint_state() + recomputed()) + images(); }
+};
+
+// Refuses a problem that this build does not hold or that contradicts itself.
+template <class Eq, int NDIM>
+int check_problem(const sweep_problem& p, const sweep_context* context) {
+  if (p.order < 2 || p.order % 2 || p.shots < 1 || p.steps < 1 || p.chunk < 0 || p.source_columns < 0 ||
+      p.receiver_columns < 0 || (p.earths != 1 && p.earths != p.shots) || p.first < 0 || p.last > p.steps ||
+      p.first >= p.last || !(p.coefficient_limit > 0))
+    return fail(context, SWEEP_BAD_CALL, "sweep_problem contradicts itself (order, shots, steps, earths or range)");
+  int64_t cells = 1;
+  for (int a = 0; a < NDIM; ++a) {
+    const int64_t inside = static_cast<int64_t>(p.shape[a]) - p.pml_low[a] - p.pml_high[a];
+    if (p.pml_low[a] < 0 || p.pml_high[a] < 0 || inside < p.order)
+      return fail(context, SWEEP_BAD_CALL, "axis %d has %lld cells inside its PML; order %d needs at least %d", a,
+                  static_cast<long long>(inside), p.order, p.order);
+    cells *= p.shape[a];
+    if (cells > INT32_MAX)
+      return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
+  }
+  const int fields = field_count<Eq>;
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
+    if (p.source_points[f] < 0 || p.receiver_points[f] < 0 ||
+        (f >= fields && (p.source_points[f] || p.receiver_points[f])))
+      return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
+                  fields);
+  return SWEEP_OK;
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

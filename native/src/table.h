@@ -1,0 +1,28 @@
+// One equation in one build: what the library dispatches to.
+#ifndef SWEEP_TABLE_H
+#define SWEEP_TABLE_H
+
+#include "sweep/sweep.h"
+
+namespace sweep {
+
+struct Table {
+  sweep_equation equation;
+  int (*query)(const sweep_problem&, sweep_sizes*, const sweep_context*);
+  int (*forward)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
+  int (*adjoint)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
+};
+
+// A build for one instruction set (CPU) or for a GPU, and whether this machine can run it.
+struct Build {
+  const char* name;
+  bool (*runs)();
+  const Table* (*tables)();  // ends with an entry whose query is null
+};
+
+// Provided by builds.h: plain to best.
+extern const Build builds[];
+extern const int build_count;
+
+}  // namespace sweep
+#endif

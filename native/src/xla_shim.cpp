@@ -1,0 +1,137 @@
+// The only file that knows XLA: custom calls that hand XLA's buffers to a kernel library. Python binds the functions of
+// that library when it loads it, so compiled programs hold no address, and the kernels need no XLA header.
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sweep/sweep.h"
+#include "xla/ffi/api/ffi.h"
+
+struct CUstream_st;
+
+namespace {
+
+namespace ffi = xla::ffi;
+
+enum Kind { CPU, CUDA, KINDS };
+enum Operation { FORWARD, ADJOINT, OPERATIONS };
+constexpr std::string_view kind_names[] = {"cpu", "cuda"}, operation_names[] = {"forward", "adjoint"};
+
+std::atomic<sweep_operation*> bound[KINDS][OPERATIONS];
+
+int find(const std::string_view* names, int count, std::string_view name) {
+  for (int i = 0; i < count; ++i)
+    if (names[i] == name) return i;
+  return -1;
+}
+
+// sweep_jax.native.refusals reads the status out of the text.
+ffi::Error refusal(int status, const std::string& text) {
+  ffi::ErrorCode code = ffi::ErrorCode::kInternal;
+  if (status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE) code = ffi::ErrorCode::kInvalidArgument;
+  if (status == SWEEP_UNSUPPORTED) code = ffi::ErrorCode::kUnimplemented;
+  return ffi::Error(code, "SWEEP status " + std::to_string(status) + ": " + text);
+}
+
+sweep_buffer as_buffer(const ffi::AnyBuffer& buffer) {
+  return {buffer.untyped_data(), static_cast<int64_t>(buffer.size_bytes())};
+}
+
+// What a device does that cannot return an error: every result becomes NaN, the last one holds the status.
+void poison(int status, const sweep_buffer* results, size_t count) {
+  for (size_t i = 0; i + 1 < count; ++i)
+    if (results[i].data) std::memset(results[i].data, 0xff, static_cast<size_t>(results[i].bytes));
+  *static_cast<int32_t*>(results[count - 1].data) = status;
+}
+
+// `problem` holds the bytes of a sweep_problem; the buffers are the arguments and then the results, in the order of
+// sweep.h. Where `together`, other devices may wait for this one, and an error would let them wait forever.
+ffi::Error run(Kind kind, CUstream_st* stream, std::string_view operation, ffi::Span<const uint8_t> problem,
+               int32_t threads, int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  constexpr size_t most = 32;
+  const size_t count = arguments.size() + results.size();
+  const int index = find(operation_names, OPERATIONS, operation);
+  sweep_operation* const function = index < 0 ? nullptr : bound[kind][index].load();
+  if (!function) return refusal(SWEEP_BAD_CALL, "no function is bound to " + std::string(operation));
+  if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
+
+  sweep_problem stated;
+  if (problem.size() != sizeof(stated)) return refusal(SWEEP_BAD_CALL, "sweep_problem has another size");
+  std::memcpy(&stated, problem.begin(), sizeof(stated));
+
+  sweep_buffer buffers[most];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto buffer = arguments.get<ffi::AnyBuffer>(i);
+    if (!buffer.has_value()) return buffer.error();
+    buffers[i] = as_buffer(*buffer);
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto buffer = results.get<ffi::AnyBuffer>(i);
+    if (!buffer.has_value()) return buffer.error();
+    buffers[arguments.size() + i] = as_buffer(**buffer);
+  }
+
+  char text[512] = "";
+  sweep_context context = {};
+  context.bytes = sizeof(context);
+  context.threads = threads;
+  context.isa = isa;
+  context.stream = stream;
+  context.error = text;
+  context.error_bytes = sizeof(text);
+  const int status = function(&stated, buffers, static_cast<int32_t>(count), &context);
+  if (status == SWEEP_OK) return ffi::Error::Success();
+  if (!together || (status != SWEEP_BAD_VALUE && status != SWEEP_UNSTABLE)) return refusal(status, text);
+  poison(status, buffers + arguments.size(), results.size());
+  return ffi::Error::Success();
+}
+
+ffi::Error run_cpu(std::string_view operation, ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa,
+                   bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  return run(CPU, nullptr, operation, problem, threads, isa, together, arguments, results);
+}
+
+ffi::Error run_cuda(CUstream_st* stream, std::string_view operation, ffi::Span<const uint8_t> problem, int32_t threads,
+                    int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  return run(CUDA, stream, operation, problem, threads, isa, together, arguments, results);
+}
+
+// The attributes and buffers of every handler.
+template <class Binding>
+auto call(Binding binding) {
+  return std::move(binding)
+      .template Attr<std::string_view>("operation")
+      .template Attr<ffi::Span<const uint8_t>>("problem")
+      .template Attr<int32_t>("threads")
+      .template Attr<int32_t>("isa")
+      .template Attr<bool>("together")
+      .RemainingArgs()
+      .RemainingRets();
+}
+
+}  // namespace
+
+extern "C" {
+
+// The jaxlib whose headers this file was compiled with: it runs on that one and on newer ones.
+SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLIB_VERSION; }
+
+SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
+
+// Lets calls of `operation` ("forward", "adjoint") on `kind` ("cpu", "cuda") reach a function of a kernel library.
+SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* operation, sweep_operation* function) {
+  const int k = find(kind_names, KINDS, kind), o = find(operation_names, OPERATIONS, operation);
+  if (k < 0 || o < 0) return SWEEP_UNSUPPORTED;
+  bound[k][o] = function;
+  return SWEEP_OK;
+}
+
+SWEEP_EXPORT XLA_FFI_Error* sweep_xla_cpu(XLA_FFI_CallFrame*);
+SWEEP_EXPORT XLA_FFI_Error* sweep_xla_cuda(XLA_FFI_CallFrame*);
+}
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cpu, run_cpu, call(ffi::Ffi::Bind()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cuda, run_cuda,
+                              call(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<CUstream_st*>>()));

@@ -1,0 +1,253 @@
+"""Shots over devices: the only file that knows `jax.pmap`, and the verbs of the protocol.
+
+What every device has is an array with a leading axis of the devices; what is shared is replicated.
+"""
+
+from functools import lru_cache
+
+import attrs
+import jax
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from sweep_core.distribution import ShotPlan, check_plan
+from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
+from sweep_core.survey import Shots
+
+from .executor import check_readable, device_name, refuse_rounding
+
+AXIS = "devices"
+"""The name of the axis over devices, for collectives inside `jax.pmap`."""
+
+
+def setup_distributed(coordinator: str | None = None, size: int | None = None, rank: int | None = None) -> tuple[int, int]:
+    """Joins the processes of several hosts, before anything else uses JAX; `jax.devices()` are then those of all.
+
+    Parameters
+    ----------
+    coordinator : str, optional
+        ``"host:port"`` of the process of rank 0. Without it JAX asks the cluster (Slurm, Open MPI, Kubernetes, TPU).
+    size, rank : int, optional
+        Number of processes, and which one this is.
+
+    Returns
+    -------
+    rank, size : int
+
+    Raises
+    ------
+    DistributedError
+        Where JAX is in use already, or the others cannot be found.
+    """
+    try:
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        jax.distributed.initialize(coordinator, size, rank)
+    except (RuntimeError, ValueError) as error:
+        raise DistributedError(
+            f"the processes could not join: {error}; call setup_distributed before anything else uses JAX, with "
+            "coordinator='host:port', size and rank where no cluster states them"
+        ) from error
+    return jax.process_index(), jax.process_count()
+
+
+def teardown_distributed() -> None:
+    """Leaves the processes that were joined, if there are any."""
+    jax.distributed.shutdown()
+
+
+def set_virtual_cpu_devices(count: int) -> None:
+    """Makes JAX see so many CPU devices, which share this machine's processors. Before anything else uses JAX.
+
+    Raises
+    ------
+    DeviceError
+        Where it is too late.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
+    try:
+        jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError as error:
+        if len(jax.local_devices(backend="cpu")) != count:
+            raise DeviceError(
+                f"JAX already runs with {len(jax.local_devices(backend='cpu'))} CPU devices, {count} were asked for; call "
+                f"this before JAX computes, or set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
+            ) from error
+
+
+def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
+    """The first `count` devices of this process, or all.
+
+    Raises
+    ------
+    DeviceError
+        Where there are fewer.
+    """
+    found = tuple(jax.local_devices())
+    if count is None:
+        return found
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
+    if count > len(found):
+        raise DeviceError(
+            f"{count} devices were asked for, JAX has {len(found)}: {', '.join(map(device_name, found))}; on a CPU call "
+            f"set_virtual_cpu_devices({count}) before anything else uses JAX"
+        )
+    return found[:count]
+
+
+@lru_cache
+def _sharding(devices, *axes) -> NamedSharding:
+    return NamedSharding(Mesh(np.array(devices), (AXIS,)), PartitionSpec(*axes))
+
+
+def replicate(x, devices):
+    """An array, or a list of them, on every device; without a leading axis."""
+    for leaf in jax.tree.leaves(x):
+        refuse_rounding("x", leaf)
+    return jax.device_put(x, _sharding(tuple(devices)))
+
+
+def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
+    """x, whose first axis counts shots, over the devices.
+
+    Returns
+    -------
+    (ndevices, longest, ...) array
+        Parts of equal length; one that is short repeats a shot.
+    (ndevices, longest) array
+        Weights: 1, and 0 for what is repeated.
+    """
+    _check_count(plan, x, devices)
+    refuse_rounding("x", x)
+    positions, weights = plan.padded()
+    sharding = _sharding(tuple(devices), AXIS)
+    weights = weights.astype(jax.dtypes.canonicalize_dtype(float))
+    return jax.device_put(np.asarray(x)[positions], sharding), jax.device_put(weights, sharding)
+
+
+def _check_count(plan, x, devices):
+    if plan.size != len(devices):
+        raise ShapeError(f"the plan is for {plan.size} devices; {len(devices)} were given")
+    if x.shape[0] != plan.count:
+        raise ShapeError(f"{x.shape[0]} shots were given; the plan has {plan.count}")
+
+
+def make_misfit_and_gradient(solver, devices):
+    """A function that models shots on many devices and adds up what they find.
+
+    Parameters
+    ----------
+    solver : PropJax or callable
+        Called on each device as ``solver(wavelet, sources, receivers, models=models)``.
+    devices : sequence of jax.Device
+
+    Returns
+    -------
+    callable
+        ``f(models, wavelet, sources, receivers, observed, weights) -> (misfit, gradients)``: the sum over all shots of
+        0.5 weight (synthetic - observed)^2, and its derivative in each model, replicated. Everything but the models comes
+        from :func:`shard_shots`; a wavelet (nt,) and receivers (nrec, ndim) for all shots may be given as they are.
+    """
+    devices = tuple(devices)
+
+    def local(models, wavelet, sources, receivers, observed, weights):
+        def misfit(models):
+            residual = solver(wavelet, sources, receivers, models=models) - observed
+            each = 0.5 * (residual * residual).sum(axis=tuple(range(1, residual.ndim)))
+            return (weights.astype(each.dtype) * each).sum()
+
+        return jax.value_and_grad(misfit)(models)
+
+    @lru_cache
+    def program(*in_axes):
+        return jax.pmap(local, AXIS, in_axes=(None, *in_axes), devices=devices)
+
+    def misfit_and_gradient(models, wavelet, sources, receivers, observed, weights):
+        own = {"sources": sources, "observed": observed, "weights": weights}
+        own |= {"wavelet": wavelet} if wavelet.ndim > 1 else {}
+        own |= {"receivers": receivers} if receivers.ndim > 2 else {}
+        for name, x in own.items():
+            if x.shape[:2] != weights.shape:
+                raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., see shard_shots")
+        given = {"wavelet": wavelet, "sources": sources, "receivers": receivers}
+        if hasattr(solver, "problem"):
+            _check_parts(solver.problem, given, own, weights, models)
+        axes = [0 if name in own else None for name in given]
+        given = [x if name in own else replicate(x, devices) for name, x in given.items()]
+        parts = program(*axes, 0, 0)(replicate(list(models), devices), *given, observed, weights)
+        # Devices that wait for each other inside a program give up after some seconds; this one may wait for all.
+        return _sum(devices, None)(jax.block_until_ready(parts))
+
+    return misfit_and_gradient
+
+
+def _check_parts(problem, given, own, weights, models):
+    """The checks of a solver's call, which sees nothing but traced values; for the shots of this process."""
+    used = _local(weights) > 0
+    wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in given.items())
+    check_readable(problem, Shots(wavelet, sources, receivers), models)
+
+
+def _local(x) -> np.ndarray:
+    return np.concatenate([np.asarray(shard.data) for shard in x.addressable_shards])
+
+
+@attrs.frozen
+class JaxDistributor:
+    """The protocol of :class:`sweep_core.distribution.Distributor` over devices of one process.
+
+    What belongs to rank 0 is a plain array; what belongs to every rank has a leading axis of the devices. Parts of a
+    plan are padded with zeros to equal length.
+    """
+
+    devices: tuple[jax.Device, ...] = attrs.field(factory=local_devices, converter=tuple)
+
+    @property
+    def rank(self) -> int:
+        return 0
+
+    @property
+    def size(self) -> int:
+        return len(self.devices)
+
+    def scatter(self, plan: ShotPlan, x) -> jax.Array:
+        """(count, ...) -> (size, longest, ...)."""
+        check_plan(self, plan, x.shape[0])
+        x = np.asarray(x)
+        parts = np.zeros((self.size, plan.longest, *x.shape[1:]), x.dtype)
+        for rank in range(self.size):
+            part = plan.part(rank)
+            parts[rank, : len(part)] = x[part.start : part.stop]
+        return jax.device_put(parts, _sharding(self.devices, AXIS))
+
+    def gather(self, plan: ShotPlan, part) -> jax.Array:
+        """(size, longest, ...) -> (count, ...), without the padding."""
+        if part.shape[:2] != (self.size, plan.longest):
+            raise ShapeError(f"parts have shape {part.shape}; the plan has {(self.size, plan.longest)} + ...")
+        whole = [np.asarray(part)[rank, : len(plan.part(rank))] for rank in range(self.size)]
+        return jax.device_put(np.concatenate(whole), self.devices[0])
+
+    def broadcast(self, x) -> jax.Array:
+        """(...) -> (size, ...)."""
+        return jax.device_put(np.broadcast_to(np.asarray(x), (self.size, *x.shape)), _sharding(self.devices, AXIS))
+
+    def reduce(self, x) -> jax.Array:
+        """(size, ...) -> (...), the sum."""
+        return self.all_reduce(x)[0]
+
+    def all_reduce(self, x) -> jax.Array:
+        """(size, ...) -> (size, ...), the sum for each device."""
+        return _sum(self.devices, 0)(x)
+
+    def all_gather(self, plan: ShotPlan, part) -> jax.Array:
+        """(size, longest, ...) -> (size, count, ...)."""
+        return self.broadcast(self.gather(plan, part))
+
+    def barrier(self) -> None:
+        jax.block_until_ready(self.all_reduce(np.zeros((self.size,), np.int32)))
+
+
+@lru_cache
+def _sum(devices, out_axes):
+    return jax.pmap(lambda x: lax.psum(x, AXIS), AXIS, out_axes=out_axes, devices=devices)

@@ -1,0 +1,228 @@
+"""The JAX backend: chooses compiled or eager, checks a call, runs it."""
+
+import jax
+import numpy as np
+from jax.core import Tracer
+from sweep_core.call import check_call, check_survey, check_values
+from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
+from sweep_core.executor import Support
+from sweep_core.misfit import least_squares
+from sweep_core.problem import Problem
+from sweep_core.survey import Shots, check_positions
+
+from . import native, propagate, shim
+from .primitives import ONCE
+
+IMPLS = ("auto", "c", "eager")
+KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
+"""Kernel libraries by the platforms that JAX knows."""
+
+
+def check_device(device) -> jax.Device:
+    """A JAX device of this process: `device` itself, or the one that ``'cpu'``, ``'cuda'``, ``'cuda:1'`` names.
+
+    Raises
+    ------
+    DeviceError
+        Where there is none.
+    """
+    if isinstance(device, jax.Device):
+        return device
+    platform, _, index = str(device).partition(":")
+    try:
+        return jax.local_devices(backend=platform)[int(index or 0)]
+    except (RuntimeError, ValueError, IndexError) as error:
+        there = ", ".join(sorted({"cpu:0"} | {device_name(d) for d in jax.local_devices()}))
+        reason = str(error).split("\n")[0]
+        raise DeviceError(f"device {device!r} cannot be used: {reason}; JAX has {there}") from None
+
+
+def device_name(device: jax.Device) -> str:
+    """``'cpu:0'``, ``'cuda:1'``: what `check_device` reads."""
+    local = jax.local_devices(backend=device.platform)
+    number = local.index(device) if device in local else device.id
+    return f"{KINDS.get(device.platform, device.platform)}:{number}"
+
+
+def default_device() -> jax.Device:
+    """Where JAX computes unless it is told otherwise."""
+    stated = jax.config.jax_default_device
+    if stated is None:
+        return jax.local_devices()[0]
+    return check_device(stated)
+
+
+def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
+    """(``'c'`` or ``'eager'``, why).
+
+    Raises
+    ------
+    OptionError, UnsupportedError
+        For an unknown name, or ``'c'`` where compiled code cannot run the problem.
+    """
+    if impl not in IMPLS:
+        raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+    if impl == "eager":
+        return "eager", "impl='eager' was asked for"
+    if device.platform in KINDS:
+        support = shim.supports(problem.equation.name, problem.grid.ndim, KINDS[device.platform])
+    else:
+        support = Support(False, f"there is no compiled library for {device.platform} devices")
+    if impl == "c" and not support:
+        raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device_name(device)}: {support.reason}")
+    if not support:
+        return "eager", f"compiled code cannot run it: {support.reason}"
+    return "c", support.reason
+
+
+def refuse_rounding(name: str, x) -> None:
+    """DtypeError for float64 of NumPy where JAX would make it float32."""
+    if isinstance(x, np.ndarray) and x.dtype == np.float64 and not jax.config.jax_enable_x64:
+        raise DtypeError(
+            f"{name} is float64, which JAX would round to float32; call jax.config.update('jax_enable_x64', True) first, "
+            "or give float32"
+        )
+
+
+def place(name: str, x, device: jax.Device | None):
+    """`x` as JAX takes it: traced, committed to `device` or to none, or of NumPy.
+
+    Raises
+    ------
+    DtypeError, DeviceError
+        Where JAX would convert or move it in silence.
+    """
+    if isinstance(x, Tracer):
+        if "{V:" in str(jax.typeof(x)):  # the attribute has another name in every other release of JAX
+            raise UnsupportedError(
+                f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not support "
+                "yet; call it with check_vma=False and add gradients up by jax.lax.psum"
+            )
+        return x
+    if isinstance(x, np.ndarray):
+        refuse_rounding(name, x)
+        return x if device is None else jax.device_put(x, device)
+    if not isinstance(x, jax.Array):
+        raise DtypeError(f"{name} is a {type(x).__name__}; expected a jax.Array or a NumPy array")
+    devices = x.devices()
+    if len(devices) > 1:
+        raise DeviceError(
+            f"{name} is spread over {len(devices)} devices, each of which would do all the work; call the solver inside "
+            "jax.pmap or jax.shard_map, or give an array of one device"
+        )
+    (there,) = devices
+    if device is None or there == device:
+        return x
+    if x.committed:
+        raise DeviceError(
+            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; nothing is moved silently"
+        )
+    return jax.device_put(x, device)
+
+
+def committed_device(arrays) -> jax.Device | None:
+    """The device of the first array that is committed to one."""
+    for x in arrays:
+        if isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.committed and len(x.devices()) == 1:
+            return next(iter(x.devices()))
+    return None
+
+
+def readable(x) -> np.ndarray | None:
+    """The values of an array where that stops no device and breaks no transform; also while `jax.grad` looks on."""
+    if isinstance(x, Tracer):
+        x = jax.lax.stop_gradient(x)
+    if isinstance(x, Tracer):
+        return None
+    if isinstance(x, jax.Array) and not (x.is_fully_addressable and all(d.platform == "cpu" for d in x.devices())):
+        return None
+    return np.asarray(x)
+
+
+def check_readable(problem: Problem, shots: Shots, models) -> None:
+    """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
+    values = [readable(x) for x in (*models, shots.wavelet)]
+    if all(v is not None for v in values):
+        check_values(problem, values[:-1], values[-1])
+    positions = [readable(x) for x in (shots.sources, shots.receivers)]
+    inside = np.zeros((1, problem.grid.ndim), np.int32)
+    check_survey(problem, Shots(None, *(inside if p is None else p for p in positions)))
+
+
+def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | None):
+    """(record, flag or None) of checked arguments; differentiable in models and wavelet.
+
+    `device` is where to compute if that was stated, otherwise it is that of the arrays.
+    """
+    device = device or committed_device((shots.wavelet, *_sequence(models)))
+    wavelet = place("wavelet", shots.wavelet, device)
+    if isinstance(models, list | tuple):
+        models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
+    shape = check_call(problem, Shots(wavelet, shots.sources, shots.receivers), models)
+    check_readable(problem, Shots(wavelet, shots.sources, shots.receivers), models)
+    shots = Shots(wavelet, _positions("sources", shots.sources, device), _positions("receivers", shots.receivers, device))
+    device = device or default_device()
+    if choose_impl(problem, impl, device)[0] == "eager":
+        return propagate.propagate(problem, shape, shots, models), None
+    with native.refusals():
+        record, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform])
+        if device.platform == "cpu" and not isinstance(record, Tracer):
+            record.block_until_ready()
+    return record, flag if device.platform != "cpu" and not isinstance(flag, Tracer) else None
+
+
+def _sequence(models):
+    return models if isinstance(models, list | tuple) else ()
+
+
+def _positions(name, x, device):
+    """Positions that were checked; JAX has no int64 unless it is told to."""
+    return place(name, x.astype(np.int32) if isinstance(x, np.ndarray) else x, device)
+
+
+class JaxExecutor:
+    """The executor that ``sweep_core.backend('jax')`` returns.
+
+    Parameters
+    ----------
+    impl : {'auto', 'c', 'eager'}
+    device : str or jax.Device, optional
+        Where to compute: by default where the arrays are committed, or where JAX computes.
+    """
+
+    name = "jax"
+
+    def __init__(self, impl: str = "auto", device=None):
+        if impl not in IMPLS:
+            raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+        self.impl, self.device = impl, None if device is None else check_device(device)
+
+    def supports(self, problem) -> Support:
+        try:
+            return Support(True, choose_impl(problem, self.impl, self.device or default_device())[1])
+        except UnsupportedError as error:
+            return Support(False, str(error))
+
+    def forward(self, problem, shots, models):
+        return run(problem, self.impl, shots, models, self.device)[0]
+
+    def misfit_and_gradient(self, problem, shots, models, observed):
+        observed = place("observed", observed, self.device)
+        leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
+
+        def misfit(leaves):
+            return least_squares(self.forward(problem, shots, leaves), observed)[0]
+
+        with native.refusals():
+            return jax.block_until_ready(jax.value_and_grad(misfit)(leaves))
+
+    def born(self, problem, shots, models, perturbations):
+        if self.impl == "c":
+            raise UnsupportedError(f"Born modelling {ONCE}")
+        leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
+        tangents = [place(f"perturbation {i}", p, self.device) for i, p in enumerate(perturbations)]
+
+        def forward(leaves):
+            return run(problem, "eager", shots, leaves, self.device)[0]
+
+        return jax.jvp(forward, (leaves,), (tangents,))[1]

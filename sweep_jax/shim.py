@@ -1,0 +1,81 @@
+"""libsweep_xla: what XLA calls so that it reaches the kernel libraries, which know nothing of XLA."""
+
+import ctypes as c
+import os
+import re
+from functools import lru_cache
+
+import jax
+import jaxlib
+from sweep_core import native as compiled
+from sweep_core.errors import NativeError
+from sweep_core.executor import Support
+from sweep_core.native.library import REBUILD, find, source_id
+
+PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
+"""Kernel libraries and the names under which XLA registers their handlers."""
+
+
+def target(kind: str) -> str:
+    """The name by which compiled programs call the handler of library `kind`."""
+    return f"sweep_{kind}"
+
+
+@lru_cache(maxsize=1)
+def _open() -> c.CDLL:
+    path = find("xla")
+    try:
+        shim = c.CDLL(str(path))
+        shim.sweep_xla_jaxlib_version.restype = shim.sweep_build_id.restype = c.c_char_p
+        shim.sweep_xla_bind.argtypes = c.c_char_p, c.c_char_p, c.c_void_p
+        headers, built = shim.sweep_xla_jaxlib_version().decode(), shim.sweep_build_id().decode()
+    except (OSError, AttributeError) as error:
+        raise NativeError(f"{path} cannot be loaded: {error}") from error
+    # Handlers that are newer than XLA are not refused one by one: they spoil the backend for everybody.
+    if _numbers(jaxlib.__version__) < _numbers(headers):
+        raise NativeError(
+            f"{path} was built for jaxlib {headers} and newer, this is {jaxlib.__version__}; "
+            f"install a newer jax, or rebuild: {REBUILD}"
+        )
+    source = source_id()
+    if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
+        raise NativeError(f"{path} is stale: native/ has changed since it was built; rebuild: {REBUILD}")
+    return shim
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", version)[:3]]
+
+
+@lru_cache(maxsize=8)
+def load(kind: str) -> None:
+    """Registers the handler of library `kind` with XLA.
+
+    Raises
+    ------
+    NativeError
+        Where one of the libraries is missing, stale or newer than jaxlib.
+    """
+    library, shim = compiled.load(kind), _open()
+    for operation in ("forward", "adjoint"):
+        function = c.cast(getattr(library.dll, f"sweep_{operation}"), c.c_void_p)
+        shim.sweep_xla_bind(kind.encode(), operation.encode(), function)
+    handler = jax.ffi.pycapsule(getattr(shim, f"sweep_xla_{kind}"))
+    jax.ffi.register_ffi_target(target(kind), handler, platform=PLATFORMS[kind])
+
+
+def supports(equation: str, ndim: int, kind: str) -> Support:
+    """Whether compiled code of library `kind` runs an equation under XLA."""
+    support = compiled.supports(equation, ndim, kind)
+    if support:
+        try:
+            load(kind)
+        except NativeError as error:
+            return Support(False, str(error))
+    return support
+
+
+def forced_isa(kind: str) -> int:
+    """sweep_context.isa: 0 for the best of this processor, or the build that SWEEP_ISA names."""
+    library = compiled.load(kind)
+    return library.builds.index(library.isa) + 1 if os.environ.get("SWEEP_ISA") else 0
