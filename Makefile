@@ -1,5 +1,5 @@
 # GNU make 3.81 (macOS) is enough. Everything is set up in a virtual environment of this folder's own, when it is first
-# needed and again when pyproject.toml, constraints.txt or the native sources have changed.
+# needed and again when pyproject.toml, constraints.txt, the native sources or the options of their build have changed.
 PYTHON      ?= python3
 VENV        ?= .venv
 TORCH_INDEX ?=
@@ -19,8 +19,14 @@ pins   := --constraint constraints.txt
 endif
 extras  := all,test
 log     := $(state)/log
-native  := $(shell find native cmake -type f) CMakeLists.txt
+# Stamps carry a checksum in their names: copies and clones keep no order in time.
+sum      = $(shell { cat $(1); echo '$(2)'; } | cksum | cut -d' ' -f1)
+packages := $(state)/packages-$(call sum,pyproject.toml constraints.txt,$(python))
+native   := $(state)/native-$(call sum,CMakeLists.txt $(shell find native cmake -type f | LC_ALL=C sort),\
+  $(SWEEP_CUDA) $(SWEEP_CUDA_ARCHITECTURES) $(SWEEP_WERROR))
 run     := $(python) -m
+clang_format := find native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
+  xargs $(python) -c 'import clang_format; clang_format.clang_format()'
 report  := $(python) -c 'import importlib.metadata as m; \
   print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'
 
@@ -31,15 +37,16 @@ pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
     reason="there is no network, which the first set-up needs"; \
   else \
-    reason=$$(grep -E '(ERROR|[Ee]rror):' $(log) | head -n 1); \
+    reason=$$(grep -E '(ERROR|[Ee]rror):' $(log) | grep -v subprocess-exited | head -n 1); \
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi test lint gpu bench clean
+.PHONY: help setup fwi test lint format gpu bench clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
+	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside Deepwave (BENCH="...": arguments of benchmarks/)'
 	@echo 'make gpu    set up, then the tests that need a CUDA device'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
@@ -60,8 +67,11 @@ lint: setup
 	$(run) ruff check
 	$(run) ruff format --check
 	$(run) mypy
-	find native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
-	  xargs $(python) -c 'import clang_format; clang_format.clang_format()' --dry-run -Werror
+	$(clang_format) --dry-run -Werror
+
+format: setup
+	$(run) ruff format
+	$(clang_format) -i
 
 gpu: setup
 	$(run) pytest -rs -m gpu $(PYTEST)
@@ -73,9 +83,9 @@ clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
-setup: $(state)/native
+setup: $(native)
 
-$(state)/peers: $(state)/native
+$(state)/peers: $(native)
 	@$(call pip,$(pins) deepwave==0.1.0)
 	@touch $@
 
@@ -93,7 +103,7 @@ endif
 	@mkdir -p $(@D) && touch $@
 
 # Python alone first, so that the libraries are built once, with jaxlib's headers at hand (--no-build-isolation).
-$(state)/packages: $(state)/python pyproject.toml constraints.txt
+$(packages): $(state)/python
 	@echo 'make: installing the packages, which takes some minutes (log: $(log))'
 	@: >$(log)
 ifneq ($(TORCH_INDEX),)
@@ -101,11 +111,11 @@ ifneq ($(TORCH_INDEX),)
 endif
 	@$(call pip,$(pins) --retries 2 'scikit-build-core>=0.11' 'cmake>=3.24' ninja)
 	@$(call pip,$(pins) --no-build-isolation --config-settings=wheel.cmake=false --editable '.[$(extras)]')
-	@touch $@
+	@rm -f $(state)/packages-* && touch $@
 
-$(state)/native: $(state)/packages $(native)
+$(native): $(packages)
 	@echo 'make: building the native libraries (log: $(log))'
 	@: >$(log)
 	@$(call pip,--no-build-isolation --no-deps --editable .)
 	@$(report)
-	@touch $@
+	@rm -f $(state)/native-* && touch $@

@@ -1,8 +1,8 @@
 """``python -m sweep_core``: what is installed, what is not, and why."""
 
-from . import __version__, backends, equations
+from . import __version__, backends
 from .native import library
-from .plugins import registry
+from .plugins import equation_failures, registry
 
 
 def main() -> None:
@@ -12,9 +12,10 @@ def main() -> None:
         devices = f" ({', '.join(status.record.devices)})" if status.record else ""
         print(f"  {status.name + devices:24s} {'ready' if status.available else status.reason}")
     print("\nequations")
-    loaded = equations()
+    failed = equation_failures()
     for record in registry().equations:
-        print(f"  {record.name:24s} {record.target}{'' if record.name in loaded else '   FAILED TO LOAD'}")
+        reason = f"   {failed[record.name]}" if record.name in failed else ""
+        print(f"  {record.name:24s} {record.target}{reason}")
     print("\ncompiled libraries")
     for kind in ("cpu", "cuda", "xla"):
         print(f"  {kind:24s} {library.status(kind)}")

@@ -116,13 +116,15 @@ def check_values(problem: Problem, models, wavelet) -> None:
         if not good.all():
             cell = tuple(int(i) for i in np.argwhere(~good)[0])
             where = ", ".join(f"{axis} = {i}" for axis, i in zip(problem.grid.axes, cell, strict=True))
+            unit = "" if parameter.unit == "1" else f" {parameter.unit}"
             raise DomainError(
-                f"{parameter.name} is {model[cell]} {parameter.unit} at {where}; expected finite values above "
+                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above "
                 f"{parameter.low:g}"
             )
     speed = float(np.max(problem.equation.speed(*models)))
     if speed > problem.largest_speed:
-        stable = largest_dt(problem.equation.spatial_order, problem.grid.spacing, speed)
+        # Six digits are stated: rounded down, so that what is stated is stable.
+        stable = largest_dt(problem.equation.spatial_order, problem.grid.spacing, speed) * (1 - 5e-6)
         raise StabilityError(
             f"dt = {problem.dt:g} s is unstable for a speed of {speed:g} m/s at dh = {problem.grid.spacing} m and "
             f"spatial_order {problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"

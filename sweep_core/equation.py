@@ -49,7 +49,7 @@ class Equation(ABC):
 
     @abstractmethod
     def coefficients(self, *parameters) -> tuple:
-        """What the step multiplies with, from the parameters, in arithmetic that a framework can differentiate."""
+        """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate."""
 
     @abstractmethod
     def step(self, ops, state: dict, coefficients: tuple) -> dict:
@@ -63,9 +63,9 @@ class Equation(ABC):
     def speed(self, *parameters):
         """The fastest wave speed at each cell (m/s), which bounds the time step."""
 
-    @abstractmethod
     def coefficient_limit(self, speed: float) -> float:
         """The first coefficient at the largest stable speed: what compiled code compares with."""
+        return float("inf")
 
     @abstractmethod
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:

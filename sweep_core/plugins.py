@@ -11,6 +11,7 @@ import pluggy
 
 from . import hookspecs
 from .errors import PluginError
+from .executor import Executor
 from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
 
 
@@ -49,14 +50,20 @@ class Registry:
 
 
 def _register(manager, name, load, failures):
+    if manager.has_plugin(name):
+        failures.append(BackendStatus(name, False, f"a plugin named {name!r} is there already; this one is left out"))
+        return
     try:
-        plugin = load()
-        manager.register(plugin, name=name)
+        manager.register(load(), name=name)
         manager.check_pending()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if manager.has_plugin(name):
             manager.unregister(name=name)
-        failures.append(BackendStatus(name, False, f"{type(error).__name__}: {error}"))
+        failures.append(BackendStatus(name, False, _reason(error)))
+
+
+def _reason(error):
+    return f"{type(error).__name__}: {error}"
 
 
 def _collect(manager, hook, kind, failures):
@@ -68,8 +75,8 @@ def _collect(manager, hook, kind, failures):
             wrong = [r for r in records if not isinstance(r, kind)]
             if wrong:
                 raise TypeError(f"{hook} returned {wrong[0]!r}; expected {kind.__name__}")
-        except Exception as error:
-            failures.append(BackendStatus(implementation.plugin_name, False, f"{type(error).__name__}: {error}"))
+        except (Exception, SystemExit) as error:
+            failures.append(BackendStatus(implementation.plugin_name, False, _reason(error)))
         else:
             found += records
     return found
@@ -139,20 +146,26 @@ def backend(name: str):
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
     try:
         target = _load(status.record.target)
-        return target() if callable(target) else target
-    except Exception as error:
-        raise PluginError(f"backend {name!r} failed to load: {type(error).__name__}: {error}") from error
+        return target if isinstance(target, Executor) and not isinstance(target, type) else target()
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
+
+
+def equation_failures() -> dict[str, str]:
+    """Why an equation of a plugin could not be loaded, by name."""
+    return _equations()[1]
 
 
 def equations() -> dict[str, type]:
-    """Equation classes by name, those of plugins included; one that fails to load is left out.
+    """Equation classes by name, those of plugins included; :func:`equation_failures` tells which are missing."""
+    return dict(_equations()[0])
 
-    Its reason stands in the report of :func:`backends`' command line, ``python -m sweep_core``.
-    """
-    found = {}
+
+def _equations():
+    found, failures = {}, {}
     for record in registry().equations:
         try:
             found[record.name] = _load(record.target)
-        except Exception:
-            continue
-    return found
+        except (Exception, SystemExit) as error:
+            failures[record.name] = _reason(error)
+    return found, failures

@@ -20,35 +20,35 @@ class ReferenceExecutor:
 
     def forward(self, problem, shots, models):
         """Record (nshots, nt, nrec, nfield), float64."""
-        shots, models = self._arrays(shots, models, np.float64)
-        check_values(problem, models, shots.wavelet)
-        return self._run(problem, shots, models)
+        return self._run(problem, *self._checked(problem, shots, models))
 
     def born(self, problem, shots, models, perturbations):
         """Derivative of the record in direction `perturbations`, exact to rounding.
 
         Im F(m + i h dm) / h with h = 1e-30 (Squire and Trapp 1998, SIAM Review 40).
         """
-        shots, models = self._arrays(shots, models, np.float64)
-        check_values(problem, models, shots.wavelet)
+        shots, shape, models = self._checked(problem, shots, models)
         h = 1e-30
         stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
-        return self._run(problem, shots, stepped).imag / h
+        return self._run(problem, shots, shape, stepped).imag / h
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         raise UnsupportedError("the reference backend computes no gradient; use backend 'torch' or 'jax'")
 
     @staticmethod
-    def _arrays(shots, models, dtype):
-        wavelet = np.asarray(shots.wavelet, dtype)
-        positions = (np.asarray(shots.sources), np.asarray(shots.receivers))
-        return Shots(wavelet, *positions), [np.asarray(m, dtype) for m in models]
+    def _checked(problem, shots, models) -> tuple[Shots, CallShape, list]:
+        """The arguments in float64, after all checks."""
+        wavelet = np.asarray(shots.wavelet, np.float64)
+        shots = Shots(wavelet, np.asarray(shots.sources), np.asarray(shots.receivers))
+        if isinstance(models, list | tuple):
+            models = [np.asarray(m, np.float64) for m in models]
+        shape = check_call(problem, shots, models)
+        check_survey(problem, shots)
+        check_values(problem, models, wavelet)
+        return shots, shape, models
 
     @staticmethod
-    def _run(problem, shots, models):
-        checked = [m.real for m in models]
-        shape: CallShape = check_call(problem, shots, checked)
-        check_survey(problem, shots)
+    def _run(problem, shots, shape, models):
         dtype = np.result_type(*models)
         receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
         sources, listening = (cells_of(problem, p.astype(np.int64), shape.shots) for p in (shots.sources, receivers))

@@ -33,7 +33,7 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     """
     if not (freq > 0 and dt > 0 and np.isfinite(freq) and np.isfinite(dt)):
         raise DomainError(f"ricker: freq is {freq} Hz and dt is {dt} s; both must be positive")
-    if nt < 1 or nt != int(nt):
+    if not 1 <= nt < np.inf or nt != int(nt):
         raise DomainError(f"ricker: nt is {nt}; expected a positive whole number of samples")
     if freq > 0.5 / dt:
         raise DomainError(f"ricker: {freq} Hz lies above the Nyquist frequency {0.5 / dt:g} Hz of dt = {dt} s")

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
 from sweep_core.survey import Shots
@@ -20,7 +21,9 @@ AXIS = "devices"
 """The name of the axis over devices, for collectives inside `jax.pmap`."""
 
 
-def setup_distributed(coordinator: str | None = None, size: int | None = None, rank: int | None = None) -> tuple[int, int]:
+def setup_distributed(
+    coordinator: str | None = None, size: int | None = None, rank: int | None = None
+) -> tuple[int, int]:
     """Joins the processes of several hosts, before anything else uses JAX; `jax.devices()` are then those of all.
 
     Parameters
@@ -63,15 +66,15 @@ def set_virtual_cpu_devices(count: int) -> None:
     DeviceError
         Where it is too late.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
+    _check_number(count)
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
-        if len(jax.local_devices(backend="cpu")) != count:
+        there = len(jax.local_devices(backend="cpu"))
+        if there != count:
             raise DeviceError(
-                f"JAX already runs with {len(jax.local_devices(backend='cpu'))} CPU devices, {count} were asked for; call "
-                f"this before JAX computes, or set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
+                f"JAX already runs with {there} CPU devices, {count} were asked for; call this before JAX computes, or "
+                f"set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
             ) from error
 
 
@@ -86,14 +89,18 @@ def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
     found = tuple(jax.local_devices())
     if count is None:
         return found
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
+    _check_number(count)
     if count > len(found):
         raise DeviceError(
-            f"{count} devices were asked for, JAX has {len(found)}: {', '.join(map(device_name, found))}; on a CPU call "
-            f"set_virtual_cpu_devices({count}) before anything else uses JAX"
+            f"{count} devices were asked for, JAX has {len(found)}: {', '.join(map(device_name, found))}; on a CPU "
+            f"call set_virtual_cpu_devices({count}) before anything else uses JAX"
         )
     return found[:count]
+
+
+def _check_number(count):
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
 
 
 @lru_cache
@@ -102,7 +109,7 @@ def _sharding(devices, *axes) -> NamedSharding:
 
 
 def replicate(x, devices):
-    """An array, or a list of them, on every device; without a leading axis."""
+    """An array, or a list of arrays, on every device; without a leading axis."""
     for leaf in jax.tree.leaves(x):
         refuse_rounding("x", leaf)
     return jax.device_put(x, _sharding(tuple(devices)))
@@ -146,8 +153,8 @@ def make_misfit_and_gradient(solver, devices):
     -------
     callable
         ``f(models, wavelet, sources, receivers, observed, weights) -> (misfit, gradients)``: the sum over all shots of
-        0.5 weight (synthetic - observed)^2, and its derivative in each model, replicated. Everything but the models comes
-        from :func:`shard_shots`; a wavelet (nt,) and receivers (nrec, ndim) for all shots may be given as they are.
+        0.5 weight (synthetic - observed)^2, and its derivative in each model, replicated. Everything but the models
+        comes from :func:`shard_shots`; a wavelet (nt,) and receivers (nrec, ndim) for all shots are given as they are.
     """
     devices = tuple(devices)
 
@@ -174,8 +181,8 @@ def make_misfit_and_gradient(solver, devices):
         if hasattr(solver, "problem"):
             _check_parts(solver.problem, given, own, weights, models)
         axes = [0 if name in own else None for name in given]
-        given = [x if name in own else replicate(x, devices) for name, x in given.items()]
-        parts = program(*axes, 0, 0)(replicate(list(models), devices), *given, observed, weights)
+        placed = [x if name in own else replicate(x, devices) for name, x in given.items()]
+        parts = program(*axes, 0, 0)(replicate(list(models), devices), *placed, observed, weights)
         # Devices that wait for each other inside a program give up after some seconds; this one may wait for all.
         return _sum(devices, None)(jax.block_until_ready(parts))
 
@@ -183,7 +190,7 @@ def make_misfit_and_gradient(solver, devices):
 
 
 def _check_parts(problem, given, own, weights, models):
-    """The checks of a solver's call, which sees nothing but traced values; for the shots of this process."""
+    """What a solver checks at a call, which under pmap sees no values; for the shots of this process."""
     used = _local(weights) > 0
     wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in given.items())
     check_readable(problem, Shots(wavelet, sources, receivers), models)

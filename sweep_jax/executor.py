@@ -3,12 +3,13 @@
 import jax
 import numpy as np
 from jax.core import Tracer
+
 from sweep_core.call import check_call, check_survey, check_values
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import Support
 from sweep_core.misfit import least_squares
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, check_positions
+from sweep_core.survey import Shots
 
 from . import native, propagate, shim
 from .primitives import ONCE
@@ -46,10 +47,8 @@ def device_name(device: jax.Device) -> str:
 
 def default_device() -> jax.Device:
     """Where JAX computes unless it is told otherwise."""
-    stated = jax.config.jax_default_device
-    if stated is None:
-        return jax.local_devices()[0]
-    return check_device(stated)
+    stated = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return jax.local_devices()[0] if stated is None else check_device(stated)
 
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
@@ -69,7 +68,9 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     else:
         support = Support(False, f"there is no compiled library for {device.platform} devices")
     if impl == "c" and not support:
-        raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device_name(device)}: {support.reason}")
+        raise UnsupportedError(
+            f"impl='c' cannot run {problem.equation.name} on {device_name(device)}: {support.reason}"
+        )
     if not support:
         return "eager", f"compiled code cannot run it: {support.reason}"
     return "c", support.reason
@@ -77,10 +78,11 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
 
 def refuse_rounding(name: str, x) -> None:
     """DtypeError for float64 of NumPy where JAX would make it float32."""
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and not jax.config.jax_enable_x64:
+    rounded = jax.dtypes.canonicalize_dtype(np.float64) != np.float64
+    if rounded and isinstance(x, np.ndarray) and x.dtype == np.float64:
         raise DtypeError(
-            f"{name} is float64, which JAX would round to float32; call jax.config.update('jax_enable_x64', True) first, "
-            "or give float32"
+            f"{name} is float64, which JAX would round to float32; call jax.config.update('jax_enable_x64', True) "
+            "first, or give float32"
         )
 
 
@@ -93,10 +95,11 @@ def place(name: str, x, device: jax.Device | None):
         Where JAX would convert or move it in silence.
     """
     if isinstance(x, Tracer):
-        if "{V:" in str(jax.typeof(x)):  # the attribute has another name in every other release of JAX
+        kind = jax.typeof(x)  # its attribute `vma` has no lasting name
+        if getattr(kind, "vma", None) or "{V:" in str(kind):
             raise UnsupportedError(
-                f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not support "
-                "yet; call it with check_vma=False and add gradients up by jax.lax.psum"
+                f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not "
+                "support yet; call it with check_vma=False and add gradients up by jax.lax.psum"
             )
         return x
     if isinstance(x, np.ndarray):
@@ -107,15 +110,16 @@ def place(name: str, x, device: jax.Device | None):
     devices = x.devices()
     if len(devices) > 1:
         raise DeviceError(
-            f"{name} is spread over {len(devices)} devices, each of which would do all the work; call the solver inside "
-            "jax.pmap or jax.shard_map, or give an array of one device"
+            f"{name} is spread over {len(devices)} devices, each of which would do all the work; call the solver "
+            "inside jax.pmap or jax.shard_map, or give an array of one device"
         )
     (there,) = devices
     if device is None or there == device:
         return x
     if x.committed:
         raise DeviceError(
-            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; nothing is moved silently"
+            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; nothing is moved "
+            "silently"
         )
     return jax.device_put(x, device)
 
@@ -160,7 +164,9 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
         models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
     shape = check_call(problem, Shots(wavelet, shots.sources, shots.receivers), models)
     check_readable(problem, Shots(wavelet, shots.sources, shots.receivers), models)
-    shots = Shots(wavelet, _positions("sources", shots.sources, device), _positions("receivers", shots.receivers, device))
+    shots = Shots(
+        wavelet, _positions("sources", shots.sources, device), _positions("receivers", shots.receivers, device)
+    )
     device = device or default_device()
     if choose_impl(problem, impl, device)[0] == "eager":
         return propagate.propagate(problem, shape, shots, models), None

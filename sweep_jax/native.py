@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
+
 from sweep_core.call import CallShape
 from sweep_core.native import gather_list, inject_list
 from sweep_core.native.library import raise_for
@@ -26,9 +27,7 @@ def forward(task: Task, coefficients, wavelet, points, tables):
 
     `points` are those of sources in, sources out, receivers in, receivers out: (cell, column, weight) each.
     """
-    record, _, _, flag = forward_p.bind(
-        coefficients, wavelet, *points[0], *points[3], tables, task=task, history=False
-    )
+    record, _, _, flag = forward_p.bind(coefficients, wavelet, *points[0], *points[3], tables, task=task, history=False)
     return record, flag
 
 
@@ -42,7 +41,7 @@ def _(task, primals, tangents):
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
     points = *sources_in, *receivers_in, *sources_out
     (tangent,) = born_p.bind(
-        *varied, coefficients, wavelet, *points, tables, history, checkpoints, task=task, by=by
+        *varied, coefficients, wavelet, *points, tables, history, checkpoints, task=task, by=by, batches=()
     )
     none = SymbolicZero(jax.core.ShapedArray(flag.shape, jax.dtypes.float0))
     return (record, flag), (tangent, none)
@@ -66,7 +65,9 @@ def _propagate(task, wavelet, sources, receivers, models):
         for name, cells in (("sources", sources), ("receivers", receivers))
         for make in (inject_list, gather_list)
     )
-    coefficients = [extend(problem, c, jnp.concatenate) for c in problem.equation.coefficients(*admitted(problem, models))]
+    coefficients = [
+        extend(problem, c, jnp.concatenate) for c in problem.equation.coefficients(*admitted(problem, models))
+    ]
     samples = jnp.broadcast_to(samples_of(wavelet), (shape.shots, shape.sources, shape.steps)).swapaxes(1, 2)
     tables = jnp.asarray(problem.tables(), dtype)
     record, flag = forward(task, jnp.stack(coefficients)[None], samples, points, tables)
@@ -78,8 +79,9 @@ def refusals():
     """Raises what the compiled library refuses as the SweepError that it is, where XLA reports it at once."""
     try:
         yield
+        return
     except jax.errors.JaxRuntimeError as error:
         found = re.search(r"SWEEP status (\d+): (.*)", str(error))
         if found is None:
             raise
-        raise_for(int(found[1]), found[2])
+    raise_for(int(found[1]), found[2])

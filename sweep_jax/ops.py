@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from sweep_core.ops import Ops
 from sweep_core.problem import Problem
 from sweep_core.survey import cells_of
@@ -53,6 +54,4 @@ def cells_inside(problem: Problem, positions: jax.Array, nshots: int) -> jax.Arr
 def admitted(problem: Problem, models) -> list[jax.Array]:
     """The models with NaN where a parameter is not finite and in bounds, also where its square would look right."""
     parameters = problem.equation.parameters
-    return [
-        jnp.where((m > p.low) & (m < p.high), m, jnp.nan) for p, m in zip(parameters, models, strict=True)
-    ]
+    return [jnp.where((m > p.low) & (m < p.high), m, jnp.nan) for p, m in zip(parameters, models, strict=True)]

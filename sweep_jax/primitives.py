@@ -5,7 +5,8 @@ born(tangents of `by`, *residuals) -> tangent of the record
 adjoint(cotangent of the record, *residuals) -> cotangents of coefficients and wavelet
 
 The residuals are coefficients, wavelet, sources in, receivers in, sources out, tables, history, checkpoints; points
-are three arrays each. `by` says which of coefficients and wavelet have a tangent.
+are three arrays each. `by` says which of coefficients and wavelet have a tangent; `batches`, outermost first, which
+residuals have a leading batch axis. Tangents have all of them.
 """
 
 from functools import partial
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+
 from sweep_core.call import CallShape
 from sweep_core.errors import DeviceError, UnsupportedError
 from sweep_core.native import CompiledCall, compiled_call, thread_count
@@ -50,15 +52,21 @@ class Task:
         return attrs.evolve(self, shape=attrs.evolve(self.shape, shots=size * self.shape.shots))
 
 
+def _threads(kind, devices):
+    """Each device's share of the threads of this host; a GPU uses none."""
+    if kind != "cpu":
+        return 1
+    return max(thread_count() // min(devices, len(jax.local_devices(backend="cpu"))), 1)
+
+
 def _call(operation, task, history, outputs, arguments, devices):
-    """A custom call of XLA on the buffers of an operation, in the order of sweep.h; devices share a host's threads."""
+    """A custom call of XLA on the buffers of an operation, in the order of sweep.h."""
     shim.load(task.kind)
-    threads = thread_count() // min(devices, len(jax.local_devices(backend="cpu")))
     return jax.ffi.ffi_call(shim.target(task.kind), task.results(history, outputs))(
         *arguments,
         operation=operation,
         problem=np.frombuffer(bytes(task.call(history).struct), np.uint8),
-        threads=np.int32(max(threads, 1)),
+        threads=np.int32(_threads(task.kind, devices)),
         isa=np.int32(task.isa),
         together=devices > 1,
     )
@@ -70,12 +78,11 @@ def _run_forward(*arguments, task, history, devices=1):
 
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
-    *residuals, history, checkpoints = residuals
-    arguments = *residuals, cotangent, history, checkpoints
+    arguments = *residuals[:-2], cotangent, *residuals[-2:]
     return _call("adjoint", task, True, ADJOINT_OUTPUTS, arguments, devices)[:2]
 
 
-def _run_born(*arguments, task, by, devices=1):
+def _run_born(*arguments, task, by, batches, devices=1):
     raise UnsupportedError(f"Born modelling (jax.jvp, jax.linearize, jax.jacfwd) {ONCE}")
 
 
@@ -85,21 +92,21 @@ def _device_count(context):
     return axes.num_devices if isinstance(axes, mlir.ShardingContext) else axes.mesh.size
 
 
-def _primitive(name, run, results):
-    """A primitive that is `run`, on the platform of its task; `results(parameters)` are its buffers."""
+def _primitive(name, run, buffers):
+    """A primitive that is `run`, on the platform of its task; `buffers` are what it gives."""
     primitive = Primitive(name)
     primitive.multiple_results = True
     primitive.def_impl(run)
 
     @primitive.def_abstract_eval
-    def _(*arguments, task, **parameters):
-        history, names = results(parameters)
-        return [jax.core.ShapedArray(x.shape, x.dtype) for x in task.results(history, names)]
+    def _(*arguments, task, history=True, batches=(), by=()):
+        sizes = arguments[0].shape[: len(batches)]
+        return [jax.core.ShapedArray((*sizes, *x.shape), x.dtype) for x in task.results(history, buffers)]
 
     def lower(platform, context, *arguments, task, **parameters):
         if task.kind != platform:
             raise DeviceError(
-                f"a solver for {task.kind} was called in a program for {platform}; give PropJax the device, dev='{platform}'"
+                f"a solver for {task.kind} was called in a program for {platform}; give PropJax dev='{platform}'"
             )
         rule = mlir.lower_fun(partial(run, devices=_device_count(context)), multiple_results=True)
         return rule(context, *arguments, task=task, **parameters)
@@ -109,41 +116,49 @@ def _primitive(name, run, results):
     return primitive
 
 
-KEPT, TARGETS = ("record", "history", "checkpoints", "flag"), ("coefficients", "wavelet")
-forward_p = _primitive("sweep_forward", _run_forward, lambda parameters: (parameters["history"], KEPT))
-adjoint_p = _primitive("sweep_adjoint", _run_adjoint, lambda parameters: (True, TARGETS))
-born_p = _primitive("sweep_born", _run_born, lambda parameters: (True, ("record",)))
-LINEAR = {forward_p: lambda by: 0, adjoint_p: lambda by: 1, born_p: sum}
-"""How many of the first arguments a primitive is linear in."""
+forward_p = _primitive("sweep_forward", _run_forward, ("record", "history", "checkpoints", "flag"))
+adjoint_p = _primitive("sweep_adjoint", _run_adjoint, ("gradient_coefficients", "gradient_wavelet"))
+born_p = _primitive("sweep_born", _run_born, ("record",))
 
 
 def _refuse_derivative(primals, tangents, **parameters):
     raise UnsupportedError(f"a second derivative {ONCE}")
 
 
-def _jvp(primitive, primals, tangents, **parameters):
-    count = LINEAR[primitive](parameters.get("by"))
+def _jvp(primitive, count, primals, tangents, **parameters):
+    """The derivative of what is linear in its first `count` arguments, where the others do not vary."""
     if any(type(t) is not ad.Zero for t in tangents[count:]):
         _refuse_derivative(primals, tangents)
     varied = [ad.instantiate_zeros(t) for t in tangents[:count]]
     return [primitive.bind(*first, *primals[count:], **parameters) for first in (primals[:count], varied)]
 
 
-def _transpose_born(cotangents, *arguments, task, by):
+def _jvp_adjoint(primals, tangents, **parameters):
+    return _jvp(adjoint_p, 1, primals, tangents, **parameters)
+
+
+def _jvp_born(primals, tangents, **parameters):
+    return _jvp(born_p, sum(parameters["by"]), primals, tangents, **parameters)
+
+
+def _transpose_born(cotangents, *arguments, task, by, batches):
     residuals = arguments[sum(by) :]
-    gradients = adjoint_p.bind(ad.instantiate_zeros(*cotangents), *residuals, task=task)
+    adjoint = partial(adjoint_p.bind, task=task)
+    for batched in reversed(batches):
+        adjoint = jax.vmap(adjoint, in_axes=(0, *(0 if b else None for b in batched)))
+    gradients = adjoint(ad.instantiate_zeros(*cotangents), *residuals)
     return [g for g, wanted in zip(gradients, by, strict=True) if wanted] + [None] * len(residuals)
 
 
 def _transpose_adjoint(cotangents, _, *residuals, task):
     by = tuple(type(c) is not ad.Zero for c in cotangents)
     given = [c for c, nonzero in zip(cotangents, by, strict=True) if nonzero]
-    return [*born_p.bind(*given, *residuals, task=task, by=by)] + [None] * len(residuals)
+    return [*born_p.bind(*given, *residuals, task=task, by=by, batches=())] + [None] * len(residuals)
 
 
 ad.primitive_jvps[forward_p] = _refuse_derivative
-ad.primitive_jvps[adjoint_p] = partial(_jvp, adjoint_p)
-ad.primitive_jvps[born_p] = partial(_jvp, born_p)
+ad.primitive_jvps[adjoint_p] = _jvp_adjoint
+ad.primitive_jvps[born_p] = _jvp_born
 ad.primitive_transposes[born_p] = _transpose_born
 ad.primitive_transposes[adjoint_p] = _transpose_adjoint
 
@@ -152,21 +167,19 @@ def _size(arguments, dims):
     return next(a.shape[d] for a, d in zip(arguments, dims, strict=True) if d is not None)
 
 
-def _one_by_one(primitive, arguments, dims, **parameters):
-    """A batch as a loop. Its transpose wants linear arguments first, none of them constant."""
-    count, size = LINEAR[primitive](parameters.get("by")), _size(arguments, dims)
-    looped = [i for i, d in enumerate(dims) if d is not None or i < count]
-
-    def one(items):
-        chosen = dict(zip(looped, items, strict=True))
-        return primitive.bind(*(chosen.get(i, a) for i, a in enumerate(arguments)), **parameters)
-
-    results = jax.lax.map(one, [_batch_first(arguments[i], dims[i], size) for i in looped])
-    return results, [0] * len(results)
-
-
 def _batch_first(x, dim, size):
     return jnp.broadcast_to(x, (size, *x.shape)) if dim is None else jnp.moveaxis(x, dim, 0)
+
+
+def _one_by_one(primitive, arguments, dims, **parameters):
+    """A batch as a loop over calls."""
+    looped = {i: jnp.moveaxis(a, d, 0) for i, (a, d) in enumerate(zip(arguments, dims, strict=True)) if d is not None}
+
+    def one(items):
+        return primitive.bind(*(items.get(i, a) for i, a in enumerate(arguments)), **parameters)
+
+    results = jax.lax.map(one, looped)
+    return results, [0] * len(results)
 
 
 def _as_shots(primitive, shared, arguments, dims, task, **parameters):
@@ -187,17 +200,24 @@ def _batch_forward(arguments, dims, *, task, history):
     if any(dims[i] is not None for i in shared):
         return _one_by_one(forward_p, arguments, dims, task=task, history=history)
     (*kept, flag), size = _as_shots(forward_p, shared, arguments, dims, task, history=history)
-    shapes = [x.shape for x in task.results(history, KEPT[:-1])]
+    likes = task.results(history, ("record", "history", "checkpoints"))
     # What is kept lies shot after shot, so that each call of the batch finds its own part.
-    return [x.reshape(size, *shape) for x, shape in zip(kept, shapes, strict=True)] + [flag], [0, 0, 0, None]
+    return [x.reshape(size, *like.shape) for x, like in zip(kept, likes, strict=True)] + [flag], [0, 0, 0, None]
 
 
-def _batch_born(arguments, dims, *, task, by):
-    shared = {sum(by), len(arguments) - 3} | ({0} if by[0] else set())  # coefficients, tables, their tangent
-    if any(dims[i] is not None for i in shared):
-        return _one_by_one(born_p, arguments, dims, task=task, by=by)
-    (record,), size = _as_shots(born_p, shared, arguments, dims, task, by=by)
-    return [record.reshape(size, *task.results(True, KEPT[:1])[0].shape)], [0]
+def _batch_born(arguments, dims, *, task, by, batches):
+    """More shots where it can be; otherwise the batch is noted, and its transpose is that of adjoint."""
+    count = sum(by)
+    shared = {count, len(arguments) - 3} | ({0} if by[0] else set())  # coefficients, tables, their tangent
+    if batches or any(dims[i] is not None for i in shared):
+        size = _size(arguments, dims)
+        pairs = enumerate(zip(arguments, dims, strict=True))
+        moved = [_batch_first(a, d, size) if i < count or d is not None else a for i, (a, d) in pairs]
+        batched = tuple(d is not None for d in dims[count:])
+        return born_p.bind(*moved, task=task, by=by, batches=(batched, *batches)), [0]
+    (record,), size = _as_shots(born_p, shared, arguments, dims, task, by=by, batches=())
+    (like,) = task.results(True, ("record",))
+    return [record.reshape(size, *like.shape)], [0]
 
 
 batching.primitive_batchers[forward_p] = _batch_forward

@@ -1,7 +1,9 @@
 """PropJax: one problem as a function of JAX arrays."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+
 from sweep_core.errors import DeviceError, DomainError, OptionError, ShapeError, UnsupportedError
 from sweep_core.options import EagerOptions, resolve_memory
 from sweep_core.problem import make_problem
@@ -98,7 +100,8 @@ class PropJax:
         parameters = self.problem.equation.parameters
         if not isinstance(models, list | tuple) or len(models) != len(parameters):
             raise ShapeError(f"models must be a list of {[p.name for p in parameters]}")
-        return [place(f"model {p.name}", m, self.device) for p, m in zip(parameters, models, strict=True)]
+        placed = [place(f"model {p.name}", m, self.device) for p, m in zip(parameters, models, strict=True)]
+        return [jnp.asarray(m) for m in placed]
 
     @property
     def device(self) -> jax.Device | None:
@@ -142,7 +145,12 @@ class PropJax:
         ------
         SweepError
             DomainError, StabilityError, ShapeError, DtypeError, DeviceError: what was given and what was expected.
-            Values that are traced are checked when the program runs: see docs/extending.
+
+        Notes
+        -----
+        Values that are traced are checked when the program runs. What is compiled then raises a
+        ``jax.errors.JaxRuntimeError`` with the same text; the record is NaN on a GPU, under pmap and shard_map, where
+        one device must not leave the others waiting, and with ``impl='eager'``.
         """
         if receiver_mask is not None:
             raise UnsupportedError("receiver_mask is not supported yet; give the same receivers to every shot")
@@ -152,9 +160,7 @@ class PropJax:
             if self._models is None:
                 raise OptionError("no models: give models=[...] to the call or to the constructor")
             models = self._models
-        record, self._flag = run(
-            self.problem, self._requested, Shots(wavelet, sources, receivers), models, self.device
-        )
+        record, self._flag = run(self.problem, self._requested, Shots(wavelet, sources, receivers), models, self.device)
         return record
 
     def check(self) -> None:

@@ -5,6 +5,7 @@ from math import isqrt
 
 import jax
 import jax.numpy as jnp
+
 from sweep_core.call import CallShape
 from sweep_core.eager import EagerRun
 from sweep_core.problem import Problem
@@ -28,9 +29,9 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> jax.A
 @partial(jax.jit, static_argnums=(0, 1))
 def _propagate(problem, shape, wavelet, sources, receivers, models):
     receivers = receivers if receivers.ndim == 3 else receivers[None]
-    cells = [cells_inside(problem, p, shape.shots) for p in (sources, receivers)]
+    sources, receivers = (cells_inside(problem, p, shape.shots) for p in (sources, receivers))
     models = admitted(problem, models)
-    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, *cells, models)
+    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, receivers, models)
 
     def step(state, sample):
         return run.advance(state, [sample]), jnp.stack(run.record(state), axis=-1)
@@ -39,7 +40,7 @@ def _propagate(problem, shape, wavelet, sources, receivers, models):
     state, record = _scan(step, run.start(), samples, chunk_length(problem, shape.steps))
     last = jnp.stack(run.record(state), axis=-1)
     record = jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1)
-    return record * _one_or_nan(problem, cells, models, record.dtype)
+    return record * _one_or_nan(problem, (sources, receivers), models, record.dtype)
 
 
 def _scan(step, state, samples, length):

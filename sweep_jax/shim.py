@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import jax
 import jaxlib
+
 from sweep_core import native as compiled
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
@@ -78,4 +79,4 @@ def supports(equation: str, ndim: int, kind: str) -> Support:
 def forced_isa(kind: str) -> int:
     """sweep_context.isa: 0 for the best of this processor, or the build that SWEEP_ISA names."""
     library = compiled.load(kind)
-    return library.builds.index(library.isa) + 1 if os.environ.get("SWEEP_ISA") else 0
+    return library.builds.index(str(library.isa)) + 1 if os.environ.get("SWEEP_ISA") else 0

@@ -41,7 +41,7 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> torch
     values, parts = tuple(run.start().values()), []
     for first in range(0, shape.steps, length):
         bounds = first, min(first + length, shape.steps)
-        if length < shape.steps and torch.is_grad_enabled():
+        if length + 1 < shape.steps and torch.is_grad_enabled():
             part, *values = checkpoint(some_steps, *bounds, *values, use_reentrant=False, preserve_rng_state=False)
         else:
             part, *values = some_steps(*bounds, *values)

@@ -158,9 +158,9 @@ struct Inject {
   SWEEP_HD void point(const typename R::View& v, int shot, int field, ptrdiff_t p) const {
     if (!points.fits(p, v.layout.cells)) return;
     const Cell<R::ndim> c = v.layout.cell(points.cell[p]);
-    const T amount = points.weight[p] *
-                     signal[(static_cast<ptrdiff_t>(shot) * step.run.plan.steps + sample) * points.columns +
-                            points.column[p]];
+    const T amount =
+        points.weight[p] *
+        signal[(static_cast<ptrdiff_t>(shot) * step.run.plan.steps + sample) * points.columns + points.column[p]];
     R::Equation::inject(v, c, field, amount);
     if constexpr (ADJOINT) R::Equation::correlate_source(v, c, field, amount);
   }
@@ -176,9 +176,7 @@ struct Gather {
   T* record;  // (shots, steps, columns)
   int sample;
 
-  SWEEP_HD const T* field(int shot, int f) const {
-    return run.level(wave, shot, k) + f * run.plan.layout.field.total;
-  }
+  SWEEP_HD const T* field(int shot, int f) const { return run.level(wave, shot, k) + f * run.plan.layout.field.total; }
   // One trace: `taps` points that lie together from p on.
   SWEEP_HD void trace(const T* from, int shot, ptrdiff_t p, int taps) const {
     T sum = 0;
@@ -208,7 +206,9 @@ struct Copy {
   Plan plan;
   Parts<T> to;
   Parts<const T> from;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const { to.of(plan, shot)[i] = from.base ? from.of(plan, shot)[i] : T(0); }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    to.of(plan, shot)[i] = from.base ? from.of(plan, shot)[i] : T(0);
+  }
 };
 
 // Zeroes what lies between the rows of every slot of a history, which no step ever writes.
@@ -218,9 +218,7 @@ struct ClearHalos {
   R run;
   Parts<T> history;
 
-  SWEEP_HD static ptrdiff_t rows(const R& run) {
-    return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1];
-  }
+  SWEEP_HD static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
   static ptrdiff_t count(const R& run) { return run.plan.slots * run.plan.fields * (rows(run) + 1); }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto& frame = run.plan.layout.field;
@@ -260,7 +258,8 @@ struct Reduce {
     for (int c = 0; c < coefficients; ++c) {
       image[c] = 0;
       const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? run.plan.groups : earth + 1;
-      for (int g = begin; g < end; ++g) image[c] += images[(static_cast<ptrdiff_t>(g) * coefficients + c) * cells + cell];
+      for (int g = begin; g < end; ++g)
+        image[c] += images[(static_cast<ptrdiff_t>(g) * coefficients + c) * cells + cell];
     }
     for (int c = 0; c < coefficients; ++c)
       gradient[(static_cast<ptrdiff_t>(earth) * coefficients + c) * cells + cell] =

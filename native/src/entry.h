@@ -105,7 +105,8 @@ struct Entry {
     constexpr int64_t size = sizeof(T);
     const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
     const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
-    const int64_t coefficients = p.earths * plan.coefficient_cells() * size, wavelet = samples * p.source_columns * size;
+    const int64_t coefficients = p.earths * plan.coefficient_cells() * size,
+                  wavelet = samples * p.source_columns * size;
     const int64_t bytes[SWEEP_A_COUNT] = {coefficients,
                                           wavelet,
                                           sources * 4,

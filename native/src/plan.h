@@ -47,12 +47,12 @@ template <class Eq, int NDIM>
 struct Plan {
   Layout<NDIM> layout;
   int fields, coefficients, shots, groups, lanes, steps, chunk, chunks, half;
-  bool keeps_all;          // one chunk: the history of the forward run itself
-  ptrdiff_t level;         // elements of all fields at one time
-  ptrdiff_t strips;        // elements of one memory variable on all axes
+  bool keeps_all;    // one chunk: the history of the forward run itself
+  ptrdiff_t level;   // elements of all fields at one time
+  ptrdiff_t strips;  // elements of one memory variable on all axes
   ptrdiff_t strip_at[NDIM];
-  ptrdiff_t state;         // elements of one lane: levels, then memory variables
-  ptrdiff_t slots;         // times that a history holds
+  ptrdiff_t state;  // elements of one lane: levels, then memory variables
+  ptrdiff_t slots;  // times that a history holds
   ptrdiff_t tables;
 
   // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
@@ -70,8 +70,8 @@ struct Plan {
       layout.cells *= p.shape[a];
       tables += 2 * half + 1 + 2 * p.shape[a];
     }
-    widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]);
-    widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
+    if (widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
+      widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
     layout.field = frame_of<NDIM>(p.shape, half);
     strips = 0;
     for (int a = 0; a < NDIM; ++a) {
@@ -98,11 +98,12 @@ struct Plan {
 
   // Rows are cut into whole vectors where there is room. Beyond the PML both profiles are zero, so that memory
   // variables stay zero there and results are the same.
-  static void widen(int& low, int& high, int n) {
+  static bool widen(int& low, int& high, int n) {
     const int wide_low = (low + 15) / 16 * 16, wide_high = (high + 15) / 16 * 16;
-    if (wide_low + wide_high > n) return;
+    if (wide_low + wide_high > n) return false;
     low = wide_low;
     high = wide_high;
+    return true;
   }
 
   SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
@@ -117,9 +118,7 @@ struct Plan {
   ptrdiff_t adjoint_state() const { return state + strips; }
   ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : slots * level + Eq::memories * strips; }
   ptrdiff_t images() const { return static_cast<ptrdiff_t>(groups) * coefficient_cells(); }
-  SWEEP_HD ptrdiff_t coefficient_cells() const {
-    return coefficients * layout.cells;
-  }
+  SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   ptrdiff_t workspace() const { return lanes * (adjoint_state() + recomputed()) + images(); }
 };
 

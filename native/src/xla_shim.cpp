@@ -27,10 +27,12 @@ int find(const std::string_view* names, int count, std::string_view name) {
   return -1;
 }
 
+bool is_value(int status) { return status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE; }
+
 // sweep_jax.native.refusals reads the status out of the text.
 ffi::Error refusal(int status, const std::string& text) {
   ffi::ErrorCode code = ffi::ErrorCode::kInternal;
-  if (status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE) code = ffi::ErrorCode::kInvalidArgument;
+  if (is_value(status)) code = ffi::ErrorCode::kInvalidArgument;
   if (status == SWEEP_UNSUPPORTED) code = ffi::ErrorCode::kUnimplemented;
   return ffi::Error(code, "SWEEP status " + std::to_string(status) + ": " + text);
 }
@@ -39,7 +41,7 @@ sweep_buffer as_buffer(const ffi::AnyBuffer& buffer) {
   return {buffer.untyped_data(), static_cast<int64_t>(buffer.size_bytes())};
 }
 
-// What a device does that cannot return an error: every result becomes NaN, the last one holds the status.
+// As a GPU does, which cannot return an error: every result becomes NaN, the last one holds the status.
 void poison(int status, const sweep_buffer* results, size_t count) {
   for (size_t i = 0; i + 1 < count; ++i)
     if (results[i].data) std::memset(results[i].data, 0xff, static_cast<size_t>(results[i].bytes));
@@ -83,7 +85,7 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view operation, ffi::
   context.error_bytes = sizeof(text);
   const int status = function(&stated, buffers, static_cast<int32_t>(count), &context);
   if (status == SWEEP_OK) return ffi::Error::Success();
-  if (!together || (status != SWEEP_BAD_VALUE && status != SWEEP_UNSTABLE)) return refusal(status, text);
+  if (kind != CPU || !together || !is_value(status)) return refusal(status, text);
   poison(status, buffers + arguments.size(), results.size());
   return ffi::Error::Success();
 }

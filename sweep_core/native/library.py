@@ -74,7 +74,8 @@ def source_id() -> str | None:
     if not (root / "src").is_dir():
         return None
     digest = hashlib.sha256()
-    files = [p for part in ("include", "src") for p in (root / part).rglob("*") if p.is_file()]
+    suffixes = (".h", ".cpp", ".cu", ".cuh")
+    files = [p for part in ("include", "src") for p in (root / part).rglob("*") if p.suffix in suffixes]
     for path in sorted(files, key=lambda p: p.relative_to(root).as_posix()):
         digest.update(path.relative_to(root).as_posix().encode() + b"\n")
         digest.update(hashlib.sha256(path.read_bytes()).hexdigest().encode() + b"\n")
@@ -124,7 +125,7 @@ class Library:
     @property
     def isa(self) -> str | None:
         """The build that runs on this machine, or SWEEP_ISA where that is set; None where none runs."""
-        forced = os.environ.get("SWEEP_ISA")
+        forced = os.environ.get("SWEEP_ISA") if "cpu" in self.path.name else None
         if forced and forced not in self.builds:
             raise NativeError(f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds}")
         best = self.dll.sweep_isa_default()
@@ -153,11 +154,11 @@ class Library:
 
     def _run(self, function, problem, *arguments, threads=1, stream=0, control=None):
         text = c.create_string_buffer(512)
-        isa = os.environ.get("SWEEP_ISA")
+        forced = "cpu" in self.path.name and os.environ.get("SWEEP_ISA")
         context = structs.SweepContext(
             bytes=c.sizeof(structs.SweepContext),
             threads=threads,
-            isa=self.builds.index(str(self.isa)) + 1 if isa else 0,
+            isa=self.builds.index(str(self.isa)) + 1 if forced else 0,
             stream=stream,
             control=c.pointer(control) if control is not None else None,
             error=c.cast(text, c.c_char_p),

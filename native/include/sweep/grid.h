@@ -79,9 +79,7 @@ struct Layout {
     return stride;
   }
   // Bit `axis` of a rim mask is set where the PML of that axis acts.
-  SWEEP_HD bool in_rim(int axis, int i) const {
-    return i < rim_low[axis] || i >= field.n[axis] - rim_high[axis];
-  }
+  SWEEP_HD bool in_rim(int axis, int i) const { return i < rim_low[axis] || i >= field.n[axis] - rim_high[axis]; }
   SWEEP_HD int shift(int axis, int i) const {
     return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
   }

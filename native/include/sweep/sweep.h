@@ -40,19 +40,19 @@ typedef struct sweep_problem {
   uint32_t bytes; /* sizeof(sweep_problem) */
   int32_t dtype;
   int32_t ndim;
-  int32_t order;                      /* spatial order, even */
-  int32_t shape[SWEEP_MAX_AXES];      /* cells along z, (y,) x; PML included */
-  int32_t pml_low[SWEEP_MAX_AXES];    /* PML cells at the low and the high face of each axis */
+  int32_t order;                   /* spatial order, even */
+  int32_t shape[SWEEP_MAX_AXES];   /* cells along z, (y,) x; PML included */
+  int32_t pml_low[SWEEP_MAX_AXES]; /* PML cells at the low and the high face of each axis */
   int32_t pml_high[SWEEP_MAX_AXES];
   int32_t shots;
   int32_t earths; /* 1, or shots: one earth each */
   int32_t steps;  /* nt: samples of wavelet and record */
   int32_t first;  /* this call runs time indices [first, last) of 0..nt */
   int32_t last;
-  int32_t chunk; /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them) */
-  int32_t source_columns;                   /* traces times fields of one sample of the wavelet */
-  int32_t receiver_columns;                 /* and of the record */
-  int32_t source_points[SWEEP_MAX_FIELDS];  /* points of one shot in each field, in the order of the fields */
+  int32_t chunk;            /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them) */
+  int32_t source_columns;   /* traces times fields of one sample of the wavelet */
+  int32_t receiver_columns; /* and of the record */
+  int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, in the order of the fields */
   int32_t receiver_points[SWEEP_MAX_FIELDS];
   double coefficient_limit; /* the largest stable value of the first coefficient */
   char equation[SWEEP_NAME_BYTES];
@@ -94,8 +94,8 @@ typedef struct sweep_equation {
   uint32_t bytes; /* sizeof(sweep_equation) */
   int32_t fields;
   int32_t coefficients;
-  int32_t levels;   /* time levels of each field that a step reads or writes */
-  int32_t memories; /* PML memory variables per axis */
+  int32_t levels;    /* time levels of each field that a step reads or writes */
+  int32_t memories;  /* PML memory variables per axis */
   int32_t ndim_mask; /* bit n: n dimensions are compiled in */
   char name[SWEEP_NAME_BYTES];
   char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];

@@ -202,8 +202,7 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
       Team team(0, 1, context->control, &stop);
 #pragma omp for schedule(dynamic, 1)
       for (int group = 0; group < plan.groups; ++group)
-        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)
-          body(team, Span{shot, 1});
+        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot) body(team, Span{shot, 1});
     } else {
       Team team(rank, size, context->control, &stop);
       for (int shot = 0; shot < plan.shots; ++shot) body(team, Span{shot, 1});
@@ -215,9 +214,13 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
 // f.element(part, i) for all parts and i, outside of any run.
 template <class F>
 void finish(const F& f, int parts, ptrdiff_t count, const sweep_context* context) {
-#pragma omp parallel for num_threads(context->threads)
-  for (ptrdiff_t i = 0; i < count; ++i)
-    for (int part = 0; part < parts; ++part) f.element(part, i);
+#pragma omp parallel num_threads(context->threads)
+  {
+    const FlushDenormals mode;
+#pragma omp for
+    for (ptrdiff_t i = 0; i < count; ++i)
+      for (int part = 0; part < parts; ++part) f.element(part, i);
+  }
 }
 
 }  // namespace SWEEP_VARIANT

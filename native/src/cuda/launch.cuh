@@ -1,4 +1,5 @@
-// Runs body.element(shot, i) for every shot and index: threads of a GPU or, where a test emulates one, loops on the CPU.
+// Runs body.element(shot, i) for every shot and index: threads of a GPU or, where a test emulates one, loops on the
+// CPU.
 #ifndef SWEEP_CUDA_LAUNCH_H
 #define SWEEP_CUDA_LAUNCH_H
 

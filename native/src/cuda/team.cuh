@@ -17,7 +17,8 @@ struct GridCell {
     const auto cell = view.layout.cell(i);
     unsigned mask = 0;
     for (int a = 0; a < F::ndim; ++a) mask |= static_cast<unsigned>(view.layout.in_rim(a, cell.i[a])) << a;
-    with_mask<1u << F::ndim>(mask, [&](auto index) SWEEP_INLINE { F::template cell<decltype(index)::value>(view, cell); });
+    with_mask<1u << F::ndim>(mask,
+                             [&](auto index) SWEEP_INLINE { F::template cell<decltype(index)::value>(view, cell); });
   }
 };
 

@@ -1,0 +1,299 @@
+"""Compiled JAX under JAX's transforms: what they give, what they refuse, and what they keep in memory."""
+
+import numpy as np
+import pytest
+from laws import case, error
+
+from sweep_core import DomainError, MemoryOptions, StabilityError, UnsupportedError
+from sweep_core.call import check_call
+from sweep_core.native import compiled_call
+from sweep_core.reference import ReferenceExecutor
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+
+from sweep_jax import JaxExecutor, PropJax, shim  # noqa: E402
+from sweep_jax.native import refusals  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(not shim.supports("acoustic", 2, "cpu"), reason=shim.supports("acoustic", 2, "cpu").reason),
+    pytest.mark.usefixtures("double"),
+]
+COUNT = 3
+
+
+@pytest.fixture
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture
+def setting():
+    made = case()
+    solver = PropJax(**made.arguments, impl="c")
+    shots = made.shots
+    arrays = [jnp.asarray(x) for x in (made.models[0], shots.wavelet, shots.sources, shots.receivers)]
+
+    def record(vp, wavelet, sources, receivers):
+        return solver(wavelet, sources, receivers, [vp])
+
+    def misfit(*arguments):
+        return 0.5 * jnp.sum(record(*arguments) ** 2)
+
+    return made, arrays, record, misfit
+
+
+def batch_of(arrays, which):
+    """Stacks of COUNT different values for the arguments `which`, and what the others are."""
+    vp, wavelet, sources, receivers = arrays
+    values = [
+        jnp.stack([vp + 10 * i for i in range(COUNT)]),
+        jnp.stack([wavelet * (i + 1) for i in range(COUNT)]),
+        jnp.stack([(sources + i) % 19 for i in range(COUNT)]),
+        jnp.stack([(receivers + 2 * i) % 19 for i in range(COUNT)]),
+    ]
+    given = [v if i in which else a for i, (v, a) in enumerate(zip(values, arrays, strict=True))]
+    return given, [0 if i in which else None for i in range(4)]
+
+
+def each(function, given, axes):
+    """One call after the other."""
+    results = [function(*(x if a is None else x[i] for x, a in zip(given, axes, strict=True))) for i in range(COUNT)]
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *results)
+
+
+def agree(results, expected, tolerance=1e-14):
+    for result, right in zip(jax.tree.leaves(results), jax.tree.leaves(expected), strict=True):
+        assert error(result, np.asarray(right)) <= tolerance
+
+
+@pytest.mark.parametrize("strategy", ["full", "auto", "ckpt", "ckpt-7"])
+def test_gradient_is_the_transposed_jacobian(strategy, setting):
+    made, arrays, record, _ = setting
+    made = made.remembering(strategy)
+    solver = PropJax(**made.arguments, impl="c")
+    result, pull = jax.vjp(lambda vp: solver(arrays[1], arrays[2], arrays[3], [vp]), arrays[0])
+    assert error(result, ReferenceExecutor().forward(made.problem, made.shots, made.models)) <= 1e-12
+    cotangent = made.noise()
+    born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
+    left, right = (born * cotangent).sum(), (made.direction()[0] * pull(jnp.asarray(cotangent))[0]).sum()
+    assert abs(left - right) <= 1e-12 * np.linalg.norm(born) * np.linalg.norm(cotangent)
+
+
+def test_gradient_equals_torch(setting):
+    made, arrays, _, misfit = setting
+    torch = pytest.importorskip("torch")
+    from sweep_torch import PropTorch
+
+    vp, wavelet = (torch.tensor(np.asarray(x), requires_grad=True) for x in arrays[:2])
+    solver = PropTorch(**made.arguments, impl="c")
+    (0.5 * solver(wavelet, made.shots.sources, made.shots.receivers, models=[vp]).square().sum()).backward()
+    agree(jax.grad(misfit, (0, 1))(*arrays), [vp.grad.numpy(), wavelet.grad.numpy()], 1e-12)
+
+
+def test_jit(setting):
+    _, arrays, record, misfit = setting
+    np.testing.assert_array_equal(jax.jit(record)(*arrays), record(*arrays))
+    value, gradients = jax.value_and_grad(misfit, (0, 1))(*arrays)
+    compiled, slopes = jax.jit(jax.value_and_grad(misfit, (0, 1)))(*arrays)
+    agree([compiled, slopes], [value, gradients])
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)
+def test_vmap(which, setting):
+    _, arrays, record, misfit = setting
+    given, axes = batch_of(arrays, which)
+    agree(jax.vmap(record, axes)(*given), each(record, given, axes))
+    gradient = jax.grad(misfit, (0, 1))
+    agree(jax.jit(jax.vmap(gradient, axes))(*given), each(gradient, given, axes))
+
+
+@pytest.mark.parametrize("by", [(0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("which", [(0,), (2,), (1, 2, 3), (0, 1)], ids=str)
+def test_gradient_of_vmap(which, by, setting):
+    _, arrays, _, misfit = setting
+    given, axes = batch_of(arrays, which)
+    result = jax.grad(lambda *x: jax.vmap(misfit, axes)(*x).sum(), by)(*given)
+    parts = each(jax.grad(misfit, by), given, axes)
+    agree(result, [p if i in which else p.sum(axis=0) for i, p in zip(by, parts, strict=True)])
+
+
+def test_nested_vmap(setting):
+    _, arrays, record, misfit = setting
+    models, _ = batch_of(arrays, (0,))
+    sources, _ = batch_of(arrays, (2,))
+    inner = jax.vmap(misfit, (None, None, 0, None))
+    result = jax.grad(lambda vp: jax.vmap(inner, (0, None, None, None))(vp, arrays[1], sources[2], arrays[3]).sum())
+    one = jax.grad(misfit)
+    expected = [
+        sum(one(vp, arrays[1], sources[2][i], arrays[3]) for i in range(COUNT)) for vp in models[0]
+    ]
+    agree(result(models[0]), jnp.stack(expected))
+    moved = jax.vmap(lambda w: record(arrays[0], w, *arrays[2:]), in_axes=2, out_axes=1)
+    wavelets = batch_of(arrays, (1,))[0][1]
+    agree(moved(jnp.moveaxis(wavelets, 0, 2)), jnp.moveaxis(each(record, *batch_of(arrays, (1,))), 0, 1))
+
+
+def test_batches_become_shots_where_the_earth_is_shared(setting):
+    _, arrays, record, _ = setting
+    for which, loops in {(2,): 0, (1, 3): 0, (0,): 1, (0, 2): 1}.items():
+        given, axes = batch_of(arrays, which)
+        text = str(jax.make_jaxpr(jax.vmap(record, axes))(*given))
+        assert (text.count("sweep_forward["), text.count("scan[")) == (1, loops), which
+
+
+def test_scan_and_checkpoint(setting):
+    _, arrays, _, misfit = setting
+    vp, wavelet, _, receivers = arrays
+    sources = batch_of(arrays, (2,))[0][2]
+    one = jax.grad(misfit)
+
+    def total(vp, step):
+        return jax.lax.scan(step, (vp, 0.0), sources)[0][1]
+
+    def step(carry, sources):
+        return (carry[0], carry[1] + misfit(carry[0], wavelet, sources, receivers)), None
+
+    expected = sum(one(vp, wavelet, s, receivers) for s in sources)
+    for body in (step, jax.checkpoint(step)):
+        agree(jax.jit(jax.grad(total), static_argnums=1)(vp, body), expected)
+    agree(jax.grad(jax.checkpoint(misfit), (0, 1))(*arrays), jax.grad(misfit, (0, 1))(*arrays))
+
+    def descend(vp, sources):
+        return vp - 1e-3 * one(vp, wavelet, sources, receivers), None
+
+    stepped = vp
+    for s in sources:
+        stepped = descend(stepped, s)[0]
+    agree(jax.lax.scan(descend, vp, sources)[0], stepped)
+
+
+def test_without_jit(setting):
+    _, arrays, _, misfit = setting
+    expected = jax.grad(misfit, (0, 1))(*arrays)
+    with jax.disable_jit():
+        agree(jax.grad(misfit, (0, 1))(*arrays), expected)
+
+
+REFUSED = {
+    "jvp": lambda f, m, vp: jax.jvp(f, (vp,), (vp,)),
+    "jvp-jit": lambda f, m, vp: jax.jit(lambda vp: jax.jvp(f, (vp,), (vp,)))(vp),
+    "jvp-vmap": lambda f, m, vp: jax.vmap(lambda t: jax.jvp(f, (vp,), (t,)))(jnp.stack([vp, vp])),
+    "jacfwd": lambda f, m, vp: jax.jacfwd(lambda a: f(a * vp))(1.0),
+    "linearize": lambda f, m, vp: jax.linearize(f, vp)[1](vp),
+    "grad-grad": lambda f, m, vp: jax.grad(lambda vp: jax.grad(m)(vp).sum())(vp),
+    "grad-grad-jit": lambda f, m, vp: jax.jit(jax.grad(lambda vp: jax.grad(m)(vp).sum()))(vp),
+    "hessian": lambda f, m, vp: jax.hessian(lambda a: m(a * vp))(1.0),
+    "hvp": lambda f, m, vp: jax.jvp(jax.grad(m), (vp,), (vp,)),
+    "transpose-twice": lambda f, m, vp: jax.linear_transpose(jax.vjp(f, vp)[1], f(vp))((vp,)),
+}
+
+
+@pytest.mark.parametrize("transform", REFUSED)
+def test_refused_derivatives(transform, setting):
+    _, arrays, record, misfit = setting
+    with pytest.raises(UnsupportedError, match="(Born modelling|a second derivative) .*impl='c'.*use impl='eager'"):
+        REFUSED[transform](lambda vp: record(vp, *arrays[1:]), lambda vp: misfit(vp, *arrays[1:]), arrays[0])
+
+
+def test_born_and_adjoint_are_each_others_transpose(setting):
+    _, arrays, record, _ = setting
+    vp = arrays[0]
+    result, push = jax.linearize(lambda vp: record(vp, *arrays[1:]), vp)
+    pull = jax.linear_transpose(push, vp)
+    again = jax.linear_transpose(lambda y: pull(y)[0], result)
+    programs = [str(jax.make_jaxpr(f)(x)) for f, x in ((push, vp), (pull, result), (again, vp))]
+    assert ["sweep_born" in text for text in programs] == [True, False, True]
+    assert ["sweep_adjoint" in text for text in programs] == [False, True, False]
+
+
+@pytest.mark.parametrize("strategy", ["full", "ckpt"])
+def test_no_history_without_a_gradient(strategy, setting):
+    made, arrays, *_ = setting
+    made = made.remembering(strategy)
+    solver = PropJax(**made.arguments, impl="c")
+
+    def misfit(vp):
+        return jnp.sum(solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, [vp]) ** 2)
+
+    shapes = compiled_call("cpu", made.problem, check_call(made.problem, made.shots, made.models), True).shapes
+    kept = max(shapes["history"], shapes["checkpoints"])[0]
+    texts = [jax.jit(f).lower(arrays[0]).as_text() for f in (misfit, jax.grad(misfit))]
+    assert kept > 0 and [f"tensor<{kept}xui8>" in text for text in texts] == [False, True]
+
+
+# --- refusals of values -----------------------------------------------------------------------------------------------
+
+
+def broken(arrays, what):
+    """Arguments that hold one bad value, and what they are refused as."""
+    vp, wavelet, sources, receivers = arrays
+    return {
+        "nan": ((vp.at[3, 4].set(jnp.nan), wavelet, sources, receivers), DomainError),
+        "negative": ((vp.at[3, 4].set(-2000.0), wavelet, sources, receivers), DomainError),
+        "infinite": ((vp.at[3, 4].set(jnp.inf), wavelet, sources, receivers), DomainError),
+        "unstable": ((vp.at[3, 4].set(9000.0), wavelet, sources, receivers), StabilityError),
+        "source": ((vp, wavelet, sources.at[1, 0, 0].set(-1), receivers), DomainError),
+        "receiver": ((vp, wavelet, sources, receivers.at[1, 0, 1].set(19)), DomainError),
+    }[what]
+
+
+BROKEN = ["nan", "negative", "infinite", "unstable", "source", "receiver"]
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_bad_values_are_refused(what, setting):
+    _, arrays, record, misfit = setting
+    arguments, kind = broken(arrays, what)
+    for attempt in (record, jax.grad(misfit), jax.value_and_grad(misfit, (0, 1))):
+        with pytest.raises(kind):
+            attempt(*arguments)
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_bad_values_under_jit_are_a_returned_error(what, setting):
+    _, arrays, record, misfit = setting
+    arguments, kind = broken(arrays, what)
+    status = {DomainError: 2, StabilityError: 3}[kind]
+    text = "outside the model" if what in ("source", "receiver") else "vp2 is"
+    batch = [x[None] for x in arguments]
+    for program, given in ((record, arguments), (jax.grad(misfit), arguments), (jax.vmap(record), batch)):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=f"SWEEP status {status}: .*{text}"):
+            jax.block_until_ready(jax.jit(program)(*given))
+        with pytest.raises(kind, match=text), refusals():
+            jax.block_until_ready(jax.jit(program)(*given))
+    good = jax.jit(record)(*arrays)
+    assert jnp.isfinite(good).all()
+
+
+def test_executor_refuses_values(setting):
+    made, arrays, *_ = setting
+    vp, *_ = broken(arrays, "unstable")[0]
+    for call in (
+        lambda e: e.forward(made.problem, made.shots, [vp]),
+        lambda e: e.misfit_and_gradient(made.problem, made.shots, [vp], made.noise()),
+    ):
+        with pytest.raises(StabilityError, match="the largest stable dt is"):
+            call(JaxExecutor("c"))
+
+
+def test_a_negative_parameter_hides_in_no_square(setting):
+    """vp2 = vp * vp is positive, so that the compiled code alone would not see it."""
+    _, arrays, record, _ = setting
+    with pytest.raises(jax.errors.JaxRuntimeError, match="SWEEP status 2: vp2 is nan"):
+        jax.block_until_ready(jax.jit(record)(-arrays[0], *arrays[1:]))
+
+
+def test_float32(setting):
+    made = case().typed("float32")
+    solver = PropJax(**made.arguments | {"memory": MemoryOptions("full")}, impl="c")
+    record = solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, made.models)
+    assert record.dtype == np.float32
+    assert error(record, ReferenceExecutor().forward(made.problem, case().shots, case().models)) <= 1e-5
+
+
+def test_a_batch_of_no_derivative_needs_no_history(setting):
+    _, arrays, record, _ = setting
+    given, axes = batch_of(arrays, (2,))
+    assert "history=False" in str(jax.make_jaxpr(jax.vmap(record, axes))(*given))

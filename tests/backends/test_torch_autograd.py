@@ -1,0 +1,354 @@
+"""What torch does with a solver: graphs, transforms, buffers that are used again, overhead, Ctrl-C."""
+
+import gc
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from laws import case, error, executors
+
+from sweep_core import DomainError, StabilityError, UnsupportedError
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch  # noqa: E402
+from sweep_torch.native import pool  # noqa: E402
+
+impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
+compiled = pytest.mark.parametrize("entry", executors("torch-c"))
+strategies = pytest.mark.parametrize("strategy", ["full", "auto", "ckpt"])
+
+
+class Setting:
+    """A solver, its tensors, and a scalar to differentiate."""
+
+    def __init__(self, entry, strategy="auto", **options):
+        self.made = case(**options).remembering(strategy)
+        impl = entry.executor_for(self.made.problem).impl
+        self.solver = PropTorch(**self.made.arguments, impl=impl)
+        self.wavelet = torch.tensor(self.made.shots.wavelet)
+        self.model = torch.tensor(self.made.models[0])
+        self.weights = torch.tensor(self.made.noise())
+
+    def record(self, model=None, wavelet=None):
+        model, wavelet = self.model if model is None else model, self.wavelet if wavelet is None else wavelet
+        return self.solver(wavelet, self.made.shots.sources, self.made.shots.receivers, models=[model])
+
+    def functional(self, model=None, wavelet=None):
+        return (self.record(model, wavelet) * self.weights).sum()
+
+    def gradient(self, model=None):
+        leaf = (self.model if model is None else model).clone().requires_grad_()
+        return torch.autograd.grad(self.functional(leaf), leaf)[0]
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+@impls
+@strategies
+def test_a_graph_may_be_walked_twice(entry, strategy):
+    this = Setting(entry, strategy)
+    leaf = this.model.clone().requires_grad_()
+    value = this.functional(leaf)
+    first = torch.autograd.grad(value, leaf, retain_graph=True)[0]
+    assert torch.equal(torch.autograd.grad(value, leaf)[0], first)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        value.backward()
+
+
+@impls
+@strategies
+def test_live_graphs_never_share_a_buffer(entry, strategy):
+    """Backward of an older record, after newer runs of other models, gives the older gradient."""
+    this = Setting(entry, strategy)
+    models = [this.model * factor for factor in (1.0, 0.9, 1.1)]
+    expected = [this.gradient(m) for m in models]
+    leaves = [m.clone().requires_grad_() for m in models]
+    values = [this.functional(leaf) for leaf in leaves]
+    this.record(), this.gradient(models[1])
+    for i in (1, 0, 2):
+        assert torch.equal(torch.autograd.grad(values[i], leaves[i])[0], expected[i])
+
+
+@compiled
+@strategies
+def test_dirty_buffers_do_no_harm(entry, strategy):
+    """Pooled memory holds what the last call left there: here NaN everywhere."""
+    this = Setting(entry, strategy, seed=5)
+    expected, record = this.gradient(), this.record()
+    for buffer in pool._buffers:
+        buffer.fill_(255)
+    assert torch.equal(this.gradient(), expected)
+    for buffer in pool._buffers:
+        buffer.fill_(255)
+    assert torch.equal(this.record(), record)
+
+
+@compiled
+def test_buffers_are_used_again_from_call_to_call(entry):
+    this = Setting(entry, "full", nt=200)
+    this.gradient()
+    kept = {b.data_ptr() for b in pool._buffers}
+    for _ in range(5):
+        this.gradient()
+    gc.collect()
+    assert {b.data_ptr() for b in pool._buffers} == kept
+
+
+@compiled
+def test_a_pool_does_not_grow_without_end(entry):
+    for nt in (50, 60, 80, 110, 150, 200):
+        Setting(entry, "full", nt=nt).gradient()
+    history = 208 * 40 * 40 * 8 * 3
+    assert sum(b.numel() for b in pool._buffers) < 3 * history
+    pool.clear()
+    assert not pool._buffers
+
+
+@compiled
+def test_threads_may_share_a_solver(entry):
+    this = Setting(entry, "full", nt=120)
+    models = [this.model * f for f in (1.0, 0.97, 1.02, 0.95)]
+    expected, found, failed = [this.gradient(m) for m in models], {}, []
+
+    def work(i):
+        try:
+            for _ in range(5):
+                found[i] = this.gradient(models[i])
+        except BaseException as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(models))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failed
+    assert all(torch.equal(found[i], e) for i, e in enumerate(expected))
+
+
+@impls
+def test_gradients_accumulate(entry):
+    this = Setting(entry)
+    leaf = this.model.clone().requires_grad_()
+    for _ in range(2):
+        this.functional(leaf).backward()
+    assert error(leaf.grad, 2 * this.gradient().numpy()) < 1e-14
+
+
+@impls
+def test_only_what_is_asked_for_is_differentiated(entry):
+    this = Setting(entry)
+    wavelet = this.wavelet.clone().requires_grad_()
+    value = this.functional(wavelet=wavelet)
+    value.backward()
+    assert wavelet.grad is not None and this.model.grad is None
+    assert not this.record().requires_grad
+    with torch.no_grad():
+        assert not this.record(this.model.clone().requires_grad_()).requires_grad
+
+
+@impls
+def test_a_wavelet_that_shots_share_sums_their_gradients(entry):
+    this = Setting(entry)
+    shared = this.wavelet[0, 0].clone().requires_grad_()
+    spread = shared.detach().expand_as(this.wavelet).clone().requires_grad_()
+    assert torch.equal(this.record(wavelet=shared), this.record(wavelet=spread))
+    this.functional(wavelet=shared).backward()
+    this.functional(wavelet=spread).backward()
+    assert error(shared.grad, spread.grad.sum((0, 1)).numpy()) < 1e-13
+
+
+@impls
+def test_layouts_of_memory_do_not_matter(entry):
+    this = Setting(entry)
+    strided = torch.empty(23, 19, dtype=torch.float64).T.copy_(this.model)
+    assert not strided.is_contiguous()
+    assert torch.equal(this.record(strided), this.record())
+    assert torch.equal(this.gradient(strided), this.gradient())
+    reversed_time = this.wavelet.flip(-1).contiguous().flip(-1)
+    assert torch.equal(this.record(wavelet=reversed_time), this.record())
+
+
+@impls
+def test_a_cotangent_may_be_expanded_or_zero(entry):
+    this = Setting(entry)
+    leaf = this.model.clone().requires_grad_()
+    expanded = torch.autograd.grad(this.record(leaf).sum(), leaf)[0]
+    given = torch.autograd.grad(this.record(leaf), leaf, torch.ones_like(this.weights))[0]
+    assert torch.equal(expanded, given)
+    assert not torch.autograd.grad(this.record(leaf), leaf, torch.zeros_like(this.weights))[0].any()
+
+
+@impls
+def test_the_shortest_run_has_a_gradient_of_zero(entry):
+    this = Setting(entry, nt=1)
+    leaf = this.model.clone().requires_grad_()
+    this.functional(leaf).backward()
+    assert not leaf.grad.any()
+
+
+# --- transforms -------------------------------------------------------------------------------------------------------
+
+
+@impls
+@strategies
+def test_func_grad(entry, strategy):
+    this = Setting(entry, strategy)
+    assert error(torch.func.grad(this.functional)(this.model), this.gradient().numpy()) < 1e-13
+
+
+@impls
+@strategies
+def test_vmap_over_models_and_wavelets(entry, strategy):
+    this = Setting(entry, strategy)
+    models = torch.stack([this.model, 0.95 * this.model])
+    together = torch.vmap(this.record)(models)
+    assert all(error(t, this.record(m).numpy()) < 1e-13 for t, m in zip(together, models, strict=True))
+    wavelets = torch.stack([this.wavelet, 2 * this.wavelet], dim=1)
+    together = torch.vmap(lambda w: this.record(wavelet=w), in_dims=1)(wavelets)
+    assert error(together[1], 2 * this.record().numpy()) < 1e-13
+
+
+@impls
+@strategies
+def test_vmap_of_func_grad(entry, strategy):
+    this = Setting(entry, strategy)
+    models = torch.stack([this.model, 0.95 * this.model])
+    together = torch.vmap(torch.func.grad(this.functional))(models)
+    for found, model in zip(together, models, strict=True):
+        assert error(found, this.gradient(model).numpy()) < 1e-13
+
+
+@impls
+def test_func_vjp(entry):
+    this = Setting(entry, "full")
+    record, pull = torch.func.vjp(this.record, this.model)
+    assert torch.equal(record, this.record())
+    assert error(pull(this.weights)[0], this.gradient().numpy()) < 1e-13
+
+
+@compiled
+@pytest.mark.parametrize("transform", [torch.func.jvp, torch.autograd.functional.jvp], ids=["func", "autograd"])
+def test_forward_mode_of_compiled_code_is_refused_by_name(entry, transform):
+    """Never a zero tangent in silence. (autograd.functional.jvp asks for a second derivative.)"""
+    this = Setting(entry)
+    with pytest.raises(UnsupportedError, match="use impl='eager'"):
+        transform(this.record, (this.model,), (this.model,))
+
+
+def test_forward_mode_of_eager_code():
+    (param,) = executors("torch-eager")
+    this = Setting(param.values[0], "full")
+    _, tangent = torch.func.jvp(this.record, (this.model,), (this.weights.new_ones(19, 23),))
+    gradient = this.gradient()
+    assert (tangent * this.weights).sum().item() == pytest.approx(gradient.sum().item(), rel=1e-11)
+
+
+@compiled
+def test_second_derivatives_of_compiled_code_are_refused_by_name(entry):
+    this = Setting(entry)
+    leaf = this.model.clone().requires_grad_()
+    (first,) = torch.autograd.grad(this.functional(leaf), leaf, create_graph=True)
+    with pytest.raises(UnsupportedError, match="second derivatives of the compiled .* use impl='eager'"):
+        first.sum().backward()
+    with pytest.raises(UnsupportedError, match="second derivatives"):
+        torch.func.grad(lambda m: torch.func.grad(this.functional)(m).sum())(this.model)
+
+
+@strategies
+def test_second_derivatives_of_eager_code(strategy):
+    """The Hessian times a vector equals a difference of gradients."""
+    (param,) = executors("torch-eager")
+    this = Setting(param.values[0], strategy, nt=30)
+    leaf, direction = this.model.clone().requires_grad_(), this.model * 1e-3
+    (first,) = torch.autograd.grad(this.functional(leaf), leaf, create_graph=True)
+    (second,) = torch.autograd.grad((first * direction).sum(), leaf)
+    difference = (this.gradient(this.model + direction) - this.gradient(this.model - direction)) / 2
+    assert error(difference, second.numpy()) < 1e-4
+
+
+@impls
+def test_transformed_positions_are_refused_by_name(entry):
+    this = Setting(entry)
+    sources = torch.tensor(this.made.shots.sources)
+
+    def run(at):
+        return this.solver(this.wavelet, at, this.made.shots.receivers, models=[this.model])
+
+    with pytest.raises(UnsupportedError, match=r"sources are transformed \(torch.func\)"):
+        torch.vmap(run)(torch.stack([sources, sources]))
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [(float("nan"), DomainError), (0.0, DomainError), (-2000.0, DomainError), (1e5, StabilityError)],
+    ids=["nan", "zero", "negative", "too fast"],
+)
+def test_bad_values_are_refused_inside_transforms(entry, bad, kind):
+    """They cannot be read there, so the compiled code says it."""
+    this = Setting(entry)
+    model = this.model.clone()
+    model[7, 8] = bad
+    with pytest.raises(kind):
+        torch.func.grad(this.functional)(model)
+
+
+# --- manners ----------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def test_overhead_of_a_small_call(entry, record_property):
+    """40 x 40 cells, one step, forward and backward: microseconds, not milliseconds."""
+    entry.executor_for(case().problem)
+    prop = PropTorch(case().arguments["equation"], (40, 40), 10.0, 0.001, impl="c")
+    model = torch.full((40, 40), 2000.0, requires_grad=True)
+    wavelet, at = torch.zeros(2), torch.tensor([[5, 5]])
+    times = []
+    for _ in range(60):
+        start = time.perf_counter()
+        prop(wavelet, at, at, models=[model]).sum().backward()
+        times.append(time.perf_counter() - start)
+    record_property("median_ms", 1e3 * float(np.median(times)))
+    assert min(times) < 5e-3
+
+
+LONG_RUN = """
+    import sys, time, torch
+    from sweep_core import Acoustic
+    from sweep_torch import PropTorch
+    prop = PropTorch(Acoustic(4), (700, 700), 10.0, 1e-3, impl="c")
+    model = torch.full((700, 700), 2000.0, requires_grad={gradient})
+    at = torch.tensor([[5, 5]])
+    print("ready", flush=True)
+    try:
+        prop(torch.zeros(200000), at, at, models=[model])
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        assert prop(torch.zeros(3), at, at, models=[model]).shape == (1, 3, 1, 1), "the next call works"
+        print("again", flush=True)
+"""
+
+
+@compiled
+@pytest.mark.parametrize("gradient", [False, True], ids=["forward", "checkpointing"])
+def test_ctrl_c_stops_a_long_run_within_a_second(entry, gradient):
+    entry.executor_for(case().problem)
+    code = textwrap.dedent(LONG_RUN).format(gradient=gradient)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            start = time.perf_counter()
+            assert process.stdout.readline() == "interrupted\n"
+            assert time.perf_counter() - start < 1.0
+            assert process.stdout.readline() == "again\n" and process.wait(30) == 0
+        finally:
+            process.kill()

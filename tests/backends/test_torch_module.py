@@ -1,0 +1,273 @@
+"""PropTorch is an honest nn.Module: parameters, state_dict, to, double, pickling, devices."""
+
+import copy
+import io
+import pickle
+
+import numpy as np
+import pytest
+from laws import case, error, executors, reference_record
+
+from sweep_core import Acoustic, DeviceError, OptionError, ShapeError, SweepError, UnsupportedError
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch, TorchExecutor  # noqa: E402
+
+impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
+
+
+def shots_of(made):
+    return torch.tensor(made.shots.wavelet), made.shots.sources, made.shots.receivers
+
+
+def solver(made, **options):
+    return PropTorch(**(made.arguments | options))
+
+
+@pytest.fixture
+def owner():
+    """A case, and a solver that owns its models."""
+    made = case()
+    return made, solver(made, models=[torch.tensor(m) for m in made.models])
+
+
+def test_models_at_construction_are_parameters(owner):
+    made, prop = owner
+    assert [name for name, _ in prop.named_parameters()] == ["vp"]
+    assert isinstance(prop.vp, torch.nn.Parameter) and prop.vp.requires_grad
+    assert error(prop(*shots_of(made)), reference_record(made)) < 1e-12
+
+
+def test_a_parameter_stays_the_one_that_was_given():
+    made = case()
+    vp = torch.nn.Parameter(torch.tensor(made.models[0]))
+    assert solver(made, models=[vp]).vp is vp
+    plain = torch.tensor(made.models[0])
+    own = solver(made, models=[plain]).vp
+    assert own.data_ptr() != plain.data_ptr(), "a plain tensor is copied, so that a step does not change the caller's"
+
+
+def test_without_models_there_are_no_parameters():
+    made = case()
+    prop = solver(made)
+    assert not list(prop.parameters()) and not prop.state_dict()
+    with pytest.raises(OptionError, match="no models: give models="):
+        prop(*shots_of(made))
+
+
+def test_an_optimiser_lowers_the_misfit(owner):
+    made, prop = owner
+    observed = prop(*shots_of(made)).detach()
+    with torch.no_grad():
+        prop.vp.mul_(0.98)
+    optimiser, losses = torch.optim.Adam(prop.parameters(), lr=5.0), []
+    for _ in range(8):
+        optimiser.zero_grad()
+        loss = (prop(*shots_of(made)) - observed).square().sum()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_models_of_a_call_come_first(owner):
+    made, prop = owner
+    faster = torch.tensor(made.models[0] * 1.01)
+    given = prop(*shots_of(made), models=[faster])
+    assert torch.equal(given, solver(made)(*shots_of(made), models=[faster]))
+    assert not torch.equal(given, prop(*shots_of(made)))
+
+
+def test_state_dict_round_trip(owner):
+    made, prop = owner
+    stream = io.BytesIO()
+    torch.save(prop.state_dict(), stream)
+    stream.seek(0)
+    other = solver(made, models=[torch.full_like(prop.vp, 1800.0)])
+    other.load_state_dict(torch.load(stream))
+    assert torch.equal(other(*shots_of(made)), prop(*shots_of(made)))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
+    made, prop = owner
+    prop(*shots_of(made))
+    other = duplicate(prop)
+    assert torch.equal(other(*shots_of(made)), prop(*shots_of(made))) and other.problem == prop.problem
+    with torch.no_grad():
+        other.vp.add_(1.0)
+    assert not torch.equal(other.vp, prop.vp)
+
+
+def test_float_and_double_change_what_is_computed(owner):
+    made, prop = owner
+    prop.float()
+    assert prop.vp.dtype == torch.float32
+    wavelet, sources, receivers = shots_of(made)
+    assert prop(wavelet.float(), sources, receivers).dtype == torch.float32
+    prop.double()
+    assert prop(wavelet, sources, receivers).dtype == torch.float64
+
+
+@pytest.mark.parametrize("models", [False, True], ids=["empty", "with models"])
+def test_to_moves_the_solver(models):
+    made = case()
+    prop = solver(made, models=[torch.tensor(m) for m in made.models] if models else None)
+    assert prop.device == torch.device("cpu")
+    assert prop.to("meta") is prop and prop.device.type == "meta" and prop.impl == "eager"
+    with pytest.raises(DeviceError, match="wavelet is on cpu, the solver computes on meta"):
+        prop(*shots_of(made), models=[torch.tensor(m) for m in made.models])
+
+
+def test_train_and_eval_and_hooks_change_nothing(owner):
+    made, prop = owner
+    seen = []
+    prop.register_forward_hook(lambda module, given, record: seen.append(record.shape))
+    assert torch.equal(prop.eval()(*shots_of(made)), prop.train()(*shots_of(made))) and len(seen) == 2
+
+
+def test_it_works_inside_another_module(owner):
+    made, prop = owner
+
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.prop, self.scale = prop, torch.nn.Parameter(torch.ones(()).double())
+
+        def forward(self, *shots):
+            return self.scale * self.prop(*shots)
+
+    outer = Scaled()
+    outer(*shots_of(made)).square().sum().backward()
+    assert set(outer.state_dict()) == {"scale", "prop.vp"}
+    assert all(p.grad is not None and p.grad.abs().max() > 0 for p in outer.parameters())
+
+
+@impls
+def test_it_says_what_runs_and_why(entry):
+    made = case()
+    executor = entry.executor_for(made.problem)
+    prop = solver(made, impl=executor.impl)
+    assert prop.impl == executor.impl and prop.explain().startswith(f"impl='{executor.impl}': ")
+
+
+def test_auto_is_compiled_where_it_can_be():
+    made = case()
+    support = TorchExecutor("c").supports(made.problem)
+    assert solver(made).impl == ("c" if support else "eager")
+    assert support.reason.split(":")[-1].strip() in solver(made).explain()
+
+
+def test_time_of_the_samples():
+    np.testing.assert_allclose(solver(case()).time("h1", 3), [0, 0.0015, 0.003])
+
+
+# --- devices ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_device_is_stated_once_or_twice_the_same():
+    made = case()
+    equation = Acoustic(4, device="cpu")
+    assert solver(made, equation=equation).device == solver(made, equation=equation, dev="cpu").device
+    assert solver(made, equation=equation, dev=torch.device("cpu")).device == torch.device("cpu")
+
+
+def test_models_decide_where_nothing_else_does():
+    made = case()
+    assert solver(made, models=[torch.tensor(made.models[0], device="meta")]).device.type == "meta"
+
+
+CONTRADICTIONS = {
+    "dev and equation": ({"equation": Acoustic(4, device="meta"), "dev": "cpu"}, "dev is 'cpu' and the equation's"),
+    "dev and models": (
+        {"dev": "cpu", "models": [torch.ones(19, 23, device="meta")]},
+        "model vp is on meta, the solver computes on cpu",
+    ),
+    "equation and models": (
+        {"equation": Acoustic(4, device="meta"), "models": [torch.ones(19, 23)]},
+        "model vp is on cpu, the solver computes on meta",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_contradictory_devices_are_refused(options, message):
+    with pytest.raises(DeviceError, match=message):
+        solver(case(), **options)
+
+
+@pytest.mark.parametrize("dev", ["cuda:7", "cuda:99", "quantum", 7, "cpu:x"], ids=repr)
+def test_a_missing_device_is_refused(dev):
+    with pytest.raises(DeviceError, match=f"device {dev!r} cannot be used: .*; 'cpu' always can"):
+        solver(case(), dev=dev)
+
+
+def test_nothing_is_moved_silently():
+    made, prop = case(), solver(case())
+    model = torch.tensor(made.models[0])
+    wavelet, sources, receivers = shots_of(made)
+    with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; nothing is moved silently"):
+        prop(wavelet, sources, receivers, models=[model.to("meta")])
+    with pytest.raises(DeviceError, match="wavelet is on meta"):
+        prop(wavelet.to("meta"), sources, receivers, models=[model])
+
+
+@pytest.mark.parametrize(
+    ("models", "kind"),
+    [
+        ([torch.ones(19, 23, dtype=torch.int64)], SweepError),
+        ([np.ones((19, 23))], SweepError),
+        (torch.ones(19, 23), ShapeError),
+        ([], ShapeError),
+        ([torch.ones(19, 23)] * 2, ShapeError),
+        ([torch.ones(23, 19)], ShapeError),
+        ([torch.ones(19, 23, dtype=torch.float16)], SweepError),
+    ],
+    ids=["integers", "numpy", "bare", "none", "two", "transposed", "half"],
+)
+def test_bad_models_at_construction_are_refused_there(models, kind):
+    with pytest.raises(kind, match="model"):
+        solver(case(), models=models)
+
+
+# --- the executor -----------------------------------------------------------------------------------------------------
+
+
+@impls
+def test_the_executor_takes_numpy_and_tensors_alike(entry):
+    made = case()
+    executor = entry.executor_for(made.problem)
+    tensors = [torch.tensor(m) for m in made.models]
+    assert torch.equal(
+        executor.forward(made.problem, made.shots, made.models), executor.forward(made.problem, made.shots, tensors)
+    )
+
+
+@impls
+def test_the_executor_leaves_its_arguments_alone(entry):
+    made, observed = case(), case().noise()
+    tensors = [torch.tensor(m, requires_grad=True) for m in made.models]
+    kept = [t.detach().clone() for t in tensors]
+    misfit, gradients = entry.executor_for(made.problem).misfit_and_gradient(made.problem, made.shots, tensors, observed)
+    assert not misfit.requires_grad and not any(g.requires_grad for g in gradients)
+    assert all(t.grad is None and torch.equal(t.detach(), k) for t, k in zip(tensors, kept, strict=True))
+
+
+@impls
+def test_the_executor_differentiates_inside_no_grad(entry):
+    made = case()
+    with torch.no_grad():
+        _, gradients = entry.misfit_and_gradient(made, made.noise())
+    assert np.abs(gradients[0]).max() > 0
+
+
+def test_born_is_refused_by_name():
+    made = case()
+    with pytest.raises(UnsupportedError, match="Born modelling is not supported by backend 'torch'"):
+        TorchExecutor().born(made.problem, made.shots, made.models, made.models)
+
+
+@pytest.mark.parametrize("impl", ["C", "", None, ["c"]], ids=repr)
+def test_an_unknown_implementation_is_refused(impl):
+    with pytest.raises(OptionError, match=r"impl is .*; expected one of \('auto', 'c', 'eager'\)"):
+        TorchExecutor(impl)

@@ -1,0 +1,45 @@
+"""What all tests share: the helpers of tests/support, 64-bit JAX, and GPU tests that say why they were skipped."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent / "support"))
+
+# Threads that wait for each other crawl where a machine is shared. What threads do is tested with counts of its own.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+if importlib.util.find_spec("jax"):
+    import jax
+
+    jax.config.update("jax_enable_x64", True)  # before its first array; the tests state every dtype
+
+
+def no_gpu() -> str:
+    """Why tests that need a CUDA device cannot run here; empty where they can."""
+    if not importlib.util.find_spec("torch"):
+        return "torch is not installed, which is how the tests find a CUDA device"
+    import torch
+
+    return "" if torch.cuda.is_available() else "torch finds no CUDA device"
+
+
+def pytest_collection_modifyitems(items):
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    reason = no_gpu() if marked else ""
+    for item in marked if reason else ():
+        item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def threads():
+    """A function that sets the CPU threads of torch; they are as before when the test is over."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)

@@ -1,0 +1,100 @@
+"""PML widths and profiles."""
+
+import numpy as np
+import pytest
+
+from sweep_core import Acoustic, DomainError, OptionError, ShapeError, make_problem
+from sweep_core.boundary import CPML, widths
+
+
+@pytest.mark.parametrize(
+    ("value", "ndim", "expected"),
+    [
+        (0, 2, ((0, 0), (0, 0))),
+        (20, 2, ((20, 20), (20, 20))),
+        (np.int32(3), 2, ((3, 3), (3, 3))),
+        ((1, 2, 3, 4), 2, ((1, 2), (3, 4))),
+        ([0, 5, 0, 0, 7, 7], 3, ((0, 5), (0, 0), (7, 7))),
+    ],
+    ids=str,
+)
+def test_one_width_or_one_per_face(value, ndim, expected):
+    assert widths(value, ndim) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (-1, DomainError, "pml_width is -1; expected whole numbers"),
+        ((1, 2, 3, -4), DomainError, r"pml_width is \(1, 2, 3, -4\)"),
+        (2.0, OptionError, r"pml_width is 2.0; expected a number of cells, or one per face \('top', 'bottom'"),
+        ((1, 2, 3, 4.5), DomainError, "expected whole numbers"),
+        ((1, 2, 3, True), DomainError, "expected whole numbers"),
+        (True, OptionError, "pml_width is True"),
+        (None, OptionError, "pml_width is None"),
+        ((1, 2, 3), ShapeError, "pml_width has 3 values; expected one, or one per face"),
+    ],
+    ids=str,
+)
+def test_bad_widths_are_refused(value, kind, message):
+    with pytest.raises(kind, match=message):
+        widths(value, 2)
+
+
+def profiles(width=(6, 4), cells=30, dt=1e-3, **options):
+    return CPML((width, (0, 0)), **options).profile(0, cells, 10.0, dt)
+
+
+def test_nothing_is_damped_inside():
+    decay, gain = profiles()
+    assert not decay[6:-4].any() and not gain[6:-4].any()
+    assert (decay[:6] > 0).all() and (gain[:6] < 0).all() and (decay[-4:] > 0).all() and (gain[-4:] < 0).all()
+
+
+def test_damping_grows_outwards():
+    decay, gain = profiles()
+    assert (np.diff(decay[:6]) > 0).all() and (np.diff(gain[:6]) > 0).all()
+    assert (np.diff(decay[-4:]) < 0).all()
+
+
+def test_the_memory_fades_and_never_amplifies():
+    """|b| < 1, and 1 + a / (1 - b), the stretch at zero frequency, stays positive."""
+    for width in (1, 5, 20, 100):
+        decay, gain = profiles((width, width), 3 * width)
+        assert (decay < 1).all() and (decay >= 0).all()
+        assert (1 + gain / (1 - decay) > -1e-12).all()
+
+
+def test_faces_mirror_each_other():
+    decay, gain = profiles((7, 7))
+    np.testing.assert_array_equal(decay, decay[::-1])
+    np.testing.assert_array_equal(gain, gain[::-1])
+
+
+def test_the_damping_absorbs_what_the_target_says():
+    """exp(-2 / velocity times the integral of d) is R, whatever the width."""
+    for width in (5, 10, 20, 50):
+        dt, spacing = 1e-6, 10.0
+        cpml = CPML(((width, 0), (0, 0)), freq=1e-9)
+        decay, _ = cpml.profile(0, 3 * width, spacing, dt)
+        d = -np.log(decay[:width]) / dt
+        integral = spacing * (d.sum() - d[0] / 2)
+        assert np.exp(-2 * integral / cpml.velocity) == pytest.approx(cpml.reflection(width), rel=0.25)
+
+
+def test_a_wider_layer_aims_lower():
+    targets = [CPML.reflection(width) for width in range(1, 60)]
+    assert all(a >= b for a, b in zip(targets, targets[1:], strict=False)) and targets[-1] < 1e-6 < targets[0]
+
+
+@pytest.mark.parametrize("name", ["velocity", "freq"])
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")], ids=repr)
+def test_design_values_are_positive(name, bad):
+    with pytest.raises(DomainError, match=f"pml_{name} is {bad}; expected a positive number"):
+        make_problem(Acoustic(), (20, 20), 10.0, 1e-3, **{f"pml_{name}": bad})
+
+
+def test_design_values_are_part_of_the_problem():
+    first, other = (make_problem(Acoustic(), (20, 20), 10.0, 1e-3, pml_velocity=v) for v in (2000.0, 3000.0))
+    assert first != other
+    assert (first.axis_tables(0).decay != other.axis_tables(0).decay).any()

@@ -1,0 +1,143 @@
+"""Surveys and the checks of one call, for arrays of any library."""
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws import case, random_cells
+
+from sweep_core import (
+    Acoustic,
+    DomainError,
+    Shots,
+    StabilityError,
+    SweepError,
+    check_call,
+    check_survey,
+    check_values,
+    make_problem,
+)
+from sweep_core.call import CallShape, check_forward_batchsize, dtype_name
+from sweep_core.stencil import largest_dt
+from sweep_core.survey import cells_of, samples_of
+
+
+def test_the_numbers_of_a_call():
+    made = case(nshots=3, nsrc=2, nrec=5, nt=48)
+    shape = check_call(made.problem, made.shots, made.models)
+    assert shape == CallShape(3, 48, 2, 5, "float64") and hash(shape) == hash(attrs.evolve(shape))
+    assert shape.record(made.problem) == (3, 48, 5, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dtypes_of_any_library(dtype):
+    torch = pytest.importorskip("torch")
+    assert dtype_name(np.zeros(1, dtype)) == dtype_name(torch.zeros(1, dtype=getattr(torch, dtype))) == dtype
+
+
+@given(st.data())
+def test_cells_of_positions(data):
+    """Column (x, z) is cell [z, x] of the model, inside its PML."""
+    shape = data.draw(st.tuples(st.integers(4, 30), st.integers(4, 30)))
+    pml = data.draw(st.tuples(*[st.integers(0, 9)] * 4))
+    problem = make_problem(Acoustic(), shape, 10.0, 1e-3, pml_width=pml)
+    positions = random_cells(np.random.default_rng(0), shape, 3, 4)
+    marked = np.zeros(problem.padded_shape)
+    for shot, cells in enumerate(cells_of(problem, positions, 3)):
+        marked[:] = 0
+        marked.flat[cells] = 1
+        inside = marked[pml[0] : pml[0] + shape[0], pml[2] : pml[2] + shape[1]]
+        assert all(inside[z, x] for x, z in positions[shot]) and inside.sum() == marked.sum()
+
+
+def test_shared_receivers_are_repeated_for_each_shot():
+    made = case()
+    cells = cells_of(made.problem, made.shots.receivers[:1], 3)
+    assert cells.shape == (3, 5) and (cells == cells[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((7,), (1, 1, 7)), ((3, 7), (3, 1, 7)), ((3, 2, 7), (3, 2, 7))], ids=str
+)
+def test_samples_of_a_wavelet(shape, expected):
+    assert samples_of(np.zeros(shape)).shape == expected
+
+
+def test_taking_shots_keeps_what_they_share():
+    made = case(nshots=4)
+    some = made.shots.take([2, 0])
+    assert len(some) == 2
+    np.testing.assert_array_equal(some.sources, made.shots.sources[[2, 0]])
+    np.testing.assert_array_equal(some.wavelet, made.shots.wavelet[[2, 0]])
+    np.testing.assert_array_equal(some.receivers, made.shots.receivers[[2, 0]])
+    shared = Shots(made.shots.wavelet[0, 0], made.shots.sources, made.shots.receivers[0]).take(range(1, 3))
+    assert shared.wavelet.shape == (48,) and shared.receivers.shape == (5, 2) and len(shared) == 2
+
+
+@given(x=st.integers(-40, 60), z=st.integers(-40, 60))
+def test_positions_inside_are_taken_and_others_refused(x, z):
+    problem = make_problem(Acoustic(), (20, 30), 10.0, 1e-3)
+    shots = Shots(np.zeros(4), np.array([[3, 3], [x, z]]), np.array([[1, 1]]))
+    if 0 <= x < 30 and 0 <= z < 20:
+        return check_survey(problem, shots)
+    with pytest.raises(DomainError, match=rf"source 1 is at [xz] = ({x}|{z}) \(cells\), outside 0\.\.(29|19)"):
+        check_survey(problem, shots)
+
+
+def test_a_message_says_what_was_given_expected_and_to_be_done():
+    problem = make_problem(Acoustic(), (20, 481), 10.0, 1e-3)
+    sources = np.array([[0, 3], [1, 3], [2, 3], [512, 3]])
+    with pytest.raises(DomainError) as refusal:
+        check_survey(problem, Shots(np.zeros(4), sources, np.array([[1, 1]])))
+    assert str(refusal.value) == (
+        "source 3 is at x = 512 (cells), outside 0..480; positions are counted in grid cells from the model's own "
+        "corner, without the PML"
+    )
+
+
+def test_swapped_columns_are_recognised():
+    problem = make_problem(Acoustic(), (20, 100), 10.0, 1e-3)
+    shots = Shots(np.zeros(4), np.array([[3, 90], [4, 80]]), np.array([[1, 1]]))
+    with pytest.raises(DomainError, match=r"z = 90 .* if the columns were swapped: SWEEP expects \(x, z\)"):
+        check_survey(problem, shots)
+
+
+def test_a_receiver_of_one_shot_is_named():
+    problem = make_problem(Acoustic(), (20, 30), 10.0, 1e-3)
+    receivers = np.zeros((2, 4, 2), int)
+    receivers[1, 3] = (5, 20)
+    with pytest.raises(DomainError, match=r"receiver 3 of shot 1 is at z = 20 \(cells\), outside 0\.\.19"):
+        check_survey(problem, Shots(np.zeros(4), np.array([[3, 3], [4, 4]]), receivers))
+
+
+@given(
+    order=st.sampled_from([2, 4, 8]),
+    speed=st.floats(500, 8000),
+    dh=st.tuples(*[st.floats(1, 50)] * 2),
+    excess=st.floats(1.0001, 5),
+)
+def test_the_stable_step_that_a_message_states_is_stable(order, speed, dh, excess):
+    shape, wavelet = (12, 12), np.zeros(4)
+    dt = largest_dt(order, dh, speed)
+    model = np.full(shape, speed)
+    with pytest.raises(StabilityError, match="the largest stable dt is") as refusal:
+        check_values(make_problem(Acoustic(order), shape, dh, dt * excess), [model], wavelet)
+    stated = float(str(refusal.value).split("the largest stable dt is ")[1].split(" s")[0])
+    assert stated == pytest.approx(dt, rel=1e-4)
+    check_values(make_problem(Acoustic(order), shape, dh, stated), [model], wavelet)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0, -1500.0], ids=str)
+@pytest.mark.parametrize("cell", [(0, 0), (7, 11), (19, 29)], ids=str)
+def test_bad_cells_are_named(bad, cell):
+    model = np.full((20, 30), 2000.0)
+    model[cell] = bad
+    with pytest.raises(DomainError, match=rf"vp is {bad} m/s at z = {cell[0]}, x = {cell[1]}; expected finite values"):
+        check_values(make_problem(Acoustic(), (20, 30), 10.0, 1e-3), [model], np.zeros(4))
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, 2.5, "4", None], ids=repr)
+def test_a_batch_is_a_number_of_shots(bad):
+    with pytest.raises(SweepError, match="forward_batchsize is .*; expected a number of shots from 1 on"):
+        check_forward_batchsize(bad)

@@ -1,0 +1,58 @@
+"""Importing sweep_core, listing backends and building a problem bring in nothing heavy, and quickly."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"torch", "jax", "jaxlib", "segyio", "matplotlib", "scipy"}
+USES = {
+    "importing": "import sweep_core",
+    "listing backends": "import sweep_core; sweep_core.backends(); sweep_core.equations()",
+    "building a problem": "from sweep_core import *; hash(make_problem(Acoustic(8), (99, 99), 10.0, 1e-3)); ricker(9, 9, .001)",
+    "a reference run": (
+        "import numpy as np; from sweep_core import *; p = make_problem(Acoustic(), (9, 9), 10.0, 1e-3, pml_width=3); "
+        "at = np.array([[3, 3]]); backend('reference').forward(p, Shots(np.ones(3), at, at), [np.full((9, 9), 2e3)])"
+    ),
+    "the command line": "import runpy; runpy.run_module('sweep_core', run_name='__main__')",
+    "io and plot": "import sweep_core.io, sweep_core.plot",
+    "the backends' packages": "import sweep_torch, sweep_jax, sweep_torch.plugin, sweep_jax.plugin",
+}
+
+
+def modules_after(code) -> set:
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nimport sys; print('MODULES', *sys.modules)"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.rsplit("MODULES", 1)[1].split())
+
+
+@pytest.mark.parametrize("code", USES.values(), ids=USES)
+def test_nothing_heavy_is_imported(code):
+    assert not modules_after(code) & HEAVY
+
+
+def test_the_core_imports_no_backend():
+    assert not {m for m in modules_after(USES["a reference run"]) if m.startswith(("sweep_torch", "sweep_jax"))}
+
+
+def test_backends_do_not_import_each_other():
+    pytest.importorskip("torch")
+    assert "sweep_jax" not in modules_after("import sweep_torch; sweep_torch.PropTorch")
+    if modules_after("try:\n import jax\nexcept ImportError: pass") & {"jax"}:
+        found = modules_after("import sweep_jax; sweep_jax.PropJax")
+        assert not found & {"sweep_torch", "torch"}
+
+
+def test_importing_is_quick():
+    """Below 0.3 s beside NumPy, as the best of several; a busy machine may take its time."""
+    code = "import numpy, time; t = time.perf_counter(); import sweep_core; print(time.perf_counter() - t)"
+    limit = 1.5 if os.environ.get("CI") else 0.3
+    times = []
+    for _ in range(8):
+        times.append(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout))
+        if times[-1] < limit:
+            return
+    pytest.fail(f"importing sweep_core took {min(times):.2f} s")

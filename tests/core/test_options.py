@@ -1,0 +1,92 @@
+"""Options: immutable values, each refusal by name."""
+
+import attrs
+import pytest
+
+from sweep_core import (
+    BoundaryOptions,
+    CkptOptions,
+    CUDAOptions,
+    EagerOptions,
+    MemoryOptions,
+    OptionError,
+    UnsupportedError,
+)
+from sweep_core.options import resolve_memory
+
+WRONG = {
+    "strategy": (MemoryOptions, {"strategy": "magic"}, "strategy is 'magic'; expected one of 'auto', 'full'"),
+    "storage": (BoundaryOptions, {"storage": "tape"}, "storage is 'tape'; expected one of 'gpu', 'cpu', 'disk'"),
+    "mode": (CkptOptions, {"mode": "random"}, "mode is 'random'; expected one of 'chunk', 'recursive'"),
+    "ckpt storage": (CkptOptions, {"storage": "tape"}, "storage is 'tape'"),
+    "chunks 0": (CkptOptions, {"chunks": 0}, "chunks is 0; expected a number from 1 on"),
+    "chunks float": (CkptOptions, {"chunks": 4.0}, "chunks is 4.0"),
+    "chunks bool": (CkptOptions, {"chunks": True}, "chunks is True"),
+    "count": (CkptOptions, {"count": -3}, "count is -3"),
+    "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
+    "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
+    "dtype": (MemoryOptions, {"dtype": "float8"}, "dtype is 'float8'; expected one of None, 'float64'"),
+    "ckpt of another kind": (MemoryOptions, {"strategy": "ckpt", "ckpt": {"chunks": 3}}, "expected CkptOptions"),
+    "ckpt with full": (MemoryOptions, {"strategy": "full", "ckpt": CkptOptions()}, "ckpt=... does not apply to"),
+    "ckpt with auto": (MemoryOptions, {"ckpt": CkptOptions()}, "ckpt=... does not apply to strategy 'auto'"),
+    "boundary with full": (
+        MemoryOptions,
+        {"strategy": "full", "boundary": BoundaryOptions()},
+        "boundary=... does not apply to strategy 'full'",
+    ),
+    "cuda": (CUDAOptions, {"memory": "full"}, "memory is 'full'; expected MemoryOptions"),
+    "eager": (EagerOptions, {"compile": "yes"}, "compile is 'yes'"),
+}
+LATER = {
+    "boundary": ({"strategy": "boundary"}, "strategy 'boundary'"),
+    "boundary options": ({"strategy": "boundary", "boundary": BoundaryOptions()}, "strategy 'boundary'"),
+    "recursive": ({"strategy": "ckpt", "ckpt": CkptOptions(mode="recursive")}, "a recursive checkpoint schedule"),
+    "count": ({"strategy": "ckpt", "ckpt": CkptOptions(count=5)}, r"CkptOptions\(count=...\)"),
+    "cpu storage": ({"strategy": "ckpt", "ckpt": CkptOptions(storage="cpu")}, "checkpoints away from the device"),
+    "bfloat16": ({"dtype": "bfloat16"}, "history in bfloat16"),
+    "int8": ({"dtype": "int8"}, "history in int8"),
+    "interval": ({"interval": 2}, "interval 2"),
+    "budget": ({"budget": 10**9}, "a memory budget"),
+}
+
+
+@pytest.mark.parametrize(("kind", "arguments", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_options_are_refused_by_name(kind, arguments, message):
+    with pytest.raises(OptionError, match=message):
+        kind(**arguments)
+
+
+@pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)
+def test_what_is_not_there_yet_is_refused_by_name(arguments, message):
+    with pytest.raises(UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt' or 'auto'"):
+        MemoryOptions(**arguments)
+
+
+@pytest.mark.parametrize("kind", [BoundaryOptions, CkptOptions, MemoryOptions, CUDAOptions, EagerOptions])
+def test_options_are_immutable_values(kind):
+    assert kind() == kind() and hash(kind()) == hash(kind())
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(kind(), attrs.fields(kind)[0].name, None)
+
+
+def test_memory_may_be_stated_in_either_place():
+    full = MemoryOptions("full")
+    assert resolve_memory(full, None) is full
+    assert resolve_memory(None, CUDAOptions(memory=full)) is full
+    assert resolve_memory(full, CUDAOptions()) is full
+    assert resolve_memory(None, None) == resolve_memory(None, CUDAOptions()) == MemoryOptions("auto")
+
+
+@pytest.mark.parametrize(
+    ("memory", "cuda_options", "message"),
+    [
+        (MemoryOptions(), CUDAOptions(memory=MemoryOptions()), "say the same thing; give one of them"),
+        ("full", None, "memory is 'full'; expected MemoryOptions"),
+        (None, MemoryOptions(), "expected CUDAOptions"),
+        (None, {"memory": MemoryOptions()}, "expected CUDAOptions"),
+    ],
+    ids=["both", "text", "wrong class", "dict"],
+)
+def test_contradictory_memory_is_refused(memory, cuda_options, message):
+    with pytest.raises(OptionError, match=message):
+        resolve_memory(memory, cuda_options)

@@ -1,0 +1,139 @@
+"""Plugins are loaded one by one: what fails is reported with its reason and stops nobody."""
+
+import types
+
+import pytest
+
+from sweep_core import Acoustic, BackendRecord, EquationRecord, ObserverRecord, PluginError, backend, backends, equations
+from sweep_core.hookspecs import impl
+from sweep_core.plugins import registry
+
+
+class Entry:
+    """What importlib.metadata gives for an entry point."""
+
+    def __init__(self, name, load):
+        self.name, self.load = name, load
+
+
+def plugin(**hooks):
+    """A module with these hooks, each a list to return or a function."""
+    module = types.ModuleType("stranger")
+    for name, answer in hooks.items():
+        function = answer if callable(answer) else (lambda answer=answer: answer)
+        setattr(module, name, impl(lambda function=function: function()))
+    return module
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """A function that makes these (name, plugin or exception) the entry points of the environment."""
+
+    def installed(*pairs):
+        def loader(what):
+            def load():
+                if isinstance(what, Exception):
+                    raise what
+                return what
+
+            return load
+
+        entries = [Entry(name, loader(what)) for name, what in pairs]
+        monkeypatch.setattr("sweep_core.plugins.entry_points", lambda group: entries)
+        registry.cache_clear()
+
+    yield installed
+    monkeypatch.undo()
+    registry.cache_clear()
+
+
+def report():
+    return {status.name: status for status in backends()}
+
+
+TINY = BackendRecord("tiny", "types:SimpleNamespace")
+
+
+def test_without_plugins_there_is_the_reference(install):
+    install()
+    assert [(s.name, s.available) for s in backends()] == [("reference", True)]
+    assert equations() == {"acoustic": Acoustic}
+
+
+def test_a_backend_of_a_stranger_is_found(install):
+    install(("stranger", plugin(sweep_backends=[TINY])))
+    assert report()["tiny"].available
+    assert isinstance(backend("tiny"), types.SimpleNamespace)
+
+
+def test_all_three_hooks_are_read(install):
+    observer = ObserverRecord("bar", "shot", print)
+    hooks = {"sweep_backends": [TINY], "sweep_observers": [observer]}
+    install(("s", plugin(**hooks, sweep_equations=[EquationRecord("mine", "sweep_core:Acoustic")])))
+    assert registry().observers == (observer,) and equations()["mine"] is Acoustic
+
+
+def nonsense():
+    raise RuntimeError("no licence")
+
+
+BROKEN = {
+    "import fails": (ImportError("no module named gpulib"), "ImportError: no module named gpulib"),
+    "hook raises": (plugin(sweep_backends=nonsense), "RuntimeError: no licence"),
+    "wrong records": (plugin(sweep_backends=["torch"]), "TypeError: sweep_backends returned 'torch'; expected Backend"),
+    "nothing returned": (plugin(sweep_backends=lambda: None), "TypeError"),
+    "misspelt hook": (plugin(sweep_backend=[TINY]), "unknown hook 'sweep_backend'"),
+}
+
+
+@pytest.mark.parametrize(("what", "reason"), BROKEN.values(), ids=BROKEN)
+def test_what_fails_is_reported_and_stops_nobody(install, what, reason):
+    install(("bad", what), ("good", plugin(sweep_backends=[TINY])))
+    assert reason in report()["bad"].reason and not report()["bad"].available
+    assert report()["tiny"].available and report()["reference"].available
+    with pytest.raises(PluginError, match="backend 'bad' cannot be used"):
+        backend("bad")
+
+
+def test_a_name_that_is_taken_is_left_out(install):
+    impostor = BackendRecord("reference", "evil:Executor")
+    install(("stranger", plugin(sweep_backends=[impostor, TINY])))
+    assert "the name is taken by sweep_core.reference:ReferenceExecutor" in str([s.reason for s in backends()])
+    assert type(backend("reference")).__name__ == "ReferenceExecutor" and report()["tiny"].available
+
+
+@pytest.mark.parametrize("name", ["same", "sweep_core"])
+def test_two_plugins_of_one_name_stop_nobody(install, name):
+    """Two packages may use one name for their entry points, SWEEP's own included."""
+    other = BackendRecord("other", "types:SimpleNamespace")
+    install((name, plugin(sweep_backends=[TINY])), (name, plugin(sweep_backends=[other])))
+    found = report()
+    assert found["reference"].available and "acoustic" in equations()
+    assert found["tiny"].available or name == "sweep_core"
+    assert any("already registered" in status.reason for status in backends())
+
+
+def test_what_is_not_installed_is_said(install):
+    install(("s", plugin(sweep_backends=[BackendRecord("far", "far:Executor", requires=("no_such_module",))])))
+    assert report()["far"].reason == "requires no_such_module, which is not installed"
+    with pytest.raises(PluginError, match="requires no_such_module"):
+        backend("far")
+
+
+@pytest.mark.parametrize("target", ["no_such_module:X", "types:NoSuchName", "types", "sweep_core:make_problem"])
+def test_a_target_that_does_not_load_is_refused(install, target):
+    install(("s", plugin(sweep_backends=[BackendRecord("late", target)])))
+    with pytest.raises(PluginError, match="backend 'late' failed to load: "):
+        backend("late")
+
+
+def test_an_unknown_backend_is_refused_with_what_is_known(install):
+    install(("s", plugin(sweep_backends=[TINY])))
+    with pytest.raises(PluginError, match=r"no backend is called 'torhc'; known are \['reference', 'tiny'\]"):
+        backend("torhc")
+
+
+def test_an_equation_that_does_not_load_is_left_out(install):
+    records = [EquationRecord("bad", "no_such_module:X"), EquationRecord("good", "sweep_core:Acoustic")]
+    install(("s", plugin(sweep_equations=records)))
+    assert set(equations()) == {"acoustic", "good"}

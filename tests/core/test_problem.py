@@ -1,0 +1,106 @@
+"""Problems are immutable values: equal, hashed and pickled by what they state."""
+
+import pickle
+
+import attrs
+import numpy as np
+import pytest
+
+from sweep_core import Acoustic, CkptOptions, MemoryOptions, OptionError, make_problem
+from sweep_core.stencil import first_derivative, second_derivative
+
+BASE = {"equation": Acoustic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3}
+OTHER = {
+    "equation": Acoustic(6),
+    "shape": (30, 20),
+    "dh": (10.0, 5.0),
+    "dt": 2e-3,
+    "pml_width": 10,
+    "pml_velocity": 2500.0,
+    "pml_freq": 5.0,
+    "memory": MemoryOptions("full"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_problems_differ_where_they_state_something_else(name):
+    first, again, other = make_problem(**BASE), make_problem(**BASE), make_problem(**{**BASE, name: OTHER[name]})
+    assert first == again and hash(first) == hash(again)
+    assert first != other and len({first, again, other}) == 2
+
+
+def test_the_same_said_in_another_way_is_the_same_problem():
+    said = {"shape": [np.int64(20), 30], "dh": (10, 10.0), "dt": np.float64(1e-3), "pml_width": [20] * 4}
+    said |= {"source_type": ["h1"], "receiver_type": ("h1",), "pml_type": "cpmlr"}
+    assert make_problem(**{**BASE, **said}) == make_problem(**BASE)
+
+
+@pytest.mark.parametrize("name", ["dt", "grid", "equation", "memory"])
+def test_problems_cannot_be_changed(name):
+    problem = make_problem(**BASE)
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(problem, name, None)
+    with pytest.raises(ValueError, match="read-only"):
+        problem.tables()[0] = 1
+
+
+def test_problems_survive_pickling():
+    problem = make_problem(**{**BASE, **OTHER})
+    hash(problem)  # which is remembered, and must not travel to a process with other hashes of text
+    copy = pickle.loads(pickle.dumps(problem))
+    assert copy == problem and hash(copy) == hash(problem)
+    np.testing.assert_array_equal(copy.tables(), problem.tables())
+
+
+def test_equations_are_values():
+    assert Acoustic(4) == Acoustic(spatial_order=4) != Acoustic(6)
+    assert Acoustic(4, device="cpu") != Acoustic(4) and hash(Acoustic(4)) == hash(Acoustic(4))
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        Acoustic(4).spatial_order = 6
+
+
+def test_one_equation_serves_many_problems():
+    equation = Acoustic(8)
+    problems = [make_problem(**{**BASE, "equation": equation, "shape": (n, n)}) for n in (20, 30)]
+    assert problems[0].equation is problems[1].equation and problems[0] != problems[1]
+
+
+def test_the_padded_shape():
+    assert make_problem(**BASE, pml_width=(1, 2, 3, 4)).padded_shape == (23, 37)
+
+
+def test_time_of_a_pressure_sample():
+    np.testing.assert_array_equal(make_problem(**BASE).time("h1", 4), [0, 1e-3, 2e-3, 3e-3])
+
+
+def test_time_of_a_field_that_is_not_recorded_is_refused():
+    with pytest.raises(OptionError, match=r"field 'vx' is not recorded; receiver_type is \['h1'\]"):
+        make_problem(**BASE).time("vx", 4)
+
+
+def test_tables_hold_weights_scaled_by_the_step_and_profiles():
+    problem = make_problem(**{**BASE, "dh": (10.0, 5.0)}, pml_width=(1, 2, 3, 4))
+    table, at = problem.tables(), 0
+    for axis, (cells, spacing) in enumerate(zip((23, 37), (10.0, 5.0), strict=True)):
+        scale, profile = 1e-3 / spacing, problem.cpml.profile(axis, cells, spacing, 1e-3)
+        for part in (first_derivative(4) * scale, second_derivative(4) * scale**2, *profile):
+            np.testing.assert_array_equal(table[at : at + len(part)], part)
+            at += len(part)
+    assert at == len(table)
+
+
+@pytest.mark.parametrize("nt", [1, 2, 3, 10, 101, 2001])
+def test_chunks_cover_the_run(nt):
+    steps = max(nt - 1, 1)
+
+    def chunk(memory, cells_bytes=1 << 20):
+        return make_problem(**BASE, memory=memory).chunk(nt, cells_bytes)
+
+    assert chunk(MemoryOptions("full")) >= steps
+    assert 1 <= chunk(MemoryOptions("auto")) <= steps
+    assert chunk(MemoryOptions("auto"), 1) == steps, "what fits into the cache is kept"
+    assert chunk(MemoryOptions("auto"), 1 << 40) >= min(steps, int(np.sqrt(steps) / 4)), "however large the earth is"
+    for chunks in (None, 1, 2, 7, 10**6):
+        length = chunk(MemoryOptions("ckpt", ckpt=CkptOptions(chunks=chunks)))
+        assert 1 <= length <= steps
+        assert -(-steps // length) <= (chunks or round(np.sqrt(steps)))

@@ -1,0 +1,97 @@
+"""Taylor stencils: exact on polynomials, skew and symmetric, and a stability limit that is neither loose nor tight."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws import ORDERS
+
+from sweep_core import Acoustic, OptionError, Shots, make_problem
+from sweep_core.reference import ReferenceExecutor
+from sweep_core.stencil import check_order, first_derivative, largest_dt, largest_speed, second_derivative
+
+order = pytest.mark.parametrize("order", [*ORDERS, 12, 16, 20])
+
+
+def apply(weights, values, sign):
+    """sum_k w_k (f[+k] + sign f[-k]) at the middle of `values`."""
+    middle = len(values) // 2
+    return sum(w * (values[middle + k] + sign * values[middle - k]) for k, w in enumerate(weights, start=1))
+
+
+@order
+def test_first_derivative_is_exact_on_polynomials_up_to_its_order(order):
+    half, exact = order // 2, [Fraction(float(w)).limit_denominator(10**9) for w in first_derivative(order)]
+    for power in range(order + 2):
+        values = [Fraction(k) ** power for k in range(-half, half + 1)]
+        found = float(apply(exact, values, -1))
+        assert (found == pytest.approx(float(power == 1), abs=1e-7)) == (power <= order)
+
+
+@order
+def test_second_derivative_is_exact_on_polynomials_up_to_its_order(order):
+    half = order // 2
+    centre, *side = (Fraction(float(w)).limit_denominator(10**12) for w in second_derivative(order))
+    for power in range(order + 3):
+        values = [Fraction(k) ** power for k in range(-half, half + 1)]
+        found = float(centre * values[half] + apply(side, values, 1))
+        assert (found == pytest.approx(2.0 * (power == 2), abs=1e-7)) == (power < order + 2)
+
+
+def test_weights_that_everybody_knows():
+    assert first_derivative(4) == pytest.approx([2 / 3, -1 / 12])
+    assert second_derivative(4) == pytest.approx([-5 / 2, 4 / 3, -1 / 12])
+    assert second_derivative(8) == pytest.approx([-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
+
+
+@order
+def test_weights_are_shared_and_cannot_be_changed(order):
+    assert first_derivative(order) is first_derivative(order)
+    with pytest.raises(ValueError, match="read-only"):
+        second_derivative(order)[0] = 0
+
+
+@pytest.mark.parametrize("bad", [0, -2, 3, 4.0, True, "4", None, [4]], ids=repr)
+def test_an_order_is_an_even_number_from_2_on(bad):
+    with pytest.raises(OptionError, match=r"spatial_order is .*; expected an even number from 2 on"):
+        check_order(bad)
+
+
+@pytest.mark.parametrize("good", [2, np.int64(8), 30], ids=repr)
+def test_an_order_may_be_any_integer(good):
+    assert check_order(good) == good and type(check_order(good)) is int
+
+
+def energy_after(order, dh, factor, steps=600):
+    """Largest value of a box of noise after some steps of `factor` times the largest stable dt."""
+    shape, speed = (16, 18), 2000.0
+    dt = factor * largest_dt(order, dh, speed)
+    problem = make_problem(Acoustic(order), shape, dh, dt, pml_width=0)
+    object.__setattr__(problem, "dt", dt)
+    wavelet = np.zeros((1, 1, steps))
+    wavelet[..., 0] = 1
+    x, z = np.meshgrid(range(shape[1]), range(shape[0]))
+    everywhere = np.stack([x.ravel(), z.ravel()], axis=-1)[None]
+    signs = np.where((x + z).ravel() % 2, -1.0, 1.0)  # the wavenumber that breaks first
+    shots = Shots(signs[None, :, None] * wavelet, everywhere, everywhere)
+    record = ReferenceExecutor._run(problem, shots, [np.full(shape, speed)])
+    return np.abs(record[:, -20:]).max() / np.abs(record[:, 1]).max()
+
+
+@pytest.mark.parametrize("dh", [(10.0, 10.0), (10.0, 6.0)], ids=str)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_stability_limit_is_sharp(order, dh):
+    """A box swings for ever just below it and blows up just above; a closed box of 16 cells hides 2 per cent."""
+    assert energy_after(order, dh, 0.999) < 1e3
+    assert energy_after(order, dh, 1.03) > 1e6
+
+
+@given(
+    order=st.sampled_from(ORDERS),
+    spacing=st.tuples(*[st.floats(0.1, 1e3)] * 2),
+    speed=st.floats(1.0, 1e4),
+)
+def test_the_largest_step_and_the_largest_speed_say_the_same(order, spacing, speed):
+    assert largest_speed(order, spacing, largest_dt(order, spacing, speed)) == pytest.approx(speed)

@@ -1,0 +1,87 @@
+"""Law 6 under torchrun: 3 shots on 1, 2 and 5 processes give the serial sum; the verbs are each other's adjoints."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sweep_core import DeviceError, OptionError
+from sweep_torch.distribution import chunked_observed_data, setup_distributed, split_indices_for_rank
+
+SCRIPT = Path(__file__).with_name("torch_ranks.py")
+ROOT = SCRIPT.parents[2]
+
+
+def launch(path, ranks):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
+    done = subprocess.run([*command, str(SCRIPT), str(path)], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def serial():
+    sys.path.insert(0, str(SCRIPT.parent))
+    import torch_ranks
+
+    solver, vp, *survey, observed = torch_ranks.problem()
+    misfit, slope = torch_ranks.gradient(solver, vp, *survey, observed, range(torch_ranks.SHOTS))
+    record = chunked_observed_data(solver, *survey, models=[vp], forward_batchsize=1)
+    return float(misfit), slope.numpy(), record.numpy()
+
+
+@pytest.fixture(scope="module", params=[1, 2, 5])
+def ranks(request, tmp_path_factory):
+    return launch(tmp_path_factory.mktemp("ranks") / "found.json", request.param)
+
+
+def test_shots_on_any_number_of_ranks_equal_the_serial_run(ranks, serial):
+    misfit, gradient, record = serial
+    assert ranks["misfit"] == pytest.approx(misfit, rel=1e-12)
+    np.testing.assert_allclose(ranks["gradient"], gradient, atol=1e-12 * np.abs(gradient).max())
+    np.testing.assert_array_equal(ranks["record"], record)
+
+
+def test_summed_gradients_of_ddp_equal_the_serial_run(ranks, serial):
+    if ranks["size"] == 1:
+        pytest.skip("DistributedDataParallel needs a process group")
+    gradient = serial[1]
+    np.testing.assert_allclose(ranks["ddp"], gradient, atol=1e-12 * np.abs(gradient).max())
+
+
+def test_verbs_are_adjoint(ranks):
+    assert max(ranks["adjoints"].values()) < 1e-14
+
+
+def test_broadcast_reaches_every_rank(ranks):
+    assert ranks["broadcast"] == 0
+
+
+def test_two_runs_are_bit_identical(tmp_path):
+    first, second = (launch(tmp_path / f"{i}.json", 2) for i in range(2))
+    assert first == second
+
+
+def test_without_torchrun_there_is_one_process():
+    assert setup_distributed("cpu") == (0, 1, torch.device("cpu"))
+
+
+def test_parts_of_indices():
+    parts = [split_indices_for_rank([5, 6, 7], rank, 5) for rank in range(5)]
+    assert sum(parts, []) == [5, 6, 7]
+    assert [] in parts
+
+
+def test_bad_requests():
+    with pytest.raises(OptionError, match="device is 'tpu'"):
+        setup_distributed("tpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(DeviceError, match="0 found"):
+            setup_distributed("cuda")
+    with pytest.raises(OptionError, match="forward_batchsize is 0"):
+        chunked_observed_data(None, torch.zeros(3), torch.zeros((1, 2)), torch.zeros((1, 2)), forward_batchsize=0)

@@ -1,0 +1,122 @@
+"""Run by torchrun: what every rank does; rank 0 writes what it found as JSON to the file named first."""
+
+import json
+import sys
+
+import torch
+from sweep_core import Acoustic, ShotPlan, ricker
+from sweep_torch import PropTorch
+from sweep_torch.distribution import (
+    TorchDistributor,
+    broadcast_observed_data,
+    chunked_observed_data,
+    setup_distributed,
+    split_indices_for_rank,
+    sum_gradients,
+    teardown_distributed,
+)
+
+SHAPE, SHOTS, NT = (20, 24), 3, 60
+
+
+def problem(impl="c"):
+    torch.manual_seed(0)
+    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 0.001, pml_width=5, impl=impl, dev="cpu")
+    vp = 2000 + 300 * torch.rand(SHAPE, dtype=torch.float64)
+    sources = torch.tensor([[4, 2], [12, 9], [20, 17]])[:SHOTS]
+    receivers = torch.tensor([[2, 3], [22, 18], [10, 10]])
+    wavelet = torch.tensor(ricker(30.0, NT, 0.001))
+    observed = torch.randn((SHOTS, NT, 3, 1), dtype=torch.float64) * 1e-3
+    return solver, vp, wavelet, sources, receivers, observed
+
+
+def gradient(solver, vp, wavelet, sources, receivers, observed, shots):
+    model, total = vp.clone().requires_grad_(), torch.zeros((), dtype=vp.dtype)
+    model.grad = torch.zeros_like(vp)
+    for s in shots:
+        record = solver(wavelet, sources[s : s + 1], receivers, models=[model])
+        loss = 0.5 * (record - observed[s : s + 1]).pow(2).sum()
+        loss.backward()
+        total += loss.detach()
+    return total, model.grad
+
+
+def adjoint_defects(group, rank):
+    """|<F x, y> - <x, F^T y>| / |<F x, y>| of the verbs, x and y being all ranks' values together."""
+    plan = ShotPlan(SHOTS, group.size)
+    generator = torch.Generator().manual_seed(7)
+    x, y = (torch.randn((SHOTS, 4), dtype=torch.float64, generator=generator) for _ in range(2))
+    mine = plan.part(rank)
+    y_part = y[mine.start : mine.stop]
+    ranks = [torch.randn(4, dtype=torch.float64, generator=generator) for _ in range(2 * group.size)]
+    here, there = ranks[rank], ranks[group.size + rank]
+
+    def everywhere(value):
+        return float(group.all_reduce(torch.as_tensor(value, dtype=torch.float64)))
+
+    def on_root(value):
+        return value if rank == 0 else 0.0
+
+    scattered = group.scatter(plan, x if rank == 0 else None)
+    gathered = group.gather(plan, y_part)
+    reduced = group.reduce(there)
+    summed = group.all_reduce(there)
+    whole = group.all_gather(plan, y_part)
+    z = [torch.randn((SHOTS, 4), dtype=torch.float64, generator=generator) for _ in range(group.size)][rank]
+    total = group.all_reduce(z)[mine.start : mine.stop]
+    pairs = {
+        "scatter, gather": (
+            everywhere((scattered * y_part).sum()),
+            everywhere(on_root((x * gathered).sum() if rank == 0 else 0.0)),
+        ),
+        "broadcast, reduce": (
+            everywhere((group.broadcast(x[0] if rank == 0 else None) * there).sum()),
+            everywhere(on_root((x[0] * reduced).sum() if rank == 0 else 0.0)),
+        ),
+        "all_reduce": (everywhere((group.all_reduce(here) * there).sum()), everywhere((here * summed).sum())),
+        "all_gather": (everywhere((whole * z).sum()), everywhere((y_part * total).sum())),
+    }
+    return {name: abs(a - b) / abs(a) for name, (a, b) in pairs.items()}
+
+
+def main(path):
+    rank, size, device = setup_distributed("cpu")
+    try:
+        solver, vp, wavelet, sources, receivers, observed = problem()
+        group = TorchDistributor(device)
+        survey = wavelet, sources, receivers, observed
+        mine = split_indices_for_rank(range(SHOTS), rank, size)
+        misfit, slope = gradient(solver, vp, *survey, mine)
+        found = {"size": size, "misfit": float(group.all_reduce(misfit)), "gradient": group.all_reduce(slope).tolist()}
+        part = chunked_observed_data(
+            solver, wavelet, sources[mine.start : mine.stop], receivers, models=[vp], forward_batchsize=2
+        )
+        found["record"] = group.all_gather(ShotPlan(SHOTS, size), part).tolist()
+        given = observed if rank == 0 else None
+        found["broadcast"] = float(group.all_reduce((broadcast_observed_data(rank, device, given) - observed).abs().max()))
+        found["adjoints"] = adjoint_defects(group, rank)
+        if size > 1:
+            found["ddp"] = ddp_gradient(vp, survey, mine).tolist()
+        group.barrier()
+        if rank == 0:
+            with open(path, "w") as file:
+                json.dump(found, file)
+    finally:
+        teardown_distributed()
+
+
+def ddp_gradient(vp, survey, mine):
+    """Through DistributedDataParallel; a rank without shots runs a backward of weight zero."""
+    wavelet, sources, receivers, observed = survey
+    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 0.001, pml_width=5, impl="c", models=[vp])
+    ddp = torch.nn.parallel.DistributedDataParallel(solver)
+    sum_gradients(ddp)
+    weight = 1.0 if len(mine) else 0.0
+    shots = list(mine) or [0]
+    record = ddp(wavelet, sources[shots], receivers)
+    (weight * 0.5 * (record - observed[shots]).pow(2).sum()).backward()
+    return solver.vp.grad
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,125 @@
+"""The pages of docs/ and the README: code runs and prints what they say, files are the files, links lead on."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
+
+import attrs
+import pytest
+
+from sweep_core import native
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "benchmarks" not in p.parts)]
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+STRANGERS = ("tiny", "elliptic")
+
+RUNNER = """
+import contextlib, io, json, sys
+names = {"__name__": "page"}
+for line, code, expected in json.load(sys.stdin):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\\n" * line + code, sys.argv[1], "exec"), names)
+    if expected is not None and printed.getvalue() != expected:
+        sys.exit(f"{sys.argv[1]}, the block at line {line} printed\\n{printed.getvalue()}and should print\\n{expected}")
+"""
+
+
+@attrs.frozen
+class Block:
+    """A fenced block: its language, the file that it is (a part of), its text, and where it stands."""
+
+    language: str
+    file: str
+    text: str
+    line: int
+    begin: int
+    end: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text, found = page.read_text(), []
+    for m in re.finditer(r"^```(\w*)(?: file=(\S+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        found.append(Block(m[1], m[2] or "", m[3], text[: m.start(3)].count("\n"), m.start(), m.end()))
+    assert 2 * len(found) == len(re.findall("^```", text, re.MULTILINE)), "a block that this test does not understand"
+    return found
+
+
+def examples(page: Path) -> list[tuple[int, str, str | None]]:
+    """(line, code, output or None) of each Python block that is no file; the output is a text block right after it."""
+    found, text = blocks(page), page.read_text()
+    result = []
+    for block, after in zip_longest(found, found[1:]):
+        if block.language == "python" and not block.file:
+            output = after is not None and after.language == "text" and not text[block.end : after.begin].strip()
+            result.append((block.line, block.text, after.text if output else None))
+    return result
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the packages of tests/plugins."""
+    if not (find_spec("pip") and find_spec("setuptools")):
+        pytest.skip("needs pip and setuptools, with which a package is built without the network")
+    target = tmp_path_factory.mktemp("packages")
+    subprocess.run([sys.executable, ROOT / "tests/plugins/install.py", target, *STRANGERS], check=True)
+    return target
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if examples(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
+    code = examples(page)
+    text = "".join(c for _, c, _ in code)
+    if "torch" in text and not find_spec("torch"):
+        pytest.skip("torch is not installed")
+    compiled = native.supports("acoustic", 2, "cpu")
+    if re.search('native|"tiny"', text) and not compiled and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
+        pytest.skip(compiled.reason)
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    if any(f'"{name}"' in text for name in STRANGERS):
+        paths.insert(0, str(request.getfixturevalue("installed")))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", RUNNER, str(page.relative_to(ROOT))]
+    done = subprocess.run(
+        command, input=json.dumps(code), cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pages
+def test_blocks_that_are_files_are_those_files(page):
+    """The parts of a file that a page shows, in their order, are the whole file; blank lines do not count."""
+    shown: dict[str, list[str]] = {}
+    for block in blocks(page):
+        if block.file:
+            shown.setdefault(block.file, []).append(block.text.strip("\n"))
+    for file, parts in shown.items():
+        text = (ROOT / file).read_text().strip("\n")
+        assert re.sub(r"\n{2,}", "\n\n", "\n\n".join(parts)) == re.sub(r"\n{2,}", "\n\n", text), file
+
+
+@pages
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)(#[^)]*)?\)", page.read_text())
+    missing = [t for t, _ in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not missing
+
+
+@pages
+def test_anchors_exist(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]*)\)", page.read_text()):
+        headings = re.findall(r"^#+ (.*)$", (page.parent / target if target else page).read_text(), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w-]", "", h.lower().replace(" ", "-")) for h in headings}
+
+
+def test_the_index_names_every_page():
+    index = (DOCS / "README.md").read_text()
+    listed = {(DOCS / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", index)}
+    assert {p for p in PAGES[1:] if p.name != "README.md"} <= listed

@@ -1,0 +1,169 @@
+"""Law 5: accuracy against what is known in closed form, and good manners at the edges and in the long run."""
+
+import attrs
+import numpy as np
+import pytest
+from laws import case, error, executors
+from scipy.special import hankel2
+
+from sweep_core import Acoustic, Shots, make_problem, ricker
+from sweep_core.reference import ReferenceExecutor
+from sweep_core.stencil import largest_dt
+
+VELOCITY, FREQ = 2000.0, 15.0
+
+
+def compute(dtype=np.float64, models=None, wavelet=None, sources=None, receivers=None, **arguments):
+    """Traces (nt, nrec) of one shot, by compiled code where there is some."""
+    problem = make_problem(**arguments)
+    shots = Shots(wavelet.astype(dtype), np.asarray([sources]), np.asarray(receivers))
+    executor = ReferenceExecutor()
+    for param in executors("torch-c"):
+        executor = param.values[0].executor_for(problem)
+    return np.asarray(executor.forward(problem, shots, [m.astype(dtype) for m in models]))[0, :, :, 0]
+
+
+def green(distance, nt, dt, stepped=False):
+    """The field of a Ricker point source in an unbounded plane: s convolved with -i/4 H0(2)(omega r / v).
+
+    With `stepped` the exact solution of a leapfrog in time over exact space: omega is replaced by
+    2 / dt sin(omega dt / 2), which leaves the error of the differences in space alone.
+    """
+    count = 16 * nt
+    spectrum = np.fft.rfft(ricker(FREQ, nt, dt), count)
+    omega = 2 * np.pi * np.fft.rfftfreq(count, dt)
+    omega = 2 / dt * np.sin(omega * dt / 2) if stepped else omega
+    response = np.zeros(len(omega), complex)
+    response[1:] = -0.25j * hankel2(0, omega[1:] * distance / VELOCITY)
+    return np.fft.irfft(spectrum * response, count)[:nt]
+
+
+def trace(order, dh, dt, distance, duration):
+    """A trace along x, from a model so large that nothing comes back from its edges."""
+    cells, nt, path = round(distance / dh), round(duration / dt), VELOCITY * duration
+    z, x = int(np.sqrt(path**2 - distance**2) / 2 / dh) + 2, int((path - distance) / 2 / dh) + 2
+    shape = (2 * z + 1, 2 * x + 1 + cells)
+    at = [(x, z), (x + cells, z)]
+    return compute(
+        equation=Acoustic(order), shape=shape, dh=dh, dt=dt, pml_width=0, models=[np.full(shape, VELOCITY)],
+        wavelet=ricker(FREQ, nt, dt), sources=at[0], receivers=[at[1]],
+    )[:, 0]  # fmt: skip
+
+
+def misfit(x, expected) -> float:
+    return float(np.linalg.norm(x - expected) / np.linalg.norm(expected))
+
+
+# --- accuracy ---------------------------------------------------------------------------------------------------------
+
+
+def test_law5_the_green_function_of_the_plane():
+    """Relative L2 error below 1e-3 at dx 5 m, dt 0.25 ms, order 8, 400 m away, 0.6 s."""
+    assert misfit(trace(8, 5.0, 0.25e-3, 400.0, 0.6), green(400.0, 2400, 0.25e-3)) < 1e-3
+
+
+def test_law5_second_order_in_time():
+    steps = np.array([1e-3, 0.5e-3, 0.25e-3])
+    errors = [misfit(trace(10, 5.0, dt, 240.0, 0.36), green(240.0, round(0.36 / dt), dt)) for dt in steps]
+    assert np.diff(np.log(errors)) / np.diff(np.log(steps)) == pytest.approx([2, 2], abs=0.1)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_law5_the_order_in_space(order):
+    dt, spacings = 0.5e-3, np.array([8.0, 6.0, 5.0, 4.0])
+    errors = [misfit(trace(order, dh, dt, 240.0, 0.36), green(240.0, 720, dt, stepped=True)) for dh in spacings]
+    observed = np.polyfit(np.log(spacings), np.log(errors), 1)[0]
+    assert observed == pytest.approx(order, abs=0.35)
+
+
+def test_law5_amplitudes_do_not_change_with_the_grid():
+    """A source is s(t) delta(x - xs) whatever dh and dt."""
+    coarse, fine = trace(8, 8.0, 1e-3, 240.0, 0.36), trace(8, 4.0, 0.5e-3, 240.0, 0.36)
+    assert misfit(coarse, fine[::2]) < 0.02
+
+
+def test_law5_unequal_spacings():
+    shape, nt, dt = (150, 300), 720, 0.5e-3
+    at = {"z": ((20, 150), (68, 150)), "x": ((75, 90), (75, 186))}
+    for (z, x), (to_z, to_x) in at.values():
+        record = compute(
+            equation=Acoustic(10), shape=shape, dh=(5.0, 2.5), dt=dt, pml_width=20, models=[np.full(shape, VELOCITY)],
+            wavelet=ricker(FREQ, nt, dt), sources=(x, z), receivers=[(to_x, to_z)],
+        )  # fmt: skip
+        assert misfit(record[:, 0], green(240.0, nt, dt, stepped=True)) < 2e-3
+
+
+# --- good manners -----------------------------------------------------------------------------------------------------
+
+FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "on faces": ((0, 9), (12, 22))}
+
+
+@pytest.mark.parametrize("order", [2, 4, 8])
+@pytest.mark.parametrize("where", FACES.values(), ids=FACES)
+@pytest.mark.parametrize("entry", executors("reference", "torch-c"))
+def test_law5_reciprocity(entry, where, order):
+    """Source and receiver change places in a rough model, to rounding."""
+    made, (a, b) = case(order=order, nt=200), where
+    traces = []
+    for source, receiver in ((a, b), (b, a)):
+        at = [np.array([point[::-1]]) for point in (source, receiver)]
+        shots = Shots(made.shots.wavelet[0, 0], *at)
+        traces.append(entry.forward(attrs.evolve(made, shots=shots)))
+    assert np.abs(traces[0]).max() > 0
+    assert error(traces[0], traces[1]) < 1e-12
+
+
+def reflection(models, dh, dt, freq, width, depth, order=8) -> float:
+    """Peak that comes back from the PML over the direct peak, dB: the worst receiver up to 12 depths away."""
+    model, far = models, 12 * depth
+    slow, fast = model.min(), model.max()
+    nt = int((far * dh / slow + 3 / freq + 0.3) / dt)
+    margin = int(fast * nt * dt / 2 / dh) + 2
+    offsets = np.linspace(0, far, 13).round().astype(int)
+
+    def run(earth, shift, cells):
+        return compute(
+            np.float32, equation=Acoustic(order), shape=earth.shape, dh=dh, dt=dt, pml_width=cells, models=[earth],
+            wavelet=ricker(freq, nt, dt), sources=(10 + shift, depth + shift),
+            receivers=[(10 + shift + x, depth + shift) for x in offsets],
+        )  # fmt: skip
+
+    free = run(np.pad(model, margin, mode="edge"), margin, 0)
+    return 20 * np.log10((np.abs(run(model, 0, width) - free).max(0) / np.abs(free).max(0)).max())
+
+
+def layered(shape):
+    """Faster with depth, 1500 to 4500 m/s, with bumps."""
+    z, x = np.meshgrid(*(np.linspace(0, 1, n) for n in shape), indexing="ij")
+    return 3000 + 1500 * np.clip(2 * z - 1 + 0.3 * np.sin(9 * x) * np.sin(7 * z), -1, 1)
+
+
+@pytest.mark.parametrize(
+    ("depth", "freq"), [(10, 5.0), (10, 25.0), (20, 10.0), pytest.param(40, 10.0, marks=pytest.mark.slow)]
+)
+def test_law5_the_pml_reflects_less_than_70_db(depth, freq):
+    """At 20 cells, offsets up to 12 times the depth."""
+    shape = (2 * depth + 20, 12 * depth + 30)
+    assert reflection(np.full(shape, VELOCITY), 10.0, 2e-3, freq, 20, depth) <= -70
+
+
+@pytest.mark.parametrize("freq", [5.0, 10.0])
+def test_law5_the_pml_reflects_less_than_70_db_in_rough_models(freq):
+    assert reflection(layered((60, 150)), 10.0, 1e-3, freq, 20, 10) <= -70
+
+
+@pytest.mark.parametrize("order", [2, 4, 8])
+@pytest.mark.parametrize("fastest", [1500.0, 6000.0])
+def test_law5_no_late_growth(order, fastest):
+    """A minute at 0.99 of the largest stable time step: what is left after 20 s fades."""
+    shape, dh = (36, 40), 10.0
+    dt = 0.99 * largest_dt(order, (dh, dh), fastest)
+    rough = np.random.default_rng(4).uniform(0.4, 1, shape) * fastest
+    rough.flat[-1] = fastest
+    nt = int(60 / dt)
+    record = compute(
+        equation=Acoustic(order), shape=shape, dh=dh, dt=dt, pml_width=20, models=[rough],
+        wavelet=ricker(0.02 / dt, nt, dt), sources=(20, 18), receivers=[(0, 0), (20, 17), (39, 35)],
+    )  # fmt: skip
+    first, second, third = (part.max() for part in np.array_split(np.abs(record), 3))
+    assert second < 1e-4 * first and third < second

@@ -1,0 +1,180 @@
+"""The build: what it installs, what the libraries export, and what happens where a compiler fails."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+LIMITS = {"cpu": 15e6, "cuda": 40e6, "xla": 5e6}
+INSISTENT = ("SWEEP_REQUIRE_NATIVE", "SWEEP_CUDA", "SWEEP_WERROR")
+
+pytestmark = pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="not a source tree")
+
+
+def installed() -> Path:
+    try:
+        return Path(str(distribution("seismic-sweep").locate_file("sweep_core/native")))
+    except PackageNotFoundError:
+        pytest.skip("seismic-sweep is not installed")
+
+
+def library(kind: str) -> Path:
+    path = installed() / f"libsweep_{kind}{SUFFIX}"
+    if not path.exists():
+        pytest.skip(f"{path.name} was not built: {report(path.with_name('build_report.txt').read_text())[kind]}")
+    return path
+
+
+def report(text: str) -> dict[str, str]:
+    return dict(line.split(": ", 1) for line in text.splitlines())
+
+
+def run(*command, **variables) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in INSISTENT} | variables
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def tool(name: str) -> str:
+    """A program of this environment, which need not be activated, or of the machine."""
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not found:
+        pytest.skip(f"there is no {name}")
+    return found
+
+
+def test_report_is_installed():
+    found = report((installed() / "build_report.txt").read_text())
+    assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(found)
+    for kind in LIMITS:
+        built = (installed() / f"libsweep_{kind}{SUFFIX}").exists()
+        assert found[kind].startswith("yes (" if built else "no ("), found[kind]
+
+
+def test_headers_are_installed():
+    library("cpu")
+    names = {path.name for path in (ROOT / "native/include/sweep/physics").glob("*.h")}
+    assert names == {path.name for path in (installed() / "include/sweep/physics").glob("*.h")}
+    assert (installed() / "include/sweep/sweep.h").is_file()
+
+
+def test_no_console_scripts():
+    installed()
+    groups = {entry.group for entry in distribution("seismic-sweep").entry_points}
+    assert groups == {"sweep"}
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_size(kind):
+    assert library(kind).stat().st_size <= LIMITS[kind]
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_exports_only_the_prefix(kind):
+    path = library(kind)
+    flags = ["-gU"] if sys.platform == "darwin" else ["-D", "--defined-only"]
+    names = [line.split()[-1].removeprefix("_") for line in run(tool("nm"), *flags, str(path)).splitlines()]
+    assert names and all(name.startswith("sweep_") for name in names), names
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="readelf")
+def test_cpu_library_needs_no_cpp_runtime():
+    needed = [line for line in run(tool("readelf"), "-d", str(library("cpu"))).splitlines() if "NEEDED" in line]
+    assert needed and not any("libstdc++" in line or "libc++" in line for line in needed), needed
+
+
+def test_variants_and_equations():
+    library("cpu")
+    found = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
+    variants, _, _, equations = (part.split() for part in found.split("; "))
+    assert variants == ["portable", "avx2", "avx512"][: len(variants)] != []
+    assert equations == sorted(path.stem for path in (ROOT / "native/include/sweep/physics").glob("*.h"))
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_build_id_is_that_of_the_sources(kind):
+    native = ROOT / "native"
+    suffixes = (".h", ".cpp", ".cu", ".cuh")
+    paths = [p for part in ("include", "src") for p in (native / part).rglob("*") if p.suffix in suffixes]
+    lines = ""
+    for name in sorted(path.relative_to(native).as_posix() for path in paths):
+        lines += f"{name}\n{hashlib.sha256((native / name).read_bytes()).hexdigest()}\n"
+    build_id = ctypes.CDLL(str(library(kind))).sweep_build_id
+    build_id.restype = ctypes.c_char_p
+    assert build_id().decode() == hashlib.sha256(lines.encode()).hexdigest(), "stale: make setup"
+
+
+def build(folder: Path, **variables) -> dict[str, str]:
+    """What a build of the tree with other environment variables reports."""
+    options = [f"-D{name}={variables[name]}" for name in ("SWEEP_CUDA",) if name in variables]
+    run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), *options, **variables)
+    run(tool("cmake"), "--build", str(folder), **variables)
+    run(tool("cmake"), "--install", str(folder), "--prefix", str(folder / "installed"))
+    return report((folder / "installed/sweep_core/native/build_report.txt").read_text())
+
+
+def failing_compiler(folder: Path) -> str:
+    """A compiler that works, until it meets the kernels."""
+    path = folder / "c++"
+    script = 'case "$*" in *kernels.c*|*xla_shim*) echo "error: not today" >&2; exit 1 ;; esac'
+    path.write_text(f'#!/bin/sh\n{script}\nexec {tool("c++")} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_no_compiler(tmp_path):
+    found = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
+    assert all(found[kind].startswith("no (") for kind in LIMITS)
+    assert "/bin/false" in found["cpu"]
+
+
+def test_no_compiler_where_one_is_required(tmp_path):
+    with pytest.raises(AssertionError, match="SWEEP_REQUIRE_NATIVE=1"):
+        build(tmp_path, CXX="/bin/false", SWEEP_REQUIRE_NATIVE="1")
+
+
+def test_a_library_that_fails_costs_no_other(tmp_path):
+    found = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
+    assert "not today" in found["cpu"]
+    assert found["cuda"].startswith("no (") and "/bin/false" in found["cuda"]
+
+
+def test_cuda_says_why_not(tmp_path):
+    """Configuring alone decides it."""
+    ninja = tool("ninja")
+    for number, (options, reason) in enumerate([(["-DSWEEP_CUDA=OFF"], "SWEEP_CUDA=OFF"), ([], "no nvcc")]):
+        command = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}", *options]
+        run(
+            *command,
+            "-S",
+            str(ROOT),
+            "-B",
+            str(tmp_path / f"{number}"),
+            PATH="/",
+            CUDACXX="",
+            CUDA_PATH="",
+            CUDA_HOME="",
+        )
+        assert reason in (tmp_path / f"{number}/attempt.cmake").read_text()
+
+
+def test_pure_python_where_cmake_fails(tmp_path):
+    pytest.importorskip("scikit_build_core")
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index"]
+    run(*pip, "--wheel-dir", str(tmp_path), "--config-settings=cmake.args=--no-such-option", str(ROOT))
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        found = report(archive.read("sweep_core/native/build_report.txt").decode())
+    assert "sweep_core/__init__.py" in names and not any(name.endswith(SUFFIX) for name in names)
+    assert found["cpu"].startswith("no (") and found["native"].startswith("no (")

@@ -1,0 +1,359 @@
+"""The CUDA path equals the CPU: on a GPU where there is one, and emulated by loops on every machine.
+
+SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler: the bodies of the kernels are the same, and threads
+run one by one, the last one first. SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
+"""
+
+import ctypes as c
+import math
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sweep_core.errors import NativeError
+from sweep_core.native import structs
+from sweep_core.native.library import find
+
+NATIVE = Path(__file__).parents[2] / "native"
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
+#define SWEEP_EVERY_TABLE(X) X({0}, acoustic)
+#define SWEEP_TABLES_OF_{0}(X) X({0}, acoustic)
+"""
+
+
+def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str) -> c.CDLL:
+    """A library of one variant from the sources; without contraction, so that two of them agree to the last bit."""
+    folder.mkdir()
+    (folder / "sweep_builds.h").write_text(BUILDS.format(variant))
+    library = folder / "library.so"
+    common = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]
+    names = [f"-DSWEEP_VARIANT={variant}", "-DSWEEP_EQUATION=acoustic", f"-I{folder}", f"-I{NATIVE / 'include'}"]
+    sources = ["-x", "c++", *(str(NATIVE / "src" / name) for name in (kernels, builds, "library.cpp"))]
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run([COMPILER, *common, *names, "-o", str(library), *sources], check=True, env=environment)
+    return c.CDLL(str(library))
+
+
+class Machine:
+    """A library and where its buffers live."""
+
+    exact = True
+
+    def __init__(self, dll):
+        self.dll = dll
+
+    def run(self, operation, problem, arrays, control=None):
+        """Calls sweep_<operation> on host arrays, which receive the outputs; returns the status and its text."""
+        return self.call(operation, problem, [(a.ctypes.data, a.nbytes) for a in arrays], control)
+
+    def call(self, operation, problem, buffers, control=None, stream=0):
+        text = c.create_string_buffer(512)
+        context = structs.SweepContext(
+            bytes=c.sizeof(structs.SweepContext),
+            threads=1,
+            stream=stream,
+            control=c.pointer(control) if control else None,
+            error=c.cast(text, c.c_char_p),
+            error_bytes=len(text),
+        )
+        arguments = buffers if operation == "query" else (structs.SweepBuffer * len(buffers))(*buffers)
+        count = () if operation == "query" else (len(buffers),)
+        function = getattr(self.dll, f"sweep_{operation}")
+        return function(c.byref(problem), arguments, *count, c.byref(context)), text.value.decode()
+
+    def sizes(self, problem):
+        sizes = structs.SweepSizes(bytes=c.sizeof(structs.SweepSizes))
+        assert self.call("query", problem, c.byref(sizes)) == (structs.OK, "")
+        return sizes
+
+
+class Gpu(Machine):
+    exact = False
+
+    def run(self, operation, problem, arrays, control=None):
+        import torch
+
+        tensors = [torch.from_numpy(a).cuda() for a in arrays]
+        buffers = [(t.data_ptr(), t.nbytes) for t in tensors]
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        result = self.call(operation, problem, buffers, control, stream.cuda_stream)
+        stream.synchronize()
+        for array, tensor in zip(arrays, tensors, strict=True):
+            array[...] = tensor.cpu().numpy()
+        return result
+
+
+def cuda_library() -> c.CDLL:
+    try:
+        return c.CDLL(str(find("cuda")))
+    except NativeError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def cpu(tmp_path_factory):
+    if not COMPILER:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path_factory.mktemp("reference") / "portable"
+    return Machine(build(folder, "portable", "cpu/kernels.cpp", "cpu/builds.cpp", "-fopenmp"))
+
+
+@pytest.fixture(scope="module", params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request, tmp_path_factory):
+    if request.param == "gpu":
+        return Gpu(cuda_library())
+    if not COMPILER:
+        pytest.skip("no C++ compiler")
+    sanitize = os.environ.get("SWEEP_SANITIZE")
+    flags = [f"-fsanitize={sanitize}", "-fno-sanitize-recover", "-g"] if sanitize else []
+    folder = tmp_path_factory.mktemp("emulated") / "cuda"
+    return Machine(build(folder, "cuda", "cuda/kernels.cu", "cuda/builds.cu", "-DSWEEP_EMULATE", *flags))
+
+
+def weights(half):
+    """First and second derivative: weights of the first, centre and weights of the second."""
+    f = math.factorial
+    common = [(-1) ** (k + 1) * f(half) ** 2 / (f(half - k) * f(half + k)) for k in range(1, half + 1)]
+    second = [2 * w / k**2 for k, w in enumerate(common, 1)]
+    return [w / k for k, w in enumerate(common, 1)], [-2 * sum(second)], second
+
+
+def point_list(rng, shots, cells, traces, taps, dtype):
+    """Trace by trace; the first two traces of a shot share their cells."""
+    cell = rng.integers(0, cells, (shots, traces, taps)).astype(np.int32)
+    cell[:, 1] = cell[:, 0]
+    column = np.broadcast_to(np.arange(traces, dtype=np.int32)[:, None], cell.shape)
+    weight = rng.standard_normal(cell.shape).astype(dtype)
+    return [np.ascontiguousarray(x).reshape(shots, -1) for x in (cell, column, weight)]
+
+
+def sorted_by_cell(points):
+    order = np.argsort(points[0], axis=1, kind="stable")
+    return [np.take_along_axis(x, order, 1) for x in points]
+
+
+class Case:
+    """A random problem: earth, PML, wavelets, sources and receivers of several taps."""
+
+    def __init__(self, dtype="float64", order=4, shots=3, earths=1, steps=40, chunk=0, **grid):
+        rng = np.random.default_rng(order)
+        shape, pml = grid.get("shape", (41, 53)), grid.get("pml", ((5, 7), (6, 4)))
+        self.dtype, sources, receivers, taps = dtype, 3, 5, 2
+        self.problem = p = structs.SweepProblem(
+            bytes=c.sizeof(structs.SweepProblem), dtype=structs.DTYPES[dtype], ndim=2, order=order, shots=shots
+        )
+        p.earths, p.steps, p.first, p.last, p.chunk = earths, steps, 0, steps, chunk
+        p.source_columns, p.receiver_columns = sources, receivers
+        p.source_points[0], p.receiver_points[0] = sources * taps, receivers * taps
+        p.coefficient_limit, p.equation = 0.4, b"acoustic"
+        tables = []
+        for axis, (n, (low, high)) in enumerate(zip(shape, pml, strict=True)):
+            p.shape[axis], p.pml_low[axis], p.pml_high[axis] = n, low, high
+            decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
+            decay[rim] = rng.uniform(0.5, 0.95, len(rim))
+            tables += [*weights(order // 2), decay, np.where(decay > 0, decay - 1, 0)]
+        self.tables = np.concatenate(tables).astype(dtype)
+        self.coefficients = rng.uniform(0.05, 0.15, (earths, 1, *shape)).astype(dtype)
+        self.wavelet = rng.standard_normal((shots, steps, sources)).astype(dtype)
+        self.cotangent = rng.standard_normal((shots, steps, receivers)).astype(dtype)
+        self.sources = point_list(rng, shots, math.prod(shape), sources, taps, dtype)
+        self.receivers = point_list(rng, shots, math.prod(shape), receivers, taps, dtype)
+        self.sources_sorted, self.receivers_sorted = sorted_by_cell(self.sources), sorted_by_cell(self.receivers)
+        self.flag = np.full(1, -7, np.int32)
+
+    def scratch(self, nbytes):
+        return np.full(nbytes // np.dtype(self.dtype).itemsize, np.nan, self.dtype)
+
+    def forward(self, machine, control=None):
+        """Steps first to last; a run that begins at 0 finds garbage in every output, as any other finds the last."""
+        if self.problem.first == 0:
+            sizes = machine.sizes(self.problem)
+            self.record = np.full_like(self.cotangent, np.nan)
+            self.kept = [self.scratch(sizes.history), self.scratch(sizes.checkpoints)]
+            self.state = self.scratch(sizes.state)
+        lists = [*self.sources_sorted, *self.receivers, self.tables]
+        return machine.run(
+            "forward",
+            self.problem,
+            [self.coefficients, self.wavelet, *lists, self.record, *self.kept, self.state, self.flag],
+            control,
+        )
+
+    def adjoint(self, machine):
+        self.gradient, self.gradient_wavelet = np.full_like(self.coefficients, 7), np.full_like(self.wavelet, 7)
+        lists = [*self.sources_sorted, *self.receivers_sorted, *self.sources, self.tables]
+        results = [self.gradient, self.gradient_wavelet, self.scratch(machine.sizes(self.problem).workspace)]
+        arrays = [self.coefficients, self.wavelet, *lists, self.cotangent, *self.kept, *results, self.flag]
+        return machine.run("adjoint", self.problem, arrays)
+
+    def results(self, machine):
+        assert self.forward(machine) == (structs.OK, "")
+        assert self.flag[0] == structs.OK
+        results = [self.record]
+        if self.problem.chunk:
+            assert self.adjoint(machine) == (structs.OK, "")
+            assert self.flag[0] == structs.OK
+            results += [self.gradient, self.gradient_wavelet]
+        return results
+
+
+def assert_same(device, given, expected, dtype):
+    for a, b in zip(given, expected, strict=True):
+        largest = np.abs(b).max()
+        assert np.isfinite(b).all() and largest > 1e-3
+        # The CPU flushes denormal numbers to zero.
+        tolerance = 1e-30 if device.exact else {"float32": 1e-5, "float64": 1e-12}[dtype]
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * largest)
+
+
+@pytest.mark.parametrize("chunk", [0, 7, 100])
+@pytest.mark.parametrize("shots, earths", [(1, 1), (3, 1), (5, 5)])
+@pytest.mark.parametrize("order", [2, 4, 6, 8, 12])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equals_the_cpu(cpu, device, dtype, order, shots, earths, chunk):
+    arguments = (dtype, order, shots, earths, 40, chunk)
+    assert_same(device, Case(*arguments).results(device), Case(*arguments).results(cpu), dtype)
+
+
+@pytest.mark.parametrize("pml", [((0, 0), (0, 0)), ((0, 6), (3, 0)), ((20, 3), (5, 21))])
+def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
+    assert_same(device, Case(chunk=9, pml=pml).results(device), Case(chunk=9, pml=pml).results(cpu), "float64")
+
+
+@pytest.mark.parametrize("steps, chunk", [(1, 0), (1, 1), (1, 7), (2, 1), (3, 2)])
+def test_short_runs(cpu, device, steps, chunk):
+    given, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
+    for a, b in zip(given, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=0)
+
+
+def test_two_runs_are_bit_identical(device):
+    once, again = (Case("float32", chunk=7).results(device) for _ in range(2))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(once, again, strict=True))
+
+
+@pytest.mark.parametrize("chunk", [0, 7])
+def test_a_run_in_parts_equals_the_whole(device, chunk):
+    whole, parts = Case(chunk=chunk).results(device)[0], Case(chunk=chunk)
+    for parts.problem.first, parts.problem.last in ((0, 1), (1, 17), (17, 40)):
+        assert parts.forward(device) == (structs.OK, "")
+    assert parts.record.tobytes() == whole.tobytes()
+
+
+def test_more_shots_than_a_launch_has_rows(device):
+    shots = 7 if device.exact else 65540
+    few, many = (Case("float32", shots=n, steps=2, shape=(12, 13), pml=((2, 1), (1, 3))) for n in (3, shots))
+    few.coefficients[...] = many.coefficients[...] = 0.1
+    few.wavelet[...] = many.wavelet[-3:]
+    for small, large in zip(few.sources_sorted + few.receivers, many.sources_sorted + many.receivers, strict=True):
+        small[...] = large[-3:]
+    assert few.forward(device) == many.forward(device) == (structs.OK, "")
+    assert few.record.tobytes() == many.record[-3:].tobytes()
+
+
+def spoil_coefficient(case, value):
+    case.coefficients[0, 0, 17, 23] = value
+
+
+def spoil_cell(case, value):
+    case.sources_sorted[0][1, -1] = value
+
+
+def spoil_receiver(case, value):
+    case.receivers[0][2, 3] = case.receivers_sorted[0][2, 0 if value < 0 else -1] = value
+
+
+def spoil_column(case, value):
+    case.sources_sorted[1][0, 2] = case.receivers[1][0, 4] = value
+
+
+def spoil_order(case, _):
+    case.sources_sorted[0][1] = case.sources_sorted[0][1][::-1]
+
+
+BAD = [
+    (spoil_coefficient, math.nan, structs.BAD_VALUE),
+    (spoil_coefficient, math.inf, structs.BAD_VALUE),
+    (spoil_coefficient, 0.0, structs.BAD_VALUE),
+    (spoil_coefficient, -0.1, structs.BAD_VALUE),
+    (spoil_coefficient, 0.41, structs.UNSTABLE),
+    (spoil_cell, 41 * 53, structs.BAD_VALUE),
+    (spoil_cell, 2**31 - 1, structs.BAD_VALUE),
+    (spoil_receiver, -1, structs.BAD_VALUE),
+    (spoil_receiver, 2**31 - 1, structs.BAD_VALUE),
+    (spoil_column, 5, structs.BAD_VALUE),
+    (spoil_column, -(2**31), structs.BAD_VALUE),
+    (spoil_order, None, structs.BAD_CALL),
+]
+
+
+@pytest.mark.parametrize("chunk", [7, 100])
+@pytest.mark.parametrize("spoil, value, status", BAD)
+def test_bad_values_raise_the_flag_and_give_nan(cpu, device, spoil, value, status, chunk):
+    case = Case(chunk=chunk)
+    spoil(case, value)
+    assert case.forward(cpu)[0] == status
+    assert case.forward(device) == (structs.OK, "")
+    assert case.flag[0] == status and np.isnan(case.record).all()
+    assert case.adjoint(device) == (structs.OK, "")
+    assert case.flag[0] == status and np.isnan(case.gradient).all() and np.isnan(case.gradient_wavelet).all()
+
+
+def test_the_flag_lasts_as_long_as_the_run(device):
+    case = Case()
+    case.coefficients[0, 0, 3, 4] = 0.41
+    for case.problem.first, case.problem.last in ((0, 20), (20, 40)):
+        assert case.forward(device) == (structs.OK, "")
+        assert case.flag[0] == structs.UNSTABLE and np.isnan(case.record).all()
+    case.coefficients[0, 0, 3, 4] = 0.1
+    case.problem.first = 0
+    assert case.forward(device) == (structs.OK, "")
+    assert case.flag[0] == structs.OK and np.isfinite(case.record).all()
+
+
+def test_cancel_and_progress(device):
+    control = structs.SweepControl()
+    assert Case().forward(device, control) == (structs.OK, "")
+    assert control.progress == 39
+    control.cancel = 1
+    assert Case().forward(device, control)[0] == structs.CANCELLED
+    assert control.progress == 0
+
+
+@pytest.mark.gpu
+def test_a_call_can_be_captured():
+    """No call synchronises or allocates, so a CUDA graph may replay it on other values."""
+    import torch
+
+    machine = Gpu(cuda_library())
+    case = Case()
+    expected = case.results(machine)[0]
+    arrays = [case.coefficients, case.wavelet, *case.sources_sorted, *case.receivers, case.tables]
+    arrays += [np.zeros_like(case.record), *case.kept, case.state, case.flag]
+    tensors = [torch.from_numpy(a).cuda() for a in arrays]
+    record, wavelet = tensors[9], tensors[1]
+    wavelet.zero_()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        stream = torch.cuda.current_stream().cuda_stream
+        buffers = [(t.data_ptr(), t.nbytes) for t in tensors]
+        assert machine.call("forward", case.problem, buffers, None, stream) == (structs.OK, "")
+    wavelet.copy_(torch.from_numpy(case.wavelet))
+    graph.replay()
+    assert record.cpu().numpy().tobytes() == expected.tobytes()
+
+
+def test_without_a_device_the_library_says_so():
+    """It loads, with the CUDA runtime inside and no driver around it, and refuses every call in words."""
+    machine = Machine(cuda_library())
+    if machine.dll.sweep_isa_default() >= 0:
+        pytest.skip("there is a device")
+    status, text = machine.call("query", Case().problem, c.byref(structs.SweepSizes()))
+    assert status == structs.DEVICE and "runs on this machine" in text

@@ -1,0 +1,3 @@
+"""Fails at import."""
+
+raise RuntimeError("the accelerator's driver is too old")

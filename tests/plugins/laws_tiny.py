@@ -1,0 +1,100 @@
+"""What tests/equations/test_laws.py does not ask of backend 'tiny'. test_plugins.py runs both where it is installed."""
+
+import attrs
+import numpy as np
+import pytest
+from laws import case, error
+
+import sweep_core as sweep
+from sweep_core import ShotPlan, Shots, make_problem
+from sweep_core.errors import DomainError, DtypeError, StabilityError, UnsupportedError
+
+
+@pytest.fixture
+def tiny():
+    return sweep.backend("tiny")
+
+
+def call(executor, made, observed=None):
+    if observed is None:
+        return executor.forward(made.problem, made.shots, made.models)
+    return executor.misfit_and_gradient(made.problem, made.shots, made.models, observed)
+
+
+def test_it_is_an_executor(tiny):
+    assert isinstance(tiny, sweep.Executor) and tiny.name == "tiny"
+    assert tiny.supports(case().problem)
+
+
+def test_adjoint_of_the_wavelet(tiny):
+    """<F x, y> = <x, F^T y>, by the run below misfit_and_gradient."""
+    from sweep_tiny.executor import Run
+
+    made = case()
+    run = Run(made.problem, made.shots, made.models, gradient=True)
+    record, y = run.forward().copy(), made.noise()
+    run.gradient(y)
+    x, back = run.buffers["wavelet"], run.buffers["gradient_wavelet"]
+    assert abs(np.vdot(record, y) - np.vdot(x, back)) <= 1e-12 * np.abs(x * back).sum()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 7])
+def test_ranks_add_up(tiny, size):
+    """5 shots on so many ranks, evenly split or not, give the gradient of one."""
+    made = case(nshots=5)
+    observed = call(tiny, made) - made.noise()
+    misfit, (gradient,) = call(tiny, made, observed)
+    plan = ShotPlan(5, size)
+    parts = [list(plan.part(rank)) for rank in range(size) if len(plan.part(rank))]
+    answers = [call(tiny, attrs.evolve(made, shots=made.shots.take(i)), observed[i]) for i in parts]
+    assert sum(m for m, _ in answers) == pytest.approx(misfit, rel=1e-13)
+    assert error(sum(g[0] for _, g in answers), gradient) < 1e-13
+
+
+def test_threads_change_nothing(tiny, monkeypatch):
+    made, gradients = case(nshots=5), []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        gradients.append(call(tiny, made, made.noise())[1][0])
+    assert all(np.array_equal(g, gradients[0]) for g in gradients)
+
+
+def test_arguments_stay_as_they_are(tiny):
+    made = case()
+    kept = [made.shots.wavelet.copy(), made.models[0].copy(), made.noise()]
+    observed = made.noise()
+    call(tiny, made, observed)
+    assert all(np.array_equal(a, b) for a, b in zip(kept, (made.shots.wavelet, made.models[0], observed), strict=True))
+
+
+def test_bad_input_is_refused(tiny):
+    made = case()
+    p, shots, (vp,) = made.problem, made.shots, made.models
+    with pytest.raises(DomainError, match=r"outside 0..22"):
+        tiny.forward(p, Shots(shots.wavelet, shots.sources + 23, shots.receivers), [vp])
+    with pytest.raises(StabilityError, match="the largest stable dt is"):
+        tiny.forward(p, shots, [vp * 10])
+    with pytest.raises(DtypeError, match="expected a list or tuple"):
+        tiny.forward(p, shots, vp)
+    with pytest.raises(DtypeError, match="give both in one dtype"):
+        tiny.forward(p, shots, [vp.astype(np.float32)])
+
+
+def test_born_is_refused_by_name(tiny):
+    made = case()
+    with pytest.raises(UnsupportedError, match="backend 'tiny' has no Born modelling"):
+        tiny.born(made.problem, made.shots, made.models, made.models)
+
+
+def test_an_equation_without_compiled_code_is_refused_by_name(tiny):
+    elliptic = sweep.equations()["elliptic"]
+    made = case(elliptic)
+    support = tiny.supports(made.problem)
+    assert not support and "elliptic has no compiled kernel" in support.reason
+    with pytest.raises(UnsupportedError, match="elliptic"):
+        call(tiny, made)
+
+
+def test_three_dimensions_are_refused_by_name(tiny):
+    p = make_problem(sweep.equations()["elliptic"](), (9, 9, 9), 10.0, 0.001)
+    assert not tiny.supports(p)

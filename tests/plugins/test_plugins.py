@@ -1,0 +1,130 @@
+"""Packages of strangers: a backend, an equation and broken ones, installed beside SWEEP and found by entry points."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from sweep_core import native
+
+HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
+LAWS = ROOT / "tests/equations/test_laws.py"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """A function that runs Python where the named packages are installed, and returns what it printed."""
+    if not (find_spec("pip") and find_spec("setuptools")):
+        pytest.skip("needs pip and setuptools, with which a package is built without the network")
+    made = {}
+
+    def run(names, *arguments):
+        if names not in made:
+            made[names] = tmp_path_factory.mktemp("packages")
+            subprocess.run([sys.executable, HERE / "install.py", made[names], *names], check=True)
+        paths = [str(made[names]), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+        done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def pytest_in(python, names, *arguments) -> int:
+    """How many tests passed."""
+    printed = python(names, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, arguments))
+    return int(re.search(r"(\d+) passed", printed)[1])
+
+
+@pytest.fixture
+def compiled():
+    support = native.supports("acoustic", 2, "cpu")
+    if not support and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
+        pytest.skip(support.reason)
+
+
+def test_a_backend_of_a_stranger_keeps_the_laws(python, compiled):
+    assert pytest_in(python, ("tiny",), LAWS, "-k", "tiny") > 50
+
+
+def test_a_backend_of_a_stranger_in_particular(python, compiled):
+    assert pytest_in(python, ("tiny", "elliptic"), HERE / "laws_tiny.py") > 5
+
+
+def test_an_equation_of_a_stranger_keeps_the_laws(python):
+    """JAX, whose compiler takes seconds for each of them, has one of its own in laws_elliptic.py."""
+    assert pytest_in(python, ("elliptic",), LAWS, "-k", "elliptic and not cuda and not jax") > 10
+
+
+def test_an_equation_of_a_stranger_in_particular(python):
+    assert pytest_in(python, ("elliptic",), HERE / "laws_elliptic.py") > 5
+
+
+FOUND = """
+import json, sys, sweep_core
+report = {s.name: [s.available, s.reason] for s in sweep_core.backends()}
+print(json.dumps([report, sorted(sweep_core.equations()), sorted(sys.modules)]))
+"""
+
+
+def test_listing_loads_nothing_heavy(python):
+    report, equations, modules = json.loads(python(("tiny", "elliptic"), "-c", FOUND))
+    assert report["tiny"] == [True, ""] and "elliptic" in equations
+    assert "sweep_tiny.plugin" in modules and "sweep_tiny.executor" not in modules
+
+
+REASONS = {
+    "raises": "RuntimeError: the accelerator's driver is too old",
+    "misspelt": "unknown hook 'sweep_backend'",
+    "nonsense": "TypeError: sweep_backends returned 'nonsense'; expected BackendRecord",
+    "missing": "ModuleNotFoundError: No module named 'sweep_broken.missing'",
+    "needy": "requires a_module_that_nobody_has, which is not installed",
+}
+EVERYTHING = ("broken", "tiny", "elliptic")
+
+
+def test_broken_plugins_are_reported_and_stop_nobody(python):
+    report, equations, _ = json.loads(python(EVERYTHING, "-c", FOUND))
+    for name, reason in REASONS.items():
+        available, given = report[name]
+        assert not available and reason in given
+    assert report["reference"][0] and report["tiny"][0]
+    assert {"acoustic", "elliptic"} <= set(equations) and "absent" not in equations
+
+
+def test_broken_plugins_are_reported_on_the_command_line(python):
+    lines = python(EVERYTHING, "-m", "sweep_core").splitlines()
+    for name, reason in REASONS.items():
+        assert [line for line in lines if line.split()[:1] == [name] and reason in line], name
+    assert [line for line in lines if line.split()[:1] == ["absent"] and "Error" in line]
+
+
+@pytest.mark.parametrize("name", [*REASONS, "late"])
+def test_asking_for_a_broken_backend_says_why(python, name):
+    code = f"""
+import sweep_core
+try:
+    sweep_core.backend({name!r})
+except sweep_core.PluginError as error:
+    print(error)
+"""
+    expected = REASONS.get(name, "failed to load: RuntimeError: the accelerator's driver is too old")
+    assert expected in python(EVERYTHING, "-c", code)
+
+
+def test_a_name_that_is_taken_costs_only_the_second(python):
+    """An entry point that is called as another one, even as ours."""
+    code = """
+from importlib.metadata import EntryPoint
+from sweep_core import plugins
+names = [("tiny", "sweep_tiny.plugin"), ("tiny", "sweep_elliptic"), ("sweep_core", "sweep_tiny")]
+plugins.entry_points = lambda group: [EntryPoint(*name, group) for name in names]
+print(sorted(s.name for s in plugins.backends() if s.available))
+"""
+    assert python(EVERYTHING, "-c", code).strip() == "['reference', 'tiny']"
