@@ -38,7 +38,7 @@ def check_call(problem: Problem, shots: Shots, models) -> CallShape:
     ------
     ShapeError, DtypeError, OptionError, UnsupportedError
     """
-    dtype = _check_models(problem, models)
+    dtype = check_models(problem, models)
     ndim = problem.grid.ndim
     check_positions("sources", shots.sources, ndim)
     check_positions("receivers", shots.receivers, ndim)
@@ -58,7 +58,8 @@ def check_call(problem: Problem, shots: Shots, models) -> CallShape:
     return CallShape(nshots, steps, nsrc, nrec, dtype)
 
 
-def _check_models(problem, models) -> str:
+def check_models(problem: Problem, models) -> str:
+    """The dtype of models of the right number, shape and dtype; raises as :func:`check_call` does."""
     parameters = [p.name for p in problem.equation.parameters]
     expected = f"models=[{', '.join(parameters)}]"
     if not isinstance(models, list | tuple):
@@ -118,8 +119,7 @@ def check_values(problem: Problem, models, wavelet) -> None:
             where = ", ".join(f"{axis} = {i}" for axis, i in zip(problem.grid.axes, cell, strict=True))
             unit = "" if parameter.unit == "1" else f" {parameter.unit}"
             raise DomainError(
-                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above "
-                f"{parameter.low:g}"
+                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above {parameter.low:g}"
             )
     speed = float(np.max(problem.equation.speed(*models)))
     if speed > problem.largest_speed:

@@ -51,7 +51,7 @@ class Registry:
 
 def _register(manager, name, load, failures):
     if manager.has_plugin(name):
-        failures.append(BackendStatus(name, False, f"a plugin named {name!r} is there already; this one is left out"))
+        failures.append(BackendStatus(name, False, f"the name {name!r} is already registered; this plugin is left out"))
         return
     try:
         manager.register(load(), name=name)

@@ -31,8 +31,9 @@ def check_device(device) -> jax.Device:
         return device
     platform, _, index = str(device).partition(":")
     try:
-        return jax.local_devices(backend=platform)[int(index or 0)]
-    except (RuntimeError, ValueError, IndexError) as error:
+        local = jax.local_devices(backend=platform)
+        return local[range(len(local)).index(int(index or 0))]
+    except (RuntimeError, ValueError) as error:
         there = ", ".join(sorted({"cpu:0"} | {device_name(d) for d in jax.local_devices()}))
         reason = str(error).split("\n")[0]
         raise DeviceError(f"device {device!r} cannot be used: {reason}; JAX has {there}") from None

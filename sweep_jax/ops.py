@@ -53,5 +53,10 @@ def cells_inside(problem: Problem, positions: jax.Array, nshots: int) -> jax.Arr
 
 def admitted(problem: Problem, models) -> list[jax.Array]:
     """The models with NaN where a parameter is not finite and in bounds, also where its square would look right."""
-    parameters = problem.equation.parameters
-    return [jnp.where((m > p.low) & (m < p.high), m, jnp.nan) for p, m in zip(parameters, models, strict=True)]
+    good = [(m > p.low) & (m < p.high) for p, m in zip(problem.equation.parameters, models, strict=True)]
+    return [m * one_or_nan(g, m.dtype) for g, m in zip(good, models, strict=True)]
+
+
+def one_or_nan(good: jax.Array, dtype) -> jax.Array:
+    """What to multiply with, so that derivatives are NaN as well."""
+    return jnp.where(good, 1, jnp.nan).astype(dtype)

@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sweep_core.errors import DeviceError, DomainError, OptionError, ShapeError, UnsupportedError
+from sweep_core.call import check_models
+from sweep_core.errors import DeviceError, DomainError, OptionError, UnsupportedError
 from sweep_core.options import EagerOptions, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
@@ -97,9 +98,8 @@ class PropJax:
         choose_impl(self.problem, impl, self.device or default_device())
 
     def _checked(self, models):
+        check_models(self.problem, models)
         parameters = self.problem.equation.parameters
-        if not isinstance(models, list | tuple) or len(models) != len(parameters):
-            raise ShapeError(f"models must be a list of {[p.name for p in parameters]}")
         placed = [place(f"model {p.name}", m, self.device) for p, m in zip(parameters, models, strict=True)]
         return [jnp.asarray(m) for m in placed]
 

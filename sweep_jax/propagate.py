@@ -11,7 +11,7 @@ from sweep_core.eager import EagerRun
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
-from .ops import JaxOps, admitted, cells_inside
+from .ops import JaxOps, admitted, cells_inside, one_or_nan
 
 
 def chunk_length(problem: Problem, steps: int) -> int:
@@ -40,7 +40,7 @@ def _propagate(problem, shape, wavelet, sources, receivers, models):
     state, record = _scan(step, run.start(), samples, chunk_length(problem, shape.steps))
     last = jnp.stack(run.record(state), axis=-1)
     record = jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1)
-    return record * _one_or_nan(problem, (sources, receivers), models, record.dtype)
+    return record * one_or_nan(_all_good(problem, (sources, receivers), models), record.dtype)
 
 
 def _scan(step, state, samples, length):
@@ -58,9 +58,9 @@ def _scan(step, state, samples, length):
     return state, record
 
 
-def _one_or_nan(problem, cells, models, dtype):
-    """A factor, not a choice, so that derivatives are NaN as well."""
+def _all_good(problem, cells, models):
+    """Whether positions lie inside, parameters are admitted, and dt is stable."""
     good = problem.equation.speed(*models).max() <= problem.largest_speed  # false where it is NaN
     for at in cells:
         good &= (at >= 0).all()
-    return jnp.where(good, 1, jnp.nan).astype(dtype)
+    return good

@@ -21,6 +21,7 @@ from sweep_core.ops import extend
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, cells_of, samples_of
 
+from .ops import transformed
 from .pool import Pool
 
 pool = Pool()
@@ -96,13 +97,20 @@ class Forward(torch.autograd.Function):
         coefficients, wavelet, ctx.task = inputs
         _, *kept, flag = output
         ctx.mark_non_differentiable(*kept, flag)
+        ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
         ctx.save_for_backward(coefficients, wavelet, *kept)
 
     @staticmethod
     def backward(ctx, cotangent, *_):
-        if not any(ctx.needs_input_grad):
+        if cotangent is None:
             return None, None, None
         return *Adjoint.apply(cotangent, *ctx.saved_tensors, ctx.task), None
+
+    @staticmethod
+    def jvp(ctx, *_):
+        raise UnsupportedError(
+            "forward-mode derivatives of impl='c' (torch.func.jvp) are not supported; use impl='eager'"
+        )
 
     @staticmethod
     def vmap(info, in_dims, coefficients, wavelet, task):
@@ -195,21 +203,24 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     device = models[0].device
     gradient = torch.is_grad_enabled() and any(x.requires_grad for x in (*models, shots.wavelet))
     with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
-        history = gradient or _transformed(*models, shots.wavelet)
+        history = gradient or transformed(*models, shots.wavelet)
         positions = Positions.of(shots.sources), Positions.of(shots.receivers)
         task = make_task(problem, shape, *positions, device, history)
+    if not readable(*models):
+        models = [_admitted(p, m) for p, m in zip(problem.equation.parameters, models, strict=True)]
     coefficients = [extend(problem, c, torch.cat) for c in problem.equation.coefficients(*models)]
     wavelet = samples_of(shots.wavelet).expand(shape.shots, shape.sources, shape.steps).transpose(1, 2)
     record, _, _, flag = Forward.apply(torch.stack(coefficients)[None], wavelet, task)
-    kept = flag if device.type == "cuda" and not _transformed(*models, shots.wavelet) else None
+    kept = flag if device.type == "cuda" and not transformed(*models, shots.wavelet) else None
     return record.reshape(shape.record(problem)), kept
 
 
-def _transformed(*tensors) -> bool:
-    """Whether torch.func is at work, under which requires_grad says nothing."""
-    return any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+def _admitted(parameter, model):
+    """The model with NaN where it is out of bounds, for compiled code to find: a square alone would look right."""
+    good = (model > parameter.low) & (model < parameter.high)
+    return model * torch.where(good, 1.0, float("nan")).to(model.dtype)
 
 
 def readable(*tensors) -> bool:
     """Whether values can be looked at without stopping a device and without breaking a transform."""
-    return not _transformed(*tensors) and all(t.device.type == "cpu" for t in tensors)
+    return not transformed(*tensors) and all(t.device.type == "cpu" for t in tensors)

@@ -5,6 +5,21 @@ import torch
 from sweep_core.ops import Ops
 
 
+def transformed(*tensors: torch.Tensor) -> bool:
+    """Whether torch.func is at work, under which values cannot be read and requires_grad says nothing."""
+    return any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+
+
+def differentiated(tensor: torch.Tensor) -> bool:
+    """Whether torch.func takes a gradient through this tensor, at any level."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        if functorch.is_gradtrackingtensor(tensor):
+            return True
+        tensor = functorch.get_unwrapped(tensor)
+    return False
+
+
 class TorchOps(Ops):
     """On one device, in one dtype; differentiable."""
 

@@ -3,7 +3,8 @@
 import numpy as np
 import torch
 
-from sweep_core.errors import DeviceError, DomainError, OptionError, ShapeError, UnsupportedError
+from sweep_core.call import check_models
+from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, UnsupportedError
 from sweep_core.options import EagerOptions, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
@@ -96,12 +97,10 @@ class PropTorch(torch.nn.Module):
             self._register(models, device)
 
     def _register(self, models, device):
-        parameters = self.problem.equation.parameters
-        if not isinstance(models, list | tuple) or len(models) != len(parameters):
-            raise ShapeError(f"models must be a list of {[p.name for p in parameters]}")
-        for parameter, model in zip(parameters, models, strict=True):
-            if not isinstance(model, torch.Tensor) or not model.is_floating_point():
-                raise ShapeError(f"model {parameter.name} must be a floating-point torch.Tensor to be registered")
+        check_models(self.problem, models)
+        for parameter, model in zip(self.problem.equation.parameters, models, strict=True):
+            if not isinstance(model, torch.Tensor):
+                raise DtypeError(f"model {parameter.name} is a {type(model).__name__}; expected a torch.Tensor")
             if model.device != device:
                 raise DeviceError(f"model {parameter.name} is on {model.device}, the solver computes on {device}")
             value = model if isinstance(model, torch.nn.Parameter) else torch.nn.Parameter(model.detach().clone())

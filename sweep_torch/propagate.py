@@ -7,10 +7,11 @@ from torch.utils.checkpoint import checkpoint
 
 from sweep_core.call import CallShape
 from sweep_core.eager import EagerRun
+from sweep_core.errors import UnsupportedError
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, cells_of, samples_of
 
-from .ops import TorchOps
+from .ops import TorchOps, differentiated
 
 
 def chunk_length(problem: Problem, steps: int) -> int:
@@ -38,6 +39,10 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> torch
         return torch.stack(records, dim=1), *(state[name] for name in names)
 
     length = chunk_length(problem, shape.steps)
+    if length < shape.steps and any(map(differentiated, (*models, wavelet))):
+        if problem.memory.strategy == "ckpt":
+            raise UnsupportedError("torch.func cannot recompute (strategy 'ckpt') with impl='eager'; use 'full' or 'c'")
+        length = shape.steps
     values, parts = tuple(run.start().values()), []
     for first in range(0, shape.steps, length):
         bounds = first, min(first + length, shape.steps)
@@ -46,7 +51,9 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> torch
         else:
             part, *values = some_steps(*bounds, *values)
         parts.append(part)
-    return torch.cat(parts, dim=1)
+    record = torch.cat(parts, dim=1)
+    # One sample is the field at rest; that it depends on nothing is a gradient of zero, not a missing one.
+    return record if shape.steps > 1 else record + 0 * run.coefficients[0].sum()
 
 
 def _cells(problem, positions, nshots):

@@ -1,5 +1,6 @@
 """What all tests share: the helpers of tests/support, 64-bit JAX, and GPU tests that say why they were skipped."""
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -36,10 +37,16 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
-def threads():
-    """A function that sets the CPU threads of torch; they are as before when the test is over."""
-    import torch
+def threads(monkeypatch):
+    """A function that sets the CPU threads of torch and of what asks the environment; undone when the test is over."""
+    torch = importlib.util.find_spec("torch") and importlib.import_module("torch")
+    before = torch.get_num_threads() if torch else 1
 
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
+    def use(count):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(count))
+        if torch:
+            torch.set_num_threads(count)
+
+    yield use
+    if torch:
+        torch.set_num_threads(before)

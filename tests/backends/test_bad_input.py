@@ -300,7 +300,7 @@ SOLVERS = {
     "missing device": ({"dev": "cuda:7"}, DeviceError, "device 'cuda:7' cannot be used"),
     "nonsense device": ({"dev": "abacus"}, DeviceError, "device 'abacus' cannot be used"),
     "the equation's device": ({"equation": Acoustic(4, device="cuda:7")}, DeviceError, "device 'cuda:7' cannot be used"),
-    "models": ({"models": VP}, ShapeError, r"models must be a list of \['vp'\]"),
+    "models": ({"models": VP}, DtypeError, r"models is a .*; expected a list or tuple, models=\[vp\]"),
 }  # fmt: skip
 
 

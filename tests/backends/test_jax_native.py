@@ -126,9 +126,7 @@ def test_nested_vmap(setting):
     inner = jax.vmap(misfit, (None, None, 0, None))
     result = jax.grad(lambda vp: jax.vmap(inner, (0, None, None, None))(vp, arrays[1], sources[2], arrays[3]).sum())
     one = jax.grad(misfit)
-    expected = [
-        sum(one(vp, arrays[1], sources[2][i], arrays[3]) for i in range(COUNT)) for vp in models[0]
-    ]
+    expected = [sum(one(vp, arrays[1], sources[2][i], arrays[3]) for i in range(COUNT)) for vp in models[0]]
     agree(result(models[0]), jnp.stack(expected))
     moved = jax.vmap(lambda w: record(arrays[0], w, *arrays[2:]), in_axes=2, out_axes=1)
     wavelets = batch_of(arrays, (1,))[0][1]

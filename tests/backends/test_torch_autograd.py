@@ -196,10 +196,19 @@ def test_the_shortest_run_has_a_gradient_of_zero(entry):
 # --- transforms -------------------------------------------------------------------------------------------------------
 
 
+def refuses_func(entry, strategy):
+    """torch's checkpointing does not work under torch.func, and says so through us."""
+    return strategy == "ckpt" and "eager" in str(entry)
+
+
 @impls
 @strategies
 def test_func_grad(entry, strategy):
     this = Setting(entry, strategy)
+    if refuses_func(entry, strategy):
+        with pytest.raises(UnsupportedError, match="cannot recompute"):
+            torch.func.grad(this.functional)(this.model)
+        return
     assert error(torch.func.grad(this.functional)(this.model), this.gradient().numpy()) < 1e-13
 
 
@@ -219,6 +228,8 @@ def test_vmap_over_models_and_wavelets(entry, strategy):
 @strategies
 def test_vmap_of_func_grad(entry, strategy):
     this = Setting(entry, strategy)
+    if refuses_func(entry, strategy):
+        return
     models = torch.stack([this.model, 0.95 * this.model])
     together = torch.vmap(torch.func.grad(this.functional))(models)
     for found, model in zip(together, models, strict=True):

@@ -217,7 +217,7 @@ def test_nothing_is_moved_silently():
     [
         ([torch.ones(19, 23, dtype=torch.int64)], SweepError),
         ([np.ones((19, 23))], SweepError),
-        (torch.ones(19, 23), ShapeError),
+        (torch.ones(19, 23), SweepError),
         ([], ShapeError),
         ([torch.ones(19, 23)] * 2, ShapeError),
         ([torch.ones(23, 19)], ShapeError),
@@ -248,7 +248,9 @@ def test_the_executor_leaves_its_arguments_alone(entry):
     made, observed = case(), case().noise()
     tensors = [torch.tensor(m, requires_grad=True) for m in made.models]
     kept = [t.detach().clone() for t in tensors]
-    misfit, gradients = entry.executor_for(made.problem).misfit_and_gradient(made.problem, made.shots, tensors, observed)
+    misfit, gradients = entry.executor_for(made.problem).misfit_and_gradient(
+        made.problem, made.shots, tensors, observed
+    )
     assert not misfit.requires_grad and not any(g.requires_grad for g in gradients)
     assert all(t.grad is None and torch.equal(t.detach(), k) for t, k in zip(tensors, kept, strict=True))
 

@@ -58,7 +58,9 @@ def test_wrong_options_are_refused_by_name(kind, arguments, message):
 
 @pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)
 def test_what_is_not_there_yet_is_refused_by_name(arguments, message):
-    with pytest.raises(UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt' or 'auto'"):
+    with pytest.raises(
+        UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt' or 'auto'"
+    ):
         MemoryOptions(**arguments)
 
 

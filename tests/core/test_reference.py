@@ -44,9 +44,7 @@ def test_it_is_causal_and_does_not_know_when_it_began(equation):
 @equation
 def test_several_sources_are_the_sum_of_each(equation):
     made = case(equation, nsrc=2)
-    one, two = (
-        run(made, sources=made.shots.sources[:, [i]], wavelet=made.shots.wavelet[:, [i]]) for i in range(2)
-    )
+    one, two = (run(made, sources=made.shots.sources[:, [i]], wavelet=made.shots.wavelet[:, [i]]) for i in range(2))
     assert error(one + two, reference_record(made)) < 1e-12
 
 

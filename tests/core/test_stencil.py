@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import ORDERS
 
-from sweep_core import Acoustic, OptionError, Shots, make_problem
+from sweep_core import Acoustic, OptionError, Shots, check_call, make_problem
 from sweep_core.reference import ReferenceExecutor
 from sweep_core.stencil import check_order, first_derivative, largest_dt, largest_speed, second_derivative
 
@@ -76,7 +76,8 @@ def energy_after(order, dh, factor, steps=600):
     everywhere = np.stack([x.ravel(), z.ravel()], axis=-1)[None]
     signs = np.where((x + z).ravel() % 2, -1.0, 1.0)  # the wavenumber that breaks first
     shots = Shots(signs[None, :, None] * wavelet, everywhere, everywhere)
-    record = ReferenceExecutor._run(problem, shots, [np.full(shape, speed)])
+    models = [np.full(shape, speed)]
+    record = ReferenceExecutor._run(problem, shots, check_call(problem, shots, models), models)
     return np.abs(record[:, -20:]).max() / np.abs(record[:, 1]).max()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
 from sweep_core import DeviceError, OptionError
 from sweep_torch.distribution import chunked_observed_data, setup_distributed, split_indices_for_rank
 
@@ -19,7 +20,9 @@ ROOT = SCRIPT.parents[2]
 def launch(path, ranks):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    done = subprocess.run([*command, str(SCRIPT), str(path)], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [*command, str(SCRIPT), str(path)], capture_output=True, text=True, env=environment, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(path.read_text())
 
@@ -73,7 +76,7 @@ def test_without_torchrun_there_is_one_process():
 
 def test_parts_of_indices():
     parts = [split_indices_for_rank([5, 6, 7], rank, 5) for rank in range(5)]
-    assert sum(parts, []) == [5, 6, 7]
+    assert [index for part in parts for index in part] == [5, 6, 7]
     assert [] in parts
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 
 import torch
+
 from sweep_core import Acoustic, ShotPlan, ricker
 from sweep_torch import PropTorch
 from sweep_torch.distribution import (
@@ -93,7 +94,9 @@ def main(path):
         )
         found["record"] = group.all_gather(ShotPlan(SHOTS, size), part).tolist()
         given = observed if rank == 0 else None
-        found["broadcast"] = float(group.all_reduce((broadcast_observed_data(rank, device, given) - observed).abs().max()))
+        found["broadcast"] = float(
+            group.all_reduce((broadcast_observed_data(rank, device, given) - observed).abs().max())
+        )
         found["adjoints"] = adjoint_defects(group, rank)
         if size > 1:
             found["ddp"] = ddp_gradient(vp, survey, mine).tolist()

@@ -77,9 +77,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
 def test_another_spacing_is_refused_with_both_named_and_the_remedy(tmp_path):
     path = write_prepared(tmp_path / "m.npz", model())
-    with pytest.raises(
-        DomainError, match=r"dh = 12\.5 m, and dh = 25 m.*prepare_fwi_models\.py --target-dh 25"
-    ):
+    with pytest.raises(DomainError, match=r"dh = 12\.5 m, and dh = 25 m.*prepare_fwi_models\.py --target-dh 25"):
         read_prepared(path, dh=25)
     assert read_prepared(path, dh=12.5 * (1 + 1e-9)).dh == 12.5
 
@@ -278,9 +276,7 @@ def test_passes_add_up_and_the_radius_has_the_documented_width():
     )
     spike = np.full((201, 1), 2000.0)
     spike[100] = 2000.5
-    change = 1 / 2000.0 - 1 / smooth(spike.astype(np.float64), np.zeros((201, 1), bool), (8, 0), 3).astype(
-        float
-    )
+    change = 1 / 2000.0 - 1 / smooth(spike.astype(np.float64), np.zeros((201, 1), bool), (8, 0), 3).astype(float)
     z = np.arange(201) - 100
     weights = change[:, 0] / change.sum()
     assert abs(np.sqrt((weights * z**2).sum()) / np.sqrt(3 * 8 * 9 / 3) - 1) < 0.02

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -275,10 +276,16 @@ def executors(*names, gradient=False, pullback=False):
     ]
 
 
-def executors_and_orders(**options):
-    """Each with each, but eager JAX, which compiles for seconds whenever a problem is new, with two orders."""
+def executors_and_orders(*names, **options):
+    """Each with each, but JAX, which compiles for seconds whenever a problem is new, with two orders."""
     return [
         pytest.param(*entry.values, order, id=f"{entry.id}-{order}", marks=entry.marks)
-        for entry in executors(**options)
-        for order in (ORDERS if entry.id != "jax-eager" else (2, 8))
+        for entry in executors(*names, **options)
+        for order in (ORDERS if "jax" not in entry.id else (2, 8))
     ]
+
+
+def forget() -> None:
+    """Drops what JAX has compiled: threads and instruction sets are constants of it."""
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()

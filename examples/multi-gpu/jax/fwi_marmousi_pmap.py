@@ -12,6 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import optax
+from tqdm import tqdm
+
+from sweep_core import Acoustic, ShotPlan, SweepError
+from sweep_core.inversion import ExecutorEngine, Report, RunFolder, make_parser, read_settings
+from sweep_jax import PropJax
 from sweep_jax.distribution import (
     local_devices,
     make_misfit_and_gradient,
@@ -19,11 +24,6 @@ from sweep_jax.distribution import (
     set_virtual_cpu_devices,
     shard_shots,
 )
-from tqdm import tqdm
-
-from sweep_core import Acoustic, ShotPlan, SweepError
-from sweep_core.inversion import ExecutorEngine, Report, RunFolder, make_parser, read_settings
-from sweep_jax import PropJax
 
 
 class PmapEngine:

@@ -1,0 +1,250 @@
+"""PropJax and JaxExecutor as objects: arguments, devices, dtypes, and libraries that are not there."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from laws import case
+
+from sweep_core import (
+    Acoustic,
+    DeviceError,
+    DtypeError,
+    EagerOptions,
+    NativeError,
+    OptionError,
+    ShapeError,
+    Shots,
+    UnsupportedError,
+)
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+
+from sweep_jax import JaxExecutor, PropJax, shim  # noqa: E402
+
+WAVELET, SOURCES, RECEIVERS = np.ones(8, np.float32), np.array([[3, 4]]), np.array([[1, 2], [7, 8]])
+MODEL = np.full((12, 14), 2000, np.float32)
+
+
+def solver(**more):
+    return PropJax(Acoustic(), (12, 14), 10.0, 0.001, **{"impl": "eager", "pml_width": 3} | more)
+
+
+def call(made=None, wavelet=WAVELET, sources=SOURCES, receivers=RECEIVERS, models=(MODEL,)):
+    return (made or solver())(wavelet, sources, receivers, models=models)
+
+
+def test_numpy_and_jax_arrays_are_the_same():
+    expected = call()
+    arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
+    np.testing.assert_array_equal(call(None, *arrays, models=[jnp.asarray(MODEL)]), expected)
+    assert expected.shape == (1, 8, 2, 1) and expected.dtype == np.float32
+
+
+def test_models_of_the_constructor():
+    made = solver(models=[MODEL])
+    np.testing.assert_array_equal(made(WAVELET, SOURCES, RECEIVERS), call())
+    with pytest.raises(OptionError, match="no models"):
+        call(models=None)
+    with pytest.raises(ShapeError, match=r"a list of \['vp'\]"):
+        solver(models=MODEL)
+
+
+def test_a_solver_is_a_value_in_a_closure():
+    made = solver()
+    assert {made: 1}[made] == 1
+    copied = pickle.loads(pickle.dumps(solver(dev="cpu")))
+    np.testing.assert_array_equal(jax.jit(lambda vp: call(copied, models=[vp]))(MODEL), call(made))
+    made.check()
+
+
+def test_impl_and_reason():
+    assert solver().impl == "eager" and "was asked for" in solver().explain()
+    with pytest.raises(OptionError, match="impl is 'cuda'"):
+        solver(impl="cuda")
+    with pytest.raises(OptionError, match="does not apply to impl='auto'"):
+        solver(impl="auto", eager_options=EagerOptions())
+    assert solver(eager_options=EagerOptions(compile=True)).impl == "eager"
+    np.testing.assert_allclose(solver().time("h1", 3), [0, 0.001, 0.002])
+
+
+def test_float64_is_not_rounded_in_silence():
+    with jax.enable_x64(False):
+        for wrong in ({"wavelet": WAVELET.astype(float)}, {"models": [MODEL.astype(float)]}):
+            with pytest.raises(DtypeError, match="(wavelet|model 0) is float64.*jax_enable_x64"):
+                call(**wrong)
+        with pytest.raises(DtypeError, match="model vp is float64"):
+            solver(models=[MODEL.astype(float)])
+        shots = Shots(WAVELET, SOURCES, RECEIVERS)
+        with pytest.raises(DtypeError, match="observed is float64"):
+            JaxExecutor("eager").misfit_and_gradient(solver().problem, shots, [MODEL], np.zeros((1, 8, 2, 1)))
+        assert call().dtype == np.float32
+    with jax.enable_x64(True):
+        assert call(wavelet=WAVELET.astype(float), models=[MODEL.astype(float)]).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "wrong, kind, text",
+    [
+        ({"wavelet": list(WAVELET)}, DtypeError, "wavelet is a list; expected a jax.Array or a NumPy array"),
+        ({"models": [MODEL.tolist()]}, DtypeError, "model 0 is a list"),
+        ({"models": MODEL}, DtypeError, "models is a ndarray; expected a list or tuple"),
+        ({"models": [MODEL.T]}, ShapeError, "looks transposed"),
+        ({"sources": [[3, 4]]}, DtypeError, "sources are a list"),
+        ({"sources": SOURCES + 0.5}, UnsupportedError, "true positions"),
+        ({"receivers": RECEIVERS[:0]}, ShapeError, "no receivers"),
+        ({"wavelet": WAVELET.astype(np.float16)}, DtypeError, "wavelet is float16 and the models are float32"),
+    ],
+)
+def test_wrong_arguments(wrong, kind, text):
+    with pytest.raises(kind, match=text):
+        call(**wrong)
+
+
+def test_shapes_are_checked_under_jit():
+    with pytest.raises(ShapeError, match="the problem has"):
+        jax.jit(lambda vp: call(models=[vp]))(MODEL[:-1])
+
+
+def test_devices():
+    cpu = jax.devices("cpu")[0]
+    assert solver().device is None and solver(dev="cpu").device == cpu == solver(dev=cpu).device
+    for unknown in ("cuda:99", "abacus", "cpu:99", "cpu:-1", "cpu:x"):
+        with pytest.raises(DeviceError, match="cannot be used.*JAX has .*cpu:0"):
+            solver(dev=unknown)
+    with pytest.raises(DeviceError, match="cannot be used"):
+        PropJax(Acoustic(device="abacus"), (12, 14), 10.0, 0.001)
+    assert solver(models=[jax.device_put(MODEL, cpu)]).device == cpu
+
+
+def test_executor():
+    made = case(nt=12)
+    executor = JaxExecutor("eager")
+    assert executor.supports(made.problem) and executor.name == "jax"
+    with jax.enable_x64(True):
+        record = executor.forward(made.problem, made.shots, made.models)
+        misfit, (gradient,) = executor.misfit_and_gradient(made.problem, made.shots, made.models, 0 * made.noise())
+        assert float(misfit) == pytest.approx(0.5 * float((record**2).sum()), rel=1e-12)
+        assert gradient.shape == made.models[0].shape
+    with pytest.raises(OptionError, match="impl is 'c\\+\\+'"):
+        JaxExecutor("c++")
+    with pytest.raises(UnsupportedError, match="Born modelling is not supported by impl='c'"):
+        JaxExecutor("c").born(made.problem, made.shots, made.models, made.models)
+
+
+def test_second_device_is_not_used_in_silence():
+    run_python(
+        """
+        import jax, numpy as np, pytest
+        from sweep_jax.distribution import set_virtual_cpu_devices
+        set_virtual_cpu_devices(2)
+        from sweep_core import Acoustic, DeviceError
+        from sweep_jax import PropJax
+        first, second = jax.devices()
+        wavelet, cells, model = np.ones(4, np.float32), np.array([[3, 4]]), np.full((12, 14), 2000, np.float32)
+        make = lambda dev: PropJax(Acoustic(), (12, 14), 10.0, 0.001, dev=dev, impl="eager", pml_width=3)
+        for dev in (None, "cpu:1"):
+            record = make(dev)(wavelet, cells, cells, [jax.device_put(model, second)])
+            assert record.devices() == {second}
+        assert make("cpu:1")(wavelet, cells, cells, [model]).devices() == {second}
+        with pytest.raises(DeviceError, match="model 0 is on cpu:1, the solver computes on cpu:0; nothing is moved"):
+            make("cpu:0")(wavelet, cells, cells, [jax.device_put(model, second)])
+        with pytest.raises(DeviceError, match="model 0 is on cpu:1, the solver computes on cpu:0"):
+            make(None)(jax.device_put(wavelet, first), cells, cells, [jax.device_put(model, second)])
+        with pytest.raises(DeviceError, match="dev is 'cpu:0' and the equation's device is 'cpu:1'"):
+            PropJax(Acoustic(device="cpu:1"), (12, 14), 10.0, 0.001, dev="cpu:0")
+        from sweep_jax.distribution import replicate
+        with pytest.raises(DeviceError, match="model 0 is spread over 2 devices"):
+            make(None)(wavelet, cells, cells, [replicate(model, jax.devices())])
+        """
+    )
+
+
+# --- libraries --------------------------------------------------------------------------------------------------------
+
+
+def run_python(text, **variables):
+    lines = text.strip("\n").split("\n")
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    script = "\n".join(line[indent:] for line in lines)
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_import_is_light():
+    run_python(
+        """
+        import sys
+        import sweep_jax, sweep_jax.plugin
+        assert sweep_jax.plugin.sweep_backends()[0].name == "jax"
+        assert not {"jax", "jaxlib", "torch"} & set(sys.modules)
+        """
+    )
+
+
+def test_without_libraries(tmp_path):
+    text = """
+        from sweep_core import Acoustic, UnsupportedError, make_problem
+        from sweep_jax import JaxExecutor, PropJax
+        try:
+            PropJax(Acoustic(), (12, 14), 10.0, 0.001, impl="c")
+        except UnsupportedError as error:
+            print(error)
+        solver = PropJax(Acoustic(), (12, 14), 10.0, 0.001)
+        print(solver.explain())
+        print(JaxExecutor("c").supports(make_problem(Acoustic(), (12, 14), 10.0, 0.001)).reason)
+        """
+    refused, chosen, reason = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path)).strip().split("\n")
+    assert refused.startswith("impl='c' cannot run acoustic on cpu:0: libsweep_cpu is not installed")
+    assert chosen.startswith("impl='eager': compiled code cannot run it: libsweep_cpu is not installed")
+    assert reason == refused
+
+
+def library(kind):
+    from sweep_core.native.library import find
+
+    try:
+        return find(kind)
+    except NativeError as error:
+        pytest.skip(str(error))
+
+
+def test_without_the_shim(tmp_path):
+    shutil.copy(library("cpu"), tmp_path)
+    text = """
+        from sweep_core import Acoustic
+        from sweep_jax import PropJax
+        print(PropJax(Acoustic(), (12, 14), 10.0, 0.001).explain())
+        """
+    answer = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path))
+    assert answer.startswith("impl='eager': compiled code cannot run it: libsweep_xla is not installed")
+
+
+def test_a_shim_newer_than_jax_is_not_registered(monkeypatch):
+    library("xla")
+    monkeypatch.setattr(shim.jaxlib, "__version__", "0.4.1.dev20250101")
+    with pytest.raises(NativeError, match="was built for jaxlib .* and newer, this is 0.4.1"):
+        shim._open.__wrapped__()
+    monkeypatch.setattr(shim.jaxlib, "__version__", "12.0")
+    shim._open.__wrapped__()
+
+
+def test_forced_instruction_set():
+    library("cpu"), library("xla")
+    text = """
+        import jax, numpy as np
+        from sweep_core import Acoustic, native
+        from sweep_jax import PropJax
+        solver = PropJax(Acoustic(), (12, 14), 10.0, 0.001, impl="c")
+        model = np.full((12, 14), 2000, np.float32)
+        f = jax.jit(lambda m: solver(np.ones(4, np.float32), np.array([[3, 4]]), np.array([[3, 4]]), [m]))
+        assert f"isa = {native.load('cpu').builds.index('portable') + 1} : i32" in f.lower(model).as_text()
+        print(float(f(model)[0, 3, 0, 0]))
+        """
+    assert float(run_python(text, SWEEP_ISA="portable")) > 0

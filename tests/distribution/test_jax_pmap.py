@@ -1,0 +1,148 @@
+"""Shots over JAX devices: pmap, shard_map, several processes, and the verbs of the distributor."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from laws import error
+
+from sweep_core import DeviceError, Distributor, DtypeError, OptionError, ShapeError, ShotPlan
+
+jax = pytest.importorskip("jax")
+from sweep_jax import distribution as d  # noqa: E402
+from sweep_jax import shim  # noqa: E402
+
+SCRIPT = Path(__file__).with_name("jax_devices.py")
+SUPPORT = shim.supports("acoustic", 2, "cpu")
+
+
+def start(*arguments):
+    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(process):
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+
+
+@pytest.fixture(scope="module", params=["eager", "c"])
+def found(request, tmp_path_factory):
+    if request.param == "c" and not SUPPORT:
+        pytest.skip(SUPPORT.reason)
+    path = tmp_path_factory.mktemp("jax") / "results.npz"
+    finish(start(path, request.param))
+    return np.load(path)
+
+
+def agree(found, one, other, tolerance=1e-14):
+    assert found[f"{one}/0"] == pytest.approx(found[f"{other}/0"], rel=tolerance)
+    assert error(found[f"{one}/1"], found[f"{other}/1"]) <= tolerance
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_five_shots_on_many_devices_are_the_serial_sum(count, found):
+    agree(found, f"{count}-0", "serial")
+
+
+def test_one_wavelet_and_receivers_for_all_shots(found):
+    agree(found, "shared", "serial-shared")
+
+
+def test_repeated_runs_are_bit_identical(found):
+    for repeat in (1, 2):
+        for i in range(2):
+            np.testing.assert_array_equal(found[f"4-{repeat}/{i}"], found[f"4-0/{i}"])
+
+
+@pytest.mark.parametrize("transform", ["shard_map", "pmap"])
+def test_sums_inside_a_transform(transform, found):
+    agree(found, transform, "serial-four")
+
+
+def test_a_bad_source_on_one_device_stops_no_other(found):
+    assert str(found["text"]).startswith("source 1 is at x = 24 (cells), outside 0..23")
+    spoiled = np.isnan(found["bad-record"]).reshape(4, -1)
+    np.testing.assert_array_equal(spoiled.all(axis=1), [False, True, False, False])
+    np.testing.assert_array_equal(spoiled.any(axis=1), [False, True, False, False])
+    assert np.isnan(found["bad-gradient"]).all()
+
+
+@pytest.mark.skipif(not SUPPORT, reason=SUPPORT.reason)
+def test_two_processes(tmp_path):
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    paths = [tmp_path / f"{rank}.npz" for rank in range(2)]
+    for process in [start(path, "c", port, rank) for rank, path in enumerate(paths)]:
+        finish(process)
+    first, second = map(np.load, paths)
+    agree(first, "all", "serial")
+    np.testing.assert_array_equal(first["all/1"], second["all/1"])
+
+
+# --- on the one device that every process has -------------------------------------------------------------------------
+
+
+def test_devices_are_counted():
+    assert len(d.local_devices()) == len(jax.local_devices()) and d.local_devices(1) == d.local_devices()[:1]
+    with pytest.raises(DeviceError, match=r"99 devices were asked for, JAX has .*set_virtual_cpu_devices\(99\)"):
+        d.local_devices(99)
+    d.set_virtual_cpu_devices(len(jax.local_devices(backend="cpu")))
+    with pytest.raises(DeviceError, match="JAX already runs with .*XLA_FLAGS"):
+        d.set_virtual_cpu_devices(99)
+    for wrong in (0, -1, 2.0, True, "2"):
+        with pytest.raises(OptionError, match="expected a number of devices"):
+            d.local_devices(wrong)
+        with pytest.raises(OptionError, match="expected a number of devices"):
+            d.set_virtual_cpu_devices(wrong)
+
+
+def test_shapes_are_checked():
+    devices = d.local_devices(1)
+    with pytest.raises(ShapeError, match="the plan is for 2 devices; 1 were given"):
+        d.shard_shots(ShotPlan(5, 2), np.zeros((5, 2)), devices)
+    with pytest.raises(ShapeError, match="4 shots were given; the plan has 5"):
+        d.shard_shots(ShotPlan(5, 1), np.zeros((4, 2)), devices)
+    with jax.enable_x64(False), pytest.raises(DtypeError, match="float64"):
+        d.replicate([np.zeros(3)], devices)
+    function = d.make_misfit_and_gradient(lambda *x, models: x, devices)
+    one, two = np.zeros((1, 1)), np.zeros((1, 2, 2))
+    with pytest.raises(ShapeError, match=r"sources have shape \(1, 2, 2\); expected \(1, 1\)"):
+        function([one], np.zeros(3), two, np.zeros((4, 2)), np.zeros((1, 1, 3, 4, 1)), one)
+
+
+def test_distributor_is_one():
+    distributor = d.JaxDistributor()
+    assert isinstance(distributor, Distributor) and (distributor.rank, distributor.size) == (0, len(jax.devices()))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_verbs_and_their_adjoints(count):
+    """<A x, y> = <x, A^T y> with numbers whose sums are exact, on three devices of a process of its own."""
+    script = f"""
+import numpy as np
+from sweep_core import ShotPlan
+from sweep_jax.distribution import JaxDistributor, local_devices, set_virtual_cpu_devices
+set_virtual_cpu_devices(3)
+group, plan, rng = JaxDistributor(local_devices(3)), ShotPlan({count}, 3), np.random.default_rng(0)
+def draw(*shape): return rng.integers(-9, 9, shape).astype(np.float32)
+def dot(x, y): assert x.shape == y.shape; return float((np.asarray(x) * np.asarray(y)).sum())
+whole, parts, all_whole, all_one = draw({count}, 4), draw(3, plan.longest, 4), draw(3, {count}, 4), draw(3, 4)
+np.testing.assert_array_equal(group.gather(plan, group.scatter(plan, whole)), whole)
+parts = np.asarray(group.scatter(plan, group.gather(plan, parts)))
+assert dot(group.scatter(plan, whole), parts) == dot(whole, group.gather(plan, parts))
+one = draw(4)
+assert dot(group.broadcast(one), all_one) == dot(one, group.reduce(all_one))
+other = draw(3, 4)
+assert dot(group.all_reduce(other), all_one) == dot(other, group.all_reduce(all_one))
+assert dot(group.all_gather(plan, parts), all_whole) == dot(parts, group.scatter(plan, group.reduce(all_whole)))
+group.barrier()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,120 @@
+"""The compiled code under AddressSanitizer and UndefinedBehaviorSanitizer: good problems and bad input."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "native"
+BUILDS = """
+#define SWEEP_EVERY_VARIANT(X) X(portable)
+#define SWEEP_TABLES_OF_portable(X) {tables}
+#define SWEEP_EVERY_TABLE(X) SWEEP_TABLES_OF_portable(X)
+"""
+SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -g0"
+FLAGS = f"-std=c++17 -O0 -fPIC -fopenmp -fvisibility=hidden {SANITIZERS}".split()
+
+SCRIPT = """
+import itertools, sys
+sys.path.append({support!r})
+import numpy as np
+from abi import Run
+from laws import case
+from sweep_core import Acoustic, SweepError
+
+def sound(made, chunk, threads):
+    run = Run(made, threads=threads, chunk=chunk)
+    assert np.isfinite(run.forward()).all()
+    if chunk:
+        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+
+shapes = [(10, 11), (13, 37), (31, 16), (12, 64)]
+layers = [0, 1, 20, (3, 0, 0, 5), (0, 17, 1, 0)]
+for order, shape, pml in itertools.product((2, 4, 6, 8, 10, 12), shapes, layers):
+    if min(shape) < order:
+        continue
+    made = case.__wrapped__(Acoustic, order, shape, 6, pml)
+    for chunk in (0, 2, 5):
+        sound(made, chunk, 1)
+        sound(made.typed(np.float32), chunk, 1)
+sound(case.__wrapped__(shape=(90, 201), nt=4, pml=(9, 0, 3, 20), nshots=5), 2, 3)
+for nt in (1, 2, 3):
+    sound(case.__wrapped__(nt=nt), 1, 1)
+
+refused = 0
+for operation, name, at, bad in itertools.product(
+    ("forward", "adjoint"), ("inject", "gather", "source"), ((0, 0), (2, -1)), (-1, -(2**31), 10**6, 2**31 - 1)
+):
+    for part in ("cell", "column"):
+        run = Run(case(), chunk=7)
+        if f"{{operation}} {{name}}_{{part}}" not in run.buffers:
+            continue
+        run.buffers[f"{{operation}} {{name}}_{{part}}"].array[at] = bad
+        try:
+            run.run(operation)
+        except SweepError:
+            refused += 1
+for spoil in (np.nan, -1.0, 0.0, np.inf, 1e30):
+    run = Run(case())
+    run["coefficients"].reshape(-1)[-1] = spoil
+    try:
+        run.forward()
+    except SweepError:
+        refused += 1
+print("refused", refused)
+"""
+
+
+def tool(name):
+    found = shutil.which(name)
+    if not found:
+        pytest.skip(f"there is no {name}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory):
+    """(folder of a library with sanitizers, what must be preloaded)."""
+    if not NATIVE.is_dir() or sys.platform != "linux":
+        pytest.skip("needs a source tree on Linux")
+    compiler, folder = tool("g++"), tmp_path_factory.mktemp("sanitized")
+    runtime = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    if not os.path.isabs(runtime):
+        pytest.skip("g++ has no libasan")
+    equations = sorted(p.stem for p in (NATIVE / "include/sweep/physics").glob("*.h"))
+    tables = " ".join(f"X(portable, {name})" for name in equations)
+    (folder / "sweep_builds.h").write_text(BUILDS.format(tables=tables))
+    common = [compiler, *FLAGS, f"-I{NATIVE / 'include'}", f"-I{folder}", "-DSWEEP_VARIANT=portable"]
+    sources = [("kernels", f"-DSWEEP_EQUATION={name}", name) for name in equations]
+    jobs = [
+        subprocess.Popen(
+            [*common, define, "-c", str(NATIVE / f"src/cpu/{source}.cpp"), "-o", str(folder / f"{name}.o")]
+        )
+        for source, define, name in [*sources, ("builds", "-DNOTHING", "builds")]
+    ]
+    library = [*common, '-DSWEEP_BUILD_ID="sanitized"', "-c", str(NATIVE / "src/library.cpp")]
+    jobs.append(subprocess.Popen([*library, "-o", str(folder / "library.o")]))
+    assert not any([job.wait() for job in jobs])
+    objects = map(str, folder.glob("*.o"))
+    subprocess.run([compiler, *FLAGS, "-shared", "-o", str(folder / "libsweep_cpu.so"), *objects], check=True)
+    return folder, runtime
+
+
+@pytest.mark.slow
+def test_nothing_is_read_or_written_out_of_bounds(sanitized):
+    folder, runtime = sanitized
+    environment = os.environ | {
+        "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "detect_leaks=0,abort_on_error=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "SWEEP_NATIVE_DIR": str(folder),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    code = SCRIPT.format(support=str(ROOT / "tests/support"))
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0 and not done.stderr, done.stderr[-4000:]
+    assert int(done.stdout.split()[-1]) == 5 * 2 * 2 * 4 + 5
