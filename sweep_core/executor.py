@@ -1,8 +1,11 @@
 """The protocol that a backend implements, and what it may answer."""
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
+
+from .errors import OptionError, UnsupportedError
 
 
 @attrs.frozen
@@ -14,6 +17,30 @@ class Support:
 
     def __bool__(self) -> bool:
         return self.ok
+
+
+IMPLS = ("auto", "c", "eager")
+"""What a user may ask for: compiled where it can be, compiled, or the framework's own operations."""
+
+
+def choose_impl(impl: str, equation: str, device: object, support: Callable[[], Support]) -> tuple[str, str]:
+    """(``'c'`` or ``'eager'``, why); `support` tells whether compiled code runs the problem on the device.
+
+    Raises
+    ------
+    OptionError, UnsupportedError
+        For an unknown name, or ``'c'`` where compiled code cannot run the problem.
+    """
+    if impl not in IMPLS:
+        raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+    if impl == "eager":
+        return "eager", "impl='eager' was asked for"
+    found = support()
+    if found:
+        return "c", found.reason
+    if impl == "c":
+        raise UnsupportedError(f"impl='c' cannot run {equation} on {device}: {found.reason}")
+    return "eager", f"compiled code cannot run it: {found.reason}"
 
 
 @runtime_checkable

@@ -127,6 +127,16 @@ class EagerOptions:
     compile: bool = attrs.field(default=False, validator=_one_of(True, False))
 
 
+def check_eager_options(options, impl) -> None:
+    """OptionError where eager options are of another class, or the implementation is not eager."""
+    if options is None:
+        return
+    if not isinstance(options, EagerOptions):
+        raise OptionError(f"eager_options is {options!r}; expected EagerOptions(...)")
+    if impl != "eager":
+        raise OptionError(f"eager_options does not apply to impl={impl!r}; use impl='eager'")
+
+
 def resolve_memory(memory, cuda_options) -> MemoryOptions:
     """The one MemoryOptions that ``memory=`` and ``cuda_options=`` state between them."""
     if memory is not None and not isinstance(memory, MemoryOptions):

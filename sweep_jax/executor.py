@@ -4,9 +4,10 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from sweep_core import executor as core
 from sweep_core.call import check_call, check_survey, check_values
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
-from sweep_core.executor import Support
+from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
@@ -14,7 +15,6 @@ from sweep_core.survey import Shots
 from . import native, propagate, shim
 from .primitives import ONCE
 
-IMPLS = ("auto", "c", "eager")
 KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
 """Kernel libraries by the platforms that JAX knows."""
 
@@ -53,28 +53,14 @@ def default_device() -> jax.Device:
 
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why).
+    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
 
-    Raises
-    ------
-    OptionError, UnsupportedError
-        For an unknown name, or ``'c'`` where compiled code cannot run the problem.
-    """
-    if impl not in IMPLS:
-        raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
-    if impl == "eager":
-        return "eager", "impl='eager' was asked for"
-    if device.platform in KINDS:
-        support = shim.supports(problem.equation.name, problem.grid.ndim, KINDS[device.platform])
-    else:
-        support = Support(False, f"there is no compiled library for {device.platform} devices")
-    if impl == "c" and not support:
-        raise UnsupportedError(
-            f"impl='c' cannot run {problem.equation.name} on {device_name(device)}: {support.reason}"
-        )
-    if not support:
-        return "eager", f"compiled code cannot run it: {support.reason}"
-    return "c", support.reason
+    def support():
+        if device.platform not in KINDS:
+            return Support(False, f"there is no compiled library for {device.platform} devices")
+        return shim.supports(problem.equation.name, problem.grid.ndim, KINDS[device.platform])
+
+    return core.choose_impl(impl, problem.equation.name, device_name(device), support)
 
 
 def refuse_rounding(name: str, x) -> None:

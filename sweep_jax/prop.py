@@ -6,7 +6,7 @@ import numpy as np
 
 from sweep_core.call import check_models
 from sweep_core.errors import DeviceError, DomainError, OptionError, UnsupportedError
-from sweep_core.options import EagerOptions, resolve_memory
+from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
 
@@ -89,7 +89,7 @@ class PropJax:
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
             free_surface, source_scaling, edge_gradient, memory,
         )  # fmt: skip
-        _check_eager(eager_options, impl)
+        check_eager_options(eager_options, impl)
         device = _device(dev, equation.device, models)
         self._device = None if device is None else device_name(device)
         self._requested = impl
@@ -171,15 +171,6 @@ class PropJax:
 
     def __getstate__(self):
         return {**self.__dict__, "_flag": None}
-
-
-def _check_eager(options, impl):
-    if options is None:
-        return
-    if not isinstance(options, EagerOptions):
-        raise OptionError(f"eager_options is {options!r}; expected EagerOptions(...)")
-    if impl != "eager":
-        raise OptionError(f"eager_options does not apply to impl={impl!r}; use impl='eager'")
 
 
 def _device(dev, default, models):

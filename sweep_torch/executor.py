@@ -3,15 +3,14 @@
 import numpy as np
 import torch
 
+from sweep_core import executor as core
 from sweep_core import native as compiled
 from sweep_core.call import check_call, check_survey, check_values
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
-from sweep_core.executor import Support
+from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, check_positions
-
-IMPLS = ("auto", "c", "eager")
 
 
 def check_device(device) -> torch.device:
@@ -28,26 +27,14 @@ def check_device(device) -> torch.device:
 
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why).
+    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
 
-    Raises
-    ------
-    OptionError, UnsupportedError
-        For an unknown name, or ``'c'`` where compiled code cannot run the problem.
-    """
-    if impl not in IMPLS:
-        raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
-    if impl == "eager":
-        return "eager", "impl='eager' was asked for"
-    if device.type in ("cpu", "cuda"):
-        support = compiled.supports(problem.equation.name, problem.grid.ndim, device.type)
-    else:
-        support = Support(False, f"there is no compiled library for {device.type} devices")
-    if impl == "c" and not support:
-        raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device}: {support.reason}")
-    if not support:
-        return "eager", f"compiled code cannot run it: {support.reason}"
-    return "c", support.reason
+    def support():
+        if device.type not in ("cpu", "cuda"):
+            return Support(False, f"there is no compiled library for {device.type} devices")
+        return compiled.supports(problem.equation.name, problem.grid.ndim, device.type)
+
+    return core.choose_impl(impl, problem.equation.name, device, support)
 
 
 def _positions(name, positions, ndim):

@@ -5,7 +5,7 @@ import torch
 
 from sweep_core.call import check_models
 from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, UnsupportedError
-from sweep_core.options import EagerOptions, resolve_memory
+from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
 
@@ -85,7 +85,9 @@ class PropTorch(torch.nn.Module):
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
             free_surface, source_scaling, edge_gradient, memory,
         )  # fmt: skip
-        _check_eager(eager_options, impl)
+        check_eager_options(eager_options, impl)
+        if eager_options is not None and eager_options.compile:
+            raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
         device = _device(dev, equation.device, models)
         self._requested = impl
         choose_impl(self.problem, impl, device)
@@ -168,17 +170,6 @@ class PropTorch(torch.nn.Module):
 
     def __getstate__(self):
         return {**super().__getstate__(), "_flag": None}
-
-
-def _check_eager(options, impl):
-    if options is None:
-        return
-    if not isinstance(options, EagerOptions):
-        raise OptionError(f"eager_options is {options!r}; expected EagerOptions(...)")
-    if impl != "eager":
-        raise OptionError(f"eager_options does not apply to impl={impl!r}; use impl='eager'")
-    if options.compile:
-        raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
 
 
 def _device(dev, default, models):
