@@ -51,7 +51,7 @@ def test_models_of_the_constructor():
     np.testing.assert_array_equal(made(WAVELET, SOURCES, RECEIVERS), call())
     with pytest.raises(OptionError, match="no models"):
         call(models=None)
-    with pytest.raises(ShapeError, match=r"a list of \['vp'\]"):
+    with pytest.raises(DtypeError, match=r"expected a list or tuple, models=\[vp\]"):
         solver(models=MODEL)
 
 
