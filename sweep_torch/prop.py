@@ -34,7 +34,7 @@ class PropTorch(torch.nn.Module):
     pml_width : int or tuple of int
         Cells of the absorbing layer, one number or one per face (top, bottom, left, right); 0 is a rigid wall.
     pml_velocity, pml_freq : float, optional
-        Design speed (3000 m/s) and frequency (10 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
+        Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
     free_surface : bool
         Only False yet.
     source_scaling : {'physical'}

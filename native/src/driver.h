@@ -76,10 +76,11 @@ struct Forward {
         copy<Team, decltype(run.plan), T>(team, shots, plan, to, {state, plan.state, false}, plan.state);
         team.sync();
       }
-      if (k + 1 < plan.steps)
+      if (k + 1 < plan.steps) {
         advance(team, shots, Advance<R, false>{run, forward, k, {}, 0, nullptr}, sources, wavelet, k);
+        team.poll(k);
+      }
       team.gather(Gather<R>{run, forward, k, receivers, record, k}, shots);
-      team.poll(k);
       team.sync();
     }
   }

@@ -139,6 +139,12 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (cells > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
   }
+  // Sizes are counted in 64 bits: what would not fit is refused before it is multiplied.
+  const double samples = static_cast<double>(p.shots) * p.steps;
+  const double levels = samples + static_cast<double>(p.shots) * 64;
+  const double points = static_cast<double>(p.source_columns) + p.receiver_columns;
+  if ((levels * 8 * (static_cast<double>(cells) * 64 + 4096.0 * p.order)) > 4e18 || samples * points * 8 > 4e18)
+    return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers would have more than 2^62 bytes");
   const int fields = field_count<Eq>;
   for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
     if (p.source_points[f] < 0 || p.receiver_points[f] < 0 ||
