@@ -17,7 +17,7 @@ OTHER = {
     "dt": 2e-3,
     "pml_width": 10,
     "pml_velocity": 2500.0,
-    "pml_freq": 5.0,
+    "pml_freq": 7.0,
     "memory": MemoryOptions("full"),
 }
 
