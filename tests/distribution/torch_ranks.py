@@ -100,10 +100,10 @@ def main(path):
         found["adjoints"] = adjoint_defects(group, rank)
         if size > 1:
             found["ddp"] = ddp_gradient(vp, survey, mine).tolist()
-        group.barrier()
         if rank == 0:
             with open(path, "w") as file:
                 json.dump(found, file)
+        group.barrier()
     finally:
         teardown_distributed()
 
