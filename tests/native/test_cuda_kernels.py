@@ -320,7 +320,7 @@ def test_the_flag_lasts_as_long_as_the_run(device):
 def test_cancel_and_progress(device):
     control = structs.SweepControl()
     assert Case().forward(device, control) == (structs.OK, "")
-    assert control.progress == 39
+    assert control.progress == 38
     control.cancel = 1
     assert Case().forward(device, control)[0] == structs.CANCELLED
     assert control.progress == 0
