@@ -175,8 +175,11 @@ def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
     Every rank must run a backward for each step: one without shots multiplies its loss by zero.
     """
 
+    # Waits here: a callback would be freed by a thread of Gloo, which aborts if Python has ended in the meantime.
     def hook(group, bucket):
-        work = dist.all_reduce(bucket.buffer(), group=group or dist.group.WORLD, async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
+        dist.all_reduce(bucket.buffer(), group=group)
+        done: torch.futures.Future = torch.futures.Future()
+        done.set_result(bucket.buffer())
+        return done
 
-    ddp.register_comm_hook(None, hook)
+    ddp.register_comm_hook(ddp.process_group, hook)
