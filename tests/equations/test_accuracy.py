@@ -7,6 +7,7 @@ from laws import case, error, executors
 from scipy.special import hankel2
 
 from sweep_core import Acoustic, Shots, make_problem, ricker
+from sweep_core.dispersion import disperse, overrun, undisperse
 from sweep_core.reference import ReferenceExecutor
 from sweep_core.stencil import largest_dt
 
@@ -38,15 +39,15 @@ def green(distance, nt, dt, stepped=False):
     return np.fft.irfft(spectrum * response, count)[:nt]
 
 
-def trace(order, dh, dt, distance, duration):
-    """A trace along x, from a model so large that nothing comes back from its edges."""
+def trace(order, dh, dt, distance, duration, wavelet=None):
+    """A trace along x, of a Ricker wavelet unless another is given, from a model so large that nothing comes back from its edges."""
     cells, nt, path = round(distance / dh), round(duration / dt), VELOCITY * duration
     z, x = int(np.sqrt(path**2 - distance**2) / 2 / dh) + 2, int((path - distance) / 2 / dh) + 2
     shape = (2 * z + 1, 2 * x + 1 + cells)
     at = [(x, z), (x + cells, z)]
     return compute(
         equation=Acoustic(order), shape=shape, dh=dh, dt=dt, pml_width=0, models=[np.full(shape, VELOCITY)],
-        wavelet=ricker(FREQ, nt, dt), sources=at[0], receivers=[at[1]],
+        wavelet=ricker(FREQ, nt, dt) if wavelet is None else wavelet, sources=at[0], receivers=[at[1]],
     )[:, 0]  # fmt: skip
 
 
@@ -60,6 +61,21 @@ def misfit(x, expected) -> float:
 def test_law5_the_green_function_of_the_plane():
     """Relative L2 error below 1e-3 at dx 5 m, dt 0.25 ms, order 8, 400 m away, 0.6 s."""
     assert misfit(trace(8, 5.0, 0.25e-3, 400.0, 0.6), green(400.0, 2400, 0.25e-3)) < 1e-3
+
+
+@pytest.mark.parametrize("dt", [1e-3, 0.5e-3])
+def test_law5_the_green_function_without_time_dispersion(dt):
+    """What remains at a step four times as long as above is the end of the trace, or with some steps more nothing."""
+    nt = round(0.6 / dt)
+    longer, exact = nt + overrun(nt), green(400.0, nt, dt)
+
+    def corrected(count):
+        raw = trace(8, 5.0, dt, 400.0, count * dt, disperse(np, ricker(FREQ, count, dt)))
+        return undisperse(np, raw)[:nt]
+
+    assert misfit(trace(8, 5.0, dt, 400.0, 0.6), exact) > 2e-3
+    assert misfit(corrected(nt), exact) < 5e-4
+    assert misfit(corrected(longer), exact) < 5e-6
 
 
 def test_law5_second_order_in_time():
