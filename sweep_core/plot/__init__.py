@@ -1,5 +1,18 @@
-"""Figures; matplotlib is imported with the first one."""
+"""Figures and films, written without a screen; matplotlib is imported with the first one."""
 
-from .figures import plot_epoch, plot_gather, plot_loss, plot_wavelet
+from .figures import plot_epoch, plot_loss, plot_wavelet
+from .gathers import plot_gather
+from .models import plot_model
+from .shot import plot_shot
+from .waves import movie, plot_snapshots
 
-__all__ = ["plot_epoch", "plot_gather", "plot_loss", "plot_wavelet"]
+__all__ = [
+    "movie",
+    "plot_epoch",
+    "plot_gather",
+    "plot_loss",
+    "plot_model",
+    "plot_shot",
+    "plot_snapshots",
+    "plot_wavelet",
+]

@@ -1,0 +1,34 @@
+"""Animated GIFs, by Pillow, which matplotlib brings along."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+COLOURS = 255
+
+
+def photograph(figure: Any) -> Any:
+    """A figure as an image of Pillow, 100 dots per inch."""
+    from PIL import Image
+
+    figure.canvas.draw()
+    return Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
+
+
+def write_gif(path: Path | str, frames: list[Any], fps: float) -> None:
+    """An endless GIF whose frames share one palette, so that what stands still is stored once.
+
+    matplotlib's PillowWriter gives each frame its own, which is more than twice as large.
+    """
+    from PIL import Image
+
+    some = np.concatenate([np.asarray(frame) for frame in frames[:: -(-len(frames) // 8)]])
+    palette = Image.fromarray(some).quantize(COLOURS, kmeans=2)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    colours = np.reshape(palette.getpalette() or [], (-1, 3)).astype(np.uint8)
+    colours[np.asarray(frames[0])[0, 0]] = 255  # the paper is white, not nearly so
+    for frame in frames:
+        frame.putpalette(colours.tobytes())
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)

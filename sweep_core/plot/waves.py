@@ -1,0 +1,121 @@
+"""Wave fields in motion: panels of snapshots, and a film."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import DomainError, OptionError, ShapeError
+from .canvas import add_colour_bar, as_numbers, largest, new_figure, panel_size, save, spacing
+from .film import photograph, write_gif
+from .models import draw_section
+
+MOST = 12  # panels on a page
+
+
+def plot_snapshots(
+    path: Path | str, snapshots: Any, times: Any, dh: Any, model: Any = None, percentile: float = 97.0,
+    label: str = "pressure",
+) -> None:  # fmt: skip
+    """Snapshots side by side, with one clip that is symmetric about zero.
+
+    Parameters
+    ----------
+    path : path
+        The picture; its suffix names the format.
+    snapshots : (nsnap, nz, nx) array
+        One field of one shot. More than 12 are thinned evenly.
+    times : (nsnap,) array
+        s.
+    dh : float or tuple of float
+        Spacing, m.
+    model : (nz, nx) array, optional
+        Shown faintly beneath.
+    percentile : float
+        Where the waves are, amplitudes beyond this percentile of their magnitudes are clipped.
+    label : str
+        What the colours are.
+    """
+    snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
+    clip = wave_clip(snapshots, percentile)
+    some = np.unique(np.linspace(0, len(times) - 1, min(len(times), MOST)).round().astype(int))
+    columns = {1: 1, 2: 2, 4: 2}.get(len(some), 3)
+    rows = -(-len(some) // columns)
+    figure = new_figure(panel_size(snapshots.shape[1:] * steps, 4.0 * columns + 1, rows, columns))
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axis, n in zip(axes.flat, some, strict=False):
+        image = draw_snapshot(axis, snapshots[n], steps, clip, model)
+        axis.set_title(f"{times[n]:.3f} s", loc="left", fontsize=10)
+        axis.label_outer()
+    for axis in axes.flat[len(some) :]:
+        axis.set_visible(False)
+    add_colour_bar(figure, image, axes, label, snapshots)
+    save(figure, path)
+
+
+def movie(
+    path: Path | str, snapshots: Any, times: Any, dh: Any, model: Any = None, fps: float = 15,
+    percentile: float = 97.0, label: str = "pressure",
+) -> None:  # fmt: skip
+    """An animated GIF of snapshots, which plays without end; no other program is needed.
+
+    Parameters
+    ----------
+    path : path
+        The film, which ends in .gif.
+    snapshots, times, dh, model, percentile, label
+        As in `plot_snapshots`; every snapshot is a frame.
+    fps : float
+        Frames a second.
+    """
+    if Path(path).suffix.lower() != ".gif":
+        raise OptionError(f"the film is {str(path)!r}; expected a name that ends in .gif")
+    if not 0 < fps <= 50:
+        raise DomainError(f"fps is {fps}; expected frames a second, positive and up to 50, as fast as a GIF plays")
+    snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
+    figure = new_figure(panel_size(snapshots.shape[1:] * steps, 6.4))
+    axis = figure.subplots()
+    clip = wave_clip(snapshots, percentile)
+    image = draw_snapshot(axis, snapshots[0], steps, clip, model)
+    add_colour_bar(figure, image, axis, label, snapshots)
+    frames = []
+    for snapshot, time in zip(snapshots, times, strict=True):
+        show(image, snapshot, clip)
+        axis.set_title(f"{time:.3f} s", loc="left")
+        frames.append(photograph(figure))
+    write_gif(path, frames, fps)
+
+
+def read_snapshots(snapshots: Any, times: Any, dh: Any, model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+    expected = "(nsnap, nz, nx), one field of one shot; choose a shot by snapshots[shot]"
+    snapshots = as_numbers(snapshots, "snapshots", expected, (3,))
+    times = as_numbers(times, "times", "(nsnap,), s", (1,))
+    if len(times) != len(snapshots):
+        raise ShapeError(f"there are {len(times)} times and {len(snapshots)} snapshots; expected one time for each")
+    if model is not None:
+        model = as_numbers(model, "the model", "(nz, nx)", (2,))
+        if model.shape != snapshots.shape[1:]:
+            raise ShapeError(f"the model has shape {model.shape}; expected that of a snapshot, {snapshots.shape[1:]}")
+    return snapshots, times, spacing(dh, 2), model
+
+
+def wave_clip(snapshots: np.ndarray, percentile: float) -> float:
+    """A percentile over the cells that waves have reached, so that cells still at rest do not lower it."""
+    peak = largest(snapshots, 100)
+    return largest(snapshots[np.abs(snapshots) > 1e-3 * peak], percentile)
+
+
+def draw_snapshot(axis: Any, snapshot: np.ndarray, steps: np.ndarray, clip: float, model: Any = None) -> Any:
+    """A snapshot in red and blue, over the model in pale grey where there is one."""
+    if model is not None:
+        draw_section(axis, model, steps, "gray", alpha=0.35)
+    image = draw_section(axis, snapshot, steps, "seismic", vmin=-clip, vmax=clip, alpha=None if model is None else 1.0)
+    show(image, snapshot, clip)
+    return image
+
+
+def show(image: Any, snapshot: np.ndarray, clip: float) -> None:
+    """Another snapshot in the same image; over a model one sees through it where it is weak."""
+    image.set_data(snapshot)
+    if image.get_alpha() is not None:
+        image.set_alpha(np.clip(3 * np.abs(np.nan_to_num(snapshot)) / clip - 0.05, 0, 1))

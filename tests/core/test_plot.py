@@ -1,0 +1,252 @@
+"""Pictures and films: of the kind that was asked for, readable, and refused with a reason where the input is bad."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sweep_core import DomainError, DtypeError, OptionError, ShapeError, plot
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+Image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+
+NZ, NX, NT, NREC = 30, 50, 60, 25
+SOURCES = np.array([[25, 2]])
+RECEIVERS = np.stack([np.arange(0, NX, 2), np.full(NREC, 2)], axis=1)
+MODEL = np.linspace(1500, 3000, NZ)[:, None] + np.zeros(NX)
+RECORD = np.sin(0.4 * np.arange(NT)[:, None] - 0.3 * np.arange(NREC))
+SNAPS = np.sin(0.3 * np.arange(20)[:, None, None] - np.hypot(*np.mgrid[:NZ, :NX]) / 3)
+TIMES = 0.02 * np.arange(20)
+VOLUME = np.broadcast_to(MODEL[:, None], (NZ, 20, NX))
+
+
+def picture(path):
+    """The picture as RGB; of the right kind, not one colour alone."""
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    assert min(pixels.shape[:2]) > 100 and pixels.std() > 5
+    return pixels
+
+
+@pytest.fixture
+def axes(monkeypatch):
+    """A function that returns the axes of the last figure."""
+    made = []
+    new = sys.modules["sweep_core.plot.canvas"].new_figure
+    for name in ("models", "gathers", "waves", "shot"):
+        monkeypatch.setattr(f"sweep_core.plot.{name}.new_figure", lambda size: made.append(new(size)) or made[-1])
+    return lambda: made[-1].axes
+
+
+MODELS = {
+    "alone": (MODEL, 10.0, {}),
+    "with its survey": (MODEL, 10.0, {"sources": SOURCES, "receivers": RECEIVERS, "title": "t"}),
+    "several shots, floats, two spacings": (
+        *(MODEL, (5.0, 10.0)),
+        {"sources": [[[3.5, 2.0]], [[40.25, 2.0]]], "receivers": np.add(RECEIVERS, [[[0, 0]], [[1, 0]]])},
+    ),
+    "one position": (MODEL, 10.0, {"sources": [3, 4]}),
+    "a deep hole": (MODEL[:, :4], 10.0, {}),
+    "constant": (np.full((9, 9), 2000.0), 10.0, {}),
+    "integers with a gap": (np.where(MODEL > 2900, np.nan, MODEL), 10, {}),
+    "a volume": (VOLUME, (5.0, 10.0, 10.0), {"sources": [[9, 9, 2]], "receivers": [[5, 5, 1], [9, 19, 29]]}),
+    "a volume through a point": (VOLUME, 10.0, {"point": (3, 19, 7)}),
+}
+
+
+@pytest.mark.parametrize(("model", "dh", "options"), MODELS.values(), ids=MODELS)
+def test_a_model_is_drawn(tmp_path, model, dh, options):
+    plot.plot_model(tmp_path / "new" / "model.png", model, dh, **options)
+    picture(tmp_path / "new" / "model.png")
+
+
+def test_a_model_lies_in_km_with_depth_downwards(tmp_path, axes):
+    plot.plot_model(tmp_path / "m.png", MODEL, (20.0, 10.0), SOURCES, RECEIVERS)
+    axis, bar = axes()
+    assert axis.get_xlabel() == "x (km)" and axis.get_ylabel() == "depth (km)" and bar.get_ylabel() == "vp (m/s)"
+    assert axis.get_ylim() == pytest.approx(((NZ - 0.5) * 0.02, -0.01)) and axis.get_aspect() == 1
+    assert axis.get_xlim() == pytest.approx((-0.005, (NX - 0.5) * 0.01))
+    source, receivers = axis.get_lines()
+    assert source.get_xydata() == pytest.approx(np.array([[0.25, 0.04]]))
+    assert receivers.get_xydata() == pytest.approx(RECEIVERS * (0.01, 0.02))
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["1 source", "25 receivers"]
+
+
+def test_a_crowd_of_receivers_is_thinned_and_says_so(tmp_path, axes):
+    plot.plot_model(tmp_path / "m.png", np.ones((9, 400)), 10.0, receivers=[[x, 2] for x in range(400)])
+    assert axes()[0].get_legend().get_texts()[0].get_text() == "400 receivers (one in 10 drawn)"
+    assert len(axes()[0].get_lines()[0].get_xdata()) == 40
+
+
+def test_the_slices_of_a_volume_meet_in_the_point(tmp_path, axes):
+    volume = np.arange(2 * 3 * 4).reshape(2, 3, 4)
+    plot.plot_model(tmp_path / "m.png", volume, 1e3, point=(3, 1, 0))
+    shown = [axis.get_images()[0].get_array() for axis in axes() if axis.get_images()]
+    for section, expected in zip(shown, (volume[0], volume[:, 1], volume[:, :, 3]), strict=True):
+        np.testing.assert_array_equal(section, expected)
+    assert axes()[0].get_ylim()[0] < axes()[0].get_ylim()[1], "a map has y upwards"
+
+
+@pytest.mark.parametrize("style", ["image", "wiggle", "both"])
+@pytest.mark.parametrize(
+    ("record", "titles"),
+    [(RECORD, "one"), (np.stack([RECORD] * 3), ["a", "b", "c"]), (RECORD[None, :, :, None], None), (0 * RECORD, None)],
+    ids=["one", "three", "as a solver returns it", "silence"],
+)
+def test_a_gather_is_drawn(tmp_path, style, record, titles):
+    plot.plot_gather(tmp_path / "g.png", record, 0.004, RECEIVERS[:, 0] * 10.0, titles, style=style, gain=1)
+    picture(tmp_path / "g.png")
+
+
+@pytest.mark.parametrize("style", ["image", "both"])
+@pytest.mark.parametrize("x", [None, np.arange(NREC)[::-1] * 10.0, np.arange(NREC) ** 2.0, np.zeros(NREC)])
+def test_receivers_stand_anywhere(tmp_path, x, style):
+    plot.plot_gather(tmp_path / "g.png", RECORD, 0.004, x, style=style)
+    picture(tmp_path / "g.png")
+
+
+def test_traces_stand_where_they_were_recorded_with_time_downwards(tmp_path, axes):
+    record = np.zeros((NT, 3))
+    record[10, 0] = 1.0  # the receiver farthest on the right
+    plot.plot_gather(tmp_path / "g.png", record, 0.004, [300.0, 100.0, 200.0], style="both", percentile=100)
+    axis = axes()[0]
+    shown = axis.get_images()[0]
+    assert shown.get_array()[10].tolist() == [0, 0, 1] and shown.get_extent()[:2] == pytest.approx((0.05, 0.35))
+    assert axis.get_ylim() == pytest.approx((59 * 0.004, 0))
+    peaks = [line.get_xdata().max() for line in axis.get_lines()]
+    assert peaks == pytest.approx([0.1, 0.2, 0.4])
+
+
+def test_at_most_sixty_wiggles(tmp_path, axes):
+    plot.plot_gather(tmp_path / "g.png", np.ones((9, 500)), 0.004, style="wiggle")
+    assert 50 < len(axes()[0].get_lines()) <= 60
+
+
+@pytest.mark.parametrize("model", [None, MODEL], ids=["alone", "over the model"])
+@pytest.mark.parametrize(("count", "panels"), [(1, 1), (2, 2), (5, 5), (12, 12), (20, 12)])
+def test_snapshots_are_drawn_with_one_symmetric_clip(tmp_path, axes, count, panels, model):
+    plot.plot_snapshots(tmp_path / "s.png", SNAPS[:count], TIMES[:count], 10.0, model)
+    picture(tmp_path / "s.png")
+    waves = [axis.get_images()[-1] for axis in axes() if axis.get_images() and axis.get_title(loc="left")]
+    assert len(waves) == panels
+    assert len({image.get_clim() for image in waves}) == 1 and sum(waves[0].get_clim()) == 0
+    np.testing.assert_array_equal(waves[-1].get_array(), SNAPS[count - 1])
+
+
+@pytest.mark.parametrize("model", [None, MODEL], ids=["alone", "over the model"])
+def test_a_film_has_a_frame_for_each_snapshot(tmp_path, model):
+    path = tmp_path / "new" / "film.GIF"
+    plot.movie(path, SNAPS, TIMES, 10.0, model, fps=10)
+    assert path.read_bytes().startswith(b"GIF89a")
+    with Image.open(path) as film:
+        assert film.n_frames == 20 and film.info["duration"] == 100 and film.info["loop"] == 0
+        frames = []
+        for n in (0, 10, 19):
+            film.seek(n)
+            frames.append(np.asarray(film.convert("RGB")).astype(int))
+    assert frames[0].std() > 5 and frames[0][0, 0].tolist() == [255, 255, 255]
+    assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
+
+
+def test_a_film_of_sixty_frames_is_small(tmp_path):
+    z, x = np.mgrid[:200, :400]
+    radius = np.hypot(z, x - 200)
+    waves = np.stack([np.exp(-(((radius - 4 * n) / 8) ** 2)) * np.cos((radius - 4 * n) / 4) for n in range(60)])
+    plot.movie(tmp_path / "film.gif", waves, np.arange(60), 10.0, 1500.0 + 10 * z + 50 * np.sin(x / 20))
+    assert (tmp_path / "film.gif").stat().st_size < 2e6
+
+
+def test_an_exploded_run_can_still_be_looked_at(tmp_path):
+    broken = np.where(np.mgrid[:NZ, :NX][0] > 9, np.nan, SNAPS[:2])
+    plot.plot_snapshots(tmp_path / "s.png", broken, TIMES[:2], 10.0, MODEL)
+    plot.plot_gather(tmp_path / "g.png", np.where(RECORD > 0.9, np.inf, RECORD), 0.004)
+    picture(tmp_path / "s.png"), picture(tmp_path / "g.png")
+
+
+def test_a_shot_is_drawn_on_a_page(tmp_path):
+    arrays = {"record": RECORD, "snapshots": SNAPS, "times": TIMES}
+    plot.plot_shot(tmp_path / "p.png", MODEL, 10.0, 0.004, sources=SOURCES, receivers=RECEIVERS, **arrays)
+    picture(tmp_path / "p.png")
+    arrays["record"] = np.stack([RECORD] * 2)
+    with pytest.raises(ShapeError, match="holds 2 shots; expected one"):
+        plot.plot_shot(tmp_path / "q.png", MODEL, 10.0, 0.004, sources=SOURCES, receivers=RECEIVERS, **arrays)
+
+
+def test_tensors_are_taken_and_those_with_a_history_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = torch.as_tensor(MODEL)
+    plot.plot_model(tmp_path / "m.png", model, 10.0, torch.as_tensor(SOURCES))
+    with pytest.raises(DtypeError, match="detach"):
+        plot.plot_model(tmp_path / "m.png", model.requires_grad_(), 10.0)
+
+
+MODEL_AND, GATHER_AND, SNAPS_AND, MOVIE = (plot.plot_model, plot.plot_gather, plot.plot_snapshots, plot.movie)
+BAD = {
+    "a line as a model": (MODEL_AND, "m.png", (MODEL[0], 10.0), {}, ShapeError, r"\(50,\); expected \(nz, nx\)"),
+    "complex": (MODEL_AND, "m.png", (1j * MODEL, 10.0), {}, DtypeError, "complex128; expected real"),
+    "ragged": (MODEL_AND, "m.png", ([[1, 2], [3]], 10.0), {}, DtypeError, "cannot be read"),
+    "dh": (MODEL_AND, "m.png", (MODEL, -1.0), {}, DomainError, "dh is -1.0; expected metres"),
+    "three dh": (MODEL_AND, "m.png", (MODEL, (1, 2, 3)), {}, ShapeError, "dh has 3 values; expected one"),
+    "swapped": (
+        MODEL_AND,
+        "m.png",
+        (MODEL, 10.0, [[2, 45]]),
+        {},
+        DomainError,
+        r"sources: z = 45 \(cells\) lies outside 0..29",
+    ),
+    "nan": (MODEL_AND, "m.png", (MODEL, 10.0, None, [[2.0, np.nan]]), {}, DomainError, "receivers: z = nan"),
+    "three columns": (MODEL_AND, "m.png", (MODEL, 10.0, [[2, 4, 5]]), {}, ShapeError, r"columns \(x, z\)"),
+    "point": (MODEL_AND, "m.png", (VOLUME, 10.0), {"point": (50, 0, 0)}, DomainError, r"point is \(50, 0, 0\)"),
+    "suffix": (MODEL_AND, "m.sourdough", (MODEL, 10.0), {}, OptionError, "sourdough.*ends in one of"),
+    "style": (
+        GATHER_AND,
+        "g.png",
+        (RECORD, 0.004),
+        {"style": "wobble"},
+        OptionError,
+        "'wobble'; expected one of 'image'",
+    ),
+    "two fields": (GATHER_AND, "g.png", (np.ones((1, 5, 4, 2)), 0.004), {}, ShapeError, r"choose a field"),
+    "x": (GATHER_AND, "g.png", (RECORD, 0.004, [1.0, 2.0]), {}, ShapeError, "2 positions; the record has 25"),
+    "nan in x": (GATHER_AND, "g.png", (RECORD, 0.004, np.full(NREC, np.nan)), {}, DomainError, "x holds NaN"),
+    "titles": (
+        GATHER_AND,
+        "g.png",
+        (RECORD, 0.004, None, ["a", "b"]),
+        {},
+        ShapeError,
+        "2 titles; expected one for each of the 1",
+    ),
+    "dt": (GATHER_AND, "g.png", (RECORD, 0.0), {}, DomainError, "dt is 0.0"),
+    "percentile": (GATHER_AND, "g.png", (RECORD, 0.004), {"percentile": 0}, DomainError, "percentile is 0"),
+    "times": (SNAPS_AND, "s.png", (SNAPS, TIMES[1:], 10.0), {}, ShapeError, "19 times and 20 snapshots"),
+    "all shots": (
+        SNAPS_AND,
+        "s.png",
+        (SNAPS[None], TIMES, 10.0),
+        {},
+        ShapeError,
+        r"choose a shot by snapshots\[shot\]",
+    ),
+    "another model": (
+        SNAPS_AND,
+        "s.png",
+        (SNAPS, TIMES, 10.0, MODEL.T),
+        {},
+        ShapeError,
+        r"\(50, 30\); expected that of a snapshot",
+    ),
+    "an mp4": (MOVIE, "m.mp4", (SNAPS, TIMES, 10.0), {}, OptionError, "ends in .gif"),
+    "fps": (MOVIE, "m.gif", (SNAPS, TIMES, 10.0), {"fps": 0}, DomainError, "fps is 0"),
+    "times of a film": (MOVIE, "m.gif", (SNAPS, TIMES[:3], 10.0), {}, ShapeError, "3 times and 20 snapshots"),
+}
+
+
+@pytest.mark.parametrize(("draw", "name", "arguments", "options", "error", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused_and_leaves_no_file(tmp_path, draw, name, arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        draw(tmp_path / name, *arguments, **options)
+    assert not list(tmp_path.iterdir())
