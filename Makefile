@@ -41,13 +41,14 @@ pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi test lint format gpu bench clean
+.PHONY: help setup fwi test lint format gpu bench pictures clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside Deepwave (BENCH="...": arguments of benchmarks/)'
+	@echo 'make pictures  set up, then draw one shot as pictures and a film, and the picture of the README'
 	@echo 'make gpu    set up, then the tests that need a CUDA device'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
 	@echo ''
@@ -78,6 +79,13 @@ gpu: setup
 
 bench: $(state)/peers
 	$(run) benchmarks $(BENCH)
+
+# 255 colours are a third of the bytes.
+pictures: setup
+	$(python) examples/short/wavefield.py
+	$(python) -c 'from PIL import Image; \
+	  Image.open("examples/short/wavefield/shot.png").convert("RGB").quantize(255, kmeans=2) \
+	  .save("docs/images/wavefield.png", optimize=True)'
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,25 @@
+"""The short examples run as they stand and leave what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sweep_core
+
+ROOT = Path(__file__).parents[2]
+pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.mark.skipif(not hasattr(sweep_core, "Snapshots"), reason="snapshots are not there yet")
+def test_the_wave_field_is_drawn_and_filmed(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, str(ROOT / "examples/short/wavefield.py"), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir()}
+    assert set(found) == {"model.png", "gather.png", "snapshots.png", "shot.png", "wavefield.gif"}
+    assert found["wavefield.gif"] < 2e6
