@@ -15,7 +15,7 @@ target_compile_options(sweep_options INTERFACE -fno-exceptions)
 sweep_add_library(src/library.cpp src/cpu/builds.cpp)
 # Plain to best.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT CMAKE_OSX_ARCHITECTURES)
-  sweep_add_kernels(portable src/cpu/kernels.cpp -march=x86-64)
+  sweep_add_kernels(portable src/cpu/kernels.cpp -march=x86-64 -DSWEEP_ANY_ORDER)
   check_cxx_compiler_flag(-march=x86-64-v4 has_levels)
   if(has_levels)
     sweep_add_kernels(avx2 src/cpu/kernels.cpp -march=x86-64-v3)

@@ -23,6 +23,7 @@ from .hookspecs import BackendRecord, EquationRecord, ObserverRecord, impl
 from .options import BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions
 from .plugins import backend, backends, equations
 from .problem import Problem, make_problem
+from .snapshots import Snapshots
 from .survey import Shots
 from .wavelet import ricker, sampled
 
@@ -57,6 +58,7 @@ __all__ = [
     "ShapeError",
     "ShotPlan",
     "Shots",
+    "Snapshots",
     "StabilityError",
     "Support",
     "SweepError",

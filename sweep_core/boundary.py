@@ -10,9 +10,10 @@ from .errors import DomainError, OptionError, ShapeError
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 
 
-def widths(value, ndim: int) -> tuple[tuple[int, int], ...]:
-    """PML cells at the (low, high) face of each axis from one number or one per face."""
+def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int], ...]:
+    """PML cells at the (low, high) face of each axis from one number or one per face; none at a free surface."""
     faces = FACES[ndim]
+    same = isinstance(value, int | np.integer)
     values = (value,) * len(faces) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
     try:
         values = tuple(values)
@@ -22,6 +23,10 @@ def widths(value, ndim: int) -> tuple[tuple[int, int], ...]:
         raise ShapeError(f"pml_width has {len(values)} values; expected one, or one per face {faces}")
     if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and w >= 0 for w in values):
         raise DomainError(f"pml_width is {value!r}; expected whole numbers of cells from 0 on")
+    if free_surface:
+        if values[0] and not same:
+            raise OptionError(f"pml_width is {value!r} with a free surface on top; its first value must be 0")
+        values = (0, *values[1:])
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
 

@@ -5,10 +5,13 @@ from numbers import Integral
 import attrs
 import numpy as np
 
+from .dispersion import disperse, overrun, undisperse
 from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError, UnsupportedError
+from .positions import taps
 from .problem import Problem
+from .snapshots import Snapshots, check_snapshots
 from .stencil import largest_dt
-from .survey import Shots, check_inside, check_positions
+from .survey import Shots, check_inside, check_mask, check_positions, listening
 
 
 @attrs.frozen
@@ -20,6 +23,10 @@ class CallShape:
     sources: int
     receivers: int
     dtype: str
+    earths: int = 1
+    source_taps: int = 1
+    receiver_taps: int = 1
+    snapshots: Snapshots | None = None
 
     def record(self, problem: Problem) -> tuple[int, int, int, int]:
         """Shape of the record: (nshots, nt, nrec, nfield)."""
@@ -31,8 +38,9 @@ def dtype_name(array) -> str:
     return str(array.dtype).rsplit(".", 1)[-1]
 
 
-def check_call(problem: Problem, shots: Shots, models) -> CallShape:
-    """Checks whatever can be checked without reading values.
+def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
+    """Checks whatever can be checked without reading values. Where the time dispersion is corrected, more steps are run
+    than the wavelet has samples.
 
     Raises
     ------
@@ -52,10 +60,19 @@ def check_call(problem: Problem, shots: Shots, models) -> CallShape:
             f"({nshots}, nrec, {ndim}), or (nrec, {ndim}) for all shots"
         )
     nrec = int(shots.receivers.shape[-2])
-    if nrec < 1:
+    if nrec < 1 and snapshots is None:
         raise ShapeError("there are no receivers and no snapshots, so the run would return nothing; give receivers")
+    check_mask(shots.mask, nshots, nrec)
     steps = _check_wavelet(shots.wavelet, nshots, nsrc, dtype)
-    return CallShape(nshots, steps, nsrc, nrec, dtype)
+    if problem.time_dispersion == "corrected":
+        steps += overrun(steps)
+    earths = max(model.shape[0] if len(model.shape) > ndim else 1 for model in models)
+    if earths not in (1, nshots):
+        raise ShapeError(f"models hold {earths} earths for {nshots} shots; expected one for all, or one for each")
+    if snapshots is not None:
+        snapshots = check_snapshots(problem, snapshots)
+    tap = taps(problem, shots.sources), taps(problem, shots.receivers)
+    return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots)
 
 
 def check_models(problem: Problem, models) -> str:
@@ -73,11 +90,7 @@ def check_models(problem: Problem, models) -> str:
                 f"model {name} is a {type(model).__name__}; expected an array of shape {problem.grid.shape}"
             )
         shape = tuple(model.shape)
-        if len(shape) == problem.grid.ndim + 1 and shape[1:] == problem.grid.shape:
-            raise UnsupportedError(
-                f"model {name} has shape {shape}: one earth per shot is not supported yet; give {problem.grid.shape}"
-            )
-        if shape != problem.grid.shape:
+        if shape != problem.grid.shape and shape[1:] != problem.grid.shape:
             transposed = "; it looks transposed: depth comes first" if shape == problem.grid.shape[::-1] else ""
             raise ShapeError(f"model {name} has shape {shape}; the problem has {problem.grid.shape}{transposed}")
         dtypes.add(dtype_name(model))
@@ -105,6 +118,22 @@ def _check_wavelet(wavelet, nshots, nsrc, dtype) -> int:
     return shape[-1]
 
 
+def check_perturbations(problem: Problem, models, perturbations, wavelet, perturbed) -> None:
+    """Shapes and dtypes of the directions of a Born run: those of the models and of the wavelet."""
+    if not isinstance(perturbations, list | tuple) or len(perturbations) != len(models):
+        names = ", ".join(p.name for p in problem.equation.parameters)
+        raise ShapeError(f"perturbations are {type(perturbations).__name__}; expected one for each of [{names}]")
+    pairs = [(f"perturbation {i}", p, m) for i, (p, m) in enumerate(zip(perturbations, models, strict=True))]
+    if perturbed is not None:
+        pairs.append(("the wavelet's perturbation", perturbed, wavelet))
+    for name, given, like in pairs:
+        shape = tuple(given.shape) if hasattr(given, "shape") else None
+        if shape != tuple(like.shape):
+            raise ShapeError(f"{name} has shape {shape}; expected {tuple(like.shape)}")
+        if dtype_name(given) != dtype_name(like):
+            raise DtypeError(f"{name} is {dtype_name(given)}; expected {dtype_name(like)}")
+
+
 def check_values(problem: Problem, models, wavelet) -> None:
     """Checks NumPy values of models and wavelet: finite, in bounds, stable.
 
@@ -116,7 +145,8 @@ def check_values(problem: Problem, models, wavelet) -> None:
         good = (model > parameter.low) & (model < parameter.high)
         if not good.all():
             cell = tuple(int(i) for i in np.argwhere(~good)[0])
-            where = ", ".join(f"{axis} = {i}" for axis, i in zip(problem.grid.axes, cell, strict=True))
+            axes = ("shot", *problem.grid.axes)[-len(cell) :]
+            where = ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
             unit = "" if parameter.unit == "1" else f" {parameter.unit}"
             raise DomainError(
                 f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above {parameter.low:g}"
@@ -140,11 +170,27 @@ def check_survey(problem: Problem, shots: Shots) -> None:
     ------
     DomainError
     """
-    for name, positions in (("sources", shots.sources), ("receivers", shots.receivers)):
-        array = np.asarray(positions)
-        if array.ndim == 2:
-            array = array[:, None] if name == "sources" else array[None]
-        check_inside(name, array, problem.grid.shape)
+    sources = np.asarray(shots.sources)
+    check_inside("sources", sources if sources.ndim == 3 else sources[:, None], problem, problem.source_type)
+    receivers = listening(np, problem, attrs.evolve(shots, receivers=np.asarray(shots.receivers)))
+    check_inside("receivers", receivers, problem, problem.receiver_type)
+
+
+def driving(xp, problem: Problem, wavelet):
+    """The wavelet that the steps are driven with, of as many samples as steps; xp is numpy, torch or jax.numpy."""
+    if problem.time_dispersion == "uncorrected":
+        return wavelet
+    silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))
+    return disperse(xp, xp.concatenate([wavelet, silence], -1))
+
+
+def finished(xp, problem: Problem, shots: Shots, record):
+    """What a user gets of the record (nshots, steps, nrec, nfield) of a run."""
+    if problem.time_dispersion == "corrected":
+        record = undisperse(xp, record.swapaxes(1, -1))[..., : shots.wavelet.shape[-1]].swapaxes(1, -1)
+    if shots.mask is not None:
+        record = xp.where(shots.mask[:, None, :, None], record, xp.zeros_like(record))
+    return record
 
 
 def check_forward_batchsize(value) -> int:

@@ -20,11 +20,15 @@ class Parameter:
 
 @attrs.frozen
 class Field:
-    """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``)."""
+    """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
+
+    `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even.
+    """
 
     name: str
     unit: str
     stagger: tuple[str, ...] = ()
+    parity: int = -1
 
 
 @attrs.frozen

@@ -7,14 +7,17 @@ import numpy as np
 Array = Any
 
 
-def extend(problem, model: Array, join) -> Array:
-    """A model continued under the PML by its edge cells; `join(arrays, axis)` concatenates.
+def extend(problem, model: Array, join, hold=None) -> Array:
+    """A model (..., *grid) continued under the PML by its edge cells; `join(arrays, axis)` concatenates.
 
-    An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself.
+    An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself; `hold`,
+    which lets no derivative through, takes the cells under the PML as given instead.
     """
     for axis, (low, high) in enumerate(problem.pml):
         at, rest = axis - problem.grid.ndim, (slice(None),) * (problem.grid.ndim - 1 - axis)
         first, last = model[(..., slice(0, 1), *rest)], model[(..., slice(-1, None), *rest)]
+        if hold is not None:
+            first, last = hold(first), hold(last)
         if low or high:
             model = join([first] * low + [model] + [last] * high, at)
     return model
@@ -38,8 +41,19 @@ class Ops:
         self.decay = [self._profile(t.decay, axis, dtype) for axis, t in enumerate(tables)]
         self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
 
+    xp: Any = None
+    """The array library: its floor, sin, where, stack, broadcast_to and ones_like."""
+
     def pad(self, x: Array, axis: int, count: int) -> Array:
         """`count` zeros before and after the cells of an axis: the field is zero outside."""
+        raise NotImplementedError
+
+    def typed(self, x: Array) -> Array:
+        """x in the dtype of the run."""
+        raise NotImplementedError
+
+    def hold(self, x: Array) -> Array:
+        """x without its derivative."""
         raise NotImplementedError
 
     def array(self, values: np.ndarray, dtype) -> Array:
@@ -62,20 +76,23 @@ class Ops:
         """x with amounts (shots, n) added at flat cells (shots, n); cells may repeat. x itself stays as it is."""
         raise NotImplementedError
 
-    def d1(self, x: Array, axis: int) -> Array:
-        """First derivative, central."""
-        side = self._shifted(x, axis)
+    def d1(self, x: Array, axis: int, parity: int = -1) -> Array:
+        """First derivative, central; `parity` is that of x about a free surface."""
+        side = self._shifted(x, axis, parity)
         return sum(w * (side(k) - side(-k)) for k, w in enumerate(self.d1_weights[axis], start=1))
 
-    def d2(self, x: Array, axis: int) -> Array:
-        """Second derivative, central."""
-        side = self._shifted(x, axis)
+    def d2(self, x: Array, axis: int, parity: int = -1) -> Array:
+        """Second derivative, central; `parity` is that of x about a free surface."""
+        side = self._shifted(x, axis, parity)
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
 
-    def _shifted(self, x, axis):
+    def _shifted(self, x, axis, parity):
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
+        if axis == 0 and self.problem.free_surface:
+            images = [parity * x[(..., slice(k, k + 1), *after)] for k in range(self.half, 0, -1)]
+            padded = self.join([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
 
         def side(k):
             return padded[(..., slice(self.half + k, self.half + k + n), *after)]
@@ -89,6 +106,8 @@ class Ops:
 class NumpyOps(Ops):
     """NumPy, real or complex."""
 
+    xp = np
+
     def __init__(self, problem, dtype):
         self.dtype = np.dtype(dtype)
         super().__init__(problem, dtype)
@@ -97,6 +116,12 @@ class NumpyOps(Ops):
         width = [(0, 0)] * x.ndim
         width[axis - self.ndim] = (count, count)
         return np.pad(x, width)
+
+    def typed(self, x):
+        return x
+
+    def hold(self, x):
+        return x.real  # Born is by complex step
 
     def array(self, values, dtype):
         return np.asarray(values, dtype=dtype)

@@ -43,6 +43,7 @@ class Problem:
     free_surface: bool = False
     source_scaling: str = "physical"
     edge_gradient: str = "exact"
+    time_dispersion: str = "uncorrected"
 
     @property
     def pml(self) -> tuple[tuple[int, int], ...]:
@@ -130,17 +131,11 @@ def _fields(name: str, value, equation: Equation) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _refuse_for_now(free_surface, source_scaling, edge_gradient):
-    if free_surface is not False:
-        raise UnsupportedError(f"free_surface={free_surface!r}: only absorbing faces (False) are supported yet")
-    if source_scaling != "physical":
-        if source_scaling != "increment":
-            raise OptionError(f"source_scaling is {source_scaling!r}; expected 'physical' or 'increment'")
-        raise UnsupportedError("source_scaling='increment' is not supported yet; use 'physical'")
-    if edge_gradient != "exact":
-        if edge_gradient != "interior":
-            raise OptionError(f"edge_gradient is {edge_gradient!r}; expected 'exact' or 'interior'")
-        raise UnsupportedError("edge_gradient='interior' is not supported yet; use 'exact'")
+CHOICES = {
+    "source_scaling": ("physical", "increment"),
+    "edge_gradient": ("exact", "interior"),
+    "time_dispersion": ("uncorrected", "corrected"),
+}
 
 
 def make_problem(
@@ -157,6 +152,7 @@ def make_problem(
     free_surface=False,
     source_scaling="physical",
     edge_gradient="exact",
+    time_dispersion="uncorrected",
     memory=None,
 ) -> Problem:
     """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
@@ -180,12 +176,17 @@ def make_problem(
             )
     if pml_type is not None and pml_type != equation.pml_type:
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
-    _refuse_for_now(free_surface, source_scaling, edge_gradient)
+    if not isinstance(free_surface, bool):
+        raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
+    chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
+    for name, value in chosen.items():
+        if value not in CHOICES[name]:
+            raise OptionError(f"{name} is {value!r}; expected one of {CHOICES[name]}")
     given = {"velocity": pml_velocity, "freq": pml_freq}
     for name, value in given.items():
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
-    cpml = CPML(widths(pml_width, grid.ndim), **{k: v for k, v in given.items() if v is not None})
+    cpml = CPML(widths(pml_width, grid.ndim, free_surface), **{k: v for k, v in given.items() if v is not None})
     return Problem(
         equation=equation,
         grid=grid,
@@ -194,4 +195,6 @@ def make_problem(
         receiver_type=_fields("receiver_type", receiver_type, equation),
         cpml=cpml,
         memory=memory or MemoryOptions(),
+        free_surface=free_surface,
+        **chosen,
     )

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .call import CallShape, check_call, check_survey, check_values
+from .call import CallShape, check_call, check_survey, check_values, driving, finished
 from .eager import EagerRun
 from .errors import UnsupportedError
 from .executor import Support
 from .ops import NumpyOps
-from .survey import Shots, cells_of, samples_of
+from .survey import Shots, listening, samples_of
 
 
 class ReferenceExecutor:
@@ -20,7 +20,12 @@ class ReferenceExecutor:
 
     def forward(self, problem, shots, models):
         """Record (nshots, nt, nrec, nfield), float64."""
-        return self._run(problem, *self._checked(problem, shots, models))
+        checked = self._checked(problem, shots, models)
+        return finished(np, problem, checked[0], self._run(problem, *checked)[0])
+
+    def snapshots(self, problem, shots, models, snapshots):
+        """Fields by name, (nshots, nsnap, *region), float64."""
+        return self._run(problem, *self._checked(problem, shots, models, snapshots))[1]
 
     def born(self, problem, shots, models, perturbations):
         """Derivative of the record in direction `perturbations`, exact to rounding.
@@ -30,19 +35,20 @@ class ReferenceExecutor:
         shots, shape, models = self._checked(problem, shots, models)
         h = 1e-30
         stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
-        return self._run(problem, shots, shape, stepped).imag / h
+        return finished(np, problem, shots, self._run(problem, shots, shape, stepped)[0].imag / h)
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         raise UnsupportedError("the reference backend computes no gradient; use backend 'torch' or 'jax'")
 
     @staticmethod
-    def _checked(problem, shots, models) -> tuple[Shots, CallShape, list]:
+    def _checked(problem, shots, models, snapshots=None) -> tuple[Shots, CallShape, list]:
         """The arguments in float64, after all checks."""
         wavelet = np.asarray(shots.wavelet, np.float64)
-        shots = Shots(wavelet, np.asarray(shots.sources), np.asarray(shots.receivers))
+        mask = None if shots.mask is None else np.asarray(shots.mask)
+        shots = Shots(wavelet, np.asarray(shots.sources), np.asarray(shots.receivers), mask)
         if isinstance(models, list | tuple):
             models = [np.asarray(m, np.float64) for m in models]
-        shape = check_call(problem, shots, models)
+        shape = check_call(problem, shots, models, snapshots)
         check_survey(problem, shots)
         check_values(problem, models, wavelet)
         return shots, shape, models
@@ -50,14 +56,15 @@ class ReferenceExecutor:
     @staticmethod
     def _run(problem, shots, shape, models):
         dtype = np.result_type(*models)
-        receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
-        sources, listening = (cells_of(problem, p.astype(np.int64), shape.shots) for p in (shots.sources, receivers))
-        run = EagerRun(problem, NumpyOps(problem, dtype), shape, sources, listening, models)
-        wavelet = samples_of(shots.wavelet)
+        run = EagerRun(problem, NumpyOps(problem, dtype), shape, shots.sources, listening(np, problem, shots), models)
+        nt, wavelet = shots.wavelet.shape[-1], samples_of(driving(np, problem, shots.wavelet))
         record = np.zeros(shape.record(problem), dtype)
-        state = run.start()
+        state, seen = run.start(), []
         for k in range(shape.steps):
             record[:, k] = np.stack(run.record(state), axis=-1)
+            if shape.snapshots and k % shape.snapshots.every == 0 and k < nt:
+                seen.append(run.snapshot(state))
             if k + 1 < shape.steps:
                 state = run.advance(state, [wavelet[..., k]])
-        return record
+        fields = shape.snapshots.fields if shape.snapshots else ()
+        return record, {f: np.stack(s, 1) for f, s in zip(fields, zip(*seen, strict=True), strict=True)}

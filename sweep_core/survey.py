@@ -5,7 +5,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .errors import DomainError, DtypeError, ShapeError, UnsupportedError
+from .errors import DomainError, DtypeError, ShapeError
+from .positions import RADIUS, interpolated
 
 
 @attrs.frozen(eq=False)
@@ -16,41 +17,39 @@ class Shots:
     ----------
     wavelet : array
         ``(nt,)``, ``(nshots, nt)`` or ``(nshots, nsrc, nt)``; units of the source field.
-    sources : integer array
-        ``(nshots, ndim)`` or ``(nshots, nsrc, ndim)``; columns (x, z) or (x, y, z) in grid cells.
-    receivers : integer array
+    sources : integer or floating-point array
+        ``(nshots, ndim)`` or ``(nshots, nsrc, ndim)``; columns (x, z) or (x, y, z) in grid cells. Integers name nodes,
+        other positions are interpolated.
+    receivers : integer or floating-point array
         ``(nrec, ndim)`` for all shots, or ``(nshots, nrec, ndim)``; the same columns.
+    mask : bool array, optional
+        ``(nshots, nrec)``: a receiver that is False records zero and sends back nothing, wherever it is.
     """
 
     wavelet: Any
     sources: Any
     receivers: Any
+    mask: Any = None
 
     def take(self, indices) -> "Shots":
         """The shots of `indices`, in that order; what is shared by all shots stays shared."""
         indices = np.asarray(indices, dtype=np.int64)
         wavelet = self.wavelet if len(self.wavelet.shape) == 1 else self.wavelet[indices]
         receivers = self.receivers if len(self.receivers.shape) == 2 else self.receivers[indices]
-        return Shots(wavelet, self.sources[indices], receivers)
+        return Shots(wavelet, self.sources[indices], receivers, None if self.mask is None else self.mask[indices])
 
     def __len__(self) -> int:
         return int(self.sources.shape[0])
 
 
-def cells_of(problem, positions, nshots: int):
-    """Flat cells (nshots, n) in the padded grid, for sources or receivers of any array library.
-
-    Sources are (nshots, ndim) or (nshots, n, ndim); receivers shared by all shots are given as (1, n, ndim). The
-    dtype of the positions must hold the result.
-    """
-    ndim, shape = problem.grid.ndim, problem.padded_shape
-    cells: Any = 0
-    stride = 1
-    for axis in reversed(range(ndim)):
-        cells = cells + (positions[..., ndim - 1 - axis] + problem.pml[axis][0]) * stride
-        stride *= shape[axis]
-    cells = cells.reshape(positions.shape[0], -1)
-    return cells if cells.shape[0] == nshots else cells.repeat(nshots, 0)
+def listening(xp, problem, shots: Shots):
+    """Receivers as (nshots or 1, nrec, ndim), those that are masked in the middle of the model; xp is numpy, ..."""
+    receivers = shots.receivers if len(shots.receivers.shape) == 3 else shots.receivers[None]
+    if shots.mask is None:
+        return receivers
+    middle = [n // 2 for n in reversed(problem.grid.shape)]
+    columns = [xp.where(shots.mask, receivers[..., i], middle[i]) for i in range(len(middle))]
+    return xp.stack(columns, -1)
 
 
 def samples_of(wavelet):
@@ -60,22 +59,10 @@ def samples_of(wavelet):
     return wavelet[:, None] if len(wavelet.shape) == 2 else wavelet
 
 
-def _integers(name: str, positions) -> None:
-    kind = str(positions.dtype)
-    if "int" in kind:
-        return
-    if "float" in kind:
-        raise UnsupportedError(
-            f"{name} are {kind}: true positions between nodes are not supported yet; "
-            "give whole grid cells in an integer dtype"
-        )
-    raise DtypeError(f"{name} are of dtype {kind}; expected integers (grid cells)")
-
-
 def check_positions(name: str, positions, ndim: int) -> None:
     """Shape and dtype of sources or receivers, of any array library."""
     if not hasattr(positions, "shape") or not hasattr(positions, "dtype"):
-        raise DtypeError(f"{name} are a {type(positions).__name__}; expected an integer array of grid cells")
+        raise DtypeError(f"{name} are a {type(positions).__name__}; expected an array of grid cells")
     columns = "(x, z)" if ndim == 2 else "(x, y, z)"
     if len(positions.shape) not in (2, 3) or positions.shape[-1] != ndim:
         leading = "nshots" if name == "sources" else "nrec"
@@ -83,26 +70,55 @@ def check_positions(name: str, positions, ndim: int) -> None:
             f"{name} have shape {tuple(positions.shape)}; expected ({leading}, {ndim}) or "
             f"(nshots, n, {ndim}) with columns {columns}"
         )
-    _integers(name, positions)
+    kind = str(positions.dtype)
+    if "int" not in kind and not kind.endswith(("float32", "float64")):
+        raise DtypeError(f"{name} are of dtype {kind}; expected integers (nodes) or float32, float64 (true positions)")
 
 
-def check_inside(name: str, positions: np.ndarray, shape: tuple[int, ...]) -> None:
-    """DomainError for the first position outside the model; positions are (nshots, n, ndim) with columns (x, .., z)."""
-    ndim = len(shape)
-    sizes = np.array(shape[::-1])
-    outside = (positions < 0) | (positions >= sizes)
-    if not outside.any():
+def check_mask(mask, nshots: int, nrec: int) -> None:
+    """Shape and dtype of a receiver mask."""
+    if mask is None:
         return
-    shot, n, column = (int(i) for i in np.argwhere(outside)[0])
-    axis = ("x", "z")[column] if ndim == 2 else ("x", "y", "z")[column]
-    item = name.rstrip("s")
-    which = f"{item} {shot}" if name == "sources" and positions.shape[1] == 1 else f"{item} {n} of shot {shot}"
+    if not hasattr(mask, "shape") or str(mask.dtype) not in ("bool", "torch.bool"):
+        raise DtypeError(f"receiver_mask is {getattr(mask, 'dtype', type(mask).__name__)}; expected an array of bool")
+    if tuple(mask.shape) != (nshots, nrec):
+        raise ShapeError(f"receiver_mask has shape {tuple(mask.shape)}; expected (nshots, nrec) = ({nshots}, {nrec})")
+
+
+def check_inside(name: str, positions: np.ndarray, problem, fields) -> None:
+    """DomainError for the first position that cannot be had, of (nshots, n, ndim) with columns (x, .., z)."""
+    shape, ndim = problem.grid.shape, problem.grid.ndim
+    names, sizes = problem.grid.axes[::-1], np.array(shape[::-1])
+
+    def first(wrong, reason):
+        if not wrong.any():
+            return
+        shot, n, column = (int(i) for i in np.argwhere(wrong)[0])
+        item = name.rstrip("s")
+        which = f"{item} {shot}" if name == "sources" and positions.shape[1] == 1 else f"{item} {n} of shot {shot}"
+        raise DomainError(f"{which} is at {names[column]} = {positions[shot, n, column]} (cells), {reason(column)}")
+
     swapped = positions[..., ::-1]
     hint = (
-        f"; all would lie inside if the columns were swapped: SWEEP expects {'(x, z)' if ndim == 2 else '(x, y, z)'}"
-        if not ((swapped < 0) | (swapped >= sizes)).any()
-        else "; positions are counted in grid cells from the model's own corner, without the PML"
+        f"all would lie inside if the columns were swapped: SWEEP expects {'(x, z)' if ndim == 2 else '(x, y, z)'}"
+        if ((swapped >= 0) & (swapped < sizes)).all()
+        else "positions are counted in grid cells from the model's own corner, without the PML"
     )
-    raise DomainError(
-        f"{which} is at {axis} = {positions[shot, n, column]} (cells), outside 0..{sizes[column] - 1}{hint}"
+    first(~((positions >= 0) & (positions <= sizes - 1)), lambda column: f"outside 0..{sizes[column] - 1}; {hint}")
+    if problem.free_surface and any(f.parity < 0 for f in problem.equation.fields if f.name in fields):
+        surface = np.zeros(positions.shape, bool)
+        surface[..., -1] = positions[..., -1] == 0
+        first(surface, lambda column: f"on the free surface, where {list(fields)} is zero; move it below")
+    if not interpolated(positions):
+        return
+    base = np.floor(positions)
+    low, high = (np.array([w[side] for w in problem.pml[::-1]]) for side in (0, 1))
+    above = (base - RADIUS + 1 + low < 0) & (np.arange(ndim) != ndim - 1 if problem.free_surface else True)
+    beyond = (positions != base) & (above | (base + RADIUS > sizes - 1 + high))
+    first(
+        beyond,
+        lambda column: (
+            f"which is interpolated from {RADIUS} nodes on either side, and the PML ends before them "
+            f"({low[column]} and {high[column]} cells wide along {names[column]}); widen the PML or use a node"
+        ),
     )

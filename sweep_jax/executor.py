@@ -1,19 +1,21 @@
 """The JAX backend: chooses compiled or eager, checks a call, runs it."""
 
+import attrs
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
 from sweep_core import executor as core
-from sweep_core.call import check_call, check_survey, check_values
+from sweep_core.call import check_call, check_perturbations, check_survey, check_values
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
+from sweep_core.positions import interpolated
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
 from . import native, propagate, shim
-from .primitives import ONCE
 
 KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
 """Kernel libraries by the platforms that JAX knows."""
@@ -135,33 +137,60 @@ def check_readable(problem: Problem, shots: Shots, models) -> None:
     values = [readable(x) for x in (*models, shots.wavelet)]
     if all(v is not None for v in values):
         check_values(problem, values[:-1], values[-1])
-    positions = [readable(x) for x in (shots.sources, shots.receivers)]
-    inside = np.zeros((1, problem.grid.ndim), np.int32)
-    check_survey(problem, Shots(None, *(inside if p is None else p for p in positions)))
+    middle = np.array([[n // 2 for n in reversed(problem.grid.shape)]], np.int32)
+    sources, receivers = (readable(x) for x in (shots.sources, shots.receivers))
+    mask = None if shots.mask is None or receivers is None else readable(shots.mask)
+    if shots.mask is not None and mask is None:
+        receivers = None
+    sources, receivers = (middle if p is None else p for p in (sources, receivers))
+    check_survey(problem, Shots(None, sources, receivers, mask))
 
 
-def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | None):
-    """(record, flag or None) of checked arguments; differentiable in models and wavelet.
+def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | None, snapshots=None):
+    """(record, snapshots by field, flag or None) of checked arguments; differentiable in models and wavelet, eager in
+    positions as well.
 
     `device` is where to compute if that was stated, otherwise it is that of the arrays.
     """
     device = device or committed_device((shots.wavelet, *_sequence(models)))
-    wavelet = place("wavelet", shots.wavelet, device)
+    shots = attrs.evolve(shots, wavelet=place("wavelet", shots.wavelet, device))
     if isinstance(models, list | tuple):
         models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
-    shape = check_call(problem, Shots(wavelet, shots.sources, shots.receivers), models)
-    check_readable(problem, Shots(wavelet, shots.sources, shots.receivers), models)
-    shots = Shots(
-        wavelet, _positions("sources", shots.sources, device), _positions("receivers", shots.receivers, device)
-    )
+    shape = check_call(problem, shots, models, snapshots)
+    check_readable(problem, shots, models)
+    placed = {name: _positions(name, getattr(shots, name), device) for name in ("sources", "receivers")}
+    shots = attrs.evolve(shots, **placed)
     device = device or default_device()
     if choose_impl(problem, impl, device)[0] == "eager":
-        return propagate.propagate(problem, shape, shots, models), None
+        (record, seen), flag = propagate.propagate(problem, shape, shots, models), None
+    else:
+        with native.refusals():
+            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform])
+            if device.platform == "cpu" and not isinstance(record, Tracer):
+                record.block_until_ready()
+    count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
+    seen = {field: x[:, :count] for field, x in seen.items()}
+    return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
+
+
+def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> jax.Array:
+    """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
+    device = device or committed_device((shots.wavelet, *_sequence(models)))
+    check_call(problem, shots, models)
+    check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
+
+    def placed(name, x):
+        return jnp.asarray(place(name, x, device))
+
+    wave, own = placed("wavelet", shots.wavelet), [placed(f"model {i}", m) for i, m in enumerate(models)]
+    varied = [placed(f"perturbation {i}", p) for i, p in enumerate(perturbations)]
+    waves = jnp.zeros_like(wave) if wavelet is None else placed("the wavelet's perturbation", wavelet)
+
+    def forward(models, wave):
+        return run(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
+
     with native.refusals():
-        record, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform])
-        if device.platform == "cpu" and not isinstance(record, Tracer):
-            record.block_until_ready()
-    return record, flag if device.platform != "cpu" and not isinstance(flag, Tracer) else None
+        return jax.jvp(forward, (own, wave), (varied, waves))[1]
 
 
 def _sequence(models):
@@ -169,8 +198,10 @@ def _sequence(models):
 
 
 def _positions(name, x, device):
-    """Positions that were checked; JAX has no int64 unless it is told to."""
-    return place(name, x.astype(np.int32) if isinstance(x, np.ndarray) else x, device)
+    """Positions that were checked; JAX has no 64 bits unless it is told to."""
+    if isinstance(x, np.ndarray):
+        x = x.astype(jax.dtypes.canonicalize_dtype(np.float64) if interpolated(x) else np.int32)
+    return place(name, x, device)
 
 
 class JaxExecutor:
@@ -210,12 +241,5 @@ class JaxExecutor:
             return jax.block_until_ready(jax.value_and_grad(misfit)(leaves))
 
     def born(self, problem, shots, models, perturbations):
-        if self.impl == "c":
-            raise UnsupportedError(f"Born modelling {ONCE}")
-        leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
-        tangents = [place(f"perturbation {i}", p, self.device) for i, p in enumerate(perturbations)]
-
-        def forward(leaves):
-            return run(problem, "eager", shots, leaves, self.device)[0]
-
-        return jax.jvp(forward, (leaves,), (tangents,))[1]
+        models, perturbations = ([place("a model", m, self.device) for m in g] for g in (models, perturbations))
+        return born(problem, self.impl, shots, models, perturbations, self.device)

@@ -9,69 +9,73 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from sweep_core.call import CallShape
-from sweep_core.native import gather_list, inject_list
+from sweep_core.call import CallShape, driving, finished
+from sweep_core.errors import UnsupportedError
+from sweep_core.native import point_lists, seen_fields, signals
 from sweep_core.native.library import raise_for
 from sweep_core.ops import extend
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
-from .ops import admitted, cells_inside
+from .ops import admitted
 from .primitives import Task, born_p, forward_p
 from .shim import forced_isa
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def forward(task: Task, coefficients, wavelet, points, tables):
-    """(coefficients, wavelet) -> (record, flag). A history is kept only where a derivative is taken.
+    """(coefficients, wavelet) -> (record, snapshots, flag). A history is kept only where a derivative is taken.
 
     `points` are those of sources in, sources out, receivers in, receivers out: (cell, column, weight) each.
     """
-    record, _, _, flag = forward_p.bind(coefficients, wavelet, *points[0], *points[3], tables, task=task, history=False)
-    return record, flag
+    record, seen, _, _, flag = forward_p.bind(
+        coefficients, wavelet, *points[0], *points[3], tables, task=task, history=False
+    )
+    return record, seen, flag
 
 
 @partial(forward.defjvp, symbolic_zeros=True)
 def _(task, primals, tangents):
     coefficients, wavelet, (sources_in, sources_out, receivers_in, receivers_out), tables = primals
-    record, history, checkpoints, flag = forward_p.bind(
+    if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
+        raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
+    record, seen, history, checkpoints, flag = forward_p.bind(
         coefficients, wavelet, *sources_in, *receivers_out, tables, task=task, history=True
     )
     by = tuple(type(t) is not SymbolicZero for t in tangents[:2])
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
-    points = *sources_in, *receivers_in, *sources_out
+    points = *sources_in, *receivers_in, *sources_out, *receivers_out
     (tangent,) = born_p.bind(
         *varied, coefficients, wavelet, *points, tables, history, checkpoints, task=task, by=by, batches=()
     )
+    still = SymbolicZero(jax.core.ShapedArray(seen.shape, seen.dtype))
     none = SymbolicZero(jax.core.ShapedArray(flag.shape, jax.dtypes.float0))
-    return (record, flag), (tangent, none)
+    return (record, seen, flag), (tangent, still, none)
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str) -> tuple[jax.Array, jax.Array]:
-    """(record, flag): the record (nshots, nt, nrec, nfield), and the status word that a GPU leaves behind."""
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str):
+    """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
     task = Task(problem, shape, kind, forced_isa(kind))
-    return _propagate(task, shots.wavelet, shots.sources, shots.receivers, tuple(models))
+    return _propagate(task, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
-def _propagate(task, wavelet, sources, receivers, models):
+def _propagate(task, wavelet, sources, receivers, mask, models):
     problem, shape = task.problem, task.shape
     dtype = np.dtype(shape.dtype)
-    sources, receivers = (
-        cells_inside(problem, p, shape.shots) for p in (sources, receivers if receivers.ndim == 3 else receivers[None])
+    shots = Shots(wavelet, sources, receivers, mask)
+    (points, *_), lists = point_lists(problem, shape, shots, jnp, dtype)
+    hold = jax.lax.stop_gradient if problem.edge_gradient == "interior" else None
+    made = problem.equation.coefficients(
+        *(extend(problem, m, jnp.concatenate, hold) for m in admitted(problem, models))
     )
-    points = tuple(
-        make(problem, name, cells, jnp, dtype)
-        for name, cells in (("sources", sources), ("receivers", receivers))
-        for make in (inject_list, gather_list)
-    )
-    coefficients = [
-        extend(problem, c, jnp.concatenate) for c in problem.equation.coefficients(*admitted(problem, models))
-    ]
-    samples = jnp.broadcast_to(samples_of(wavelet), (shape.shots, shape.sources, shape.steps)).swapaxes(1, 2)
+    whole = jnp.broadcast_arrays(*(c if c.ndim > problem.grid.ndim else c[None] for c in made))
+    coefficients = jnp.stack(whole, axis=1)
+    samples = signals(problem, shape, jnp, samples_of(driving(jnp, problem, wavelet)), points, coefficients)
     tables = jnp.asarray(problem.tables(), dtype)
-    record, flag = forward(task, jnp.stack(coefficients)[None], samples, points, tables)
-    return record.reshape(shape.record(problem)), flag
+    record, seen, flag = forward(task, coefficients, samples, lists, tables)
+    record = finished(jnp, problem, shots, record.reshape(shape.record(problem)))
+    return record, seen_fields(problem, shape, seen), flag
 
 
 @contextmanager

@@ -2,15 +2,15 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from sweep_core.ops import Ops
 from sweep_core.problem import Problem
-from sweep_core.survey import cells_of
 
 
 class JaxOps(Ops):
     """In one dtype; differentiable. Cells outside the grid are read from its edge and never written."""
+
+    xp = jnp
 
     def __init__(self, problem, dtype):
         self.dtype = jnp.dtype(dtype)
@@ -20,6 +20,12 @@ class JaxOps(Ops):
         width = [(0, 0)] * x.ndim
         width[axis - self.ndim] = (count, count)
         return jnp.pad(x, width)
+
+    def typed(self, x):
+        return x.astype(self.dtype)
+
+    def hold(self, x):
+        return jax.lax.stop_gradient(x)
 
     def array(self, values, dtype):
         return jnp.asarray(values, dtype)
@@ -37,18 +43,6 @@ class JaxOps(Ops):
     def add(self, x, cells, amounts):
         flat = x.reshape(x.shape[0], -1)
         return flat.at[jnp.arange(len(flat))[:, None], cells].add(amounts, mode="drop").reshape(x.shape)
-
-
-def cells_inside(problem: Problem, positions: jax.Array, nshots: int) -> jax.Array:
-    """Flat cells (nshots, n) of the padded grid, int32; -1 where a position lies outside the model.
-
-    A position outside could otherwise count as a cell of another row.
-    """
-    sizes = np.array(problem.grid.shape[::-1], np.int32)
-    inside = ((positions >= 0) & (positions < sizes)).all(axis=-1)
-    cells = cells_of(problem, positions.astype(jnp.int32), positions.shape[0])
-    cells = jnp.where(inside.reshape(cells.shape), cells, -1)
-    return jnp.broadcast_to(cells, (nshots, cells.shape[1]))
 
 
 def admitted(problem: Problem, models) -> list[jax.Array]:

@@ -1,12 +1,12 @@
 """The compiled time loop as JAX primitives: forward, and born and adjoint, each the other's transpose.
 
-forward(coefficients, wavelet, sources in, receivers out, tables) -> record, history, checkpoints, flag
+forward(coefficients, wavelet, sources in, receivers out, tables) -> record, snapshots, history, checkpoints, flag
 born(tangents of `by`, *residuals) -> tangent of the record
 adjoint(cotangent of the record, *residuals) -> cotangents of coefficients and wavelet
 
-The residuals are coefficients, wavelet, sources in, receivers in, sources out, tables, history, checkpoints; points
-are three arrays each. `by` says which of coefficients and wavelet have a tangent; `batches`, outermost first, which
-residuals have a leading batch axis. Tangents have all of them.
+The residuals are coefficients, wavelet, sources in, receivers in, sources out, receivers out, tables, history,
+checkpoints; points are three arrays each. `by` says which of coefficients and wavelet have a tangent; `batches`,
+outermost first, which residuals have a leading batch axis. Tangents have all of them.
 """
 
 from functools import partial
@@ -20,13 +20,12 @@ from jax.interpreters import ad, batching, mlir
 
 from sweep_core.call import CallShape
 from sweep_core.errors import DeviceError, UnsupportedError
-from sweep_core.native import CompiledCall, compiled_call, thread_count
-from sweep_core.native.call import ADJOINT_OUTPUTS, FORWARD_OUTPUTS
+from sweep_core.native import OUTPUTS, CompiledCall, compiled_call, thread_count
 from sweep_core.problem import Problem
 
 from . import shim
 
-ONCE = "is not supported by impl='c', which has first derivatives in reverse mode (grad, vjp); use impl='eager'"
+ONCE = "is not supported by impl='c', which has first derivatives; use impl='eager'"
 
 
 @attrs.frozen
@@ -59,10 +58,10 @@ def _threads(kind, devices):
     return max(thread_count() // min(devices, len(jax.local_devices(backend="cpu"))), 1)
 
 
-def _call(operation, task, history, outputs, arguments, devices):
+def _call(operation, task, history, arguments, devices):
     """A custom call of XLA on the buffers of an operation, in the order of sweep.h."""
     shim.load(task.kind)
-    return jax.ffi.ffi_call(shim.target(task.kind), task.results(history, outputs))(
+    return jax.ffi.ffi_call(shim.target(task.kind), task.results(history, OUTPUTS[operation]))(
         *arguments,
         operation=operation,
         problem=np.frombuffer(bytes(task.call(history).struct), np.uint8),
@@ -73,17 +72,36 @@ def _call(operation, task, history, outputs, arguments, devices):
 
 
 def _run_forward(*arguments, task, history, devices=1):
-    record, kept, checkpoints, _, flag = _call("forward", task, history, FORWARD_OUTPUTS, arguments, devices)
-    return [record, kept, checkpoints, flag]
+    record, seen, kept, checkpoints, _, flag = _call("forward", task, history, arguments, devices)
+    return [record, seen, kept, checkpoints, flag]
 
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
-    arguments = *residuals[:-2], cotangent, *residuals[-2:]
-    return _call("adjoint", task, True, ADJOINT_OUTPUTS, arguments, devices)[:2]
+    *rest, tables, history, checkpoints = residuals  # of which the receivers out are not needed
+    given = *rest[:11], tables, cotangent, history, checkpoints
+    return _call("adjoint", task, True, given, devices)[:2]
 
 
 def _run_born(*arguments, task, by, batches, devices=1):
-    raise UnsupportedError(f"Born modelling (jax.jvp, jax.linearize, jax.jacfwd) {ONCE}")
+    count = sum(by)
+    if batches:
+        looped, *inner = batches
+        batch = [*arguments[:count], *(a for a, b in zip(arguments[count:], looped, strict=True) if b)]
+
+        def one(items):
+            items = iter(items)
+            tangents = [next(items) for _ in range(count)]
+            residuals = [next(items) if b else a for a, b in zip(arguments[count:], looped, strict=True)]
+            return _run_born(*tangents, *residuals, task=task, by=by, batches=tuple(inner), devices=devices)
+
+        return jax.lax.map(one, batch)
+    coefficients, wavelet, *points = arguments[count : count + 14]
+    varied = iter(arguments[:count])
+    tangents = [
+        next(varied) if nonzero else jnp.zeros_like(x) for nonzero, x in zip(by, (coefficients, wavelet), strict=True)
+    ]
+    given = coefficients, wavelet, *tangents, *points[:3], *points[9:], arguments[count + 14]
+    return _call("born", task, True, given, devices)[:1]
 
 
 def _device_count(context):
@@ -116,7 +134,7 @@ def _primitive(name, run, buffers):
     return primitive
 
 
-forward_p = _primitive("sweep_forward", _run_forward, ("record", "history", "checkpoints", "flag"))
+forward_p = _primitive("sweep_forward", _run_forward, ("record", "snapshots", "history", "checkpoints", "flag"))
 adjoint_p = _primitive("sweep_adjoint", _run_adjoint, ("gradient_coefficients", "gradient_wavelet"))
 born_p = _primitive("sweep_born", _run_born, ("record",))
 
@@ -197,19 +215,19 @@ def _as_shots(primitive, shared, arguments, dims, task, **parameters):
 
 def _batch_forward(arguments, dims, *, task, history):
     shared = {0, len(arguments) - 1}  # coefficients, tables
-    if any(dims[i] is not None for i in shared):
+    if task.shape.earths > 1 or any(dims[i] is not None for i in shared):
         return _one_by_one(forward_p, arguments, dims, task=task, history=history)
     (*kept, flag), size = _as_shots(forward_p, shared, arguments, dims, task, history=history)
-    likes = task.results(history, ("record", "history", "checkpoints"))
+    likes = task.results(history, ("record", "snapshots", "history", "checkpoints"))
     # What is kept lies shot after shot, so that each call of the batch finds its own part.
-    return [x.reshape(size, *like.shape) for x, like in zip(kept, likes, strict=True)] + [flag], [0, 0, 0, None]
+    return [x.reshape(size, *like.shape) for x, like in zip(kept, likes, strict=True)] + [flag], [0, 0, 0, 0, None]
 
 
 def _batch_born(arguments, dims, *, task, by, batches):
     """More shots where it can be; otherwise the batch is noted, and its transpose is that of adjoint."""
     count = sum(by)
     shared = {count, len(arguments) - 3} | ({0} if by[0] else set())  # coefficients, tables, their tangent
-    if batches or any(dims[i] is not None for i in shared):
+    if batches or task.shape.earths > 1 or any(dims[i] is not None for i in shared):
         size = _size(arguments, dims)
         pairs = enumerate(zip(arguments, dims, strict=True))
         moved = [_batch_first(a, d, size) if i < count or d is not None else a for i, (a, d) in pairs]

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core.call import check_models
-from sweep_core.errors import DeviceError, DomainError, OptionError, UnsupportedError
+from sweep_core.errors import DeviceError, DomainError, OptionError
 from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
 
-from .executor import check_device, choose_impl, committed_device, default_device, device_name, place, run
+from .executor import born, check_device, choose_impl, committed_device, default_device, device_name, place, run
 
 
 class PropJax:
@@ -24,9 +24,9 @@ class PropJax:
     equation : Equation
         For example ``Acoustic(spatial_order=8)``.
     shape : tuple of int
-        Cells of the model, ``(nz, nx)``.
+        Cells of the model, ``(nz, nx)`` or ``(nz, ny, nx)``.
     dh : float or tuple of float
-        Cell size in metres, one or ``(dz, dx)``.
+        Cell size in metres, one or ``(dz, dx)``, ``(dz, dy, dx)``.
     dt : float
         Time step in seconds; one above the stability limit of the models is refused at the call, which states it.
     dev : str or jax.Device, optional
@@ -37,15 +37,19 @@ class PropJax:
     pml_type : str, optional
         The equation's own, ``'cpmlr'`` on the regular grid.
     pml_width : int or tuple of int
-        Cells of the absorbing layer, one number or one per face (top, bottom, left, right); 0 is a rigid wall.
+        Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
+        is 0 the field is zero outside.
     pml_velocity, pml_freq : float, optional
         Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
     free_surface : bool
-        Only False yet.
-    source_scaling : {'physical'}
-        s(t) delta(x - xs), with delta = 1 / cell volume.
-    edge_gradient : {'exact'}
-        An edge cell also answers for the PML cells that continue it.
+        The top of the model, z = 0, is free: pressure is zero there and odd about it, and there is no PML above.
+    source_scaling : {'physical', 'increment'}
+        s(t) delta(x - xs), with delta = 1 / cell volume; or the wavelet is added to the field as it is at each step.
+    edge_gradient : {'exact', 'interior'}
+        An edge cell also answers for the PML cells that continue it; or the earth under the PML is taken as given.
+    time_dispersion : {'uncorrected', 'corrected'}
+        Whether the error of the time step is removed from the record, by maps of wavelet and record outside the run,
+        which is a few steps longer for it; see :mod:`sweep_core.dispersion`. Gradients are those of the result.
     models : list of arrays, optional
         Used by calls without `models`.
     impl : {'auto', 'c', 'eager'}
@@ -78,6 +82,7 @@ class PropJax:
         free_surface=False,
         source_scaling="physical",
         edge_gradient="exact",
+        time_dispersion="uncorrected",
         models=None,
         impl="auto",
         memory=None,
@@ -87,7 +92,7 @@ class PropJax:
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
-            free_surface, source_scaling, edge_gradient, memory,
+            free_surface, source_scaling, edge_gradient, time_dispersion, memory,
         )  # fmt: skip
         check_eager_options(eager_options, impl)
         device = _device(dev, equation.device, models)
@@ -122,24 +127,31 @@ class PropJax:
         """Times (s) of the samples of a recorded field."""
         return self.problem.time(field, nt)
 
-    def __call__(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None) -> jax.Array:
+    def __call__(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
         """Models some shots.
 
         Parameters
         ----------
         wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) array
             Of the dtype of the models.
-        sources : (nshots, 2) or (nshots, nsrc, 2) integer array
-            Grid cells, columns (x, z).
-        receivers : (nrec, 2) or (nshots, nrec, 2) integer array
-            Grid cells, columns (x, z).
-        models : list of (nz, nx) arrays, optional
+        sources : (nshots, ndim) or (nshots, nsrc, ndim) array
+            Grid cells, columns (x, z) or (x, y, z). Integers name nodes; other positions are interpolated by a windowed
+            sinc (8 cells along each axis), and differentiable with ``impl='eager'``.
+        receivers : (nrec, ndim) or (nshots, nrec, ndim) array
+            The same.
+        models : list of (nz, nx) or (nshots, nz, nx) arrays, optional
             In the order of ``equation.parameters``; those of the constructor by default.
+
+        receiver_mask : (nshots, nrec) bool array, optional
+            A receiver that is False records zero and sends back nothing, wherever it is said to be.
+        snapshots : Snapshots, optional
+            Wavefields to hand out as well.
 
         Returns
         -------
         (nshots, nt, nrec, nfield) array
-            record[:, k] is the field at time k dt, before wavelet[k] acts.
+            record[:, k] is the field at time k dt, before wavelet[k] acts. With `snapshots` a pair of it and a
+            dictionary of fields, (nshots, nsnap, nz, nx) each.
 
         Raises
         ------
@@ -152,16 +164,40 @@ class PropJax:
         ``jax.errors.JaxRuntimeError`` with the same text; the record is NaN on a GPU, under pmap and shard_map, where
         one device must not leave the others waiting, and with ``impl='eager'``.
         """
-        if receiver_mask is not None:
-            raise UnsupportedError("receiver_mask is not supported yet; give the same receivers to every shot")
-        if snapshots is not None:
-            raise UnsupportedError("snapshots are not supported yet")
-        if models is None:
-            if self._models is None:
-                raise OptionError("no models: give models=[...] to the call or to the constructor")
-            models = self._models
-        record, self._flag = run(self.problem, self._requested, Shots(wavelet, sources, receivers), models, self.device)
-        return record
+        shots = Shots(wavelet, sources, receivers, receiver_mask)
+        record, seen, self._flag = run(
+            self.problem, self._requested, shots, self._given(models), self.device, snapshots
+        )
+        return record if snapshots is None else (record, seen)
+
+    def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
+        """The derivative of the record in a direction: waves that a perturbed earth scatters once.
+
+        (1 / vp^2) du_tt - lap du = (2 dvp / vp^3) u_tt + ds, for u of the unperturbed earth; that of the discrete
+        steps, exact to rounding. Linear and differentiable in its directions: its transpose is that of :meth:`forward`.
+
+        Parameters
+        ----------
+        perturbations : list of (nz, nx) arrays
+            One for each model, of its shape and dtype.
+        d_wavelet : array, optional
+            Of the wavelet's shape.
+        wavelet, sources, receivers, models, receiver_mask
+            As for a call.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) array
+        """
+        shots = Shots(wavelet, sources, receivers, receiver_mask)
+        return born(self.problem, self._requested, shots, self._given(models), perturbations, self.device, d_wavelet)
+
+    def _given(self, models):
+        if models is not None:
+            return models
+        if self._models is None:
+            raise OptionError("no models: give models=[...] to the call or to the constructor")
+        return self._models
 
     def check(self) -> None:
         """Raises what a GPU found wrong with the values of the last call (it cannot stop to say so)."""

@@ -6,12 +6,12 @@ from math import isqrt
 import jax
 import jax.numpy as jnp
 
-from sweep_core.call import CallShape
+from sweep_core.call import CallShape, driving, finished
 from sweep_core.eager import EagerRun
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, samples_of
+from sweep_core.survey import Shots, listening, samples_of
 
-from .ops import JaxOps, admitted, cells_inside, one_or_nan
+from .ops import JaxOps, admitted, one_or_nan
 
 
 def chunk_length(problem: Problem, steps: int) -> int:
@@ -21,26 +21,49 @@ def chunk_length(problem: Problem, steps: int) -> int:
     return problem.chunk(steps, 0)
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> jax.Array:
-    """Record (nshots, nt, nrec, nfield); NaN throughout where a value is one that the problem does not admit."""
-    return _propagate(problem, shape, shots.wavelet, shots.sources, shots.receivers, tuple(models))
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[jax.Array, dict]:
+    """(record, snapshots): (nshots, nt, nrec, nfield), and fields by name.
+
+    The record is NaN throughout where a value is one that the problem does not admit.
+    """
+    return _propagate(problem, shape, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _propagate(problem, shape, wavelet, sources, receivers, models):
-    receivers = receivers if receivers.ndim == 3 else receivers[None]
-    sources, receivers = (cells_inside(problem, p, shape.shots) for p in (sources, receivers))
+def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
+    shots = Shots(wavelet, sources, receivers, mask)
     models = admitted(problem, models)
-    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, receivers, models)
+    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, listening(jnp, problem, shots), models)
 
     def step(state, sample):
         return run.advance(state, [sample]), jnp.stack(run.record(state), axis=-1)
 
-    samples = jnp.moveaxis(samples_of(wavelet), -1, 0)[:-1]
-    state, record = _scan(step, run.start(), samples, chunk_length(problem, shape.steps))
+    samples = jnp.moveaxis(samples_of(driving(jnp, problem, wavelet)), -1, 0)[:-1]
+    scan = partial(_scan, step, length=chunk_length(problem, shape.steps))
+    asked, start = shape.snapshots, run.start()
+    state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples), {})
     last = jnp.stack(run.record(state), axis=-1)
-    record = jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1)
-    return record * one_or_nan(_all_good(problem, (sources, receivers), models), record.dtype)
+    record = finished(jnp, problem, shots, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
+    points = [p.cells for p in (*run.sources, *run.receivers)]
+    return record * one_or_nan(_all_good(problem, points, models), record.dtype), seen
+
+
+def _watched(run, scan, state, samples):
+    """(state, record, snapshots): scans from one snapshot to the next."""
+    asked = run.shape.snapshots
+
+    def between(state, part):
+        new, record = scan(state, part)
+        return new, (record, run.snapshot(state))
+
+    count = len(samples) // asked.every
+    whole, rest = samples[: count * asked.every], samples[count * asked.every :]
+    state, (record, seen) = jax.lax.scan(between, state, whole.reshape(count, asked.every, *samples.shape[1:]))
+    record = record.reshape(-1, *record.shape[2:])
+    last = [x[None] for x in run.snapshot(state)]
+    state, part = scan(state, rest)
+    fields = [jnp.moveaxis(jnp.concatenate(pair), 0, 1) for pair in zip(seen, last, strict=True)]
+    return state, jnp.concatenate([record, part]), dict(zip(asked.fields, fields, strict=True))
 
 
 def _scan(step, state, samples, length):

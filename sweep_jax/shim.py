@@ -11,6 +11,7 @@ import jaxlib
 from sweep_core import native as compiled
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
+from sweep_core.native import OUTPUTS
 from sweep_core.native.library import REBUILD, find, source_id
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
@@ -58,7 +59,7 @@ def load(kind: str) -> None:
         Where one of the libraries is missing, stale or newer than jaxlib.
     """
     library, shim = compiled.load(kind), _open()
-    for operation in ("forward", "adjoint"):
+    for operation in OUTPUTS:
         function = c.cast(getattr(library.dll, f"sweep_{operation}"), c.c_void_p)
         shim.sweep_xla_bind(kind.encode(), operation.encode(), function)
     handler = jax.ffi.pycapsule(getattr(shim, f"sweep_xla_{kind}"))

@@ -1,16 +1,18 @@
 """The torch backend: chooses compiled or eager, checks a call, runs it."""
 
+import attrs
 import numpy as np
 import torch
 
 from sweep_core import executor as core
 from sweep_core import native as compiled
-from sweep_core.call import check_call, check_survey, check_values
+from sweep_core.call import CallShape, check_call, check_perturbations, check_survey, check_values, finished
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
+from sweep_core.options import MemoryOptions
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, check_positions
+from sweep_core.survey import Shots
 
 
 def check_device(device) -> torch.device:
@@ -37,42 +39,89 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     return core.choose_impl(impl, problem.equation.name, device, support)
 
 
-def _positions(name, positions, ndim):
-    check_positions(name, positions, ndim)
-    if not isinstance(positions, torch.Tensor):
-        return np.asarray(positions)
-    if torch._C._functorch.is_functorch_wrapped_tensor(positions):
-        raise UnsupportedError(f"{name} are transformed (torch.func): positions are read on the host and cannot be")
+def _on_host(name, x):
+    """Positions or a mask as a NumPy array."""
+    if not isinstance(x, torch.Tensor):
+        return np.asarray(x)
+    if torch._C._functorch.is_functorch_wrapped_tensor(x):
+        raise UnsupportedError(f"{name} are transformed (torch.func): they are read on the host and cannot be")
     with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
-        return positions.cpu().numpy()
+        return x.detach().cpu().numpy()
 
 
-def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device):
-    """(record, flag or None) of checked arguments; differentiable in models and wavelet."""
-    for name, x in [
-        ("wavelet", shots.wavelet),
-        *((f"model {i}", m) for i, m in enumerate(_sequence(models))),
-    ]:
+def _check_placed(pairs, device) -> None:
+    """That each (name, x) is a tensor on the device."""
+    for name, x in pairs:
         if not isinstance(x, torch.Tensor):
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
         if x.device != device:
             raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
-    shape = check_call(problem, shots, models)
-    ndim = problem.grid.ndim
-    host = Shots(
-        shots.wavelet,
-        _positions("sources", shots.sources, ndim),
-        _positions("receivers", shots.receivers, ndim),
-    )
+
+
+def checked(problem: Problem, shots: Shots, models, device: torch.device, snapshots=None) -> tuple[CallShape, Shots]:
+    """(shape, shots whose positions are NumPy arrays) of arguments that were checked."""
+    _check_placed([("wavelet", shots.wavelet), *((f"model {i}", m) for i, m in enumerate(_sequence(models)))], device)
+    shape = check_call(problem, shots, models, snapshots)
+    mask = None if shots.mask is None else _on_host("receiver_mask", shots.mask)
+    host = Shots(shots.wavelet, _on_host("sources", shots.sources), _on_host("receivers", shots.receivers), mask)
     check_survey(problem, host)
-    from . import native, propagate
+    from . import native
 
     if native.readable(shots.wavelet, *models):
-        check_values(problem, [m.detach().numpy() for m in models], shots.wavelet.detach().numpy())
+        with torch._C._DisableFuncTorch():
+            check_values(problem, [m.detach().numpy() for m in models], shots.wavelet.detach().numpy())
+    return shape, host
+
+
+def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device, snapshots=None):
+    """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
+    shape, host = checked(problem, shots, models, device, snapshots)
+    from . import native, propagate
+
+    def placed(x, at_host):
+        return x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
+
+    mask = None if host.mask is None else torch.as_tensor(host.mask, device=device)
+    flag = None
     if impl == "c":
-        return native.propagate(problem, shape, host, models)
-    placed = Shots(shots.wavelet, *(torch.as_tensor(p, device=device) for p in (host.sources, host.receivers)))
-    return propagate.propagate(problem, shape, placed, models), None
+        for name, x in (("sources", shots.sources), ("receivers", shots.receivers)):
+            if isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled():
+                raise UnsupportedError(
+                    f"impl='c' has no derivative in positions, and {name} ask for one; use impl='eager'"
+                )
+        record, seen, flag = native.propagate(problem, shape, host, models)
+    else:
+        positions = placed(shots.sources, host.sources), placed(shots.receivers, host.receivers)
+        record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
+    count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
+    return (
+        finished(torch, problem, Shots(shots.wavelet, None, None, mask), record),
+        {f: s[:, :count] for f, s in seen.items()},
+        flag,
+    )
+
+
+def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
+    """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
+    shape, host = checked(problem, shots, models, device)
+    check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
+    _check_placed([(f"perturbation {i}", p) for i, p in enumerate(perturbations)], device)
+    _check_placed([] if wavelet is None else [("the wavelet's perturbation", wavelet)], device)
+    if impl == "c":
+        from . import native
+
+        record = native.born(problem, shape, host, models, perturbations, wavelet)
+        mask = None if host.mask is None else torch.as_tensor(host.mask, device=device)
+        return finished(torch, problem, Shots(shots.wavelet, None, None, mask), record)
+
+    # Forward mode recomputes nothing.
+    problem = attrs.evolve(problem, memory=MemoryOptions("full"))
+
+    def forward(models, wave):
+        return run(problem, impl, attrs.evolve(shots, wavelet=wave), list(models), device)[0]
+
+    tangents = tuple(perturbations), torch.zeros_like(shots.wavelet) if wavelet is None else wavelet
+    return torch.func.jvp(forward, (tuple(models), shots.wavelet), tangents)[1]
 
 
 def _sequence(models):
@@ -103,7 +152,7 @@ class TorchExecutor:
 
     def _run(self, problem, shots, models):
         impl = choose_impl(problem, self.impl, self.device)[0]
-        placed = Shots(self.array(shots.wavelet), shots.sources, shots.receivers)
+        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet))
         return run(problem, impl, placed, models, self.device)[0]
 
     def array(self, x) -> torch.Tensor:
@@ -122,4 +171,7 @@ class TorchExecutor:
         return misfit.detach(), list(gradients)
 
     def born(self, problem, shots, models, perturbations):
-        raise UnsupportedError("Born modelling is not supported by backend 'torch' yet; backend 'reference' has it")
+        models, perturbations = ([self.array(m) for m in group] for group in (models, perturbations))
+        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet))
+        impl = choose_impl(problem, self.impl, self.device)[0]
+        return born(problem, impl, placed, models, perturbations, self.device)

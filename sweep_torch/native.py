@@ -6,20 +6,15 @@ from typing import Any
 import attrs
 import numpy as np
 import torch
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from sweep_core.call import CallShape
+from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import (
-    ADJOINT_BUFFERS,
-    FORWARD_BUFFERS,
-    CompiledCall,
-    compiled_call,
-    gather_list,
-    inject_list,
-)
+from sweep_core.native import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
 from sweep_core.ops import extend
+from sweep_core.positions import Points
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, cells_of, samples_of
+from sweep_core.survey import Shots, samples_of
 
 from .ops import transformed
 from .pool import Pool
@@ -28,26 +23,27 @@ pool = Pool()
 
 
 @attrs.frozen(eq=False)
-class Lists:
-    """Points of one call in the orders that injecting and gathering need, as tensors on the device."""
-
-    sources_in: tuple
-    sources_out: tuple
-    receivers_in: tuple
-    receivers_out: tuple
-
-
-@attrs.frozen(eq=False)
 class Task:
-    """What a call computes with beside its differentiable arrays."""
+    """What a call computes with beside its differentiable arrays; `lists` are tensors on the device."""
 
     call: CompiledCall
-    lists: Lists
+    sources: Points
+    lists: dict[str, tuple]
     tables: torch.Tensor
 
-    def run(self, operation: str, order, arrays: dict[str, Any]) -> None:
-        """Runs the library on tensors by buffer name."""
-        tensors = [arrays[name] for name in order]
+    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
+        """Runs the library on tensors by buffer name; the outputs."""
+        if get_proxy_mode() is not None:
+            raise UnsupportedError(
+                "torch.fx (make_fx, torch.func.linearize) cannot see into impl='c', and would record a tensor that "
+                "nothing was written to; use torch.func.jvp or impl='eager'"
+            )
+        outputs = {name: self.empty(name) for name in OUTPUTS[operation]}
+        arrays = outputs | {name: x.contiguous() for name, x in given.items()} | {"tables": self.tables}
+        for prefix, name in LISTS[operation].items():
+            parts = zip(("cell", "column", "weight"), self.lists[name], strict=True)
+            arrays |= {f"{prefix}_{part}": x for part, x in parts}
+        tensors = [arrays[name] for name in BUFFERS[operation]]
         buffers = [(t.data_ptr(), t.numel() * t.element_size()) for t in tensors]
         device = self.tables.device
         if device.type == "cuda":
@@ -55,6 +51,7 @@ class Task:
                 self.call.run(operation, buffers, stream=torch.cuda.current_stream(device).cuda_stream)
         else:
             self.call.run(operation, buffers, threads=torch.get_num_threads())
+        return outputs
 
     def empty(self, name: str) -> torch.Tensor:
         """A buffer of the call; the large ones of unsigned bytes are used again from call to call."""
@@ -64,8 +61,12 @@ class Task:
         return torch.empty(shape, dtype=dtype, device=self.tables.device)
 
 
-def _named(prefix, points):
-    return dict(zip((f"{prefix}_cell", f"{prefix}_column", f"{prefix}_weight"), points, strict=True))
+LISTS = {
+    "forward": {"inject": "sources in", "gather": "receivers out"},
+    "adjoint": {"source": "sources in", "inject": "receivers in", "gather": "sources out"},
+    "born": {"inject": "sources in", "gather": "receivers out"},
+}
+"""Which points an operation takes, by the beginning of the names of its buffers."""
 
 
 def _each(function, in_dims, size, arguments):
@@ -73,32 +74,33 @@ def _each(function, in_dims, size, arguments):
     items = []
     for i in range(size):
         chosen = [a if d is None else a.select(d, i) for a, d in zip(arguments, in_dims, strict=True)]
-        items.append(function(*chosen))
-    return tuple(torch.stack(parts) for parts in zip(*items, strict=True)), (0,) * len(items[0])
+        answer = function(*chosen)
+        items.append(answer if isinstance(answer, tuple) else (answer,))
+    stacked = tuple(torch.stack(parts) for parts in zip(*items, strict=True))
+    return (stacked, (0,) * len(stacked)) if isinstance(answer, tuple) else (stacked[0], 0)
+
+
+def _refuse_second(needed) -> None:
+    if needed:
+        raise UnsupportedError("second derivatives of the compiled implementation are not supported; use impl='eager'")
 
 
 class Forward(torch.autograd.Function):
-    """(coefficients, wavelet) -> record, and the history that the adjoint reads."""
+    """(coefficients, wavelet) -> record, snapshots, and the history that the adjoint reads."""
 
     @staticmethod
     def forward(coefficients, wavelet, task):
-        arrays = {name: task.empty(name) for name in FORWARD_BUFFERS[9:]}
-        arrays |= {
-            "coefficients": coefficients.contiguous(),
-            "wavelet": wavelet.contiguous(),
-            "tables": task.tables,
-        }
-        arrays |= _named("inject", task.lists.sources_in) | _named("gather", task.lists.receivers_out)
-        task.run("forward", FORWARD_BUFFERS, arrays)
-        return tuple(arrays[name] for name in ("record", "history", "checkpoints", "flag"))
+        found = task.run("forward", coefficients=coefficients, wavelet=wavelet)
+        return tuple(found[name] for name in ("record", "snapshots", "history", "checkpoints", "flag"))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         coefficients, wavelet, ctx.task = inputs
-        _, *kept, flag = output
-        ctx.mark_non_differentiable(*kept, flag)
+        _, seen, *kept, flag = output
+        ctx.mark_non_differentiable(seen, *kept, flag)
         ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
         ctx.save_for_backward(coefficients, wavelet, *kept)
+        ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
     def backward(ctx, cotangent, *_):
@@ -107,45 +109,78 @@ class Forward(torch.autograd.Function):
         return *Adjoint.apply(cotangent, *ctx.saved_tensors, ctx.task), None
 
     @staticmethod
-    def jvp(ctx, *_):
-        raise UnsupportedError(
-            "forward-mode derivatives of impl='c' (torch.func.jvp) are not supported; use impl='eager'"
-        )
+    def jvp(ctx, coefficients, wavelet, _):
+        return Born.apply(*_filled(ctx, coefficients, wavelet), *ctx.saved_tensors, ctx.task), None, None, None, None
 
     @staticmethod
     def vmap(info, in_dims, coefficients, wavelet, task):
         return _each(lambda *a: Forward.apply(*a, task), in_dims[:2], info.batch_size, (coefficients, wavelet))
 
 
+def _filled(ctx, *tangents):
+    """Tangents of (coefficients, wavelet), the first two saved tensors, with zeros for those that do not vary."""
+    return [torch.zeros_like(x) if t is None else t for x, t in zip(ctx.saved_tensors, tangents, strict=False)]
+
+
 class Adjoint(torch.autograd.Function):
-    """Cotangent of the record -> gradients of coefficients and wavelet."""
+    """Cotangent of the record -> gradients of coefficients and wavelet; the transpose of Born."""
 
     @staticmethod
     def forward(cotangent, coefficients, wavelet, history, checkpoints, task):
-        arrays = {name: task.empty(name) for name in ADJOINT_BUFFERS[15:]}
-        arrays |= {
-            "coefficients": coefficients.contiguous(),
-            "wavelet": wavelet.contiguous(),
-            "tables": task.tables,
-        }
-        arrays |= {"cotangent": cotangent.contiguous(), "history": history, "checkpoints": checkpoints}
-        arrays |= _named("source", task.lists.sources_in) | _named("gather", task.lists.sources_out)
-        arrays |= _named("inject", task.lists.receivers_in)
-        task.run("adjoint", ADJOINT_BUFFERS, arrays)
-        return arrays["gradient_coefficients"], arrays["gradient_wavelet"]
+        given = {"coefficients": coefficients, "wavelet": wavelet, "history": history, "checkpoints": checkpoints}
+        found = task.run("adjoint", cotangent=cotangent, **given)
+        return found["gradient_coefficients"], found["gradient_wavelet"]
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        pass
+        _, coefficients, wavelet, *_, ctx.task = inputs
+        ctx.save_for_backward(coefficients, wavelet)
 
     @staticmethod
-    def backward(ctx, *_):
-        raise UnsupportedError("second derivatives of the compiled implementation are not supported; use impl='eager'")
+    def backward(ctx, *gradients):
+        _refuse_second(any(ctx.needs_input_grad[1:3]))
+        return Born.apply(*gradients, *ctx.saved_tensors, ctx.task), None, None, None, None, None
+
+    @staticmethod
+    def jvp(ctx, *_):
+        _refuse_second(True)
 
     @staticmethod
     def vmap(info, in_dims, *arguments):
         *arrays, task = arguments
         return _each(lambda *a: Adjoint.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
+
+
+class Born(torch.autograd.Function):
+    """Tangents of (coefficients, wavelet) -> tangent of the record; the transpose of Adjoint."""
+
+    @staticmethod
+    def forward(tangent_coefficients, tangent_wavelet, coefficients, wavelet, task):
+        tangents = {"tangent_coefficients": tangent_coefficients, "tangent_wavelet": tangent_wavelet}
+        return task.run("born", coefficients=coefficients, wavelet=wavelet, **tangents)["record"]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *_, coefficients, wavelet, ctx.task = inputs
+        ctx.set_materialize_grads(False)  # `jvp` then knows what varies
+        ctx.save_for_backward(coefficients, wavelet)
+        ctx.save_for_forward(coefficients, wavelet)
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        _refuse_second(any(ctx.needs_input_grad[2:4]))
+        _, _, history, checkpoints, _ = Forward.apply(*ctx.saved_tensors, ctx.task)
+        return *Adjoint.apply(cotangent, *ctx.saved_tensors, history, checkpoints, ctx.task), None, None, None
+
+    @staticmethod
+    def jvp(ctx, tangent_coefficients, tangent_wavelet, coefficients, wavelet, _):
+        _refuse_second(coefficients is not None or wavelet is not None)
+        return Born.apply(*_filled(ctx, tangent_coefficients, tangent_wavelet), *ctx.saved_tensors, ctx.task)
+
+    @staticmethod
+    def vmap(info, in_dims, *arguments):
+        *arrays, task = arguments
+        return _each(lambda *a: Born.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
 
 
 @attrs.frozen
@@ -154,65 +189,88 @@ class Positions:
 
     shape: tuple[int, ...]
     content: bytes
+    dtype: str
 
     @classmethod
     def of(cls, positions: np.ndarray) -> "Positions":
-        whole = np.ascontiguousarray(positions, dtype=np.int64)
-        return cls(whole.shape, whole.tobytes())
+        whole = np.ascontiguousarray(positions)
+        return cls(whole.shape, whole.tobytes(), str(whole.dtype))
 
     def array(self) -> np.ndarray:
-        """(nshots or 1, n, ndim), or (nshots, ndim)."""
-        return np.frombuffer(self.content, dtype=np.int64).reshape(self.shape)
+        return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape)
 
 
 @lru_cache(maxsize=32)
-def make_task(
-    problem: Problem,
-    shape: CallShape,
-    sources: Positions,
-    receivers: Positions,
-    device: torch.device,
-    gradient: bool,
-) -> Task:
+def make_task(problem: Problem, shape: CallShape, survey: tuple, device: torch.device, gradient: bool) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
     call = compiled_call(device.type, problem, shape, gradient)
     dtype = np.dtype(shape.dtype)
-    at = receivers.array()
-    sources, receivers = (
-        cells_of(problem, p, shape.shots) for p in (sources.array(), at if at.ndim == 3 else at[None])
-    )
+    shots = Shots(None, *(None if p is None else p.array() for p in survey))
+    (sources, *_), lists = point_lists(problem, shape, shots, np, dtype)
 
-    def tensors(points):
-        return tuple(torch.from_numpy(np.array(p, order="C")).to(device) for p in points)
+    def tensor(x):
+        return torch.from_numpy(np.array(x, order="C")).to(device)
 
-    lists = Lists(
-        sources_in=tensors(inject_list(problem, "sources", sources, np, dtype)),
-        sources_out=tensors(gather_list(problem, "sources", sources, np, dtype)) if gradient else (),
-        receivers_in=tensors(inject_list(problem, "receivers", receivers, np, dtype)) if gradient else (),
-        receivers_out=tensors(gather_list(problem, "receivers", receivers, np, dtype)),
-    )
-    tables = torch.from_numpy(problem.tables().astype(dtype)).to(device)
-    return Task(call, lists, tables)
+    names = "sources in", "sources out", "receivers in", "receivers out"
+    held = {name: tuple(map(tensor, points)) for name, points in zip(names, lists, strict=True)}
+    points = Points(tensor(sources.cells), tensor(sources.weights))
+    return Task(call, points, held, tensor(problem.tables().astype(dtype)))
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """(record, flag): the record (nshots, nt, nrec, nfield), and the status word where a GPU leaves one behind.
+def prepare(problem: Problem, shape: CallShape, shots: Shots, models, gradient: bool):
+    """(task, coefficients, wavelet) of a call, as the library takes them."""
+    survey = tuple(None if x is None else Positions.of(x) for x in (shots.sources, shots.receivers, shots.mask))
+    with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
+        task = make_task(problem, shape, survey, models[0].device, gradient)
+    if not readable(*models):
+        models = [_admitted(p, m) for p, m in zip(problem.equation.parameters, models, strict=True)]
+    coefficients, wavelet = _arrays(problem, shape, shots, models, task)
+    return task, coefficients, wavelet
+
+
+def _arrays(problem, shape, shots, models, task):
+    """(coefficients, wavelet) as the library takes them."""
+    coefficients = coefficients_of(problem, models)
+    wavelet = samples_of(driving(torch, problem, shots.wavelet))
+    return coefficients, signals(problem, shape, torch, wavelet, task.sources, coefficients)
+
+
+def coefficients_of(problem: Problem, models) -> torch.Tensor:
+    """(earths, coefficients, *padded grid)."""
+    hold = torch.Tensor.detach if problem.edge_gradient == "interior" else None
+    made = problem.equation.coefficients(*(extend(problem, m, torch.cat, hold) for m in models))
+    whole = torch.broadcast_tensors(*(c if c.ndim > problem.grid.ndim else c[None] for c in made))
+    return torch.stack(whole, dim=1)
+
+
+def propagate(
+    problem: Problem, shape: CallShape, shots: Shots, models
+) -> tuple[torch.Tensor, dict, torch.Tensor | None]:
+    """(record, snapshots, flag): the record (nshots, steps, nrec, nfield), fields by name, and the status word where a
+    GPU leaves one behind.
 
     The wavelet and models are tensors on one device, positions NumPy arrays.
     """
-    device = models[0].device
-    gradient = torch.is_grad_enabled() and any(x.requires_grad for x in (*models, shots.wavelet))
-    with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
-        history = gradient or transformed(*models, shots.wavelet)
-        positions = Positions.of(shots.sources), Positions.of(shots.receivers)
-        task = make_task(problem, shape, *positions, device, history)
-    if not readable(*models):
-        models = [_admitted(p, m) for p, m in zip(problem.equation.parameters, models, strict=True)]
-    coefficients = [extend(problem, c, torch.cat) for c in problem.equation.coefficients(*models)]
-    wavelet = samples_of(shots.wavelet).expand(shape.shots, shape.sources, shape.steps).transpose(1, 2)
-    record, _, _, flag = Forward.apply(torch.stack(coefficients)[None], wavelet, task)
-    kept = flag if device.type == "cuda" and not transformed(*models, shots.wavelet) else None
-    return record.reshape(shape.record(problem)), kept
+    differentiable = *models, shots.wavelet
+    gradient = torch.is_grad_enabled() and any(x.requires_grad for x in differentiable)
+    task, coefficients, wavelet = prepare(problem, shape, shots, models, gradient or transformed(*differentiable))
+    record, seen, _, _, flag = Forward.apply(coefficients, wavelet, task)
+    kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
+    return record.reshape(shape.record(problem)), seen_fields(problem, shape, seen), kept
+
+
+def born(problem: Problem, shape: CallShape, shots: Shots, models, perturbations, wavelet=None) -> torch.Tensor:
+    """The derivative of the record in the direction of perturbations of the models and, if given, of the wavelet."""
+    task, coefficients, samples = prepare(problem, shape, shots, models, True)
+    given = (tuple(m.detach() for m in models), shots.wavelet.detach())
+    varied = (tuple(perturbations), torch.zeros_like(given[1]) if wavelet is None else wavelet)
+
+    def arrays(models, wavelet):
+        return _arrays(problem, shape, attrs.evolve(shots, wavelet=wavelet), models, task)
+
+    tangents = torch.func.jvp(arrays, given, varied)[1]
+    record = Born.apply(*tangents, coefficients, samples, task)
+    return record.reshape(shape.record(problem))
 
 
 def _admitted(parameter, model):

@@ -23,12 +23,20 @@ def differentiated(tensor: torch.Tensor) -> bool:
 class TorchOps(Ops):
     """On one device, in one dtype; differentiable."""
 
+    xp = torch
+
     def __init__(self, problem, dtype: torch.dtype, device: torch.device):
         self.dtype, self.device = dtype, device
         super().__init__(problem, dtype)
 
     def pad(self, x, axis, count):
         return torch.nn.functional.pad(x, (0, 0) * (self.ndim - 1 - axis) + (count, count))
+
+    def typed(self, x):
+        return x.to(self.dtype)
+
+    def hold(self, x):
+        return x.detach()
 
     def array(self, values, dtype):
         return torch.as_tensor(values, dtype=dtype, device=self.device)

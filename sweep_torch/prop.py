@@ -9,7 +9,8 @@ from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
 
-from .executor import check_device, choose_impl, run
+from . import compiling
+from .executor import born, check_device, choose_impl, run
 
 
 class PropTorch(torch.nn.Module):
@@ -20,9 +21,9 @@ class PropTorch(torch.nn.Module):
     equation : Equation
         For example ``Acoustic(spatial_order=8)``.
     shape : tuple of int
-        Cells of the model, ``(nz, nx)``.
+        Cells of the model, ``(nz, nx)`` or ``(nz, ny, nx)``.
     dh : float or tuple of float
-        Cell size in metres, one or ``(dz, dx)``.
+        Cell size in metres, one or ``(dz, dx)``, ``(dz, dy, dx)``.
     dt : float
         Time step in seconds; one above the stability limit of the models is refused at the call, which states it.
     dev : str or torch.device, optional
@@ -32,15 +33,19 @@ class PropTorch(torch.nn.Module):
     pml_type : str, optional
         The equation's own, ``'cpmlr'`` on the regular grid.
     pml_width : int or tuple of int
-        Cells of the absorbing layer, one number or one per face (top, bottom, left, right); 0 is a rigid wall.
+        Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
+        is 0 the field is zero outside.
     pml_velocity, pml_freq : float, optional
         Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
     free_surface : bool
-        Only False yet.
-    source_scaling : {'physical'}
-        s(t) delta(x - xs), with delta = 1 / cell volume.
-    edge_gradient : {'exact'}
-        An edge cell also answers for the PML cells that continue it.
+        The top of the model, z = 0, is free: pressure is zero there and odd about it, and there is no PML above.
+    source_scaling : {'physical', 'increment'}
+        s(t) delta(x - xs), with delta = 1 / cell volume; or the wavelet is added to the field as it is at each step.
+    edge_gradient : {'exact', 'interior'}
+        An edge cell also answers for the PML cells that continue it; or the earth under the PML is taken as given.
+    time_dispersion : {'uncorrected', 'corrected'}
+        Whether the error of the time step is removed from the record, by maps of wavelet and record outside the run,
+        which is a few steps longer for it; see :mod:`sweep_core.dispersion`. Gradients are those of the result.
     models : list of torch.Tensor, optional
         Registered as parameters, and used by calls without `models`.
     impl : {'auto', 'c', 'eager'}
@@ -73,6 +78,7 @@ class PropTorch(torch.nn.Module):
         free_surface=False,
         source_scaling="physical",
         edge_gradient="exact",
+        time_dispersion="uncorrected",
         models=None,
         impl="auto",
         memory=None,
@@ -83,7 +89,7 @@ class PropTorch(torch.nn.Module):
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
-            free_surface, source_scaling, edge_gradient, memory,
+            free_surface, source_scaling, edge_gradient, time_dispersion, memory,
         )  # fmt: skip
         check_eager_options(eager_options, impl)
         if eager_options is not None and eager_options.compile:
@@ -94,6 +100,7 @@ class PropTorch(torch.nn.Module):
         # What `to` moves where no model is registered.
         self.register_buffer("_anchor", torch.empty(0, device=device), persistent=False)
         self._flag = None
+        self._number = compiling.register(self)
         self._names = []
         if models is not None:
             self._register(models, device)
@@ -134,33 +141,68 @@ class PropTorch(torch.nn.Module):
         ----------
         wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) tensor
             Of the dtype and on the device of the models.
-        sources : (nshots, 2) or (nshots, nsrc, 2) integer tensor or array
-            Grid cells, columns (x, z).
-        receivers : (nrec, 2) or (nshots, nrec, 2) integer tensor or array
-            Grid cells, columns (x, z).
-        models : list of (nz, nx) tensors, optional
+        sources : (nshots, ndim) or (nshots, nsrc, ndim) tensor or array
+            Grid cells, columns (x, z) or (x, y, z). Integers name nodes; other positions are interpolated by a windowed
+            sinc (8 cells along each axis), and differentiable with ``impl='eager'``.
+        receivers : (nrec, ndim) or (nshots, nrec, ndim) tensor or array
+            The same.
+        models : list of (nz, nx) or (nshots, nz, nx) tensors, optional
             In the order of ``equation.parameters``; the registered ones by default.
+
+        receiver_mask : (nshots, nrec) bool tensor, optional
+            A receiver that is False records zero and sends back nothing, wherever it is said to be.
+        snapshots : Snapshots, optional
+            Wavefields to hand out as well.
 
         Returns
         -------
         (nshots, nt, nrec, nfield) tensor
-            record[:, k] is the field at time k dt, before wavelet[k] acts.
+            record[:, k] is the field at time k dt, before wavelet[k] acts. With `snapshots` a pair of it and a
+            dictionary of fields, (nshots, nsnap, nz, nx) each.
 
         Raises
         ------
         SweepError
             DomainError, StabilityError, ShapeError, DtypeError, DeviceError: what was given and what was expected.
         """
-        if receiver_mask is not None:
-            raise UnsupportedError("receiver_mask is not supported yet; give the same receivers to every shot")
-        if snapshots is not None:
-            raise UnsupportedError("snapshots are not supported yet")
-        if models is None:
-            if not self._names:
-                raise OptionError("no models: give models=[...] to the call or to the constructor")
-            models = [getattr(self, name) for name in self._names]
-        record, self._flag = run(self.problem, self.impl, Shots(wavelet, sources, receivers), models, self.device)
-        return record
+        if torch.compiler.is_compiling():
+            if snapshots is not None:
+                raise UnsupportedError("snapshots are not supported inside torch.compile; call the solver outside")
+            positions = [torch.as_tensor(x) for x in (sources, receivers)]
+            mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
+            return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number)
+        shots = Shots(wavelet, sources, receivers, receiver_mask)
+        record, seen, self._flag = run(self.problem, self.impl, shots, self._given(models), self.device, snapshots)
+        return record if snapshots is None else (record, seen)
+
+    def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
+        """The derivative of the record in a direction: waves that a perturbed earth scatters once.
+
+        (1 / vp^2) du_tt - lap du = (2 dvp / vp^3) u_tt + ds, for u of the unperturbed earth; that of the discrete
+        steps, exact to rounding. Linear and differentiable in its directions: its transpose is that of :meth:`forward`.
+
+        Parameters
+        ----------
+        perturbations : list of (nz, nx) tensors
+            One for each model, of its shape and dtype.
+        d_wavelet : tensor, optional
+            Of the wavelet's shape.
+        wavelet, sources, receivers, models, receiver_mask
+            As for a call.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) tensor
+        """
+        shots = Shots(wavelet, sources, receivers, receiver_mask)
+        return born(self.problem, self.impl, shots, self._given(models), perturbations, self.device, d_wavelet)
+
+    def _given(self, models):
+        if models is not None:
+            return models
+        if not self._names:
+            raise OptionError("no models: give models=[...] to the call or to the constructor")
+        return [getattr(self, name) for name in self._names]
 
     def check(self) -> None:
         """Raises what a GPU found wrong with the values of the last call (it cannot stop to say so)."""
@@ -170,6 +212,10 @@ class PropTorch(torch.nn.Module):
 
     def __getstate__(self):
         return {**super().__getstate__(), "_flag": None}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._number = compiling.register(self)
 
 
 def _device(dev, default, models):

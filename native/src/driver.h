@@ -3,27 +3,26 @@
 #ifndef SWEEP_DRIVER_H
 #define SWEEP_DRIVER_H
 
-#include "phases.h"
+#include "moves.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Not by for_axes: nvcc lets host code give no lambda to a function that runs on both sides.
-template <int A, bool ADJOINT, class Team, class R>
-void remember(Team& team, Span shots, const Advance<R, ADJOINT>& step) {
-  if constexpr (A < R::ndim) {
-    team.template rim<A>(Remember<R, A>{step.run, step.wave, step.k}, shots);
-    remember<A + 1>(team, shots, step);
-  }
-}
-
-template <bool ADJOINT, class Team, class R>
-void advance(Team& team, Span shots, const Advance<R, ADJOINT>& step, const Points<typename R::Value>& points,
-             const typename R::Value* signal, int sample) {
-  remember<0>(team, shots, step);
+// One step of a wave, from level k to k + 1: what the PML remembers along the first axis, along which threads share the
+// grid; then the grid, where what it remembers along the other axes comes first.
+template <class Team, class Step>
+void make_level(Team& team, Span shots, const Step& step) {
+  team.template rim<0>(remembering<0>(step), shots);
   team.sync();
   team.grid(step, shots);
-  team.inject(Inject<R, ADJOINT>{step, points, signal, sample}, shots);
+}
+
+// Where the levels of a history lie apart, what earlier shots have left around the cells that are computed is cleared.
+template <class Team, class Step, class Sources>
+void advance(Team& team, Span shots, const Step& step, const Sources& sources) {
+  make_level(team, shots, step);
+  if (step.wave.period > Step::levels) team.clear_around(step, shots);
+  team.inject(sources, shots);
 }
 
 template <class Team, class Plan, class T>
@@ -36,8 +35,10 @@ struct Forward {
   using T = typename R::Value;
   R run;
   Points<T> sources, receivers;
+  Snapshots<R::ndim> asked;
   const T* wavelet;
   T* record;
+  T* snapshots;
   T* history;
   T* checkpoints;
   T* state;
@@ -68,6 +69,7 @@ struct Forward {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Wave<T> forward = wave();
+    const auto cone = team.cone(run, sources, shots);
     if (first == 0) start(team, shots);
     for (int k = first; k < last; ++k) {
       if (team.stopped()) return;
@@ -77,10 +79,54 @@ struct Forward {
         team.sync();
       }
       if (k + 1 < plan.steps) {
-        advance(team, shots, Advance<R, false>{run, forward, k, {}, 0, nullptr}, sources, wavelet, k);
+        const Advance<R, false> step{run, forward, k, cone, k + 1, {}, nullptr};
+        advance(team, shots, step, Inject<R, false>{step, sources, wavelet, k, nullptr});
         team.poll(k);
       }
-      team.gather(Gather<R>{run, forward, k, receivers, record, k}, shots);
+      const auto box = cone.after(plan.layout, k ? k - 1 : 0);
+      team.gather(Gather<R>{run, forward, k, receivers, record, k, box, nullptr}, shots);
+      if (asked.wanted(k)) team.elements(Snapshot<R>{run, forward, k, box, asked, snapshots}, asked.size(), shots);
+      team.sync();
+    }
+  }
+};
+
+// The derivative of the record in a direction: a field, and the one that its sources and the earth's variation scatter.
+template <class R>
+struct Born {
+  using T = typename R::Value;
+  R run;
+  Points<T> sources, receivers;
+  const T* wavelet;
+  const T* tangent_coefficients;
+  const T* tangent_wavelet;
+  T* record;
+  T* workspace;  // (lanes, 2, state)
+
+  Wave<T> wave(int which) const {
+    constexpr int levels = R::Equation::levels;
+    const auto& plan = run.plan;
+    T* const state = workspace + which * plan.state;
+    return {state, 2 * plan.state, false, -levels, levels, state + levels * plan.level, 2 * plan.state};
+  }
+
+  template <class Team>
+  void operator()(Team& team, Span shots) const {
+    const auto& plan = run.plan;
+    const Wave<T> field = wave(0), scattered = wave(1);
+    const auto cone = team.cone(run, sources, shots);
+    copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, 2 * plan.state, false}, {}, 2 * plan.state);
+    team.sync();
+    for (int k = 0; k < plan.steps && !team.stopped(); ++k) {
+      if (k + 1 < plan.steps) {
+        const Scatter<R> step{run, field, scattered, k, cone, tangent_coefficients};
+        const Advance<R, false> other{run, scattered, k, cone, k + 1, {}, nullptr};
+        make_level(team, shots, other);
+        advance(team, shots, step, InjectBoth<R>{step, sources, wavelet, k, tangent_wavelet});
+        team.poll(k);
+      }
+      const auto box = cone.after(plan.layout, k ? k - 1 : 0);
+      team.gather(Gather<R>{run, scattered, k, receivers, record, k, box, nullptr}, shots);
       team.sync();
     }
   }
@@ -99,6 +145,7 @@ struct Adjoint {
   T* gradient_wavelet;
   T* workspace;
   T* images;
+  T* past;  // of the filters of receivers, then of sources
 
   // The adjoint run's own field, which ends in the filters that the forward run does not have.
   Wave<T> wave() const {
@@ -132,20 +179,30 @@ struct Adjoint {
   }
 
   template <class Team>
-  void chunk(Team& team, Span shots, int begin, int end) const {
+  void clear(Team& team, Span shots, T* filters, ptrdiff_t count) const {
+    copy<Team, decltype(run.plan), T>(team, shots, run.plan, {filters, count, true}, {}, count);
+  }
+
+  T* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
+
+  template <class Team>
+  void chunk(Team& team, Span shots, const Cone<R::ndim>& cone, int begin, int end) const {
     const Wave<T> adjoint = wave(), forward = stored(begin);
+    const auto everywhere = whole(run.plan.layout);
     if (!run.plan.keeps_all) {
       restore(team, shots, forward, begin);
       for (int k = begin; k < end && !team.stopped(); ++k) {
-        advance(team, shots, Advance<R, false>{run, forward, k, {}, 0, nullptr}, forward_sources, wavelet, k);
+        const Advance<R, false> step{run, forward, k, cone, k + 1, {}, nullptr};
+        advance(team, shots, step, Inject<R, false>{step, forward_sources, wavelet, k, nullptr});
         team.poll(k);
         team.sync();
       }
     }
     for (int k = end - 1; k >= begin && !team.stopped(); --k) {
       const int j = run.plan.steps - 2 - k;  // the adjoint run's own time
-      advance(team, shots, Advance<R, true>{run, adjoint, j, forward, k + 1, images}, receivers, cotangent, k + 1);
-      team.gather(Gather<R>{run, adjoint, j, sources, gradient_wavelet, k + 1}, shots);
+      const Advance<R, true> step{run, adjoint, j, cone, k + 1, forward, images};
+      advance(team, shots, step, Inject<R, true>{step, receivers, cotangent, k + 1, past});
+      team.gather(Gather<R>{run, adjoint, j, sources, gradient_wavelet, k + 1, everywhere, source_past()}, shots);
       team.poll(k);
       team.sync();
     }
@@ -157,6 +214,9 @@ struct Adjoint {
     const ptrdiff_t size = plan.adjoint_state();
     copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, size, false}, {}, size);
     team.elements(ClearImages<R>{run, images}, plan.coefficient_cells(), shots);
+    clear(team, shots, past, plan.receivers * R::ndim);
+    clear(team, shots, source_past(), plan.sources * R::ndim);
+    const auto cone = team.cone(run, forward_sources, shots);
     if (!plan.keeps_all && plan.chunk) {
       const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed(), false};
       team.elements(ClearHalos<R>{run, slots}, ClearHalos<R>::count(run), shots);
@@ -164,9 +224,10 @@ struct Adjoint {
     team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
       const int begin = c * plan.chunk, end = begin + plan.chunk;
-      chunk(team, shots, begin, end < plan.steps - 1 ? end : plan.steps - 1);
+      chunk(team, shots, cone, begin, end < plan.steps - 1 ? end : plan.steps - 1);
     }
-    team.gather(Gather<R>{run, wave(), plan.steps - 1, sources, gradient_wavelet, 0}, shots);
+    const auto everywhere = whole(plan.layout);
+    team.gather(Gather<R>{run, wave(), plan.steps - 1, sources, gradient_wavelet, 0, everywhere, source_past()}, shots);
     team.sync();
   }
 };

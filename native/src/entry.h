@@ -24,6 +24,7 @@ struct Entry {
     sizes->history = plan.history() * size;
     sizes->checkpoints = plan.checkpoints() * size;
     sizes->workspace = plan.workspace() * size;
+    sizes->scattering = plan.scattering() * size;
     sizes->tables = plan.tables * size;
     return SWEEP_OK;
   }
@@ -62,6 +63,7 @@ struct Entry {
     constexpr int64_t size = sizeof(T);
     const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
     const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+    const Snapshots<NDIM> asked(p);
     const int64_t bytes[SWEEP_F_COUNT] = {p.earths * plan.coefficient_cells() * size,
                                           samples * p.source_columns * size,
                                           sources * 4,
@@ -72,6 +74,7 @@ struct Entry {
                                           receivers * size,
                                           plan.tables * size,
                                           samples * p.receiver_columns * size,
+                                          p.shots * asked.times * asked.size() * size,
                                           plan.history() * size,
                                           plan.checkpoints() * size,
                                           plan.lanes * plan.state * size,
@@ -89,14 +92,17 @@ struct Entry {
     const Forward<R> forward{run,
                              inject,
                              gather,
+                             asked,
                              data<T>(b[SWEEP_F_WAVELET]),
                              data<T>(b[SWEEP_F_RECORD]),
+                             data<T>(b[SWEEP_F_SNAPSHOTS]),
                              data<T>(b[SWEEP_F_HISTORY]),
                              data<T>(b[SWEEP_F_CHECKPOINTS]),
                              data<T>(b[SWEEP_F_STATE]),
                              p.first,
                              p.last};
     if (const int status = device.execute(plan, forward)) return status;
+    if (const int status = device.poison(forward.snapshots, p.shots * asked.times * asked.size())) return status;
     return device.poison(data<T>(b[SWEEP_F_RECORD]), samples * p.receiver_columns);
   }
 
@@ -150,7 +156,8 @@ struct Entry {
                              data<T>(b[SWEEP_A_CHECKPOINTS]),
                              data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
                              workspace,
-                             images};
+                             images,
+                             images + plan.images()};
     if (const int status = device.execute(plan, adjoint)) return status;
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
     if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
@@ -158,19 +165,72 @@ struct Entry {
     if (const int status = device.poison(gradient, p.earths * plan.coefficient_cells())) return status;
     return device.poison(adjoint.gradient_wavelet, samples * p.source_columns);
   }
+
+  static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
+    const Plan plan(p, Device::together);
+    constexpr int64_t size = sizeof(T);
+    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
+    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+    const int64_t coefficients = p.earths * plan.coefficient_cells() * size,
+                  wavelet = samples * p.source_columns * size;
+    const int64_t bytes[SWEEP_B_COUNT] = {coefficients,
+                                          wavelet,
+                                          coefficients,
+                                          wavelet,
+                                          sources * 4,
+                                          sources * 4,
+                                          sources * size,
+                                          receivers * 4,
+                                          receivers * 4,
+                                          receivers * size,
+                                          plan.tables * size,
+                                          samples * p.receiver_columns * size,
+                                          plan.scattering() * size,
+                                          4};
+    if (const int status = expect(b, bytes, SWEEP_B_COUNT, context)) return status;
+    if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
+    const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
+    const Points<T> gather = points(b + SWEEP_B_GATHER_CELL, p.receiver_points, p.receiver_columns);
+    Device device(context, data<int32_t>(b[SWEEP_B_FLAG]));
+    const R run = make(p, plan, b[SWEEP_B_COEFFICIENTS], b[SWEEP_B_TABLES]);
+    if (const int status = device.start(run, p)) return status;
+    if (const int status = device.check(run, p, inject, true)) return status;
+    if (const int status = device.check(run, p, gather, false)) return status;
+    T* const record = data<T>(b[SWEEP_B_RECORD]);
+    const Born<R> born{run,
+                       inject,
+                       gather,
+                       data<T>(b[SWEEP_B_WAVELET]),
+                       data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
+                       data<T>(b[SWEEP_B_TANGENT_WAVELET]),
+                       record,
+                       data<T>(b[SWEEP_B_SCATTERING])};
+    if (const int status = device.execute(plan, born)) return status;
+    return device.poison(record, samples * p.receiver_columns);
+  }
 };
 
-// Calls f(Entry) for the build that fits dtype, dimension and order; orders above 8 share one.
+// Orders that have loops of their own; the others share one, as all do where speed is not asked for: in the build for
+// any processor, and in double precision and three dimensions.
+#if defined(SWEEP_ANY_ORDER)
+template <class T, int NDIM>
+constexpr bool specialised = false;
+#else
+template <class T, int NDIM>
+constexpr bool specialised = NDIM == 2 || sizeof(T) == 4;
+#endif
+
+// Calls f(Entry) for the build that fits dtype, dimension and order.
 template <template <class, int, int> class Equation, class T, int NDIM, class F>
 int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
   if (const int status = check_problem<Equation<T, NDIM, 0>, NDIM>(p, context)) return status;
-  switch (p.order) {
-    case 2: return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
-    case 4: return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
-    case 6: return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
-    case 8: return f(Entry<Equation<T, NDIM, 4>, T, NDIM, 4>{});
-    default: return f(Entry<Equation<T, NDIM, 0>, T, NDIM, 0>{});
+  if constexpr (specialised<T, NDIM>) {
+    if (p.order == 2) return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
+    if (p.order == 4) return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
+    if (p.order == 6) return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
+    if (p.order == 8) return f(Entry<Equation<T, NDIM, 4>, T, NDIM, 4>{});
   }
+  return f(Entry<Equation<T, NDIM, 0>, T, NDIM, 0>{});
 }
 
 template <template <class, int, int> class Equation, class F>
@@ -212,6 +272,9 @@ Table make_table() {
   };
   table.adjoint = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
     return with_entry<Equation>(p, context, [&](auto entry) { return entry.adjoint(p, buffers, context); });
+  };
+  table.born = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.born(p, buffers, context); });
   };
   return table;
 }

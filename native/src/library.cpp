@@ -104,4 +104,8 @@ int sweep_adjoint(const sweep_problem* problem, const sweep_buffer* buffers, int
   return call(&Table::adjoint, problem, buffers, count, SWEEP_A_COUNT, context);
 }
 
+int sweep_born(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count, const sweep_context* context) {
+  return call(&Table::born, problem, buffers, count, SWEEP_B_COUNT, context);
+}
+
 }  // extern "C"

@@ -1,5 +1,5 @@
-// What a step consists of, as functors: a view for each shot, then a call for each cell, point or element. A Team
-// shares the calls out among whatever executes them.
+// What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Team shares the
+// calls out among whatever executes them.
 #ifndef SWEEP_PHASES_H
 #define SWEEP_PHASES_H
 
@@ -58,6 +58,38 @@ SWEEP_HD int judge(T value, T limit) {
   return value > 0 && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
 }
 
+// Where one shot's waves may be: the cells of its sources, and what the differences reach from there step by step. In a
+// PML they reach twice as far, through psi. Beyond lie zeros, which need not be computed.
+template <int NDIM>
+struct Cone {
+  Box<NDIM> sources;
+
+  // Level k + 1, made by step k. Rows begin and end with whole vectors.
+  SWEEP_HD Box<NDIM> after(const Layout<NDIM>& layout, int k) const {
+    Box<NDIM> box;
+    for (int a = 0; a < NDIM; ++a) {
+      const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
+      int first = sources.low[a], last = sources.high[a] - 1;
+      // Out of a PML, too, they reach twice as far, until they have left it.
+      const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
+      if (last < inner_low) last = inner_low;
+      if (first > inner_high) first = inner_high;
+      const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
+      const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
+      box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
+      box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
+    }
+    return box;
+  }
+  // Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML.
+  SWEEP_HD static ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
+    const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
+    return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
+  }
+  // How far beyond a box the next two steps may look.
+  SWEEP_HD static int margin(const Layout<NDIM>& layout) { return 4 * layout.half + 16; }
+};
+
 // A wavefield: time levels in a ring, one for each shot or lane, and the memory variables of each lane.
 template <class T>
 struct Wave {
@@ -113,157 +145,185 @@ struct Remember {
   R run;
   Wave<typename R::Value> wave;
   int k;
+  Box<ndim> next;  // where level k + 1 is made, which differentiates what is remembered
+
+  SWEEP_HD Box<ndim> box() const {
+    Box<ndim> wide = next;
+    const auto& layout = run.plan.layout;
+    wide.low[A] = wide.low[A] > layout.half ? wide.low[A] - layout.half : 0;
+    wide.high[A] = wide.high[A] < layout.field.n[A] - layout.half ? wide.high[A] + layout.half : layout.field.n[A];
+    return wide;
+  }
   SWEEP_HD typename R::View view(int shot) const { return run.view(wave, shot, k); }
   SWEEP_HD static void cell(const typename R::View& v, const Cell<R::ndim>& c) {
     R::Equation::template remember<A>(v, c);
   }
 };
 
+template <int A, class Step>
+auto remembering(const Step& step) {
+  return Remember<decltype(step.run), A>{step.run, step.wave, step.k, step.box()};
+}
+
+// Level k + 1 of a wave; where it is the adjoint's, correlated with the forward field at level m.
 template <class R, bool ADJOINT>
 struct Advance {
-  static constexpr int ndim = R::ndim;
+  static constexpr int ndim = R::ndim, levels = R::Equation::levels;
   using T = typename R::Value;
+  using View = typename R::View;
   R run;
   Wave<T> wave;
   int k;
-  Wave<T> stored;  // adjoint: the forward field, met at level m
-  int m;
+  Cone<ndim> cone;
+  int m;  // the forward field's own: where level m lies is where there is anything to do
+  Wave<T> stored;
   T* images;
 
-  SWEEP_HD typename R::View view(int shot) const {
-    typename R::View v = run.view(wave, shot, k);
+  SWEEP_HD Box<ndim> box() const { return cone.after(run.plan.layout, m - 1); }
+  SWEEP_HD View view(int shot) const {
+    View v = run.view(wave, shot, k);
     if constexpr (ADJOINT) {
       v.stored = run.level(stored, shot, m);
       v.image = images + run.plan.group_of(shot) * run.plan.coefficient_cells();
     }
     return v;
   }
-  template <unsigned RIM>
-  SWEEP_HD static void cell(const typename R::View& v, const Cell<R::ndim>& c) {
-    const T g = R::Equation::template advance<RIM>(v, c);
-    if constexpr (ADJOINT) R::Equation::template correlate<RIM>(v, c, g);
+  template <class Rim>
+  SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
+    const T g = R::Equation::advance(v, c, rim);
+    if constexpr (ADJOINT) R::Equation::correlate(v, c, rim, g);
+  }
+  SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) { R::Equation::reflect(v, c); }
+  SWEEP_HD static void clear(const View& v, const Cell<ndim>& c) {
+    for (int field = 0; field < field_count<typename R::Equation>; ++field)
+      v.next[field * v.layout.field.total + c.at] = 0;
   }
 };
 
+// Level k + 1 of a wave, and what it scatters into another one where the coefficients vary by a tangent.
+template <class R>
+struct Scatter {
+  static constexpr int ndim = R::ndim, levels = R::Equation::levels;
+  using T = typename R::Value;
+  struct View : R::View {
+    typename R::View scattered;
+    const T* tangent;
+  };
+  R run;
+  Wave<T> wave, scattered;
+  int k;
+  Cone<ndim> cone;
+  const T* tangent;
+
+  SWEEP_HD Box<ndim> box() const { return cone.after(run.plan.layout, k); }
+  SWEEP_HD View view(int shot) const {
+    return {run.view(wave, shot, k), run.view(scattered, shot, k), tangent + shot * run.earth_stride};
+  }
+  template <class Rim>
+  SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
+    const T g = R::Equation::advance(v, c, rim);
+    R::Equation::scatter(v.scattered, c, v.tangent, g);
+  }
+  SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) {
+    R::Equation::reflect(v, c);
+    R::Equation::reflect(v.scattered, c);
+  }
+  SWEEP_HD static void clear(const View&, const Cell<ndim>&) {}  // no history, nothing to clear
+};
+
+// A sample of a signal, (shots, steps, columns), at a point.
+template <class T>
+SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, const T* signal, int shot, int steps, int sample) {
+  return points.weight[p] * signal[(static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns + points.column[p]];
+}
+
+template <class Step>
+SWEEP_HD void reflect_row(const Step&, const typename Step::View& v, const Cell<Step::ndim>& c) {
+  if (v.layout.surface && c.i[0] > 0 && c.i[0] <= v.layout.half) Step::reflect(v, c);
+}
+
+// Sources into the level that a step has just made: of the wavelet, or of the residual into the adjoint's.
 template <class R, bool ADJOINT>
 struct Inject {
   static constexpr int ndim = R::ndim;
   using T = typename R::Value;
+  using View = typename R::View;
   Advance<R, ADJOINT> step;
   Points<T> points;
-  const T* signal;  // (shots, steps, columns)
+  const T* signal;
   int sample;
+  T* past;  // adjoint: (shots, points, axes)
 
-  SWEEP_HD typename R::View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const typename R::View& v, int shot, int field, ptrdiff_t p) const {
+  SWEEP_HD View view(int shot) const { return step.view(shot); }
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
     if (!points.fits(p, v.layout.cells)) return;
-    const Cell<R::ndim> c = v.layout.cell(points.cell[p]);
-    const T amount =
-        points.weight[p] *
-        signal[(static_cast<ptrdiff_t>(shot) * step.run.plan.steps + sample) * points.columns + points.column[p]];
+    const Cell<ndim> c = v.layout.cell(points.cell[p]);
+    T amount = amount_of(points, p, signal, shot, step.run.plan.steps, sample);
+    if constexpr (ADJOINT) {
+      // Where the forward field is still zero, the adjoint's is not computed any more.
+      if (!step.box().contains(c.i)) return;
+      R::Equation::correlate_source(v, c, field, amount);
+      amount = R::Equation::stretch(v, c, past + p * ndim, amount);
+    }
     R::Equation::inject(v, c, field, amount);
-    if constexpr (ADJOINT) R::Equation::correlate_source(v, c, field, amount);
+    reflect_row(step, v, c);
   }
 };
 
+// Sources into a wave, and what their variation and that of the coefficients adds to the scattered one.
+template <class R>
+struct InjectBoth {
+  static constexpr int ndim = R::ndim;
+  using T = typename R::Value;
+  using View = typename Scatter<R>::View;
+  Scatter<R> step;
+  Points<T> points;
+  const T* signal;
+  int sample;
+  const T* tangent;  // of the signal
+
+  SWEEP_HD View view(int shot) const { return step.view(shot); }
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
+    if (!points.fits(p, v.layout.cells)) return;
+    const Cell<ndim> c = v.layout.cell(points.cell[p]);
+    const int steps = step.run.plan.steps;
+    const T amount = amount_of(points, p, signal, shot, steps, sample);
+    R::Equation::inject(v, c, field, amount);
+    R::Equation::inject(v.scattered, c, field, amount_of(points, p, tangent, shot, steps, sample));
+    R::Equation::scatter_source(v.scattered, c, field, v.tangent, amount);
+    reflect_row(step, v, c);
+  }
+};
+
+// What receivers see of level k; with a past, what the sources take from the adjoint's field.
 template <class R>
 struct Gather {
+  static constexpr int ndim = R::ndim;
   using T = typename R::Value;
+  using View = typename R::View;
   R run;
   Wave<T> wave;
   int k;
   Points<T> points;
   T* record;  // (shots, steps, columns)
   int sample;
+  Box<ndim> box;  // beyond it nothing was computed
+  T* past;
 
-  SWEEP_HD const T* field(int shot, int f) const { return run.level(wave, shot, k) + f * run.plan.layout.field.total; }
+  SWEEP_HD View view(int shot) const { return run.view(wave, shot, k); }
   // One trace: `taps` points that lie together from p on.
-  SWEEP_HD void trace(const T* from, int shot, ptrdiff_t p, int taps) const {
+  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
+    const T* const from = v.now + field * v.layout.field.total;
     T sum = 0;
-    for (int i = 0; i < taps; ++i) {
-      if (!points.fits(p + i, run.plan.layout.cells)) return;
-      sum += points.weight[p + i] * from[run.plan.layout.cell(points.cell[p + i]).at];
+    for (int i = 0; i < taps; ++i, ++p) {
+      if (!points.fits(p, v.layout.cells)) return;
+      const Cell<ndim> c = v.layout.cell(points.cell[p]);
+      if (!box.contains(c.i)) continue;
+      const T value = from[c.at];
+      sum += points.weight[p] * (past ? R::Equation::unstretch(v, c, past + p * ndim, value) : value);
     }
+    --p;
     record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
-  }
-};
-
-// An array with a part for each shot or each lane.
-template <class T>
-struct Parts {
-  T* base;
-  ptrdiff_t stride;
-  bool by_shot;
-  template <class Plan>
-  SWEEP_HD T* of(const Plan& plan, int shot) const {
-    return base + (by_shot ? shot : plan.lane(shot)) * stride;
-  }
-};
-
-// Copies one part to another; without a source it fills with zero.
-template <class Plan, class T>
-struct Copy {
-  Plan plan;
-  Parts<T> to;
-  Parts<const T> from;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    to.of(plan, shot)[i] = from.base ? from.of(plan, shot)[i] : T(0);
-  }
-};
-
-// Zeroes what lies between the rows of every slot of a history, which no step ever writes.
-template <class R>
-struct ClearHalos {
-  using T = typename R::Value;
-  R run;
-  Parts<T> history;
-
-  SWEEP_HD static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
-  static ptrdiff_t count(const R& run) { return run.plan.slots * run.plan.fields * (rows(run) + 1); }
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& frame = run.plan.layout.field;
-    const ptrdiff_t row = i % (rows(run) + 1), n = frame.n[R::ndim - 1];
-    T* const base = history.of(run.plan, shot) + i / (rows(run) + 1) * frame.total;
-    const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
-    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : frame.total;
-    for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;
-  }
-};
-
-// The first shot of a group finds its image at zero.
-template <class R>
-struct ClearImages {
-  using T = typename R::Value;
-  R run;
-  T* images;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const int group = run.plan.group_of(shot);
-    if (shot == 0 || run.plan.group_of(shot - 1) != group) images[group * run.plan.coefficient_cells() + i] = 0;
-  }
-};
-
-// d misfit / d coefficient: what the groups have summed, group by group.
-template <class R>
-struct Reduce {
-  using T = typename R::Value;
-  R run;
-  const T* images;
-  T* gradient;
-  int earths;
-  SWEEP_HD void element(int earth, ptrdiff_t cell) const {
-    constexpr int most = SWEEP_MAX_FIELDS;
-    const int coefficients = run.plan.coefficients;
-    const ptrdiff_t cells = run.plan.layout.cells;
-    T image[most];
-    for (int c = 0; c < coefficients; ++c) {
-      image[c] = 0;
-      const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? run.plan.groups : earth + 1;
-      for (int g = begin; g < end; ++g)
-        image[c] += images[(static_cast<ptrdiff_t>(g) * coefficients + c) * cells + cell];
-    }
-    for (int c = 0; c < coefficients; ++c)
-      gradient[(static_cast<ptrdiff_t>(earth) * coefficients + c) * cells + cell] =
-          R::Equation::gradient(run.coefficient + earth * run.earth_stride + cell, cells, image, 1, c);
   }
 };
 

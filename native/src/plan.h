@@ -43,6 +43,25 @@ inline int group_count(const sweep_problem& p, ptrdiff_t cells, bool together) {
   return p.shots < most ? p.shots : most;
 }
 
+// What of the wavefields is handed out.
+template <int NDIM>
+struct Snapshots {
+  int every, times, fields;
+  Box<NDIM> region;
+
+  explicit Snapshots(const sweep_problem& p) : every(p.snapshot_every), fields(p.snapshot_fields) {
+    times = every ? (p.steps - 1) / every + 1 : 0;
+    for (int a = 0; a < NDIM; ++a) region.low[a] = p.snapshot_low[a], region.high[a] = p.snapshot_high[a];
+  }
+  SWEEP_HD bool wanted(int k) const { return every && k % every == 0; }
+  // Elements of one shot at one time.
+  SWEEP_HD ptrdiff_t size() const {
+    ptrdiff_t count = 0;
+    for (int f = fields; f; f >>= 1) count += f & 1;
+    return count * region.cells();
+  }
+};
+
 template <class Eq, int NDIM>
 struct Plan {
   Layout<NDIM> layout;
@@ -54,6 +73,7 @@ struct Plan {
   ptrdiff_t state;  // elements of one lane: levels, then memory variables
   ptrdiff_t slots;  // times that a history holds
   ptrdiff_t tables;
+  ptrdiff_t sources, receivers;  // points of one shot
 
   // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
   Plan(const sweep_problem& p, bool together) {
@@ -70,7 +90,7 @@ struct Plan {
       layout.cells *= p.shape[a];
       tables += 2 * half + 1 + 2 * p.shape[a];
     }
-    if (widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
+    if (NDIM == 2 && widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
       widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
     layout.field = frame_of<NDIM>(p.shape, half);
     strips = 0;
@@ -82,6 +102,9 @@ struct Plan {
       strip_at[a] = strips;
       strips += layout.strip[a].total;
     }
+    layout.surface = p.free_surface;
+    sources = sum(p.source_points, SWEEP_MAX_FIELDS);
+    receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
     shots = p.shots;
     steps = p.steps;
     groups = group_count(p, layout.cells, together);
@@ -96,8 +119,8 @@ struct Plan {
     slots = chunk ? chunk + Eq::levels : 0;
   }
 
-  // Rows are cut into whole vectors where there is room. Beyond the PML both profiles are zero, so that memory
-  // variables stay zero there and results are the same.
+  // In two dimensions rows are cut into whole vectors where there is room; in three the memory would cost more. Beyond
+  // the PML both profiles are zero, so that memory variables stay zero there and results are the same.
   static bool widen(int& low, int& high, int n) {
     const int wide_low = (low + 15) / 16 * 16, wide_high = (high + 15) / 16 * 16;
     if (wide_low + wide_high > n) return false;
@@ -119,7 +142,11 @@ struct Plan {
   ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : slots * level + Eq::memories * strips; }
   ptrdiff_t images() const { return static_cast<ptrdiff_t>(groups) * coefficient_cells(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
-  ptrdiff_t workspace() const { return lanes * (adjoint_state() + recomputed()) + images(); }
+  // What the filters of points that may lie in the PML remember.
+  ptrdiff_t past() const { return shots * (sources + receivers) * NDIM; }
+  ptrdiff_t workspace() const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
+  // Born: the field and what it scatters.
+  ptrdiff_t scattering() const { return lanes * 2 * state; }
 };
 
 // Refuses a problem that this build does not hold or that contradicts itself.
@@ -143,9 +170,23 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   const double samples = static_cast<double>(p.shots) * p.steps;
   const double levels = samples + static_cast<double>(p.shots) * 64;
   const double points = static_cast<double>(p.source_columns) + p.receiver_columns;
-  if ((levels * 8 * (static_cast<double>(cells) * 64 + 4096.0 * p.order)) > 4e18 || samples * points * 8 > 4e18)
+  double listed = 0;
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
+    listed += p.shots * (static_cast<double>(p.source_points[f]) + p.receiver_points[f]);
+  const double state = levels * 8 * (static_cast<double>(cells) * 64 + 4096.0 * p.order);
+  if (state > 4e18 || samples * points * 8 > 4e18 || listed * 8 * NDIM > 4e18)
     return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers would have more than 2^62 bytes");
+  if (p.free_surface < 0 || p.free_surface > 1 || (p.free_surface && p.pml_low[0]))
+    return fail(context, SWEEP_BAD_CALL, "free_surface is %d with a PML of %d cells on that face", p.free_surface,
+                p.pml_low[0]);
   const int fields = field_count<Eq>;
+  if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
+    return fail(context, SWEEP_BAD_CALL, "snapshots every %d steps of fields %d are none", p.snapshot_every,
+                p.snapshot_fields);
+  for (int a = 0; a < NDIM && p.snapshot_every; ++a)
+    if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
+      return fail(context, SWEEP_BAD_CALL, "snapshots of cells %d to %d of axis %d, which has %d", p.snapshot_low[a],
+                  p.snapshot_high[a], a, p.shape[a]);
   for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
     if (p.source_points[f] < 0 || p.receiver_points[f] < 0 ||
         (f >= fields && (p.source_points[f] || p.receiver_points[f])))

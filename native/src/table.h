@@ -11,6 +11,7 @@ struct Table {
   int (*query)(const sweep_problem&, sweep_sizes*, const sweep_context*);
   int (*forward)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
   int (*adjoint)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
+  int (*born)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
 };
 
 // A build for one instruction set (CPU) or for a GPU, and whether this machine can run it.

@@ -16,8 +16,8 @@ namespace {
 namespace ffi = xla::ffi;
 
 enum Kind { CPU, CUDA, KINDS };
-enum Operation { FORWARD, ADJOINT, OPERATIONS };
-constexpr std::string_view kind_names[] = {"cpu", "cuda"}, operation_names[] = {"forward", "adjoint"};
+enum Operation { FORWARD, ADJOINT, BORN, OPERATIONS };
+constexpr std::string_view kind_names[] = {"cpu", "cuda"}, operation_names[] = {"forward", "adjoint", "born"};
 
 std::atomic<sweep_operation*> bound[KINDS][OPERATIONS];
 
@@ -122,7 +122,8 @@ SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLI
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Lets calls of `operation` ("forward", "adjoint") on `kind` ("cpu", "cuda") reach a function of a kernel library.
+// Lets calls of `operation` ("forward", "adjoint", "born") on `kind` ("cpu", "cuda") reach a function of a kernel
+// library.
 SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* operation, sweep_operation* function) {
   const int k = find(kind_names, KINDS, kind), o = find(operation_names, OPERATIONS, operation);
   if (k < 0 || o < 0) return SWEEP_UNSUPPORTED;

@@ -33,7 +33,7 @@ class Acoustic(Equation):
     levels: ClassVar[int] = 2
     memories: ClassVar[tuple[str, ...]] = ("psi", "zeta")
     pml_type: ClassVar[str] = "cpmlr"
-    ndims: ClassVar[tuple[int, ...]] = (2,)
+    ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
     def coefficients(self, vp):
         return (vp * vp,)

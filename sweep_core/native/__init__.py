@@ -1,17 +1,30 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import ADJOINT_BUFFERS, FORWARD_BUFFERS, CompiledCall, compiled_call, gather_list, inject_list
+from .call import (
+    BUFFERS,
+    OUTPUTS,
+    CompiledCall,
+    compiled_call,
+    gather_list,
+    inject_list,
+    point_lists,
+    seen_fields,
+    signals,
+)
 from .library import Library, load, status, supports, thread_count
 
 __all__ = [
-    "ADJOINT_BUFFERS",
-    "FORWARD_BUFFERS",
+    "BUFFERS",
+    "OUTPUTS",
     "CompiledCall",
     "Library",
     "compiled_call",
     "gather_list",
     "inject_list",
     "load",
+    "point_lists",
+    "seen_fields",
+    "signals",
     "status",
     "supports",
     "thread_count",

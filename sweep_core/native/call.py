@@ -8,30 +8,33 @@ import attrs
 import numpy as np
 
 from ..call import CallShape
+from ..positions import Points, points_of
 from ..problem import Problem
+from ..survey import Shots, listening
 from . import structs
 from .library import Library, interruptible, load
 
-FORWARD_BUFFERS = (
-    *("coefficients", "wavelet", "inject_cell", "inject_column", "inject_weight"),
-    *("gather_cell", "gather_column", "gather_weight", "tables"),
-    *("record", "history", "checkpoints", "state", "flag"),
-)
-ADJOINT_BUFFERS = (
-    *("coefficients", "wavelet", "source_cell", "source_column", "source_weight"),
-    *(
-        "inject_cell",
-        "inject_column",
-        "inject_weight",
-        "gather_cell",
-        "gather_column",
-        "gather_weight",
-        "tables",
+_INJECT, _GATHER = (tuple(f"{kind}_{part}" for part in ("cell", "column", "weight")) for kind in ("inject", "gather"))
+_SOURCE = ("source_cell", "source_column", "source_weight")
+
+BUFFERS = {
+    "forward": (
+        *("coefficients", "wavelet", *_INJECT, *_GATHER, "tables"),
+        *("record", "snapshots", "history", "checkpoints", "state", "flag"),
     ),
-    *("cotangent", "history", "checkpoints"),
-    *("gradient_coefficients", "gradient_wavelet", "workspace", "flag"),
-)
-FORWARD_OUTPUTS, ADJOINT_OUTPUTS = FORWARD_BUFFERS[9:], ADJOINT_BUFFERS[15:]
+    "adjoint": (
+        *("coefficients", "wavelet", *_SOURCE, *_INJECT, *_GATHER, "tables", "cotangent", "history", "checkpoints"),
+        *("gradient_coefficients", "gradient_wavelet", "workspace", "flag"),
+    ),
+    "born": (
+        *("coefficients", "wavelet", "tangent_coefficients", "tangent_wavelet", *_INJECT, *_GATHER, "tables"),
+        *("record", "scattering", "flag"),
+    ),
+}
+"""Names of the buffers of each operation, in the order of the header's enums."""
+OUTPUTS = {"forward": BUFFERS["forward"][9:], "adjoint": BUFFERS["adjoint"][15:], "born": BUFFERS["born"][11:]}
+"""Those that it writes, which come last."""
+BYTES = ("history", "checkpoints", "state", "workspace", "scattering")
 
 LONG_CALL = 2e9
 """Cell updates (about a second) from which a call runs beside the main thread, which then hears Ctrl-C."""
@@ -41,8 +44,8 @@ LONG_CALL = 2e9
 class CompiledCall:
     """A call that may be made any number of times, with other values.
 
-    `shapes` gives the shape of each buffer by name; those counted in bytes (history, checkpoints, state, workspace)
-    have one axis and dtype uint8.
+    `shapes` gives the shape of each buffer by name; those counted in bytes (BYTES) have one axis and dtype uint8.
+    `work` is the number of cell updates of a forward run.
     """
 
     library: Library
@@ -50,22 +53,22 @@ class CompiledCall:
     shape: CallShape
     struct: structs.SweepProblem
     shapes: dict[str, tuple[int, ...]]
+    work: int
 
     def dtype(self, buffer: str) -> str:
         """NumPy name of the dtype of a buffer."""
-        if buffer in ("history", "checkpoints", "state", "workspace"):
+        if buffer in BYTES:
             return "uint8"
         return "int32" if buffer == "flag" or buffer.endswith(("_cell", "_column")) else self.shape.dtype
 
     def run(self, operation: str, buffers, threads: int = 1, stream: int = 0) -> None:
-        """Calls the library on (address, bytes) pairs in the order of FORWARD_BUFFERS or ADJOINT_BUFFERS."""
+        """Calls the library on (address, bytes) pairs in the order of BUFFERS."""
         control = structs.SweepControl()
 
         def call():
             self.library.call(operation, self.struct, buffers, threads, stream, control)
 
-        work = prod(self.problem.padded_shape) * self.shape.steps * self.shape.shots
-        if work > LONG_CALL and not stream:
+        if self.work > LONG_CALL and not stream:
             interruptible(call, control)
         else:
             call()
@@ -78,68 +81,121 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)
     sources, receivers = len(problem.source_type), len(problem.receiver_type)
+    # Where sources increment the field, each of their cells has a signal of its own: see `signals`.
+    columns = shape.sources * sources * (shape.source_taps if problem.source_scaling == "increment" else 1)
+    asked = shape.snapshots
     struct = structs.SweepProblem(
         bytes=c.sizeof(structs.SweepProblem),
         dtype=structs.DTYPES[shape.dtype],
         ndim=ndim,
         order=problem.equation.spatial_order,
         shots=shape.shots,
-        earths=1,
+        earths=shape.earths,
         steps=shape.steps,
         first=0,
         last=shape.steps,
         chunk=problem.chunk(shape.steps, cells * itemsize * len(problem.equation.fields)) if gradient else 0,
-        source_columns=shape.sources * sources,
+        source_columns=columns,
         receiver_columns=shape.receivers * receivers,
+        free_surface=problem.free_surface,
+        snapshot_every=asked.every if asked else 0,
+        snapshot_fields=sum(1 << problem.equation.field_index(f) for f in asked.fields) if asked else 0,
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         equation=problem.equation.name.encode(),
     )
     for axis, (low, high) in enumerate(problem.pml):
         struct.shape[axis] = problem.padded_shape[axis]
         struct.pml_low[axis], struct.pml_high[axis] = low, high
+        if asked and asked.region:
+            struct.snapshot_low[axis], struct.snapshot_high[axis] = (low + n for n in asked.region[axis])
     for names, points, count in (
-        (problem.source_type, struct.source_points, shape.sources),
-        (problem.receiver_type, struct.receiver_points, shape.receivers),
+        (problem.source_type, struct.source_points, shape.sources * shape.source_taps),
+        (problem.receiver_type, struct.receiver_points, shape.receivers * shape.receiver_taps),
     ):
         for name in names:
             points[problem.equation.field_index(name)] = count
     sizes = library.query(struct)
-    coefficients = (1, len(problem.equation.coefficient_names), *problem.padded_shape)
-    wavelet = (shape.shots, shape.steps, shape.sources * sources)
+    coefficients = (shape.earths, len(problem.equation.coefficient_names), *problem.padded_shape)
+    wavelet = (shape.shots, shape.steps, columns)
     record = (shape.shots, shape.steps, shape.receivers * receivers)
-    shapes = {"coefficients": coefficients, "gradient_coefficients": coefficients}
-    shapes |= {"wavelet": wavelet, "gradient_wavelet": wavelet, "record": record, "cotangent": record}
-    shapes |= {name: (getattr(sizes, name),) for name in ("history", "checkpoints", "state", "workspace")}
+    seen = (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,)
+    shapes = {f"{kind}coefficients": coefficients for kind in ("", "gradient_", "tangent_")}
+    shapes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}
+    shapes |= {"record": record, "cotangent": record, "snapshots": seen}
+    shapes |= {name: (getattr(sizes, name),) for name in BYTES}
     shapes |= {"tables": (sizes.tables // itemsize,), "flag": (1,)}
-    return CompiledCall(library, problem, shape, struct, shapes)
+    return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots)
 
 
-def _list(problem, fields, cells, weight, xp, dtype):
-    """Cells, columns and weights (nshots, points), field after field in the order of the equation."""
-    order = sorted(fields, key=problem.equation.field_index)
-    n = cells.shape[1]
-    columns = xp.concatenate([xp.arange(n, dtype="int32") * len(fields) + fields.index(f) for f in order])
-    weights = xp.concatenate([xp.full(n, weight(f), dtype=dtype) for f in order])
-    return xp.concatenate([cells.astype("int32")] * len(order), axis=1), columns, weights
+def signals(problem: Problem, shape: CallShape, xp, samples, points: Points, coefficients):
+    """What the compiled code injects, (nshots, nt, columns), from the samples (nshots or 1, nsrc or 1, nt).
+
+    It multiplies by :meth:`Equation.source_factor`. Where sources increment the field by the wavelet as it is, that is
+    divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the framework's own.
+    """
+    samples = xp.broadcast_to(samples, (shape.shots, shape.sources, shape.steps))
+    if problem.source_scaling == "physical":
+        return samples.swapaxes(1, 2)
+    flat = coefficients.reshape(shape.earths, coefficients.shape[1], -1)
+    shots = np.arange(shape.shots)[:, None, None] if shape.earths > 1 else 0
+    (field,) = problem.source_type
+    factor = problem.equation.source_factor(field, tuple(flat[:, i][shots, points.cells] for i in range(flat.shape[1])))
+    return (samples[:, :, None] / factor[..., None]).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
 
 
-def gather_list(problem: Problem, kind: str, cells, xp, dtype):
-    """(cell, column, weight) of the ``'sources'`` or ``'receivers'``, trace by trace; xp is numpy or jax.numpy."""
+def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:
+    """Snapshots by the name of the field, (nshots, nsnap, *region) each, from the buffer of that name."""
+    if shape.snapshots is None:
+        return {}
+    order = sorted(shape.snapshots.fields, key=problem.equation.field_index)
+    return {field: seen[:, :, order.index(field)] for field in shape.snapshots.fields}
+
+
+def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
+    """(cell, column, weight) of the ``'sources'`` or ``'receivers'``, trace by trace; xp is numpy or jax.numpy.
+
+    `points` are those of each field of source_type or receiver_type. The result is (nshots, points), field after field
+    in the order of the equation.
+    """
     fields = list(problem.source_type if kind == "sources" else problem.receiver_type)
     volume = problem.grid.cell_volume
+    lists = []
+    for field in sorted(fields, key=problem.equation.field_index):
+        at = points[fields.index(field)]
+        nshots, n, taps = at.cells.shape
+        scale, each = 1.0, 1
+        if kind == "sources" and problem.source_scaling == "physical":
+            scale = problem.equation.source_weight(field, problem.dt, volume)
+        elif kind == "sources":
+            each = taps
+        column = np.arange(n * taps, dtype="int32") // (taps // each) * len(fields) + fields.index(field)
+        lists.append((at.cells.astype("int32"), np.broadcast_to(column, (nshots, n * taps)), at.weights * scale))
+    joined = [xp.concatenate([x.reshape(x.shape[0], -1) for x in parts], axis=1) for parts in zip(*lists, strict=True)]
+    return joined[0], xp.asarray(joined[1]), joined[2].astype(dtype)
 
-    def weight(field):
-        return problem.equation.source_weight(field, problem.dt, volume) if kind == "sources" else 1.0
 
-    cell, column, value = _list(problem, fields, cells, weight, xp, dtype)
-    return cell, xp.broadcast_to(column, cell.shape), xp.broadcast_to(value, cell.shape)
-
-
-def inject_list(problem: Problem, kind: str, cells, xp, dtype):
+def inject_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
     """The same, sorted by cell within each shot and field, as injection needs it."""
     fields = problem.source_type if kind == "sources" else problem.receiver_type
-    cell, column, value = gather_list(problem, kind, cells, xp, dtype)
-    n = cells.shape[1]
+    listed = gather_list(problem, kind, points, xp, dtype)
+    n = listed[0].shape[1] // len(fields)
     parts = [slice(i * n, (i + 1) * n) for i in range(len(fields))]
-    order = xp.concatenate([xp.argsort(cell[:, p], axis=1, stable=True) + p.start for p in parts], axis=1)
-    return tuple(xp.take_along_axis(x, order, axis=1) for x in (cell, column, value))
+    order = xp.concatenate([xp.argsort(listed[0][:, p], axis=1, stable=True) + p.start for p in parts], axis=1)
+    return tuple(xp.take_along_axis(x, order, axis=1) for x in listed)
+
+
+def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
+    """(points of sources, lists): sources in, sources out, receivers in, receivers out, three arrays each.
+
+    Sources and receivers are arrays of xp, numpy or jax.numpy.
+    """
+    lists = []
+    for kind, fields, positions in (
+        ("sources", problem.source_type, shots.sources),
+        ("receivers", problem.receiver_type, listening(xp, problem, shots)),
+    ):
+        points = [points_of(xp, problem, field, positions, shape.shots) for field in fields]
+        if kind == "sources":
+            sources = points
+        lists += [make(problem, kind, points, xp, dtype) for make in (inject_list, gather_list)]
+    return sources, tuple(lists)

@@ -107,7 +107,7 @@ class Library:
         dll = self.dll
         dll.sweep_isa.restype = dll.sweep_build_id.restype = c.c_char_p
         operation = (c.POINTER(structs.SweepProblem), c.c_void_p, c.c_int32, c.POINTER(structs.SweepContext))
-        dll.sweep_forward.argtypes = dll.sweep_adjoint.argtypes = operation
+        dll.sweep_forward.argtypes = dll.sweep_adjoint.argtypes = dll.sweep_born.argtypes = operation
         dll.sweep_query.argtypes = (
             c.POINTER(structs.SweepProblem),
             c.POINTER(structs.SweepSizes),
@@ -147,7 +147,7 @@ class Library:
         return sizes
 
     def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
-        """Runs ``'forward'`` or ``'adjoint'`` on (address, bytes) pairs in the order of the header's enum."""
+        """Runs an operation, ``'forward'`` or another, on (address, bytes) pairs in the order of the header's enum."""
         array = (structs.SweepBuffer * len(buffers))(*buffers)
         function = getattr(self.dll, f"sweep_{operation}")
         self._run(function, problem, array, len(buffers), threads=threads, stream=stream, control=control)
@@ -159,6 +159,7 @@ class Library:
             bytes=c.sizeof(structs.SweepContext),
             threads=threads,
             isa=self.builds.index(str(self.isa)) + 1 if forced else 0,
+            everywhere=os.environ.get("SWEEP_EVERYWHERE") == "1",
             stream=stream,
             control=c.pointer(control) if control is not None else None,
             error=c.cast(text, c.c_char_p),

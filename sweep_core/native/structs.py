@@ -2,7 +2,7 @@
 
 import ctypes as c
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 MAX_AXES, MAX_FIELDS, NAME_BYTES = 3, 12, 32
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
@@ -29,6 +29,12 @@ class SweepProblem(c.Structure):
         ("receiver_columns", c.c_int32),
         ("source_points", _fields),
         ("receiver_points", _fields),
+        ("free_surface", c.c_int32),
+        ("snapshot_every", c.c_int32),
+        ("snapshot_fields", c.c_int32),
+        ("snapshot_low", _axes),
+        ("snapshot_high", _axes),
+        ("padding", c.c_int32),
         ("coefficient_limit", c.c_double),
         ("equation", _name),
     ]
@@ -47,7 +53,7 @@ class SweepContext(c.Structure):
         ("bytes", c.c_uint32),
         ("threads", c.c_int32),
         ("isa", c.c_int32),
-        ("padding", c.c_int32),
+        ("everywhere", c.c_int32),
         ("stream", c.c_void_p),
         ("control", c.POINTER(SweepControl)),
         ("error", c.c_char_p),
@@ -63,6 +69,7 @@ class SweepSizes(c.Structure):
         ("history", c.c_int64),
         ("checkpoints", c.c_int64),
         ("workspace", c.c_int64),
+        ("scattering", c.c_int64),
         ("tables", c.c_int64),
     ]
 

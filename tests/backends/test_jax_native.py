@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from laws import case, error
 
-from sweep_core import DomainError, MemoryOptions, StabilityError, UnsupportedError
+from sweep_core import DomainError, MemoryOptions, StabilityError
 from sweep_core.call import check_call
 from sweep_core.native import compiled_call
 from sweep_core.reference import ReferenceExecutor
@@ -172,27 +172,6 @@ def test_without_jit(setting):
     expected = jax.grad(misfit, (0, 1))(*arrays)
     with jax.disable_jit():
         agree(jax.grad(misfit, (0, 1))(*arrays), expected)
-
-
-REFUSED = {
-    "jvp": lambda f, m, vp: jax.jvp(f, (vp,), (vp,)),
-    "jvp-jit": lambda f, m, vp: jax.jit(lambda vp: jax.jvp(f, (vp,), (vp,)))(vp),
-    "jvp-vmap": lambda f, m, vp: jax.vmap(lambda t: jax.jvp(f, (vp,), (t,)))(jnp.stack([vp, vp])),
-    "jacfwd": lambda f, m, vp: jax.jacfwd(lambda a: f(a * vp))(1.0),
-    "linearize": lambda f, m, vp: jax.linearize(f, vp)[1](vp),
-    "grad-grad": lambda f, m, vp: jax.grad(lambda vp: jax.grad(m)(vp).sum())(vp),
-    "grad-grad-jit": lambda f, m, vp: jax.jit(jax.grad(lambda vp: jax.grad(m)(vp).sum()))(vp),
-    "hessian": lambda f, m, vp: jax.hessian(lambda a: m(a * vp))(1.0),
-    "hvp": lambda f, m, vp: jax.jvp(jax.grad(m), (vp,), (vp,)),
-    "transpose-twice": lambda f, m, vp: jax.linear_transpose(jax.vjp(f, vp)[1], f(vp))((vp,)),
-}
-
-
-@pytest.mark.parametrize("transform", REFUSED)
-def test_refused_derivatives(transform, setting):
-    _, arrays, record, misfit = setting
-    with pytest.raises(UnsupportedError, match="(Born modelling|a second derivative) .*impl='c'.*use impl='eager'"):
-        REFUSED[transform](lambda vp: record(vp, *arrays[1:]), lambda vp: misfit(vp, *arrays[1:]), arrays[0])
 
 
 def test_born_and_adjoint_are_each_others_transpose(setting):

@@ -13,13 +13,13 @@ from laws import case
 from sweep_core import (
     Acoustic,
     DeviceError,
+    DomainError,
     DtypeError,
     EagerOptions,
     NativeError,
     OptionError,
     ShapeError,
     Shots,
-    UnsupportedError,
 )
 
 jax = pytest.importorskip("jax")
@@ -80,6 +80,9 @@ def test_float64_is_not_rounded_in_silence():
                 call(**wrong)
         with pytest.raises(DtypeError, match="model vp is float64"):
             solver(models=[MODEL.astype(float)])
+        doubles = [MODEL.astype(float)]
+        with pytest.raises(DtypeError, match="(wavelet|model 0) is float64.*jax_enable_x64"):
+            solver().born(WAVELET.astype(float), SOURCES, RECEIVERS, doubles, models=doubles)
         shots = Shots(WAVELET, SOURCES, RECEIVERS)
         with pytest.raises(DtypeError, match="observed is float64"):
             JaxExecutor("eager").misfit_and_gradient(solver().problem, shots, [MODEL], np.zeros((1, 8, 2, 1)))
@@ -96,7 +99,8 @@ def test_float64_is_not_rounded_in_silence():
         ({"models": MODEL}, DtypeError, "models is a ndarray; expected a list or tuple"),
         ({"models": [MODEL.T]}, ShapeError, "looks transposed"),
         ({"sources": [[3, 4]]}, DtypeError, "sources are a list"),
-        ({"sources": SOURCES + 0.5}, UnsupportedError, "true positions"),
+        ({"sources": SOURCES + 11.0}, DomainError, "source 0 is at x = 14.0"),
+        ({"sources": SOURCES + 0j}, DtypeError, "sources are of dtype complex128"),
         ({"receivers": RECEIVERS[:0]}, ShapeError, "no receivers"),
         ({"wavelet": WAVELET.astype(np.float16)}, DtypeError, "wavelet is float16 and the models are float32"),
     ],
@@ -133,8 +137,18 @@ def test_executor():
         assert gradient.shape == made.models[0].shape
     with pytest.raises(OptionError, match="impl is 'c\\+\\+'"):
         JaxExecutor("c++")
-    with pytest.raises(UnsupportedError, match="Born modelling is not supported by impl='c'"):
-        JaxExecutor("c").born(made.problem, made.shots, made.models, made.models)
+
+
+def test_born_of_numpy_and_jax_arrays():
+    made = solver()
+    expected = made.born(WAVELET, SOURCES, RECEIVERS, [MODEL / 9], models=[MODEL], d_wavelet=WAVELET)
+    arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
+    given = {"perturbations": [jnp.asarray(MODEL / 9)], "models": [jnp.asarray(MODEL)], "d_wavelet": arrays[0]}
+    np.testing.assert_array_equal(made.born(*arrays, **given), expected)
+    np.testing.assert_array_equal(made.born(*arrays, **given, receiver_mask=np.ones((1, 2), bool)), expected)
+    assert expected.dtype == np.float32 and expected.shape == (1, 8, 2, 1)
+    with pytest.raises(ShapeError, match="perturbation 0 has shape None"):
+        made.born(WAVELET, SOURCES, RECEIVERS, [MODEL.tolist()], models=[MODEL])
 
 
 def test_second_device_is_not_used_in_silence():
@@ -149,11 +163,15 @@ def test_second_device_is_not_used_in_silence():
         wavelet, cells, model = np.ones(4, np.float32), np.array([[3, 4]]), np.full((12, 14), 2000, np.float32)
         make = lambda dev: PropJax(Acoustic(), (12, 14), 10.0, 0.001, dev=dev, impl="eager", pml_width=3)
         for dev in (None, "cpu:1"):
-            record = make(dev)(wavelet, cells, cells, [jax.device_put(model, second)])
+            there = [jax.device_put(model, second)]
+            record = make(dev)(wavelet, cells, cells, there)
             assert record.devices() == {second}
+            assert make(dev).born(wavelet, cells, cells, there, there).devices() == {second}
         assert make("cpu:1")(wavelet, cells, cells, [model]).devices() == {second}
         with pytest.raises(DeviceError, match="model 0 is on cpu:1, the solver computes on cpu:0; nothing is moved"):
             make("cpu:0")(wavelet, cells, cells, [jax.device_put(model, second)])
+        with pytest.raises(DeviceError, match="perturbation 0 is on cpu:1, the solver computes on cpu:0"):
+            make("cpu:0").born(wavelet, cells, cells, [jax.device_put(model, second)], [model])
         with pytest.raises(DeviceError, match="model 0 is on cpu:1, the solver computes on cpu:0"):
             make(None)(jax.device_put(wavelet, first), cells, cells, [jax.device_put(model, second)])
         with pytest.raises(DeviceError, match="dev is 'cpu:0' and the equation's device is 'cpu:1'"):

@@ -6,9 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
-from laws import case, error, executors, reference_record
+from laws import case, error, executors, reference_born, reference_record
 
-from sweep_core import Acoustic, DeviceError, OptionError, ShapeError, SweepError, UnsupportedError
+from sweep_core import Acoustic, DeviceError, DtypeError, OptionError, ShapeError, SweepError
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch, TorchExecutor  # noqa: E402
@@ -263,10 +263,18 @@ def test_the_executor_differentiates_inside_no_grad(entry):
     assert np.abs(gradients[0]).max() > 0
 
 
-def test_born_is_refused_by_name():
+@impls
+def test_perturbations_are_tensors_of_the_device(entry):
     made = case()
-    with pytest.raises(UnsupportedError, match="Born modelling is not supported by backend 'torch'"):
-        TorchExecutor().born(made.problem, made.shots, made.models, made.models)
+    prop = solver(made, impl=entry.executor_for(made.problem).impl, models=[torch.tensor(m) for m in made.models])
+    given, direction = shots_of(made), torch.tensor(made.direction()[0])
+    with pytest.raises(DtypeError, match=r"perturbation 0 is a ndarray; expected a torch.Tensor"):
+        prop.born(*given, made.direction())
+    with pytest.raises(DeviceError, match="perturbation 0 is on meta, the solver computes on cpu"):
+        prop.born(*given, [direction.to("meta")])
+    with pytest.raises(DtypeError, match=r"the wavelet's perturbation is a ndarray; expected a torch.Tensor"):
+        prop.born(*given, [direction], d_wavelet=made.shots.wavelet)
+    assert error(prop.born(*given, [direction]), reference_born(made)) < 1e-12
 
 
 @pytest.mark.parametrize("impl", ["C", "", None, ["c"]], ids=repr)

@@ -43,6 +43,15 @@ def test_bad_widths_are_refused(value, kind, message):
         widths(value, 2)
 
 
+@pytest.mark.parametrize("value", [20, (0, 20, 20, 20)], ids=str)
+def test_a_free_surface_has_no_layer(value):
+    assert widths(value, 2, free_surface=True) == ((0, 20), (20, 20))
+    with pytest.raises(
+        OptionError, match=r"pml_width is \(1, 5, 5, 5\) with a free surface on top; its first value must be 0"
+    ):
+        widths((1, 5, 5, 5), 2, free_surface=True)
+
+
 def profiles(width=(6, 4), cells=30, dt=1e-3, **options):
     return CPML((width, (0, 0)), **options).profile(0, cells, 10.0, dt)
 

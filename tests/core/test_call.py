@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import case, random_cells
+from laws import case, random_cells, variant
 
 from sweep_core import (
     Acoustic,
@@ -19,8 +19,10 @@ from sweep_core import (
     make_problem,
 )
 from sweep_core.call import CallShape, check_forward_batchsize, dtype_name
+from sweep_core.dispersion import overrun
+from sweep_core.positions import points_of
 from sweep_core.stencil import largest_dt
-from sweep_core.survey import cells_of, samples_of
+from sweep_core.survey import listening, samples_of
 
 
 def test_the_numbers_of_a_call():
@@ -28,6 +30,11 @@ def test_the_numbers_of_a_call():
     shape = check_call(made.problem, made.shots, made.models)
     assert shape == CallShape(3, 48, 2, 5, "float64") and hash(shape) == hash(attrs.evolve(shape))
     assert shape.record(made.problem) == (3, 48, 5, 1)
+    more = variant("increments between nodes, an earth each")
+    shape = check_call(more.problem, more.shots, more.models)
+    assert (shape.earths, shape.source_taps, shape.receiver_taps) == (3, 64, 64)
+    longer = variant("no time dispersion, masked")
+    assert check_call(longer.problem, longer.shots, longer.models).steps == 40 + overrun(40)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -44,7 +51,9 @@ def test_cells_of_positions(data):
     problem = make_problem(Acoustic(), shape, 10.0, 1e-3, pml_width=pml)
     positions = random_cells(np.random.default_rng(0), shape, 3, 4)
     marked = np.zeros(problem.padded_shape)
-    for shot, cells in enumerate(cells_of(problem, positions, 3)):
+    points = points_of(np, problem, "h1", positions, 3)
+    assert points.cells.shape == points.weights.shape == (3, 4, 1) and (points.weights == 1).all()
+    for shot, cells in enumerate(points.cells):
         marked[:] = 0
         marked.flat[cells] = 1
         inside = marked[pml[0] : pml[0] + shape[0], pml[2] : pml[2] + shape[1]]
@@ -53,8 +62,19 @@ def test_cells_of_positions(data):
 
 def test_shared_receivers_are_repeated_for_each_shot():
     made = case()
-    cells = cells_of(made.problem, made.shots.receivers[:1], 3)
-    assert cells.shape == (3, 5) and (cells == cells[0]).all()
+    cells = points_of(np, made.problem, "h1", made.shots.receivers[:1], 3).cells
+    assert cells.shape == (3, 5, 1) and (cells == cells[0]).all()
+
+
+def test_masked_receivers_are_moved_into_the_model():
+    made = variant("no time dispersion, masked")
+    shots, mask = made.shots, made.shots.mask
+    moved = listening(np, made.problem, shots)
+    np.testing.assert_array_equal(moved[mask], shots.receivers[mask])
+    assert (moved[~mask] == (11, 9)).all() and not mask.all()
+    check_survey(made.problem, shots)
+    with pytest.raises(DomainError, match="receiver . of shot . is at x = -99"):
+        check_survey(made.problem, attrs.evolve(shots, mask=None))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +93,8 @@ def test_taking_shots_keeps_what_they_share():
     np.testing.assert_array_equal(some.receivers, made.shots.receivers[[2, 0]])
     shared = Shots(made.shots.wavelet[0, 0], made.shots.sources, made.shots.receivers[0]).take(range(1, 3))
     assert shared.wavelet.shape == (48,) and shared.receivers.shape == (5, 2) and len(shared) == 2
+    masked = variant("no time dispersion, masked").shots
+    np.testing.assert_array_equal(masked.take([2, 0]).mask, masked.mask[[2, 0]])
 
 
 @given(x=st.integers(-40, 60), z=st.integers(-40, 60))

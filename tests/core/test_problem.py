@@ -19,6 +19,10 @@ OTHER = {
     "pml_velocity": 2500.0,
     "pml_freq": 7.0,
     "memory": MemoryOptions("full"),
+    "free_surface": True,
+    "source_scaling": "increment",
+    "edge_gradient": "interior",
+    "time_dispersion": "corrected",
 }
 
 

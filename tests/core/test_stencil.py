@@ -77,7 +77,7 @@ def energy_after(order, dh, factor, steps=600):
     signs = np.where((x + z).ravel() % 2, -1.0, 1.0)  # the wavenumber that breaks first
     shots = Shots(signs[None, :, None] * wavelet, everywhere, everywhere)
     models = [np.full(shape, speed)]
-    record = ReferenceExecutor._run(problem, shots, check_call(problem, shots, models), models)
+    record, _ = ReferenceExecutor._run(problem, shots, check_call(problem, shots, models), models)
     return np.abs(record[:, -20:]).max() / np.abs(record[:, 1]).max()
 
 

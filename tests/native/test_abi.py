@@ -3,22 +3,18 @@
 import ctypes as c
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from abi import Run, raw_status
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from laws import ORDERS, case, error, executors, reference_record
+from abi import LISTS, Run, cpu_library, raw_status
+from laws import ORDERS, case, variant
 
 from sweep_core import (
-    Acoustic,
     DeviceError,
     DomainError,
     NativeError,
+    Snapshots,
     StabilityError,
     UnsupportedError,
     equations,
@@ -31,14 +27,7 @@ HEADERS = Path(__file__).parents[2] / "native/include/sweep"
 
 @pytest.fixture(scope="module", autouse=True)
 def library():
-    """The CPU library; tests are skipped where there is none, unless it was promised."""
-    (param,) = [p for p in executors("torch-c")] or [None]
-    if param is not None:
-        param.values[0].executor_for(case().problem)
-    try:
-        return native.load("cpu")
-    except NativeError as reason:
-        pytest.skip(str(reason))
+    return cpu_library()
 
 
 # --- description ------------------------------------------------------------------------------------------------------
@@ -86,7 +75,7 @@ def test_the_version_and_the_builds(library):
 def test_python_and_compiled_code_agree_on_sizes(order):
     """Tables have one size, which Run compares; the others are whole numbers of elements."""
     run = Run(case(order=order))
-    assert all(run[name].nbytes % 8 == 0 for name in ("history", "checkpoints", "state", "workspace"))
+    assert all(run[name].nbytes % 8 == 0 for name in native.call.BYTES)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -101,7 +90,7 @@ def test_a_problem_of_another_size_is_refused(bytes_given):
 
 
 @pytest.mark.parametrize("changes", [{"bytes": 0}, {"bytes": 12}, {"threads": 0}, {"threads": -4}], ids=str)
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
+@pytest.mark.parametrize("operation", native.BUFFERS)
 def test_a_context_that_does_not_fit_is_refused(operation, changes):
     assert raw_status(Run(case()), operation, **changes)[0] == structs.BAD_CALL
 
@@ -118,9 +107,11 @@ def test_null_pointers_are_refused(library):
     run = Run(case())
     context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1)
     dll = library.dll
-    assert dll.sweep_forward(None, None, 14, c.byref(context)) == structs.BAD_CALL
-    assert dll.sweep_forward(c.byref(run.struct), None, len(native.FORWARD_BUFFERS), c.byref(context)) != structs.OK
-    assert dll.sweep_forward(c.byref(run.struct), None, 14, None) == structs.BAD_CALL
+    for operation, names_of in native.BUFFERS.items():
+        function, count = getattr(dll, f"sweep_{operation}"), len(names_of)
+        assert function(None, None, count, c.byref(context)) == structs.BAD_CALL
+        assert function(c.byref(run.struct), None, count, c.byref(context)) == structs.BAD_CALL
+        assert function(c.byref(run.struct), None, count, None) == structs.BAD_CALL
     assert dll.sweep_query(c.byref(run.struct), None, c.byref(context)) == structs.BAD_CALL
     assert dll.sweep_describe(0, None) == structs.BAD_CALL
 
@@ -137,7 +128,7 @@ def test_an_error_text_fits_the_buffer_that_it_is_given():
     assert raw_status(run, error=None)[0] == structs.BAD_CALL
 
 
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
+@pytest.mark.parametrize("operation", native.BUFFERS)
 @pytest.mark.parametrize("change", [-1, 1])
 def test_another_number_of_buffers_is_refused(operation, change):
     run = Run(case())
@@ -147,10 +138,9 @@ def test_another_number_of_buffers_is_refused(operation, change):
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 47])
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
+@pytest.mark.parametrize("operation", native.BUFFERS)
 def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
-    run = Run(case(), chunk=max(chunk, operation == "adjoint"))
-    order = native.FORWARD_BUFFERS if operation == "forward" else native.ADJOINT_BUFFERS
+    run = Run(case(), chunk=max(chunk, operation == "adjoint"), snapshots=Snapshots(["h1"], 9))
     for i, (address, size) in enumerate(run.addresses(operation)):
         if size == 0:
             continue
@@ -159,7 +149,15 @@ def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
             buffers[i] = spoiled
             with pytest.raises(NativeError, match=rf"buffer {i} has {spoiled[1]} bytes, the problem needs {size}"):
                 run.run(operation, buffers)
-            assert order[i]
+
+
+def test_no_snapshots_need_no_buffer():
+    """Neither do a history or checkpoints that are not kept: sizes of zero, which may come without an address."""
+    run = Run(case(), chunk=0)
+    empty = [i for i, (_, size) in enumerate(run.addresses("forward")) if size == 0]
+    assert [native.BUFFERS["forward"][i] for i in empty] == ["snapshots", "history", "checkpoints"]
+    run.run("forward", [(None, 0) if i in empty else given for i, given in enumerate(run.addresses("forward"))])
+    assert np.isfinite(run["record"]).all()
 
 
 CONTRADICTIONS = {
@@ -173,6 +171,9 @@ CONTRADICTIONS = {
     "source_columns": [-1],
     "receiver_columns": [-3],
     "coefficient_limit": [0.0, -1.0, float("nan")],
+    "free_surface": [-1, 1, 2],  # there is a PML on that face
+    "snapshot_every": [-1, -(2**31)],
+    "snapshot_fields": [-1, 2, 3, 2**30],
 }
 
 
@@ -182,9 +183,34 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
     if (name, value) == ("first", 47):
         run.struct.last = 47
     setattr(run.struct, name, value)
-    for operation in ("forward", "adjoint"):
+    for operation in native.BUFFERS:
         with pytest.raises(NativeError):
             run.run(operation)
+
+
+def test_a_surface_with_a_pml_is_refused():
+    run = Run(variant("free surface"))
+    for name, value in (("free_surface", 2), ("free_surface", -1), ("pml_low", (1, 0, 0))):
+        kept = structs.SweepProblem.from_buffer_copy(run.struct)
+        setattr(run.struct, name, (c.c_int32 * 3)(*value) if name == "pml_low" else value)
+        with pytest.raises(NativeError, match="free_surface is"):
+            run.forward()
+        run.struct = kept
+    run.forward()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1, 4), (0, 0), (5, 5), (7, 3), (0, 1000), (2**31 - 1, 2**31 - 1), (-(2**31), 4)]
+)
+def test_snapshots_outside_the_grid_are_refused(axis, low, high):
+    run = Run(case(), snapshots=Snapshots(["h1"], 9))
+    run.struct.snapshot_low[axis], run.struct.snapshot_high[axis] = low, high
+    for operation in native.BUFFERS:
+        with pytest.raises(NativeError, match=f"snapshots of cells {low} to {high} of axis {axis}"):
+            run.run(operation)
+    run.struct.snapshot_every = 0
+    assert np.isfinite(run.forward()).all(), "where there are none, their region is not looked at"
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -212,6 +238,7 @@ def test_a_grid_that_int32_cannot_count_is_refused():
         ({"equation": b"x" * 31}, "equation x{31} is not compiled"),
         ({"equation": b""}, "is not compiled"),
         ({"ndim": 1}, "not compiled for 1 dimensions"),
+        ({"ndim": 2**31 - 1}, "not compiled for 2147483647 dimensions"),
         ({"ndim": 4}, "not compiled for 4 dimensions"),
         ({"dtype": 7}, "dtype 7"),
     ],
@@ -251,22 +278,22 @@ def test_a_kept_history_is_run_in_one_call():
         run.forward()
 
 
-@pytest.mark.parametrize("changes", [{"chunk": 0}, {"first": 3}, {"last": 40}], ids=str)
-def test_an_adjoint_run_needs_a_history_and_is_run_in_one_call(changes):
+@pytest.mark.parametrize(
+    ("operation", "changes"),
+    [("adjoint", {"chunk": 0}), *((o, c) for o in ("adjoint", "born") for c in ({"first": 3}, {"last": 40}))],
+    ids=str,
+)
+def test_an_adjoint_needs_a_history_and_neither_it_nor_born_is_run_in_parts(operation, changes):
     run = Run(case(nt=48), chunk=7)
     for name, value in changes.items():
         setattr(run.struct, name, value)
-    with pytest.raises(NativeError):
-        run.run("adjoint")
+    with pytest.raises(NativeError, match="runs? in one call|needs a history|bytes, the problem needs"):
+        run.run(operation)
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-LISTS = {
-    "forward": ("forward inject", "forward gather"),
-    "adjoint": ("adjoint source", "adjoint inject", "adjoint gather"),
-}
-EACH_LIST = [(operation, prefix) for operation, prefixes in LISTS.items() for prefix in prefixes]
+EACH_LIST = [(operation, f"{operation} {prefix}") for operation, taken in LISTS.items() for prefix in taken]
 
 
 @pytest.mark.parametrize(("operation", "prefix"), EACH_LIST, ids=[p for _, p in EACH_LIST])
@@ -281,7 +308,7 @@ def test_points_outside_are_refused(operation, prefix, part, bad):
             run.run(operation)
 
 
-@pytest.mark.parametrize("prefix", ["forward inject", "adjoint source", "adjoint inject"])
+@pytest.mark.parametrize("prefix", ["forward inject", "adjoint source", "adjoint inject", "born inject"])
 def test_points_to_inject_at_are_sorted(prefix):
     run = Run(case(nsrc=3), chunk=7)
     cells = run.buffers[f"{prefix}_cell"].array
@@ -312,7 +339,7 @@ def test_the_first_cell_outside_is_the_number_of_cells():
     ids=str,
 )
 @pytest.mark.parametrize("cell", [0, 17, -1])
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
+@pytest.mark.parametrize("operation", native.BUFFERS)
 def test_bad_coefficients_are_refused(operation, cell, bad, kind, message):
     run = Run(case(), chunk=7)
     run["coefficients"].reshape(-1)[cell] = bad
@@ -326,13 +353,13 @@ sys.path.append({support!r})
 from abi import Run, raw_status
 from laws import case
 made, draw = case(nt=6), random.Random(0)
-names = ("shots", "steps", "source_columns", "receiver_columns", "last", "earths")
+names = ("shots", "steps", "source_columns", "receiver_columns", "last", "earths", "snapshot_every")
 most = 2**31 - 1
 trials = [{{"steps": most, "last": most, "source_columns": most, "receiver_columns": most}}]  # 8 times it is negative
 trials += [{{name: draw.choice((most, 2**30, 2**24 + 1)) for name in draw.sample(names, 3)}} for _ in range(300)]
 for changes in trials:
-    for operation in ("forward", "adjoint"):
-        run = Run(made, **({{}} if operation == "forward" else {{"chunk": 2}}))
+    for operation in ("forward", "adjoint", "born"):
+        run = Run(made, chunk=2 * (operation == "adjoint"))
         for name, value in changes.items():
             setattr(run.struct, name, value)
         print(operation, changes, flush=True)
@@ -346,190 +373,6 @@ def test_numbers_whose_products_overflow_are_refused():
     code = HUGE.format(support=str(Path(__file__).parents[1] / "support"))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.endswith("done\n"), f"status {done.returncode}: {done.stdout[-200:]}{done.stderr[-500:]}"
-
-
-# --- what is computed -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("chunk", [0, 7, 100])
-def test_it_computes_what_the_reference_computes(chunk):
-    made = case()
-    assert error(Run(made, chunk=chunk).forward(), reference_record(made)) < 1e-12
-
-
-SHARED = (60, 90)
-"""Large enough, with five shots, that threads share it."""
-
-
-@pytest.mark.parametrize("chunk", [0, 5, 11])
-@pytest.mark.parametrize("cuts", [(1,), (47,), (5, 6, 7, 30), tuple(range(1, 48))], ids=len)
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_run_in_slices_is_the_whole_run(cuts, chunk, threads):
-    """[first, last) of a forward run, whose state the caller keeps: bit for bit, checkpoints included."""
-    made = case(nt=48, nshots=5, shape=SHARED)
-    whole = Run(made, chunk=chunk).forward()
-    sliced = Run(made, chunk=chunk, threads=threads, first=0, last=1)
-    for first, last in zip((0, *cuts), (*cuts, 48), strict=True):
-        sliced.struct.first, sliced.struct.last = first, last
-        sliced.run("forward")
-        assert np.isnan(sliced["record"][:, last:]).all(), "what is not run yet is not written"
-    np.testing.assert_array_equal(sliced["record"].reshape(whole.shape), whole)
-    if chunk:
-        y, expected = made.noise(), Run(made, chunk=chunk)
-        expected.forward()
-        sliced.struct.first, sliced.struct.last = 0, 48
-        again = Run(made, chunk=chunk)
-        again["checkpoints"][:] = sliced["checkpoints"]
-        for a, b in zip(again.adjoint(y), expected.adjoint(y), strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("chunk", [1, 2, 46, 47, 48, 10**6])
-def test_any_chunk_gives_the_same_gradient(chunk):
-    made, expected = case(nt=48), Run(case(nt=48), chunk=7)
-    expected.forward()
-    run = Run(made, chunk=chunk)
-    run.forward()
-    for a, b in zip(run.adjoint(made.noise()), expected.adjoint(made.noise()), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_arguments_are_only_read():
-    made, run = case(), Run(case(), chunk=7)
-    outputs = {*native.call.FORWARD_OUTPUTS, *native.call.ADJOINT_OUTPUTS, "cotangent"}
-    before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
-    run.forward()
-    history, checkpoints = run["history"].copy(), run["checkpoints"].copy()
-    run.adjoint(made.noise())
-    assert all(np.array_equal(run.buffers[name].array, kept) for name, kept in before.items())
-    np.testing.assert_array_equal(run["history"], history)
-    np.testing.assert_array_equal(run["checkpoints"], checkpoints)
-
-
-@pytest.mark.parametrize("chunk", [0, 7, 47])
-def test_every_output_is_written(chunk):
-    """Buffers come uninitialised, here full of NaN, and none is left in what is returned."""
-    made, run = case(nt=48), Run(case(nt=48), chunk=chunk)
-    assert np.isfinite(run.forward()).all() and run["flag"] == 0
-    if chunk:
-        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
-
-
-@settings(deadline=None, max_examples=60, derandomize=True)
-@given(
-    half=st.integers(1, 7),
-    extra=st.tuples(st.integers(0, 40), st.integers(0, 70)),
-    pml=st.tuples(*[st.sampled_from([0, 0, 1, 2, 3, 8, 13, 20, 37])] * 4),
-    counts=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(3, 7)),
-    nt=st.integers(1, 8),
-    chunk=st.integers(1, 9),
-    threads=st.integers(1, 3),
-    dtype=st.sampled_from([np.float32, np.float64]),
-)
-def test_any_problem_stays_inside_its_buffers(half, extra, pml, counts, nt, chunk, threads, dtype):
-    """The guards of every buffer are looked at after each call."""
-    shape = tuple(2 * half + n for n in extra)
-    sizes = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
-    made = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
-    run = Run(made, chunk=chunk, threads=threads)
-    expected = reference_record.__wrapped__(made)
-    np.testing.assert_allclose(
-        run.forward(), expected, rtol=0, atol=(1e-12 if dtype == np.float64 else 1e-5) * np.abs(expected).max()
-    )
-    assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
-
-
-def test_calls_may_run_at_once():
-    made = case(nt=60, shape=SHARED)
-    y, expected = made.noise(), Run(made, chunk=20)
-    record, failed = expected.forward().copy(), []
-    gradients = [g.copy() for g in expected.adjoint(y)]
-
-    def work():
-        try:
-            for _ in range(5):
-                run = Run(made, chunk=20, threads=2)
-                np.testing.assert_array_equal(run.forward(), record)
-                for a, b in zip(run.adjoint(y), gradients, strict=True):
-                    np.testing.assert_array_equal(a, b)
-        except BaseException as reason:
-            failed.append(reason)
-
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not failed
-
-
-# --- cancelling -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
-def test_a_run_that_is_cancelled_before_it_begins_stops_at_once(operation, threads):
-    run = Run(case(nt=48, shape=SHARED), chunk=7, threads=threads)
-    control = structs.SweepControl(cancel=1, progress=-1)
-    with pytest.raises(KeyboardInterrupt):
-        run.run(operation, control=control)
-    assert 0 <= control.progress <= 47
-    assert run.forward() is not None and np.isfinite(run["record"]).all(), "the next call works"
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("operation", ["forward", "adjoint"])
-def test_a_run_can_be_cancelled_from_another_thread(operation, threads):
-    made = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
-    run = Run(made, chunk=50, threads=threads)
-    control, caught = structs.SweepControl(), []
-
-    def work():
-        try:
-            run.run(operation, control=control)
-        except BaseException as reason:
-            caught.append(reason)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    while control.progress == 0 and worker.is_alive():
-        time.sleep(0.001)
-    progress = control.progress
-    control.cancel, start = 1, time.perf_counter()
-    worker.join(10)
-    assert not worker.is_alive() and time.perf_counter() - start < 1
-    assert [type(reason) for reason in caught] == [KeyboardInterrupt] and progress > 0
-
-
-CANCEL_LATE = """
-import sys, threading
-sys.path.append({support!r})
-from abi import Run
-from laws import case
-from sweep_core.native import structs
-run = Run(case.__wrapped__(shape=(160, 200), nt=3, nshots=1), chunk=0, first=0, last=2)
-run.run("forward")
-run.struct.first, run.struct.last = 2, 3  # the last step alone, which no other follows
-for trial in range(1000):
-    try:
-        control = structs.SweepControl(cancel=1)
-        run.library.call("forward", run.struct, run.addresses("forward"), threads=4, control=control)
-    except KeyboardInterrupt:
-        pass
-print("done")
-"""
-
-
-def test_a_run_that_is_cancelled_at_its_last_step_ends():
-    """All threads of a team leave together, also where no step follows; in a process of its own, which may hang."""
-    code = CANCEL_LATE.format(support=str(Path(__file__).parents[1] / "support"))
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.communicate(timeout=30)[0] == "done\n"
-        except subprocess.TimeoutExpired:
-            pytest.fail("the threads of a run that was cancelled at its last step wait for each other")
-        finally:
-            process.kill()
 
 
 def test_statuses_become_exceptions():

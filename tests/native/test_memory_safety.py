@@ -23,14 +23,16 @@ import itertools, sys
 sys.path.append({support!r})
 import numpy as np
 from abi import Run
-from laws import case
-from sweep_core import Acoustic, SweepError
+from laws import VARIANTS, case, variant
+from sweep_core import Acoustic, Snapshots, SweepError
 
 def sound(made, chunk, threads):
-    run = Run(made, threads=threads, chunk=chunk)
-    assert np.isfinite(run.forward()).all()
+    run = Run(made, threads=threads, chunk=chunk, snapshots=Snapshots(["h1"], 2))
+    assert np.isfinite(run.forward()).all() and np.isfinite(run["snapshots"]).all()
     if chunk:
-        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+        assert all(np.isfinite(g).all() for g in run.adjoint(np.ones(run["cotangent"].shape)))
+    else:
+        assert np.isfinite(run.born(made.direction())).all()
 
 shapes = [(10, 11), (13, 37), (31, 16), (12, 64)]
 layers = [0, 1, 20, (3, 0, 0, 5), (0, 17, 1, 0)]
@@ -42,12 +44,14 @@ for order, shape, pml in itertools.product((2, 4, 6, 8, 10, 12), shapes, layers)
         sound(made, chunk, 1)
         sound(made.typed(np.float32), chunk, 1)
 sound(case.__wrapped__(shape=(90, 201), nt=4, pml=(9, 0, 3, 20), nshots=5), 2, 3)
+for name, order, chunk in itertools.product(VARIANTS, (2, 6, 8), (0, 3, 100)):
+    sound(variant(name, order=order, nt=8), chunk, 1 + chunk)
 for nt in (1, 2, 3):
     sound(case.__wrapped__(nt=nt), 1, 1)
 
 refused = 0
 for operation, name, at, bad in itertools.product(
-    ("forward", "adjoint"), ("inject", "gather", "source"), ((0, 0), (2, -1)), (-1, -(2**31), 10**6, 2**31 - 1)
+    ("forward", "adjoint", "born"), ("inject", "gather", "source"), ((0, 0), (2, -1)), (-1, -(2**31), 10**6, 2**31 - 1)
 ):
     for part in ("cell", "column"):
         run = Run(case(), chunk=7)
@@ -117,4 +121,4 @@ def test_nothing_is_read_or_written_out_of_bounds(sanitized):
     code = SCRIPT.format(support=str(ROOT / "tests/support"))
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0 and not done.stderr, done.stderr[-4000:]
-    assert int(done.stdout.split()[-1]) == 5 * 2 * 2 * 4 + 5
+    assert int(done.stdout.split()[-1]) == 7 * 2 * 2 * 4 + 5

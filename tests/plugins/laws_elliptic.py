@@ -136,6 +136,15 @@ def test_compiled_code_is_refused_by_name_and_auto_is_eager():
     assert solver.impl == "eager" and "elliptic" in solver.explain()
 
 
+def test_a_dimension_that_an_equation_does_not_state_is_refused_by_name():
+    class Flat(Elliptic):
+        ndims = (2,)
+
+    assert make_problem(Flat(), (20, 20), 10.0, 0.001).grid.ndim == 2
+    with pytest.raises(UnsupportedError, match=r"elliptic is supported in \(2,\) dimensions.*, not in 3"):
+        make_problem(Flat(), (20, 20, 20), 10.0, 0.001)
+
+
 def test_bounds_and_stability_follow_from_the_equation():
     made = case(Elliptic)
     vp, epsilon = made.models

@@ -3,11 +3,11 @@
 import attrs
 import numpy as np
 import pytest
-from laws import case, error
+from laws import VARIANTS, case, error, reference_born, variant
 
 import sweep_core as sweep
 from sweep_core import ShotPlan, Shots, make_problem
-from sweep_core.errors import DomainError, DtypeError, StabilityError, UnsupportedError
+from sweep_core.errors import DomainError, DtypeError, ShapeError, StabilityError, UnsupportedError
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_adjoint_of_the_wavelet(tiny):
 
     made = case()
     run = Run(made.problem, made.shots, made.models, gradient=True)
-    record, y = run.forward().copy(), made.noise()
+    record, y = run.record("forward").copy(), made.noise()
     run.gradient(y)
     x, back = run.buffers["wavelet"], run.buffers["gradient_wavelet"]
     assert abs(np.vdot(record, y) - np.vdot(x, back)) <= 1e-12 * np.abs(x * back).sum()
@@ -80,10 +80,26 @@ def test_bad_input_is_refused(tiny):
         tiny.forward(p, shots, [vp.astype(np.float32)])
 
 
-def test_born_is_refused_by_name(tiny):
+@pytest.mark.parametrize("name", [None, *VARIANTS])
+def test_born(tiny, name):
+    made = variant(name) if name else case()
+    born = tiny.born(made.problem, made.shots, made.models, made.direction())
+    assert error(born, reference_born(made)) < 1e-12
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_single_precision(tiny, name):
+    made, y = variant(name), variant(name).noise()
+    single = made.typed(np.float32)
+    _, (double,) = call(tiny, made, call(tiny, made) - y)
+    _, (gradient,) = call(tiny, single, call(tiny, single) - y.astype(np.float32))
+    assert gradient.dtype == np.float32 and error(gradient, double) < 1e-5
+
+
+def test_bad_perturbations_are_refused(tiny):
     made = case()
-    with pytest.raises(UnsupportedError, match="backend 'tiny' has no Born modelling"):
-        tiny.born(made.problem, made.shots, made.models, made.models)
+    with pytest.raises(ShapeError, match=r"perturbation 0 has shape \(18, 23\); expected \(19, 23\)"):
+        tiny.born(made.problem, made.shots, made.models, [made.models[0][1:]])
 
 
 def test_an_equation_without_compiled_code_is_refused_by_name(tiny):
@@ -95,6 +111,8 @@ def test_an_equation_without_compiled_code_is_refused_by_name(tiny):
         call(tiny, made)
 
 
-def test_three_dimensions_are_refused_by_name(tiny):
-    p = make_problem(sweep.equations()["elliptic"](), (9, 9, 9), 10.0, 0.001)
-    assert not tiny.supports(p)
+def test_every_dimension_of_compiled_code_is_supported(tiny):
+    elliptic = sweep.equations()["elliptic"]
+    for shape in ((9, 9), (9, 9, 9)):
+        assert tiny.supports(make_problem(sweep.Acoustic(), shape, 10.0, 0.001))
+        assert not tiny.supports(make_problem(elliptic(), shape, 10.0, 0.001))

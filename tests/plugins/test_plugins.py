@@ -13,7 +13,7 @@ import pytest
 from sweep_core import native
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
-LAWS = ROOT / "tests/equations/test_laws.py"
+LAWS, VARIANTS = (ROOT / "tests/equations" / name for name in ("test_laws.py", "test_variants.py"))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def compiled():
 
 
 def test_a_backend_of_a_stranger_keeps_the_laws(python, compiled):
-    assert pytest_in(python, ("tiny",), LAWS, "-k", "tiny") > 50
+    assert pytest_in(python, ("tiny",), LAWS, VARIANTS, "-k", "tiny") > 80
 
 
 def test_a_backend_of_a_stranger_in_particular(python, compiled):
@@ -59,7 +59,7 @@ def test_a_backend_of_a_stranger_in_particular(python, compiled):
 
 def test_an_equation_of_a_stranger_keeps_the_laws(python):
     """JAX, whose compiler takes seconds for each of them, has one of its own in laws_elliptic.py."""
-    assert pytest_in(python, ("elliptic",), LAWS, "-k", "elliptic and not cuda and not jax") > 10
+    assert pytest_in(python, ("elliptic",), LAWS, VARIANTS, "-k", "elliptic and not cuda and not jax") > 50
 
 
 def test_an_equation_of_a_stranger_in_particular(python):

@@ -3,15 +3,29 @@
 import ctypes as c
 
 import numpy as np
+import pytest
+from laws import case, executors
 
-from sweep_core import check_call, native
+from sweep_core import NativeError, check_call, native
+from sweep_core.call import driving, finished
 from sweep_core.native import structs
 from sweep_core.ops import extend
-from sweep_core.survey import cells_of, samples_of
+from sweep_core.survey import samples_of
 
 GUARD = 4096
 PATTERN, DIRT = 0xA5, 0xFF
 """What guards hold, and what outputs and scratch hold before a run: NaN, if anybody reads it."""
+
+
+def cpu_library() -> native.Library:
+    """The CPU library; tests are skipped where there is none, unless it was promised."""
+    (param,) = executors("torch-c") or [None]
+    if param is not None:
+        param.values[0].executor_for(case().problem)
+    try:
+        return native.load("cpu")
+    except NativeError as reason:
+        pytest.skip(str(reason))
 
 
 class Guarded:
@@ -30,46 +44,58 @@ class Guarded:
         return bool((self.whole[:GUARD] == PATTERN).all() and (self.whole[-GUARD:] == PATTERN).all())
 
 
+LISTS = {
+    "forward": {"inject": 0, "gather": 3},
+    "adjoint": {"source": 0, "inject": 2, "gather": 1},
+    "born": {"inject": 0, "gather": 3},
+}
+"""Which of the four lists of native.point_lists an operation takes, by the beginning of the names of its buffers."""
+
+
 class Run:
     """One call of the C ABI, whose struct and arrays a test may spoil before it runs.
 
     `changes` go into the struct before sizes are asked for, such as first, last or chunk.
     """
 
-    def __init__(self, made, gradient=True, threads=1, **changes):
-        problem, shots = made.problem, made.shots
-        shape = check_call(problem, shots, made.models)
-        self.call = native.compiled_call("cpu", problem, shape, gradient)
-        self.library, self.threads = self.call.library, threads
-        self.problem, self.shape = problem, shape
+    def __init__(self, made, gradient=True, threads=1, snapshots=None, **changes):
+        self.made, self.problem, self.threads = made, made.problem, threads
+        self.shape = check_call(self.problem, made.shots, made.models, snapshots)
+        self.call = native.compiled_call("cpu", self.problem, self.shape, gradient)
+        self.library = self.call.library
         self.struct = structs.SweepProblem.from_buffer_copy(self.call.struct)
         for name, value in changes.items():
             setattr(self.struct, name, value)
-        sizes, itemsize = self.library.query(self.struct), np.dtype(shape.dtype).itemsize
-        shapes = self.call.shapes | {n: (getattr(sizes, n),) for n in ("history", "checkpoints", "state", "workspace")}
-        assert sizes.tables == itemsize * len(problem.tables())
+        sizes, itemsize = self.library.query(self.struct), np.dtype(self.shape.dtype).itemsize
+        shapes = self.call.shapes | {name: (getattr(sizes, name),) for name in native.call.BYTES}
+        assert sizes.tables == itemsize * len(self.problem.tables())
         self.buffers = {name: Guarded(s, self.call.dtype(name)) for name, s in shapes.items()}
-        coefficients = problem.equation.coefficients(*made.models)
-        self["coefficients"][0] = [extend(problem, x, np.concatenate) for x in coefficients]
-        wavelet = np.broadcast_to(samples_of(shots.wavelet), (shape.shots, shape.sources, shape.steps))
-        self["wavelet"][:] = wavelet.swapaxes(1, 2)
-        self["tables"][:] = problem.tables()
-        self._lists(shots)
+        self.points, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
+        for operation, taken in LISTS.items():
+            for prefix, which in taken.items():
+                for part, values in zip(("cell", "column", "weight"), lists[which], strict=True):
+                    self.buffers[f"{operation} {prefix}_{part}"] = Guarded(values.shape, values.dtype, values)
+        self["tables"][:] = self.problem.tables()
+        self["coefficients"][:], self["wavelet"][:] = self._arrays(made.models, self._driving(made.shots.wavelet))
+        self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
 
-    def _lists(self, shots):
-        receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
-        lists = {"sources": shots.sources, "receivers": receivers}
-        cells = {k: cells_of(self.problem, p.astype(np.int64), self.shape.shots) for k, p in lists.items()}
-        for name, make, kind in (
-            ("forward inject", native.inject_list, "sources"),
-            ("forward gather", native.gather_list, "receivers"),
-            ("adjoint source", native.inject_list, "sources"),
-            ("adjoint inject", native.inject_list, "receivers"),
-            ("adjoint gather", native.gather_list, "sources"),
-        ):
-            points = make(self.problem, kind, cells[kind], np, self.shape.dtype)
-            for part, values in zip(("cell", "column", "weight"), points, strict=True):
-                self.buffers[f"{name}_{part}"] = Guarded(values.shape, values.dtype, values)
+    def _driving(self, wavelet):
+        return samples_of(driving(np, self.problem, wavelet))
+
+    def _arrays(self, models, samples):
+        """What the library takes for models and the samples of a wavelet, real or complex."""
+        problem, (_, _, *grid) = self.problem, self["coefficients"].shape
+        hold = np.real if problem.edge_gradient == "interior" else None
+        made = problem.equation.coefficients(*(extend(problem, m, np.concatenate, hold) for m in models))
+        coefficients = np.stack([np.broadcast_to(x, (self.shape.earths, *grid)) for x in made], axis=1)
+        return coefficients, native.signals(problem, self.shape, np, samples, self.points[0], coefficients)
+
+    def vary(self, models, wavelet=None):
+        """Sets the tangents to those of a direction, by complex step."""
+        h, samples = 1e-30j, self._driving(self.made.shots.wavelet)
+        moved = [m + h * d for m, d in zip(self.made.models, models, strict=True)]
+        made = self._arrays(moved, samples if wavelet is None else samples + h * self._driving(wavelet))
+        self["tangent_coefficients"][:], self["tangent_wavelet"][:] = (x.imag / h.imag for x in made)
 
     def __getitem__(self, name) -> np.ndarray:
         return self._find("", name).array
@@ -79,8 +105,7 @@ class Run:
 
     def addresses(self, operation) -> list:
         """(address, bytes) in the order of the header."""
-        names = native.FORWARD_BUFFERS if operation == "forward" else native.ADJOINT_BUFFERS
-        arrays = [self._find(operation, name).array for name in names]
+        arrays = [self._find(operation, name).array for name in native.BUFFERS[operation]]
         return [(a.ctypes.data, a.nbytes) for a in arrays]
 
     def run(self, operation, buffers=None, **options):
@@ -92,9 +117,21 @@ class Run:
             touched = [name for name, buffer in self.buffers.items() if not buffer.intact()]
             assert not touched, f"written beside {touched}"
 
+    def record(self, operation) -> np.ndarray:
+        """Of ``'forward'`` or ``'born'``, as a user gets it."""
+        self.run(operation)
+        return finished(np, self.problem, self.made.shots, self["record"].reshape(self.shape.record(self.problem)))
+
     def forward(self) -> np.ndarray:
-        self.run("forward")
-        return self["record"].reshape(self.shape.record(self.problem))
+        return self.record("forward")
+
+    def seen(self) -> dict:
+        """The snapshots of the last forward run, by field."""
+        return native.seen_fields(self.problem, self.shape, self["snapshots"])
+
+    def born(self, models, wavelet=None) -> np.ndarray:
+        self.vary(models, wavelet)
+        return self.record("born")
 
     def adjoint(self, cotangent) -> tuple[np.ndarray, np.ndarray]:
         """Gradients of (coefficients, wavelet)."""

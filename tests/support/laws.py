@@ -110,14 +110,55 @@ def case(equation=Acoustic, order=4, shape=(19, 23), nt=48, pml=(5, 0, 7, 3), ns
     sources = random_cells(rng, shape, nshots, nsrc)
     receivers = random_cells(rng, shape, nshots, nrec)
     receivers[:, 0] = sources[:, 0]
-    receivers[:, 1] = (0, 0)
-    receivers[:, 2] = (shape[-1] - 1, shape[0] - 1)
+    receivers[:, 1] = 0
+    receivers[:, 2] = np.array(shape[::-1]) - 1
     arguments = {
-        **{"equation": eq, "shape": shape, "dh": (10.0, 8.0), "dt": DT, "pml_width": pml},
+        **{"equation": eq, "shape": shape, "dh": (10.0, 8.0, 9.0)[: len(shape)], "dt": DT, "pml_width": pml},
         **{"receiver_type": [f.name for f in eq.fields], "memory": STRATEGIES["full"]},
     }
     wavelet = rng.standard_normal((nshots, nsrc, nt))
     return Case(arguments, Shots(wavelet, sources, receivers), random_models(eq, shape, rng))
+
+
+VARIANTS = {
+    "free surface": {"free_surface": True},
+    "between nodes": {"between": True},
+    "free surface, between nodes": {"free_surface": True, "between": True},
+    "an earth each": {"earths": True},
+    "increments between nodes, an earth each": {"source_scaling": "increment", "between": True, "earths": True},
+    "edges as given": {"edge_gradient": "interior"},
+    "no time dispersion, masked": {"time_dispersion": "corrected", "masked": True},
+    "3-D": {"shape": (11, 12, 13)},
+    "3-D, free surface, between nodes": {"shape": (11, 12, 13), "free_surface": True, "between": True},
+}
+"""What a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes."""
+
+
+@lru_cache
+def variant(name, equation=Acoustic, order=4, nt=40, seed=3) -> Case:
+    """A `case` of VARIANTS: rough earth, layers of other widths at each face, receivers at the corners."""
+    asked = dict(VARIANTS[name])
+    shape = asked.pop("shape", (19, 23))
+    between, earths, masked = (asked.pop(key, False) for key in ("between", "earths", "masked"))
+    rng, eq, ndim = np.random.default_rng(seed), equation(spatial_order=order), len(shape)
+    top = int("free_surface" in asked)
+    low, high = np.array([0] * (ndim - 1) + [top]), np.array(shape[::-1]) - 1
+    sources, receivers = (rng.integers(low, high + 1, (3, n, ndim)) for n in (2, 5))
+    receivers[:, 0], receivers[:, 1], receivers[:, 2] = sources[:, 0], low, high
+    if between:
+        sources, receivers = (
+            np.clip(x + rng.uniform(-0.5, 0.5, x.shape), low + 0.2 * top, high) for x in (sources, receivers)
+        )
+    mask = rng.random((3, 5)) < 0.7 if masked else None
+    if masked:
+        receivers[~mask] = -99
+    arguments = {
+        **{"equation": eq, "shape": shape, "dh": (10.0, 8.0, 9.0)[:ndim], "dt": DT, "memory": STRATEGIES["full"]},
+        **{"pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim], "receiver_type": [f.name for f in eq.fields]},
+        **asked,
+    }
+    models = random_models(eq, (3, *shape) if earths else shape, rng)
+    return Case(arguments, Shots(rng.standard_normal((3, 2, nt)), sources, receivers, mask), models)
 
 
 def ricker_case(nt=60, **options) -> Case:
@@ -185,6 +226,10 @@ class Entry:
         misfit, gradient = executor.misfit_and_gradient(made.problem, made.shots, made.models, observed)
         return float(misfit), [numpy_of(g) for g in gradient]
 
+    def born(self, made: Case) -> np.ndarray:
+        executor = self.executor_for(made.problem)
+        return numpy_of(executor.born(made.problem, made.shots, made.models, made.direction()))
+
     def jacobian_transposed(self, made: Case, cotangent) -> list:
         """The gradient whose residual is `cotangent`, in the dtype of the case."""
         cotangent = cotangent.astype(made.models[0].dtype)
@@ -205,7 +250,8 @@ def _torch(impl, device="cpu"):
         from sweep_torch import PropTorch
 
         prop = PropTorch(**made.arguments, impl=impl, dev=device)
-        return lambda wavelet, models: prop(wavelet, made.shots.sources, made.shots.receivers, models=models)
+        survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
+        return lambda wavelet, models: prop(wavelet, **survey, models=models, receiver_mask=made.shots.mask)
 
     def pullback(made, cotangent):
         import torch
@@ -230,7 +276,8 @@ def _jax(impl, device="cpu"):
         prop = PropJax(**made.arguments, impl=impl)
 
         def call(wavelet, models):
-            return prop(wavelet, sources=made.shots.sources, receivers=made.shots.receivers, models=models)
+            survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
+            return prop(wavelet, **survey, models=models, receiver_mask=made.shots.mask)
 
         return call
 

@@ -11,6 +11,12 @@
 #define SWEEP_HD inline __attribute__((always_inline))
 #define SWEEP_INLINE __attribute__((always_inline))  // of a lambda
 #endif
+// Compiled once, whoever calls it.
+#if defined(__clang__)
+#define SWEEP_APART __attribute__((noinline))
+#else
+#define SWEEP_APART __attribute__((noinline, noclone))
+#endif
 
 // Each build for another instruction set lives in a namespace of its own, or the linker would merge them.
 #ifndef SWEEP_VARIANT
@@ -28,6 +34,11 @@ struct Frame {
   ptrdiff_t lead;   // offset of cell (0, ..., 0)
   ptrdiff_t total;  // elements in all, a multiple of 16
 
+  // From a cell to the next along an axis; the compiler knows the last axis'.
+  template <int A>
+  SWEEP_HD ptrdiff_t step() const {
+    return A == NDIM - 1 ? 1 : stride[A];
+  }
   SWEEP_HD ptrdiff_t at(const int* i) const {
     ptrdiff_t offset = lead;
     for (int a = 0; a < NDIM; ++a) offset += i[a] * stride[a];
@@ -72,6 +83,7 @@ struct Layout {
   int pml_low[NDIM], pml_high[NDIM];
   int rim_low[NDIM], rim_high[NDIM];
   ptrdiff_t cells;
+  bool surface;  // free, at index 0 of the first axis: fields are odd or even about it, which the halo above holds
 
   SWEEP_HD ptrdiff_t dense_stride(int axis) const {
     ptrdiff_t stride = 1;
@@ -84,16 +96,58 @@ struct Layout {
     return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
   }
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
-    Cell<NDIM> c;
-    c.dense = dense;
+    int i[NDIM];
     for (int a = NDIM - 1; a >= 0; --a) {
-      c.i[a] = static_cast<int>(dense % field.n[a]);
-      c.shift[a] = shift(a, c.i[a]);
+      i[a] = static_cast<int>(dense % field.n[a]);
       dense /= field.n[a];
     }
-    c.at = field.at(c.i);
+    return cell(i);
+  }
+  SWEEP_HD Cell<NDIM> cell(const int* i) const {
+    Cell<NDIM> c;
+    c.dense = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      c.i[a] = i[a];
+      c.shift[a] = shift(a, i[a]);
+      c.dense = c.dense * field.n[a] + i[a];
+    }
+    c.at = field.at(i);
     return c;
   }
+};
+
+// Cells low .. high - 1 of each axis.
+template <int NDIM>
+struct Box {
+  int low[NDIM], high[NDIM];
+
+  SWEEP_HD bool contains(const int* i) const {
+    bool inside = true;
+    for (int a = 0; a < NDIM; ++a) inside &= i[a] >= low[a] && i[a] < high[a];
+    return inside;
+  }
+  SWEEP_HD ptrdiff_t cells() const {
+    ptrdiff_t count = 1;
+    for (int a = 0; a < NDIM; ++a) count *= high[a] - low[a];
+    return count;
+  }
+};
+
+template <int NDIM>
+SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) box.low[a] = 0, box.high[a] = layout.field.n[a];
+  return box;
+}
+
+// The axes whose PML acts on a cell: known to the compiler, or read at run time where that halves what is compiled.
+template <unsigned MASK>
+struct Rim {
+  SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
+};
+struct AnyRim {
+  unsigned mask;
+  SWEEP_HD bool has(int axis) const { return mask >> axis & 1; }
 };
 
 // Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0).
@@ -156,6 +210,20 @@ struct Axis {
   }
 };
 
+template <int N>
+struct Index {
+  static constexpr int value = N;
+};
+
+// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
+template <int NDIM, int A = 0, class F>
+SWEEP_HD void for_axes(const F& f) {
+  if constexpr (A < NDIM) {
+    f(Index<A>{});
+    for_axes<NDIM, A + 1>(f);
+  }
+}
+
 // One shot at one step, as an equation's header sees it.
 template <class T, int NDIM, int HALF>
 struct View {
@@ -174,25 +242,14 @@ struct View {
   // Memory variable `which` of an axis, at a cell of its rim.
   SWEEP_HD T* strip(int a, int which, const Cell<NDIM>& c) const {
     const Frame<NDIM>& f = layout.strip[a];
-    ptrdiff_t offset = f.lead - c.shift[a] * f.stride[a];
-    for (int b = 0; b < NDIM; ++b) offset += c.i[b] * f.stride[b];
+    ptrdiff_t offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
+    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
+      constexpr int b = decltype(index)::value;
+      offset += c.i[b] * f.template step<b>();
+    });
     return memory + which * strips + strip_at[a] + offset;
   }
 };
-
-template <int N>
-struct Index {
-  static constexpr int value = N;
-};
-
-// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
-template <int NDIM, int A = 0, class F>
-SWEEP_HD void for_axes(const F& f) {
-  if constexpr (A < NDIM) {
-    f(Index<A>{});
-    for_axes<NDIM, A + 1>(f);
-  }
-}
 
 // f(Index<M>) for the M in 0 .. COUNT - 1 that equals `mask`.
 template <unsigned COUNT, unsigned M = 0, class F>

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 1
+#define SWEEP_ABI_VERSION 2
 #define SWEEP_MAX_AXES 3
 #define SWEEP_MAX_FIELDS 12
 #define SWEEP_NAME_BYTES 32
@@ -54,6 +54,12 @@ typedef struct sweep_problem {
   int32_t receiver_columns; /* and of the record */
   int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, in the order of the fields */
   int32_t receiver_points[SWEEP_MAX_FIELDS];
+  int32_t free_surface;                 /* 1: at index 0 of the first axis, where pml_low is 0 */
+  int32_t snapshot_every;               /* 0: none; otherwise every so many time indices, from 0 on */
+  int32_t snapshot_fields;              /* bit n: field n */
+  int32_t snapshot_low[SWEEP_MAX_AXES]; /* cells [low, high) of each axis */
+  int32_t snapshot_high[SWEEP_MAX_AXES];
+  int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
   char equation[SWEEP_NAME_BYTES];
 } sweep_problem;
@@ -69,10 +75,10 @@ typedef struct sweep_control {
 } sweep_control;
 
 typedef struct sweep_context {
-  uint32_t bytes;  /* sizeof(sweep_context) */
-  int32_t threads; /* CPU: threads to use, at least 1. CUDA: ignored */
-  int32_t isa;     /* CPU: 0 the best of this processor, otherwise the index of sweep_isa() plus one */
-  int32_t padding;
+  uint32_t bytes;         /* sizeof(sweep_context) */
+  int32_t threads;        /* CPU: threads to use, at least 1. CUDA: ignored */
+  int32_t isa;            /* CPU: 0 the best of this processor, otherwise the index of sweep_isa() plus one */
+  int32_t everywhere;     /* CPU: 1 also computes where no wave can be yet, which changes no bit; for timing */
   void* stream;           /* CUDA: the caller's stream */
   sweep_control* control; /* may be null */
   char* error;            /* receives a text that ends in 0; may be null */
@@ -86,6 +92,7 @@ typedef struct sweep_sizes {
   int64_t history;     /* forward writes, adjoint reads */
   int64_t checkpoints; /* forward writes, adjoint reads */
   int64_t workspace;   /* adjoint: scratch */
+  int64_t scattering;  /* born: scratch */
   int64_t tables;      /* stencil weights and PML profiles, see docs/abi.md */
 } sweep_sizes;
 
@@ -115,7 +122,8 @@ enum sweep_forward_buffer {
   SWEEP_F_GATHER_COLUMN,
   SWEEP_F_GATHER_WEIGHT,
   SWEEP_F_TABLES,
-  SWEEP_F_RECORD, /* out (shots, steps, receiver_columns) */
+  SWEEP_F_RECORD,    /* out (shots, steps, receiver_columns) */
+  SWEEP_F_SNAPSHOTS, /* out (shots, times, fields of snapshot_fields, *region) */
   SWEEP_F_HISTORY,
   SWEEP_F_CHECKPOINTS,
   SWEEP_F_STATE,
@@ -146,6 +154,24 @@ enum sweep_adjoint_buffer {
   SWEEP_A_COUNT
 };
 
+enum sweep_born_buffer {
+  SWEEP_B_COEFFICIENTS,
+  SWEEP_B_WAVELET,
+  SWEEP_B_TANGENT_COEFFICIENTS, /* as the coefficients */
+  SWEEP_B_TANGENT_WAVELET,      /* as the wavelet */
+  SWEEP_B_INJECT_CELL,          /* inject list of the sources */
+  SWEEP_B_INJECT_COLUMN,
+  SWEEP_B_INJECT_WEIGHT,
+  SWEEP_B_GATHER_CELL, /* gather list of the receivers */
+  SWEEP_B_GATHER_COLUMN,
+  SWEEP_B_GATHER_WEIGHT,
+  SWEEP_B_TABLES,
+  SWEEP_B_RECORD, /* out: the derivative of the record in the direction of the tangents */
+  SWEEP_B_SCATTERING,
+  SWEEP_B_FLAG,
+  SWEEP_B_COUNT
+};
+
 typedef int sweep_operation(const sweep_problem*, const sweep_buffer*, int32_t count, const sweep_context*);
 
 SWEEP_EXPORT int32_t sweep_abi_version(void);
@@ -163,6 +189,7 @@ SWEEP_EXPORT int sweep_describe(int32_t index, sweep_equation* out);
 SWEEP_EXPORT int sweep_query(const sweep_problem*, sweep_sizes*, const sweep_context*);
 SWEEP_EXPORT sweep_operation sweep_forward;
 SWEEP_EXPORT sweep_operation sweep_adjoint;
+SWEEP_EXPORT sweep_operation sweep_born;
 
 #ifdef __cplusplus
 }

@@ -36,8 +36,8 @@ class FlushDenormals {
 
 class Team {
  public:
-  Team(int rank, int size, sweep_control* control, volatile int32_t* stop)
-      : rank_(rank), size_(size), control_(control), stop_(stop) {}
+  Team(int rank, int size, const sweep_context* context, volatile int32_t* stop)
+      : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), stop_(stop) {}
 
   void sync() const {
 #if defined(_OPENMP)
@@ -55,51 +55,104 @@ class Team {
   }
   bool stopped() const { return *stop_ != 0; }
 
+  // Where the waves of a shot may be; a team has one shot at a time.
+  template <class R>
+  Cone<R::ndim> cone(const R& run, const Points<typename R::Value>& sources, Span shots) const {
+    const auto& layout = run.plan.layout;
+    Cone<R::ndim> cone{whole(layout)};
+    const ptrdiff_t begin = static_cast<ptrdiff_t>(shots.first) * sources.total;
+    for (ptrdiff_t p = begin; p < begin + sources.total && !everywhere_; ++p) {
+      const Cell<R::ndim> c = layout.cell(sources.cell[p]);
+      for (int a = 0; a < R::ndim; ++a) {
+        int &low = cone.sources.low[a], &high = cone.sources.high[a];
+        if (p == begin || c.i[a] < low) low = c.i[a];
+        if (p == begin || c.i[a] >= high) high = c.i[a] + 1;
+      }
+    }
+    return cone;
+  }
+
   template <class F>
   void grid(const F& f, Span shots) const {
     constexpr int last = F::ndim - 1;
+    const auto box = f.box();
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
       const auto view = f.view(shot);
       const auto& layout = view.layout;
       const int n = layout.field.n[last], low = layout.rim_low[last], high = n - layout.rim_high[last];
-      rows(layout, [&](Cell<F::ndim> row) SWEEP_INLINE {
+      const auto first = [&](int z, int begin, int end) { remember_block(f, view, z, begin, end); };
+      runs(layout, box, layout.rim_low, layout.rim_high, first, [&](const Cell<F::ndim>& row, int count) SWEEP_INLINE {
         unsigned mask = 0;
         for (int a = 0; a < last; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, row.i[a])) << a;
         with_mask<1u << last>(mask, [&](auto index) SWEEP_INLINE {
           constexpr unsigned outer = decltype(index)::value, rim = outer | 1u << last;
-          segment<F, rim>(view, row, 0, low);
-          segment<F, outer>(view, row, low, high);
-          segment<F, rim>(view, row, high, n);
+          segment<F, rim>(view, row, count, box, 0, low);
+          segment<F, outer>(view, row, count, box, low, high);
+          segment<F, rim>(view, row, count, box, high, n);
         });
+      });
+      if (!layout.surface || box.low[0] > layout.half) continue;
+      rows(layout, box, [&](const Cell<F::ndim>& row) {
+        if (row.i[0] > 0 && row.i[0] <= layout.half)
+          for (int x = box.low[last]; x < box.high[last]; ++x) F::reflect(view, along(layout, row, 0, 0, x));
+      });
+    }
+  }
+
+  template <class F>
+  void clear_around(const F& f, Span shots) const {
+    constexpr int last = F::ndim - 1;
+    const auto box = f.box();
+    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
+      const auto view = f.view(shot);
+      const auto& layout = view.layout;
+      auto wide = box;
+      for (int a = 0; a < F::ndim; ++a) {
+        const int margin = Cone<F::ndim>::margin(layout);
+        wide.low[a] = box.low[a] > margin ? box.low[a] - margin : 0;
+        wide.high[a] = box.high[a] < layout.field.n[a] - margin ? box.high[a] + margin : layout.field.n[a];
+      }
+      rows(layout, wide, [&](const Cell<F::ndim>& row) {
+        int at[F::ndim];
+        for (int a = 0; a < F::ndim; ++a) at[a] = a == last ? box.low[a] : row.i[a];
+        const bool crossed = box.contains(at);
+        for (int x = wide.low[last]; x < wide.high[last]; ++x) {
+          if (crossed && x == box.low[last]) x = box.high[last];
+          if (x >= wide.high[last]) break;
+          const Cell<F::ndim> c = along(layout, row, 0, 0, x);
+          F::clear(view, c);
+          if (layout.surface && row.i[0] > 0 && row.i[0] <= layout.half) F::reflect(view, c);
+        }
       });
     }
   }
 
   template <int A, class F>
   void rim(const F& f, Span shots) const {
-    constexpr int last = F::ndim - 1;
+    const auto box = f.box();
+    const Span mine = part(box);
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
       const auto view = f.view(shot);
       const auto& layout = view.layout;
-      const int n = layout.field.n[A], low = layout.pml_low[A], high = n - layout.pml_high[A];
-      if (low == 0 && high == n) continue;
-      rows(layout, [&](const Cell<F::ndim>& row) SWEEP_INLINE {
-        if constexpr (A == last) {
-          remember<F>(view, row, 0, low);
-          remember<F>(view, row, high, n);
-        } else if (row.i[A] < low || row.i[A] >= high) {
-          remember<F>(view, row, 0, layout.field.n[last]);
-        }
-      });
+      const int low = layout.pml_low[A], high = layout.field.n[A] - layout.pml_high[A];
+      if constexpr (F::ndim == 2) {
+        lines<F>(view, box, 0, mine.first, mine.first + mine.count, A);
+      } else {
+        for (int z = mine.first; z < mine.first + mine.count; ++z)
+          if (z < low || z >= high) lines<F>(view, box, z, box.low[1], box.high[1], A);
+      }
     }
   }
 
+  // Each point by the thread that makes its row.
   template <class F>
   void inject(const F& f, Span shots) const {
+    const auto box = f.step.box();
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
       const auto view = f.view(shot);
-      const ptrdiff_t width = view.layout.field.n[F::ndim - 1], lines = view.layout.cells / width;
-      const ptrdiff_t from = share(lines, rank_) * width, to = share(lines, rank_ + 1) * width;
+      const ptrdiff_t plane = view.layout.dense_stride(0);
+      const Span mine = part(box);
+      const ptrdiff_t from = mine.first * plane, to = (mine.first + mine.count) * plane;
       ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * f.points.total;
       for (int field = 0; field < SWEEP_MAX_FIELDS; begin += f.points.count[field++]) {
         const ptrdiff_t end = begin + f.points.count[field];
@@ -114,13 +167,13 @@ class Team {
     const int traces = f.points.traces();
     if (!traces) return;
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
+      const auto view = f.view(shot);
       ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * f.points.total;
       for (int field = 0; field < SWEEP_MAX_FIELDS; begin += f.points.count[field++]) {
         const int taps = f.points.count[field] / traces;
         if (!taps) continue;
-        const auto* from = f.field(shot, field);
         for (ptrdiff_t t = share(traces, rank_); t < share(traces, rank_ + 1); ++t)
-          f.trace(from, shot, begin + t * taps, taps);
+          f.trace(view, shot, field, begin + t * taps, taps);
       }
     }
   }
@@ -132,6 +185,8 @@ class Team {
   }
 
  private:
+  static constexpr int rows_in_block = 32;
+
   ptrdiff_t share(ptrdiff_t count, int rank) const { return count * rank / size_; }
 
   static ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
@@ -145,37 +200,139 @@ class Team {
     return begin;
   }
 
-  template <int NDIM, class Body>
-  SWEEP_HD void rows(const Layout<NDIM>& layout, const Body& body) const {
-    const ptrdiff_t width = layout.field.n[NDIM - 1], lines = layout.cells / width;
-    for (ptrdiff_t line = share(lines, rank_); line < share(lines, rank_ + 1); ++line) body(layout.cell(line * width));
+  // This thread's part of the first axis of a box.
+  template <int NDIM>
+  Span part(const Box<NDIM>& box) const {
+    const ptrdiff_t count = box.high[0] - box.low[0];
+    const int begin = static_cast<int>(share(count, rank_)), end = static_cast<int>(share(count, rank_ + 1));
+    return {box.low[0] + begin, end - begin};
   }
 
-  template <class V, int NDIM>
-  SWEEP_HD static Cell<NDIM> along(const V&, const Cell<NDIM>& row, int shift, int x) {
-    Cell<NDIM> c = row;
+  // body(first cell of a row) for all rows of this thread.
+  template <int NDIM, class Body>
+  void rows(const Layout<NDIM>& layout, const Box<NDIM>& box, const Body& body) const {
+    const Span mine = part(box);
+    int at[NDIM] = {};
+    for (at[0] = mine.first; at[0] < mine.first + mine.count; ++at[0]) {
+      if constexpr (NDIM == 2)
+        body(layout.cell(at));
+      else
+        for (at[1] = box.low[1]; at[1] < box.high[1]; ++at[1]) body(layout.cell(at));
+    }
+  }
+
+  // body(first cell of the first row, number of rows): neighbours along the last axis but one that lie on the same side
+  // of `low` and `high` from its faces. They are taken in blocks, so that what a difference reaches stays in the cache;
+  // before each block comes first(z, begin, end).
+  template <int NDIM, class First, class Body>
+  SWEEP_HD void runs(const Layout<NDIM>& layout, const Box<NDIM>& box, const int* low, const int* high,
+                     const First& first, const Body& body) const {
+    constexpr int axis = NDIM - 2;
+    const Span mine = part(box);
+    const int end = axis ? box.high[axis] : mine.first + mine.count;
+    const int cuts[] = {low[axis], layout.field.n[axis] - high[axis]};
+    for (int block = axis ? box.low[axis] : mine.first; block < end; block += rows_in_block)
+      for (int z = mine.first; z < (axis ? mine.first + mine.count : mine.first + 1); ++z) {
+        const int block_end = block + rows_in_block < end ? block + rows_in_block : end;
+        first(z, block, block_end);
+        for (int begin = block, next; begin < block_end; begin = next) {
+          next = block_end;
+          for (const int cut : cuts)
+            if (begin < cut && cut < next) next = cut;
+          int at[NDIM] = {};
+          at[0] = z;
+          at[axis] = begin;
+          body(layout.cell(at), next - begin);
+        }
+      }
+  }
+
+  // What the PML remembers along the axes that no other thread has a part of, for a block of rows and what it reaches
+  // along the last axis but one: each row once, since it changes what it remembers.
+  template <class F, class V>
+  static void remember_block(const F& step, const V& view, int z, int begin, int end) {
+    constexpr int last = F::ndim - 1;
+    const typename decltype(step.run)::View& v = view;
+    const auto rows = remembering<last>(step);
+    lines<decltype(rows)>(v, rows.box(), z, begin, end, last);
+    if constexpr (last == 2) {
+      const auto columns = remembering<1>(step);
+      const auto box = step.box(), wide = columns.box();
+      const int half = v.layout.half;
+      const int from = begin == box.low[1] ? wide.low[1] : begin + half;
+      const int to = end == box.high[1] || end + half > wide.high[1] ? wide.high[1] : end + half;
+      lines<decltype(columns)>(v, wide, z, from, to, 1);
+    }
+  }
+
+  // F on the cells of some rows that lie in the PML of an axis.
+  template <class F, class V, int NDIM>
+  SWEEP_HD static void lines(const V& view, const Box<NDIM>& box, int z, int begin, int end, int axis) {
+    constexpr int across = NDIM - 2, last = NDIM - 1;
+    const auto& layout = view.layout;
+    const int n = layout.field.n[axis], low = layout.pml_low[axis], high = n - layout.pml_high[axis];
+    const auto some = [&](int from, int to, int x, int x_end) {
+      if (from >= to) return;
+      int at[NDIM] = {};
+      at[0] = z;
+      at[across] = from;
+      remember<F>(view, layout.cell(at), to - from, box, x, x_end);
+    };
+    if (axis == last) {
+      if (low > box.low[last]) some(begin, end, 0, low);
+      if (high < box.high[last]) some(begin, end, high, n);
+    } else if (axis == across) {
+      some(begin, end < low ? end : low, 0, layout.field.n[last]);
+      some(begin > high ? begin : high, end, 0, layout.field.n[last]);
+    } else {
+      some(begin, end, 0, layout.field.n[last]);
+    }
+  }
+
+  // Cell x of the y-th row from the one that begins at `top`.
+  template <int NDIM>
+  SWEEP_HD static Cell<NDIM> along(const Layout<NDIM>& layout, const Cell<NDIM>& top, int y, int shift, int x) {
+    Cell<NDIM> c = top;
+    c.i[NDIM - 2] = top.i[NDIM - 2] + y;
     c.i[NDIM - 1] = x;
     c.shift[NDIM - 1] = shift;
-    c.at = row.at + x;
-    c.dense = row.dense + x;
+    c.at = top.at + y * layout.field.stride[NDIM - 2] + x;
+    c.dense = top.dense + static_cast<ptrdiff_t>(y) * layout.field.n[NDIM - 1] + x;
     return c;
   }
 
-  template <class F, unsigned RIM, class V, int NDIM>
-  SWEEP_HD static void segment(const V& view, const Cell<NDIM>& row, int begin, int end) {
-    const int shift = view.layout.shift(NDIM - 1, begin);
+  // The cells begin .. end - 1 of some rows, as far as they lie in the box. A copy of the view, which no store can
+  // change, stays in registers.
+  template <class F, unsigned MASK, class V, int NDIM>
+  SWEEP_APART static void segment(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int begin,
+                                  int end) {
+    const V v = view;
+    const Cell<NDIM> top = row;
+    const int shift = v.layout.shift(NDIM - 1, begin);
+    const int from = begin > box.low[NDIM - 1] ? begin : box.low[NDIM - 1];
+    const int to = end < box.high[NDIM - 1] ? end : box.high[NDIM - 1];
+    for (int y = 0; y < count; ++y) {
 #pragma omp simd
-    for (int x = begin; x < end; ++x) F::template cell<RIM>(view, along(view, row, shift, x));
+      for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, shift, x), Rim<MASK>{});
+    }
   }
 
   template <class F, class V, int NDIM>
-  SWEEP_HD static void remember(const V& view, const Cell<NDIM>& row, int begin, int end) {
-    const int shift = view.layout.shift(NDIM - 1, begin);
+  SWEEP_APART static void remember(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int begin,
+                                   int end) {
+    const V v = view;
+    const Cell<NDIM> top = row;
+    const int shift = v.layout.shift(NDIM - 1, begin);
+    const int from = begin > box.low[NDIM - 1] ? begin : box.low[NDIM - 1];
+    const int to = end < box.high[NDIM - 1] ? end : box.high[NDIM - 1];
+    for (int y = 0; y < count; ++y) {
 #pragma omp simd
-    for (int x = begin; x < end; ++x) F::cell(view, along(view, row, shift, x));
+      for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, shift, x));
+    }
   }
 
   int rank_, size_;
+  bool everywhere_;
   sweep_control* control_;
   volatile int32_t* stop_;
 };
@@ -199,12 +356,12 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
     const int rank = 0, size = 1;
 #endif
     if (apart || size == 1) {
-      Team team(0, 1, context->control, &stop);
+      Team team(0, 1, context, &stop);
 #pragma omp for schedule(dynamic, 1)
       for (int group = 0; group < plan.groups; ++group)
         for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot) body(team, Span{shot, 1});
     } else {
-      Team team(rank, size, context->control, &stop);
+      Team team(rank, size, context, &stop);
       for (int shot = 0; shot < plan.shots; ++shot) body(team, Span{shot, 1});
     }
   }

@@ -15,10 +15,13 @@ struct GridCell {
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto view = f.view(shot);
     const auto cell = view.layout.cell(i);
-    unsigned mask = 0;
-    for (int a = 0; a < F::ndim; ++a) mask |= static_cast<unsigned>(view.layout.in_rim(a, cell.i[a])) << a;
-    with_mask<1u << F::ndim>(mask,
-                             [&](auto index) SWEEP_INLINE { F::template cell<decltype(index)::value>(view, cell); });
+    AnyRim rim = {0};
+    for (int a = 0; a < F::ndim; ++a) rim.mask |= static_cast<unsigned>(view.layout.in_rim(a, cell.i[a])) << a;
+    if (rim.mask)
+      F::cell(view, cell, rim);
+    else
+      F::cell(view, cell, Rim<0>{});
+    reflect_row(f, view, cell);
   }
 };
 
@@ -61,7 +64,7 @@ struct GatherTrace {
   F f;
   int field, taps;
   SWEEP_HD void element(int shot, ptrdiff_t trace) const {
-    f.trace(f.field(shot, field), shot, f.points.begin(shot, field) + trace * taps, taps);
+    f.trace(f.view(shot), shot, field, f.points.begin(shot, field) + trace * taps, taps);
   }
 };
 
@@ -82,8 +85,17 @@ class Team {
   bool cancelled() const { return cancelled_; }
   const char* error() const { return error_; }
 
+  // Everywhere: all shots advance in one launch.
+  template <class R>
+  Cone<R::ndim> cone(const R& run, const Points<typename R::Value>&, Span) const {
+    return {whole(run.plan.layout)};
+  }
+  template <class F>
+  void clear_around(const F&, Span) const {}
+
   template <class F>
   void grid(const F& f, Span shots) {
+    others<1>(f, shots);
     elements(GridCell<F>{f}, f.run.plan.layout.cells, shots);
   }
 
@@ -113,6 +125,14 @@ class Team {
   }
 
  private:
+  template <int A, class F>
+  void others(const F& f, Span shots) {
+    if constexpr (A < F::ndim) {
+      rim<A>(remembering<A>(f), shots);
+      others<A + 1>(f, shots);
+    }
+  }
+
   void* stream_;
   sweep_control* control_;
   bool cancelled_ = false;

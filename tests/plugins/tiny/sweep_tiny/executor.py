@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from sweep_core import UnsupportedError, check_call, check_survey, check_values, native
+from sweep_core import check_call, check_survey, check_values, native
+from sweep_core.call import check_perturbations, driving, finished
+from sweep_core.dispersion import undisperse
 from sweep_core.misfit import least_squares
 from sweep_core.ops import extend
-from sweep_core.survey import cells_of, samples_of
+from sweep_core.survey import samples_of
 
 
 class TinyExecutor:
@@ -17,70 +19,80 @@ class TinyExecutor:
         return native.supports(problem.equation.name, problem.grid.ndim, "cpu")
 
     def forward(self, problem, shots, models):
-        return Run(problem, shots, models, gradient=False).forward()
+        return Run(problem, shots, models, gradient=False).record("forward")
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         run = Run(problem, shots, models, gradient=True)
-        misfit, residual = least_squares(run.forward(), observed)
+        misfit, residual = least_squares(run.record("forward"), observed)
         return misfit, run.gradient(residual)
 
     def born(self, problem, shots, models, perturbations):
-        raise UnsupportedError("backend 'tiny' has no Born modelling; backend 'reference' has it")
+        check_perturbations(problem, models, perturbations, shots.wavelet, None)
+        run = Run(problem, shots, models, gradient=False)
+        run.buffers["tangent_coefficients"][:], run.buffers["tangent_wavelet"][:] = run.tangents(perturbations)
+        return run.record("born")
 
 
 class Run:
     """One checked call and its buffers; with `gradient` the forward run leaves the history that the adjoint reads."""
 
     def __init__(self, problem, shots, models, gradient):
-        shape = check_call(problem, shots, models)
+        self.shape = check_call(problem, shots, models)
         check_survey(problem, shots)
         check_values(problem, models, shots.wavelet)
-        self.problem, self.models = problem, models
-        self.call = native.compiled_call("cpu", problem, shape, gradient)
+        self.problem, self.shots, self.models = problem, shots, models
+        self.call = native.compiled_call("cpu", problem, self.shape, gradient)
+        (self.sources, *_), self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
-        coefficients = problem.equation.coefficients(*models)
-        self.buffers["coefficients"][0] = [extend(problem, c, np.concatenate) for c in coefficients]
-        samples = np.broadcast_to(samples_of(shots.wavelet), (shape.shots, shape.sources, shape.steps))
-        self.buffers["wavelet"][:] = samples.swapaxes(1, 2)
+        self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         self.buffers["tables"][:] = problem.tables()
-        receivers = shots.receivers if shots.receivers.ndim == 3 else shots.receivers[None]
-        self.cells = {
-            "sources": cells_of(problem, shots.sources.astype(np.int64), shape.shots),
-            "receivers": cells_of(problem, receivers.astype(np.int64), shape.shots),
-        }
 
-    def forward(self):
-        self._run(native.FORWARD_BUFFERS, inject=self._sorted("sources"), gather=self._by_trace("receivers"))
-        return self.buffers["record"].reshape(self.call.shape.record(self.problem))
+    def inputs(self, models):
+        """(coefficients, wavelet) as the library takes them; of complex models too."""
+        hold = np.real if self.problem.edge_gradient == "interior" else None
+        made = self.problem.equation.coefficients(*(extend(self.problem, m, np.concatenate, hold) for m in models))
+        each = np.broadcast_arrays(*(c if c.ndim > self.problem.grid.ndim else c[None] for c in made))
+        coefficients, samples = np.stack(each, axis=1), samples_of(driving(np, self.problem, self.shots.wavelet))
+        return coefficients, native.signals(self.problem, self.shape, np, samples, self.sources, coefficients)
+
+    def tangents(self, perturbations, h=1e-20):
+        """The derivative of `inputs` in a direction of the models, by complex step."""
+        pairs = zip(self.models, perturbations, strict=True)
+        return [x.imag / h for x in self.inputs([m + 1j * h * d for m, d in pairs])]
+
+    def record(self, operation):
+        """The record of "forward", or its derivative, "born"."""
+        self._run(operation, inject=0, gather=3)
+        return finished(np, self.problem, self.shots, self.buffers["record"].reshape(self.shape.record(self.problem)))
 
     def gradient(self, cotangent):
         """The derivative in each model of what `cotangent` is the derivative of in the record."""
-        self.buffers["cotangent"][:] = cotangent.reshape(self.buffers["cotangent"].shape)
-        sources, receivers = self._sorted("sources"), self._sorted("receivers")
-        self._run(native.ADJOINT_BUFFERS, source=sources, inject=receivers, gather=self._by_trace("sources"))
-        cells = [fold(self.problem, g) for g in self.buffers["gradient_coefficients"][0]]
-        return [self._in_model(i, cells) for i in range(len(self.models))]
+        if self.shots.mask is not None:
+            cotangent = np.where(self.shots.mask[:, None, :, None], cotangent, 0)
+        cotangent = cotangent.reshape(*cotangent.shape[:2], -1)
+        if self.problem.time_dispersion == "corrected":  # the map of a record, transposed as the matrix that it is
+            matrix = undisperse(np, np.eye(self.shape.steps, dtype=cotangent.dtype))
+            cotangent = matrix[:, : cotangent.shape[1]] @ cotangent
+        self.buffers["cotangent"][:] = cotangent
+        self._run("adjoint", source=0, inject=2, gather=1)
+        return [self._in_model(i) for i in range(len(self.models))]
 
-    def _in_model(self, i, cells):
-        """Chain rule by complex step: coefficients are arithmetic on parameters, cell by cell."""
-        h = 1e-20
-        stepped = [m + 1j * h if j == i else m + 0j for j, m in enumerate(self.models)]
-        coefficients = self.problem.equation.coefficients(*stepped)
-        return sum(g * (c.imag / h) for g, c in zip(cells, coefficients, strict=True))
+    def _in_model(self, i):
+        """The transpose of `tangents` for one model: but for `extend`, each cell of the earth is by itself there."""
+        coefficients, wavelet = self.tangents([float(i == j) for j in range(len(self.models))])
+        cells = (self.buffers["gradient_coefficients"] * coefficients).sum(axis=1)
+        if self.problem.source_scaling == "increment":  # the wavelet depends on the earth at the sources
+            earths, signals = self.shape.earths, (self.buffers["gradient_wavelet"] * wavelet).sum(axis=1)
+            rows = np.arange(earths)[:, None] if earths > 1 else 0
+            np.add.at(cells.reshape(earths, -1), (rows, self.sources.cells.reshape(signals.shape)), signals)
+        return fold(self.problem, cells).reshape(-1, *self.models[i].shape).sum(axis=0)
 
-    def _sorted(self, kind):
-        return native.inject_list(self.problem, kind, self.cells[kind], np, self.call.shape.dtype)
-
-    def _by_trace(self, kind):
-        return native.gather_list(self.problem, kind, self.cells[kind], np, self.call.shape.dtype)
-
-    def _run(self, order, **lists):
+    def _run(self, operation, **lists):
         arrays = dict(self.buffers)
-        for role, points in lists.items():
-            for part, values in zip(("cell", "column", "weight"), points, strict=True):
+        for role, which in lists.items():
+            for part, values in zip(("cell", "column", "weight"), self.lists[which], strict=True):
                 arrays[f"{role}_{part}"] = np.ascontiguousarray(values)
-        operation = "forward" if order is native.FORWARD_BUFFERS else "adjoint"
-        buffers = [(arrays[name].ctypes.data, arrays[name].nbytes) for name in order]
+        buffers = [(arrays[name].ctypes.data, arrays[name].nbytes) for name in native.BUFFERS[operation]]
         self.call.run(operation, buffers, threads=native.thread_count())
 
 
@@ -88,5 +100,5 @@ def fold(problem, padded):
     """The transpose of extend: an edge cell receives the sum over itself and the PML cells that copy it."""
     for axis, (low, _) in enumerate(problem.pml):
         first_of_each = np.r_[0, low + 1 : low + problem.grid.shape[axis]]
-        padded = np.add.reduceat(padded, first_of_each, axis=axis)
+        padded = np.add.reduceat(padded, first_of_each, axis=axis - problem.grid.ndim)
     return padded

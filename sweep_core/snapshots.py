@@ -1,0 +1,90 @@
+"""Snapshots: which wavefields a call hands out, where and when."""
+
+from numbers import Integral
+
+import attrs
+import numpy as np
+
+from .errors import DomainError, OptionError, ShapeError
+
+
+def _region(value):
+    return None if value is None else tuple(tuple(int(n) for n in bounds) for bounds in value)
+
+
+@attrs.frozen
+class Snapshots:
+    """Wavefields as they are at times 0, every dt, 2 every dt, ... up to the last sample, without the PML.
+
+    They carry no derivative, and are those of the time steps themselves: uncorrected where the record's time
+    dispersion is corrected.
+
+    Parameters
+    ----------
+    fields : list of str
+        Fields of the equation.
+    every : int
+        Steps from one snapshot to the next.
+    region : ((low, high), ...), optional
+        Cells low .. high - 1 of each axis of the model, depth first; all of it by default.
+    """
+
+    fields: tuple[str, ...] = attrs.field(converter=lambda f: tuple(f) if isinstance(f, list | tuple) else f)
+    every: int = 1
+    region: tuple[tuple[int, int], ...] | None = attrs.field(default=None)
+
+    def __attrs_post_init__(self):
+        if not isinstance(self.fields, tuple) or not self.fields or not all(isinstance(f, str) for f in self.fields):
+            raise OptionError(f"Snapshots: fields is {self.fields!r}; expected a list of fields such as ['h1']")
+        if len(set(self.fields)) != len(self.fields):
+            raise OptionError(f"Snapshots: fields is {list(self.fields)}; each field may be named once")
+        if isinstance(self.every, bool) or not isinstance(self.every, Integral) or self.every < 1:
+            raise OptionError(f"Snapshots: every is {self.every!r}; expected a number of steps from 1 on")
+        try:
+            object.__setattr__(self, "region", _region(self.region))
+        except (TypeError, ValueError):
+            raise OptionError(f"Snapshots: region is {self.region!r}; expected (low, high) for each axis") from None
+
+    def count(self, nt: int) -> int:
+        """Snapshots of a run of nt samples."""
+        return (nt - 1) // self.every + 1
+
+    def times(self, nt: int, dt: float) -> np.ndarray:
+        """Times (s) of the snapshots of a run of nt samples."""
+        return np.arange(self.count(nt)) * self.every * dt
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each axis; of checked snapshots, whose region is stated."""
+        return tuple(high - low for low, high in self.region or ())
+
+
+def check_snapshots(problem, snapshots) -> Snapshots:
+    """`snapshots` with its region stated.
+
+    Raises
+    ------
+    OptionError, ShapeError, DomainError
+    """
+    if not isinstance(snapshots, Snapshots):
+        raise OptionError(f"snapshots is {snapshots!r}; expected Snapshots(fields=[...], every=...)")
+    known = [f.name for f in problem.equation.fields]
+    for field in snapshots.fields:
+        if field not in known:
+            raise OptionError(
+                f"snapshots name {field!r}, which {problem.equation.name} does not have; its fields are {known}"
+            )
+    shape = problem.grid.shape
+    region = snapshots.region or tuple((0, n) for n in shape)
+    if len(region) != len(shape) or any(len(bounds) != 2 for bounds in region):
+        raise ShapeError(f"Snapshots: region is {region}; expected (low, high) for each axis {problem.grid.axes}")
+    for axis, n, (low, high) in zip(problem.grid.axes, shape, region, strict=True):
+        if not 0 <= low < high <= n:
+            raise DomainError(f"Snapshots: region {low}..{high} along {axis} is not within 0..{n}")
+    return attrs.evolve(snapshots, region=region)
+
+
+def crop(problem, snapshots: Snapshots, x):
+    """The region of a wavefield (..., *padded grid)."""
+    cells = zip(problem.pml, snapshots.region or (), strict=True)
+    return x[(..., *(slice(width + low, width + high) for (width, _), (low, high) in cells))]

@@ -1,0 +1,72 @@
+"""A solver inside torch.compile: one custom operator that Dynamo does not look into, and its gradient."""
+
+import itertools
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_numbers = itertools.count()
+_solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def register(solver) -> int:
+    """The number by which compiled programs find a solver, for as long as it lives."""
+    number = next(_numbers)
+    _solvers[number] = solver
+    return number
+
+
+@torch.library.custom_op("sweep::record", mutates_args=())
+def record(
+    wavelet: Tensor, sources: Tensor, receivers: Tensor, mask: Tensor | None, models: list[Tensor], solver: int
+) -> Tensor:
+    """What the solver of that number records."""
+    with torch.no_grad():
+        return _solvers[solver](wavelet, sources, receivers, models, mask).clone(memory_format=torch.contiguous_format)
+
+
+@record.register_fake
+def _(wavelet, sources, receivers, mask, models, solver):
+    fields = len(_solvers[solver].problem.receiver_type)
+    return wavelet.new_empty((sources.shape[0], wavelet.shape[-1], receivers.shape[-2], fields))
+
+
+@torch.library.custom_op("sweep::gradient", mutates_args=())
+def gradient(
+    cotangent: Tensor,
+    wavelet: Tensor,
+    sources: Tensor,
+    receivers: Tensor,
+    mask: Tensor | None,
+    models: list[Tensor],
+    solver: int,
+) -> list[Tensor]:
+    """Gradients of (wavelet, *models); runs the forward again, since a compiled program keeps no history."""
+
+    def forward(wavelet, *models):
+        return _solvers[solver](wavelet, sources, receivers, list(models), mask)
+
+    # Below autograd, where an operator runs, torch.func still differentiates.
+    back = torch.func.vjp(forward, wavelet, *models)[1]
+    return [x.clone(memory_format=torch.contiguous_format) for x in back(cotangent)]
+
+
+@gradient.register_fake
+def _(cotangent, wavelet, sources, receivers, mask, models, solver):
+    return [x.new_empty(x.shape) for x in (wavelet, *models)]
+
+
+def _setup_context(ctx, inputs, output):
+    wavelet, sources, receivers, ctx.mask, models, ctx.solver = inputs
+    ctx.save_for_backward(wavelet, sources, receivers, *models)
+
+
+def _backward(ctx, cotangent):
+    wavelet, sources, receivers, *models = ctx.saved_tensors
+    first, *rest = gradient(cotangent.contiguous(), wavelet, sources, receivers, ctx.mask, models, ctx.solver)
+    return first, None, None, None, rest, None
+
+
+record.register_autograd(_backward, setup_context=_setup_context)

@@ -1,0 +1,115 @@
+"""Law 7: a solver of bad options is never made. Each kind has its own error, and a message that says what was given."""
+
+import numpy as np
+import pytest
+
+from sweep_core import (
+    Acoustic,
+    BoundaryOptions,
+    CkptOptions,
+    CUDAOptions,
+    DeviceError,
+    DomainError,
+    DtypeError,
+    EagerOptions,
+    MemoryOptions,
+    OptionError,
+    ShapeError,
+    StabilityError,
+    SweepError,
+    UnsupportedError,
+)
+
+VP = np.full((30, 40), 2000.0)
+FULL = MemoryOptions("full")
+SOLVERS = {
+    "order 3": ({"equation": lambda: Acoustic(3)}, OptionError, "spatial_order is 3; expected an even number from 2 on"),
+    "order 0": ({"equation": lambda: Acoustic(0)}, OptionError, "spatial_order is 0"),
+    "order -2": ({"equation": lambda: Acoustic(-2)}, OptionError, "spatial_order is -2"),
+    "order 4.0": ({"equation": lambda: Acoustic(4.0)}, OptionError, "spatial_order is 4.0"),
+    "order True": ({"equation": lambda: Acoustic(True)}, OptionError, "spatial_order is True"),
+    "not an equation": ({"equation": "acoustic"}, OptionError, "equation is 'acoustic'; expected an equation such as"),
+    "an equation's class": ({"equation": lambda: Acoustic}, OptionError, "expected an equation such as Acoustic"),
+    "one axis": ({"shape": (40,)}, ShapeError, r"shape is \(40,\); expected \(nz, nx\)"),
+    "a number": ({"shape": 40}, ShapeError, "shape is 40; expected"),
+    "four axes": ({"shape": (9, 9, 9, 9)}, ShapeError, r"shape is \(9, 9, 9, 9\)"),
+    "float cells": ({"shape": (30.0, 40)}, ShapeError, r"shape is \(30.0, 40\); .* positive whole numbers"),
+    "no cells": ({"shape": (0, 40)}, ShapeError, r"shape is \(0, 40\)"),
+    "negative cells": ({"shape": (-30, 40)}, ShapeError, r"shape is \(-30, 40\)"),
+    "faces of two dimensions": ({"shape": (9, 9, 9), "pml_width": (5,) * 4}, ShapeError, "pml_width has 4 values; expected"),
+    "spacings of two dimensions": ({"shape": (9, 9, 9), "dh": (9.0, 9.0)}, ShapeError, r"dh has 2 values for 3 axes \('z', '"),
+    "too thin": ({"shape": (9, 3, 9)}, DomainError, "the model has 3 cells along y; spatial_order 4 needs at least as many"),
+    "too small": ({"shape": (30, 3)}, DomainError, "the model has 3 cells along x; spatial_order 4 needs at least as many"),
+    "dh 0": ({"dh": 0}, DomainError, "dh is 0; a spacing must be positive and finite"),
+    "dh negative": ({"dh": (10.0, -5.0)}, DomainError, r"dh is \(10.0, -5.0\)"),
+    "dh nan": ({"dh": float("nan")}, DomainError, "dh is nan"),
+    "dh inf": ({"dh": float("inf")}, DomainError, "dh is inf"),
+    "dh None": ({"dh": None}, DomainError, "dh is None; expected metres"),
+    "three spacings": ({"dh": (1.0, 2.0, 3.0)}, ShapeError, r"dh has 3 values for 2 axes \('z', 'x'\)"),
+    "dt 0": ({"dt": 0}, DomainError, "dt is 0; expected a positive time step in seconds"),
+    "dt negative": ({"dt": -1e-3}, DomainError, "dt is -0.001"),
+    "dt nan": ({"dt": float("nan")}, DomainError, "dt is nan"),
+    "dt text": ({"dt": "0.001"}, DomainError, "dt is '0.001'"),
+    "dt None": ({"dt": None}, DomainError, "dt is None"),
+    "dt True": ({"dt": True}, DomainError, "dt is True"),
+    "unknown source": ({"source_type": ["p"]}, OptionError, r"source_type names 'p', .*; its fields are \['h1'\]"),
+    "unknown receiver": ({"receiver_type": ["h1", "vx"]}, OptionError, "receiver_type names 'vx'"),
+    "no fields": ({"receiver_type": []}, OptionError, r"receiver_type is \[\]; expected a list of fields of acoustic"),
+    "fields as text": ({"source_type": "h1"}, OptionError, r"source_type is 'h1'; .* such as \['h1'\]"),
+    "a field twice": ({"receiver_type": ["h1", "h1"]}, OptionError, r"receiver_type is \['h1', 'h1'\]; each field may"),
+    "pml_type": ({"pml_type": "cpmls"}, UnsupportedError, "pml_type is 'cpmls'; acoustic absorbs with 'cpmlr'"),
+    "pml negative": ({"pml_width": -5}, DomainError, "pml_width is -5; expected whole numbers of cells from 0 on"),
+    "pml float": ({"pml_width": 5.0}, OptionError, "pml_width is 5.0; expected a number of cells"),
+    "three faces": ({"pml_width": (5, 5, 5)}, ShapeError, "pml_width has 3 values; expected one, or one per face"),
+    "pml_velocity 0": ({"pml_velocity": 0}, DomainError, "pml_velocity is 0.0; expected a positive number"),
+    "pml_velocity text": ({"pml_velocity": "fast"}, OptionError, "pml_velocity is 'fast'; expected a number"),
+    "pml_freq nan": ({"pml_freq": float("nan")}, DomainError, "pml_freq is nan"),
+    "free surface text": ({"free_surface": "yes"}, OptionError, r"free_surface is 'yes'; expected True \(on top\) or False"),
+    "free surface 1": ({"free_surface": 1}, OptionError, "free_surface is 1; expected True"),
+    "free surface None": ({"free_surface": None}, OptionError, "free_surface is None"),
+    "free surface in a layer": ({"free_surface": True, "pml_width": (5, 5, 5, 5)}, OptionError, "on top; its first value must be 0"),
+    "scaling": ({"source_scaling": "loud"}, OptionError, r"source_scaling is 'loud'; expected .*'physical', 'increment'"),
+    "scaling None": ({"source_scaling": None}, OptionError, "source_scaling is None"),
+    "edge": ({"edge_gradient": "none"}, OptionError, r"edge_gradient is 'none'; expected .*'exact', 'interior'"),
+    "edge True": ({"edge_gradient": True}, OptionError, "edge_gradient is True"),
+    "dispersion": ({"time_dispersion": "yes"}, OptionError, r"time_dispersion is 'yes'; expected .*'uncorrected', 'corrected'"),
+    "dispersion True": ({"time_dispersion": True}, OptionError, "time_dispersion is True"),
+    "a list of scalings": ({"source_scaling": ["physical"]}, OptionError, r"source_scaling is \['physical'\]"),
+    "impl": ({"impl": "cuda"}, OptionError, r"impl is 'cuda'; expected one of \('auto', 'c', 'eager'\)"),
+    "impl None": ({"impl": None}, OptionError, "impl is None"),
+    "memory twice": ({"memory": FULL, "cuda_options": CUDAOptions(memory=FULL)}, OptionError, "say the same thing"),
+    "memory text": ({"memory": "full"}, OptionError, r"memory is 'full'; expected MemoryOptions\(...\)"),
+    "memory of another class": ({"memory": CkptOptions()}, OptionError, "memory is CkptOptions.*; expected MemoryOptions"),
+    "cuda_options of another class": ({"cuda_options": FULL}, OptionError, r"expected CUDAOptions\(...\)"),
+    "strategy": ({"memory": lambda: MemoryOptions("magic")}, OptionError, "strategy is 'magic'; expected one of 'auto'"),
+    "ckpt with full": (
+        {"memory": lambda: MemoryOptions("full", ckpt=CkptOptions())},
+        OptionError,
+        "ckpt=... does not apply to strategy 'full'",
+    ),
+    "boundary": (
+        {"cuda_options": lambda: CUDAOptions(MemoryOptions("boundary", boundary=BoundaryOptions(storage="gpu")))},
+        UnsupportedError,
+        "strategy 'boundary' is not supported yet",
+    ),
+    "eager_options with c": ({"impl": "c", "eager_options": EagerOptions()}, OptionError, "does not apply to impl='c'"),
+    "eager_options of another class": ({"impl": "eager", "eager_options": True}, OptionError, "eager_options is True"),
+    "missing device": ({"dev": "cuda:7"}, DeviceError, "device 'cuda:7' cannot be used"),
+    "nonsense device": ({"dev": "abacus"}, DeviceError, "device 'abacus' cannot be used"),
+    "the equation's device": ({"equation": Acoustic(4, device="cuda:7")}, DeviceError, "device 'cuda:7' cannot be used"),
+    "models": ({"models": VP}, DtypeError, r"models is a .*; expected a list or tuple, models=\[vp\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), SOLVERS.values(), ids=SOLVERS)
+def test_law7_a_bad_solver_is_refused(front, options, kind, message):
+    with pytest.raises(SweepError, match=message) as refusal:
+        made = {k: v() if callable(v) else v for k, v in options.items()}
+        front.solver(made)
+    assert type(refusal.value) is kind
+
+
+def test_law7_refusals_are_of_the_builtin_kind_too():
+    kinds = {DomainError: ValueError, ShapeError: ValueError, DtypeError: TypeError, OptionError: ValueError}
+    kinds |= {StabilityError: ValueError, UnsupportedError: NotImplementedError, DeviceError: RuntimeError}
+    assert all(issubclass(kind, SweepError) and issubclass(kind, builtin) for kind, builtin in kinds.items())

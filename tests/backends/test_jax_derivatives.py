@@ -1,0 +1,158 @@
+"""Derivatives under JAX's transforms, compiled and eager, against the Born run of the reference."""
+
+import numpy as np
+import pytest
+from laws import VARIANTS, case, error, executors, reference_born, reference_record, variant
+
+from sweep_core import Snapshots, UnsupportedError
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+
+from sweep_jax import PropJax  # noqa: E402
+
+impls = pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
+compiled = pytest.mark.parametrize("entry", executors("jax-c"))
+
+
+class Setting:
+    """A solver, and what it does as functions of its models and its wavelet."""
+
+    def __init__(self, entry, made=None):
+        self.made = made = made or case()
+        self.solver = PropJax(**made.arguments, impl=entry.executor_for(made.problem).impl)
+        self.survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
+        self.survey |= {"receiver_mask": made.shots.mask}
+        self.vp, self.dvp = jnp.asarray(made.models[0]), jnp.asarray(made.direction()[0])
+        self.wavelet, self.weights = jnp.asarray(made.shots.wavelet), jnp.asarray(made.noise())
+
+    def record(self, vp, wavelet=None):
+        return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
+
+    def born(self, dvp, vp=None, **more):
+        models = [self.vp if vp is None else vp]
+        return self.solver.born(self.wavelet, **self.survey, perturbations=[dvp], models=models, **more)
+
+    def misfit(self, vp):
+        return 0.5 * (self.record(vp) ** 2).sum()
+
+    def jvp(self, dvp, vp=None):
+        return jax.jvp(self.record, (self.vp if vp is None else vp,), (dvp,))[1]
+
+    @property
+    def two(self):
+        return jnp.stack([2 * self.dvp, self.dvp])
+
+
+FORWARD = {
+    "jvp": lambda s: s.jvp(s.dvp),
+    "jvp-jit": lambda s: jax.jit(s.jvp)(s.dvp, s.vp),
+    "jvp-vmap": lambda s: jax.vmap(s.jvp)(s.two)[1],
+    "jvp-vmap-jit": lambda s: jax.jit(jax.vmap(s.jvp))(s.two)[0] / 2,
+    "jvp-vmap-models": lambda s: jax.vmap(s.jvp, (None, 0))(s.dvp, jnp.stack([s.vp - 9, s.vp]))[1],
+    "jvp-map": lambda s: jax.lax.map(s.jvp, s.two)[1],
+    "jvp-checkpoint": lambda s: jax.jvp(jax.checkpoint(s.record), (s.vp,), (s.dvp,))[1],
+    "jacfwd": lambda s: jax.jacfwd(lambda a: s.record(s.vp + a * s.dvp))(0.0),
+    "linearize": lambda s: jax.linearize(s.record, s.vp)[1](s.dvp),
+    "born": lambda s: s.born(s.dvp),
+    "born-numpy": lambda s: s.born(np.asarray(s.dvp)),
+    "born-jit": lambda s: jax.jit(s.born)(s.dvp, s.vp),
+    "born-vmap": lambda s: jax.vmap(s.born)(s.two)[1],
+    "born-jvp": lambda s: jax.jvp(s.born, (s.two[0],), (s.dvp,))[1],
+    "born-transposed-twice": lambda s: jax.linear_transpose(jax.linear_transpose(s.born, s.dvp), s.weights)((s.dvp,))[
+        0
+    ],
+    "both": lambda s: jax.jvp(s.record, (s.vp, s.wavelet), (s.dvp, s.wavelet))[1] - s.record(s.vp),
+    "both-born": lambda s: s.born(s.dvp, d_wavelet=s.wavelet) - s.record(s.vp),
+}
+
+
+@pytest.mark.parametrize("transform", FORWARD)
+@impls
+def test_forward_mode(transform, entry):
+    this = Setting(entry)
+    assert error(FORWARD[transform](this), reference_born(this.made)) < 1e-11
+
+
+def weighted(s, vp):
+    return (s.record(vp) * s.weights).sum()
+
+
+REVERSE = {
+    "grad": lambda s: jax.grad(lambda vp: weighted(s, vp))(s.vp),
+    "grad-checkpoint": lambda s: jax.grad(jax.checkpoint(lambda vp: weighted(s, vp)))(s.vp),
+    "grad-vmap": lambda s: jax.vmap(jax.grad(lambda vp: weighted(s, vp)))(jnp.stack([s.vp - 9, s.vp]))[1],
+    "grad-map": lambda s: jax.lax.map(jax.grad(lambda vp: weighted(s, vp)), jnp.stack([s.vp - 9, s.vp]))[1],
+    "jacrev": lambda s: jax.jacrev(lambda vp: weighted(s, vp)[None])(s.vp)[0],
+    "vjp-vmap": lambda s: jax.vmap(jax.vjp(s.record, s.vp)[1])(jnp.stack([0 * s.weights, s.weights]))[0][1],
+    "linearize": lambda s: jax.linear_transpose(jax.linearize(s.record, s.vp)[1], s.vp)(s.weights)[0],
+    "born": lambda s: jax.grad(lambda dvp: (s.born(dvp) * s.weights).sum())(s.dvp),
+    "born-transposed": lambda s: jax.linear_transpose(s.born, s.dvp)(s.weights)[0],
+    "vjp-jvp": lambda s: jax.jvp(jax.vjp(s.record, s.vp)[1], (s.weights,), (s.weights,))[1][0],
+}
+
+
+@pytest.mark.parametrize("transform", REVERSE)
+@impls
+def test_reverse_mode(transform, entry):
+    """<dm, J^T y> = <J dm, y>."""
+    this = Setting(entry)
+    terms = this.made.direction()[0] * np.asarray(REVERSE[transform](this))
+    expected = (reference_born(this.made) * this.made.noise()).sum()
+    assert abs(terms.sum() - expected) < 1e-11 * np.abs(terms).sum()
+
+
+SECOND = {
+    "jvp-jvp": lambda s: jax.jvp(s.jvp, (s.dvp, s.vp), (0 * s.dvp, s.dvp))[1],
+    "jvp-grad": lambda s: jax.jvp(jax.grad(s.misfit), (s.vp,), (s.dvp,))[1],
+    "jvp-grad-vmap-jit": lambda s: jax.jit(jax.vmap(lambda d: jax.jvp(jax.grad(s.misfit), (s.vp,), (d,))[1]))(s.two),
+    "grad-jvp": lambda s: jax.grad(lambda vp: jax.jvp(s.misfit, (vp,), (s.dvp,))[1])(s.vp),
+    "grad-grad": lambda s: jax.grad(lambda vp: jax.grad(s.misfit)(vp).sum())(s.vp),
+    "grad-grad-jit": lambda s: jax.jit(jax.grad(lambda vp: jax.grad(s.misfit)(vp).sum()))(s.vp),
+    "hessian": lambda s: jax.hessian(lambda a: s.misfit(s.vp + a * s.dvp))(0.0),
+    "born-jvp": lambda s: jax.jvp(lambda vp: s.born(s.dvp, vp), (s.vp,), (s.dvp,))[1],
+    "born-grad": lambda s: jax.grad(lambda vp: (s.born(s.dvp, vp) ** 2).sum())(s.vp),
+}
+
+
+@pytest.mark.parametrize("transform", SECOND)
+@compiled
+def test_second_derivatives_of_compiled_code_are_refused_by_name(transform, entry):
+    """Never a zero in silence."""
+    with pytest.raises(UnsupportedError, match="a second derivative .*impl='c'.*use impl='eager'"):
+        SECOND[transform](Setting(entry))
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "3-D" not in name])
+@compiled
+def test_vmap_of_whatever_a_problem_may_have(name, entry):
+    """Records, gradients and Born runs of a batch, as those of its parts."""
+    made = variant(name)
+    this = Setting(entry, made)
+    models, wavelets = jnp.stack([this.vp - 9, this.vp]), jnp.stack([2 * this.wavelet, this.wavelet])
+    assert error(jax.vmap(this.record)(models)[1], reference_record(made)) < 1e-12
+    assert error(jax.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(made)) < 1e-12
+    assert error(jax.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
+    gradient = jax.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
+    assert error(jax.vmap(gradient)(wavelets)[0], np.asarray(gradient(this.wavelet))) < 1e-12
+
+
+@impls
+def test_snapshots_beside_a_derivative(entry):
+    """They have none, and take none away; a batch of them is that of its parts."""
+    this = Setting(entry)
+    asked = Snapshots(["h1"], every=5)
+
+    def both(vp):
+        return this.solver(this.wavelet, **this.survey, models=[vp], snapshots=asked)
+
+    def weighted_and_seen(vp):
+        record, seen = both(vp)
+        return (record * this.weights).sum() + seen["h1"].sum()
+
+    expected = np.asarray(jax.grad(lambda vp: weighted(this, vp))(this.vp))
+    assert error(jax.grad(weighted_and_seen)(this.vp), expected) < 1e-14
+    (_, seen), (tangent, none) = jax.jvp(both, (this.vp,), (this.dvp,))
+    assert error(tangent, reference_born(this.made)) < 1e-11 and not np.asarray(none["h1"]).any()
+    batch = jax.vmap(lambda w: this.solver(w, **this.survey, models=[this.vp], snapshots=asked))
+    assert error(batch(jnp.stack([0 * this.wavelet, this.wavelet]))[1]["h1"][1], np.asarray(seen["h1"])) < 1e-14

@@ -1,0 +1,58 @@
+"""PropTorch inside torch.compile(fullgraph=True)."""
+
+import pickle
+
+import numpy as np
+import pytest
+from laws import case, error, reference_record
+
+torch = pytest.importorskip("torch")
+
+from sweep_core import Snapshots  # noqa: E402
+from sweep_torch import PropTorch  # noqa: E402
+
+impls = pytest.mark.parametrize("impl", ["c", "eager"])
+
+
+def leaves(made):
+    return [torch.tensor(x, requires_grad=True) for x in (made.shots.wavelet, *made.models)]
+
+
+@impls
+def test_record_and_gradients_are_those_without(impl):
+    made = case()
+    solver, mask = PropTorch(**made.arguments, impl=impl), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
+    survey = torch.tensor(made.shots.sources), torch.tensor(made.shots.receivers)
+
+    def misfit(wavelet, vp):
+        return (solver(wavelet, *survey, models=[1.0 * vp], receiver_mask=mask) ** 2).sum()
+
+    answers = []
+    for function in (misfit, torch.compile(misfit, fullgraph=True)):
+        given = leaves(made)
+        value = function(*given)
+        answers.append([value.detach(), *torch.autograd.grad(value, given)])
+    for plain, compiled in zip(*answers, strict=True):
+        assert error(compiled, plain.numpy()) < 1e-12
+
+
+def test_a_module_with_parameters():
+    made = case()
+    solver = PropTorch(**made.arguments, impl="c", models=[torch.tensor(m) for m in made.models])
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    record = torch.compile(solver, fullgraph=True)(*survey)
+    assert error(record, reference_record(made)) < 1e-12
+    record.sum().backward()
+    assert solver.vp.grad.abs().max() > 0
+    again = pickle.loads(pickle.dumps(solver))
+    assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(made)) < 1e-12
+
+
+def test_snapshots_are_refused():
+    made = case()
+    solver = PropTorch(**made.arguments, impl="c")
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    with pytest.raises(Exception, match="snapshots are not supported inside torch.compile"):
+        torch.compile(solver, fullgraph=True)(
+            *survey, models=[torch.tensor(m) for m in made.models], snapshots=Snapshots(["h1"])
+        )

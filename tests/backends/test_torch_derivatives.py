@@ -1,0 +1,198 @@
+"""Derivatives under torch's transforms, compiled and eager, against the Born run of the reference."""
+
+import numpy as np
+import pytest
+from laws import VARIANTS, case, error, executors, reference_born, reference_record, variant
+
+from sweep_core import Snapshots, UnsupportedError
+
+torch = pytest.importorskip("torch")
+from torch.autograd import forward_ad  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+from sweep_torch import PropTorch  # noqa: E402
+
+impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
+compiled = pytest.mark.parametrize("entry", executors("torch-c"))
+
+
+class Setting:
+    """A solver, and what it does as functions of its models and its wavelet."""
+
+    def __init__(self, entry, made=None):
+        self.made = made = made or case()
+        self.solver = PropTorch(**made.arguments, impl=entry.executor_for(made.problem).impl)
+        self.survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
+        self.survey |= {"receiver_mask": made.shots.mask}
+        self.vp, self.dvp = torch.tensor(made.models[0]), torch.tensor(made.direction()[0])
+        self.wavelet, self.weights = torch.tensor(made.shots.wavelet), torch.tensor(made.noise())
+
+    def record(self, vp, wavelet=None):
+        return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
+
+    def born(self, dvp, vp=None, **more):
+        models = [self.vp if vp is None else vp]
+        return self.solver.born(self.wavelet, **self.survey, perturbations=[dvp], models=models, **more)
+
+    def misfit(self, vp):
+        return 0.5 * self.record(vp).square().sum()
+
+    def weighted(self, vp):
+        return (self.record(vp) * self.weights).sum()
+
+    def jvp(self, dvp, vp=None):
+        return torch.func.jvp(self.record, (self.vp if vp is None else vp,), (dvp,))[1]
+
+    @property
+    def two(self):
+        return torch.stack([2 * self.dvp, self.dvp])
+
+
+def dual(s):
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(s.record(forward_ad.make_dual(s.vp, s.dvp))).tangent
+
+
+def leaf_of(x):
+    return x.clone().requires_grad_()
+
+
+ZERO = np.float64(0.0)
+FORWARD = {
+    "jvp": lambda s: s.jvp(s.dvp),
+    "dual": dual,
+    "jvp-vmap": lambda s: torch.vmap(s.jvp)(s.two)[1],
+    "jvp-vmap-models": lambda s: torch.vmap(s.jvp, (None, 0))(s.dvp, torch.stack([s.vp - 9, s.vp]))[1],
+    "jacfwd": lambda s: torch.func.jacfwd(lambda a: s.record(s.vp + a * s.dvp))(torch.tensor(ZERO)),
+    "born": lambda s: s.born(s.dvp),
+    "born-vmap": lambda s: torch.vmap(s.born)(s.two)[1],
+    "born-jvp": lambda s: torch.func.jvp(s.born, (s.two[0],), (s.dvp,))[1],
+    "born-of-a-leaf": lambda s: s.born(leaf_of(s.dvp), leaf_of(s.vp)),
+    "both": lambda s: torch.func.jvp(s.record, (s.vp, s.wavelet), (s.dvp, s.wavelet))[1] - s.record(s.vp),
+    "both-born": lambda s: s.born(s.dvp, d_wavelet=s.wavelet) - s.record(s.vp),
+}
+
+
+@pytest.mark.parametrize("transform", FORWARD)
+@impls
+def test_forward_mode(transform, entry):
+    this = Setting(entry)
+    assert error(FORWARD[transform](this), reference_born(this.made)) < 1e-11
+
+
+def by_autograd(function, at):
+    leaf = leaf_of(at)
+    return torch.autograd.grad(function(leaf), leaf)[0]
+
+
+REVERSE = {
+    "grad": lambda s: torch.func.grad(s.weighted)(s.vp),
+    "grad-vmap": lambda s: torch.vmap(torch.func.grad(s.weighted))(torch.stack([s.vp - 9, s.vp]))[1],
+    "jacrev": lambda s: torch.func.jacrev(lambda vp: torch.stack([s.misfit(vp), s.weighted(vp)]))(s.vp)[1],
+    "vjp-vmap": lambda s: torch.vmap(torch.func.vjp(s.record, s.vp)[1])(torch.stack([0 * s.weights, s.weights]))[0][1],
+    "born": lambda s: torch.func.grad(lambda dvp: (s.born(dvp) * s.weights).sum())(s.dvp),
+    "born-autograd": lambda s: by_autograd(lambda dvp: (s.born(dvp) * s.weights).sum(), s.dvp),
+    "beside what does not vary": lambda s: torch.func.grad(lambda vp: (s.record(vp) * s.record(s.vp)).sum())(s.vp),
+}
+
+
+@pytest.mark.parametrize("transform", REVERSE)
+@impls
+def test_reverse_mode(transform, entry):
+    """<dm, J^T y> = <J dm, y>."""
+    this = Setting(entry)
+    terms = this.made.direction()[0] * REVERSE[transform](this).numpy()
+    y = reference_record(this.made) if transform.startswith("beside") else this.made.noise()
+    assert abs(terms.sum() - (reference_born(this.made) * y).sum()) < 1e-11 * np.abs(terms).sum()
+
+
+def twice(s):
+    leaf = leaf_of(s.vp)
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual(s.record(forward_ad.make_dual(leaf, s.dvp))).tangent
+        return torch.autograd.grad(tangent.sum(), leaf)[0]
+
+
+SECOND = {
+    "jvp-jvp": lambda s: torch.func.jvp(lambda vp: s.jvp(s.dvp, vp), (s.vp,), (s.dvp,))[1],
+    "jvp-grad": lambda s: torch.func.jvp(torch.func.grad(s.misfit), (s.vp,), (s.dvp,))[1],
+    "grad-jvp": lambda s: torch.func.grad(lambda vp: torch.func.jvp(s.misfit, (vp,), (s.dvp,))[1])(s.vp),
+    "grad-grad": lambda s: torch.func.grad(lambda vp: torch.func.grad(s.misfit)(vp).sum())(s.vp),
+    "hessian": lambda s: torch.func.hessian(lambda a: s.misfit(s.vp + a * s.dvp))(torch.tensor(ZERO)),
+    "hvp": lambda s: torch.autograd.functional.hvp(s.misfit, (s.vp,), (s.dvp,))[1][0],
+    "dual-backward": twice,
+    "born-jvp": lambda s: torch.func.jvp(lambda vp: s.born(s.dvp, vp), (s.vp,), (s.dvp,))[1],
+    "born-grad": lambda s: torch.func.grad(lambda vp: s.born(s.dvp, vp).square().sum())(s.vp),
+    "born-autograd": lambda s: by_autograd(lambda vp: s.born(s.dvp, vp).square().sum(), s.vp),
+}
+
+
+@pytest.mark.parametrize("transform", SECOND)
+@compiled
+def test_second_derivatives_of_compiled_code_are_refused_by_name(transform, entry):
+    """Never a zero in silence."""
+    with pytest.raises(UnsupportedError, match="second derivatives of the compiled .*use impl='eager'"):
+        SECOND[transform](Setting(entry))
+
+
+@pytest.mark.parametrize("transform", SECOND)
+def test_second_derivatives_of_eager_code(transform):
+    (param,) = executors("torch-eager")
+    assert SECOND[transform](Setting(*param.values)).abs().max() > 0
+
+
+TRACED = {
+    "linearize": lambda s: torch.func.linearize(s.record, s.vp)[1](s.dvp),
+    "make_fx": lambda s: make_fx(lambda dvp: s.jvp(dvp))(s.dvp)(s.dvp),
+}
+
+
+@pytest.mark.parametrize("transform", TRACED)
+@impls
+def test_tracing_sees_eager_code_and_is_refused_by_the_other(transform, entry):
+    """It would record compiled code as a tensor that nobody writes to."""
+    this = Setting(entry)
+    if this.solver.impl == "c":
+        with pytest.raises(UnsupportedError, match="torch.fx .* cannot see into impl='c'"):
+            TRACED[transform](this)
+    else:
+        assert error(TRACED[transform](this), reference_born(this.made)) < 1e-11
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "3-D" not in name])
+@impls
+def test_vmap_of_whatever_a_problem_may_have(name, entry):
+    """Records, gradients and Born runs of a batch, as those of its parts."""
+    made = variant(name)
+    this = Setting(entry, made)
+    models, wavelets = torch.stack([this.vp - 9, this.vp]), torch.stack([2 * this.wavelet, this.wavelet])
+    assert error(torch.vmap(this.record)(models)[1], reference_record(made)) < 1e-12
+    assert error(torch.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(made)) < 1e-12
+    assert error(torch.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
+    gradient = torch.func.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
+    assert error(torch.vmap(gradient)(wavelets)[0], gradient(this.wavelet).numpy()) < 1e-12
+
+
+@impls
+def test_snapshots_beside_a_derivative(entry):
+    """They have none, and take none away; a batch of them is that of its parts."""
+    this = Setting(entry)
+    asked = Snapshots(["h1"], every=5)
+
+    def both(vp, wavelet):
+        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=asked)
+        return record, seen["h1"]
+
+    leaf = leaf_of(this.vp)
+    record, seen = both(leaf, this.wavelet)
+    assert record.requires_grad and not seen.requires_grad
+    expected = torch.func.grad(this.weighted)(this.vp)
+    assert error(torch.autograd.grad((record * this.weights).sum(), leaf)[0], expected.numpy()) < 1e-14
+    assert (
+        error(
+            torch.func.jvp(lambda vp: both(vp, this.wavelet)[0], (this.vp,), (this.dvp,))[1], reference_born(this.made)
+        )
+        < 1e-11
+    )
+    batch = torch.vmap(lambda w: both(this.vp, w))(torch.stack([0 * this.wavelet, this.wavelet]))
+    assert error(batch[1][1], seen.numpy()) < 1e-14

@@ -1,0 +1,227 @@
+"""The laws over everything that a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes."""
+
+import attrs
+import numpy as np
+import pytest
+from laws import (
+    VARIANTS,
+    born_of_cell,
+    case,
+    error,
+    executors,
+    known_equations,
+    reference_born,
+    reference_record,
+    variant,
+)
+
+from sweep_core import Shots, Snapshots
+from sweep_core.reference import ReferenceExecutor
+
+equation = pytest.mark.parametrize("equation", known_equations())
+anything = pytest.mark.parametrize("name", VARIANTS)
+anyone = pytest.mark.parametrize("entry", executors())
+gradients = pytest.mark.parametrize("entry", executors(gradient=True))
+quick = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if "jax" not in p.id])
+
+
+def made_of(name, equation):
+    if len(VARIANTS[name].get("shape", (1, 1))) not in equation(4).ndims:
+        pytest.skip(f"{equation.name} has no such dimension")
+    return variant(name, equation)
+
+
+def relative_to_terms(x, y, *terms) -> float:
+    return abs(x - y) / sum(float(np.abs(t).sum()) for t in terms)
+
+
+@equation
+@anything
+@anyone
+def test_law1_forward_equals_the_reference(entry, name, equation):
+    made = made_of(name, equation)
+    record = entry.forward(made)
+    assert record.shape == made.noise().shape
+    assert error(record, reference_record(made)) < 1e-12
+    if made.shots.mask is not None:
+        assert not record.swapaxes(1, 2)[~made.shots.mask].any()
+
+
+@equation
+@anything
+@gradients
+def test_law2_dot_test_of_the_jacobian(entry, name, equation):
+    """And law 3: single cells on a face, an edge and in a corner, by complex step."""
+    made = made_of(name, equation)
+    y = made.noise()
+    gradient = entry.jacobian_transposed(made, y)
+    terms = [d * g for d, g in zip(made.direction(), gradient, strict=True)]
+    assert relative_to_terms((reference_born(made) * y).sum(), sum(t.sum() for t in terms), *terms) < 1e-12
+    shape = made.models[0].shape
+    for cell in (
+        (1,) * len(shape),
+        (-1,) * len(shape),
+        (*(n // 2 for n in shape[:-1]), -1),
+        tuple(n // 2 for n in shape),
+    ):
+        expected = (born_of_cell(made, cell) * y).sum()
+        assert abs(gradient[0][cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient[0]).mean()), cell
+
+
+@equation
+@anything
+@pytest.mark.parametrize("entry", executors(pullback=True))
+def test_law2_dot_test_of_the_wavelet(entry, name, equation):
+    made = made_of(name, equation)
+    y = made.noise()
+    pulled, _ = entry.pulled_back(made, y)
+    x = np.random.default_rng(7).standard_normal(made.shots.wavelet.shape)
+    pushed = reference_record(attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=x)))
+    assert relative_to_terms((pushed * y).sum(), (x * pulled).sum(), x * pulled) < 1e-12
+
+
+@equation
+@anything
+@pytest.mark.parametrize("entry", executors(pullback=True))
+def test_law2_born_is_the_derivative_of_the_record(entry, name, equation):
+    made = made_of(name, equation)
+    assert error(entry.born(made), reference_born(made)) < 1e-12
+
+
+@equation
+@anything
+@pytest.mark.parametrize("strategy", ["ckpt", "ckpt-7"])
+@quick
+def test_law4_strategies_agree_with_full(entry, strategy, name, equation):
+    """Bit for bit."""
+    full = made_of(name, equation)
+    expected = entry.jacobian_transposed(full, full.noise())
+    for a, b in zip(entry.jacobian_transposed(full.remembering(strategy), full.noise()), expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@equation
+@anything
+@quick
+def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, threads):
+    made = made_of(name, equation)
+    answers = []
+    for count in (1, 2, 3):
+        threads(count)
+        answers.append([entry.forward(made), *entry.jacobian_transposed(made, made.noise())])
+    for again in answers[1:]:
+        for a, b in zip(answers[0], again, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("strategy", ["full", "ckpt"])
+@pytest.mark.parametrize("entry", executors("torch-c"))
+def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, strategy, ndim, monkeypatch):
+    """Bit for bit, in grids that the waves do not fill, over histories that other shots have used before."""
+    from sweep_torch.native import pool
+
+    made = case(shape=(60, 90) if ndim == 2 else (30, 31, 33), pml=12, nt=14, nshots=3).remembering(strategy)
+    answers = []
+    for everywhere in ("1", "0", "0"):
+        monkeypatch.setenv("SWEEP_EVERYWHERE", everywhere)
+        for buffer in pool._buffers:
+            buffer.fill_(0xFF)
+        answers.append([entry.forward(made), *entry.jacobian_transposed(made, made.noise()), entry.born(made)])
+    for again in answers[1:]:
+        for a, b in zip(answers[0], again, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+
+@anyone
+def test_whole_numbers_may_be_written_as_floats(entry):
+    """A position on a node is that node, to rounding."""
+    made = case()
+    shots = made.shots
+    floats = Shots(shots.wavelet, shots.sources.astype(np.float64), shots.receivers.astype(np.float64))
+    # The corners would ask for cells beyond a face without PML, were it not that they are nodes.
+    assert error(entry.forward(attrs.evolve(made, shots=floats)), reference_record(made)) < 1e-12
+
+
+@pytest.mark.parametrize("entry", executors("torch-eager", "jax-eager"))
+@pytest.mark.parametrize("which", ["sources", "receivers"])
+def test_gradients_in_positions_equal_finite_differences(entry, which):
+    """Also on a node, where the weights of other nodes are zero and their derivatives are not."""
+    made = variant("between nodes")
+    at = np.round(getattr(made.shots, which), 1)
+    at[0, 0] = (9.0, 8.0)
+    y = made.noise()
+
+    def value(positions):
+        moved = attrs.evolve(made, shots=attrs.evolve(made.shots, **{which: positions}))
+        return (ReferenceExecutor().forward(moved.problem, moved.shots, moved.models) * y).sum()
+
+    if "torch" in entry.name:
+        import torch
+
+        from sweep_torch import PropTorch
+
+        leaf = torch.tensor(at, requires_grad=True)
+        survey = {name: torch.tensor(getattr(made.shots, name)) for name in ("sources", "receivers")} | {which: leaf}
+        record = PropTorch(**made.arguments, impl="eager")(
+            torch.tensor(made.shots.wavelet), **survey, models=[torch.tensor(m) for m in made.models]
+        )
+        (gradient,) = torch.autograd.grad(record, leaf, torch.tensor(y))
+    else:
+        import jax
+
+        from sweep_jax import PropJax
+
+        solver = PropJax(**made.arguments, impl="eager")
+
+        def total(positions):
+            survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")} | {which: positions}
+            return (solver(made.shots.wavelet, **survey, models=made.models) * y).sum()
+
+        gradient = jax.grad(total)(at)
+    h = 1e-5
+    for index in ((0, 0, 0), (0, 0, 1), (1, 1, 0)):
+        step = np.zeros_like(at)
+        step[index] = h
+        # On a node the window's end leaves a small kink: the derivative is that to the right.
+        back = 0 if index[:2] == (0, 0) else 1
+        difference = (value(at + step) - value(at - back * step)) / ((1 + back) * h)
+        assert float(gradient[index]) == pytest.approx(difference, rel=1e-5 if back else 1e-3)
+
+
+# --- snapshots --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(19, 23), (11, 12, 13)], ids=["2-D", "3-D"])
+@pytest.mark.parametrize("every", [1, 7, 39])
+@pytest.mark.parametrize("entry", executors(pullback=True))
+def test_snapshots_equal_the_reference(entry, every, shape):
+    """And what receivers in the same cells record."""
+    made = variant("3-D" if len(shape) == 3 else "free surface")
+    asked = Snapshots(["h1"], every=every, region=tuple((2, n - 3) for n in shape))
+    expected = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)["h1"]
+    record, seen = snapshots_of(entry, made, asked)
+    assert seen.shape == expected.shape and seen.shape[1] == len(asked.times(40, made.problem.dt))
+    assert error(seen, expected) < 1e-12
+    assert error(record, reference_record(made)) < 1e-12
+
+
+def snapshots_of(entry, made, asked):
+    shots = made.shots
+    if "torch" in entry.name:
+        import torch
+
+        from sweep_torch import PropTorch
+
+        impl, convert, solver = entry.name.split("-")[1], torch.tensor, PropTorch
+    else:
+        from sweep_jax import PropJax
+
+        impl, convert, solver = entry.name.split("-")[1], np.asarray, PropJax
+    prop = solver(**made.arguments, impl=impl)
+    survey = convert(shots.wavelet), shots.sources, shots.receivers
+    record, seen = prop(*survey, models=[convert(m) for m in made.models], snapshots=asked)
+    return np.asarray(record), np.asarray(seen["h1"])

@@ -1,0 +1,286 @@
+"""What the operations of the C ABI compute between guards: as the reference, however it is asked for, and cancelled."""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from abi import Run, cpu_library
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import VARIANTS, case, error, reference_born, reference_record, variant
+
+from sweep_core import Acoustic, Snapshots, native
+from sweep_core.native import structs
+from sweep_core.reference import ReferenceExecutor
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library():
+    return cpu_library()
+
+
+@pytest.mark.parametrize("chunk", [0, 7, 100])
+def test_it_computes_what_the_reference_computes(chunk):
+    made = case()
+    assert error(Run(made, chunk=chunk).forward(), reference_record(made)) < 1e-12
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_each_variant_is_that_of_the_reference(name, threads):
+    """The record, its derivative and wavefields."""
+    made, asked = variant(name), Snapshots(["h1"], every=7, region=((1, 9), (0, 11), (3, 4))[: 2 + ("3-D" in name)])
+    run = Run(made, threads=threads, snapshots=asked)
+    assert error(run.forward(), reference_record(made)) < 1e-12
+    wavefields = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)
+    assert error(run.seen()["h1"][:, : len(wavefields["h1"][0])], wavefields["h1"]) < 1e-12
+    assert error(run.born(made.direction()), reference_born(made)) < 1e-12
+
+
+def transposed(run, y, wavelet) -> float:
+    """The difference of <J x, y> and <x, J' y>, x a direction of all that varies, over |J x| |y|."""
+    run.vary(run.made.direction(), wavelet)
+    run.run("born")
+    record, gradient = run["record"].astype(float), run.adjoint(y)
+    x = run["tangent_coefficients"], run["tangent_wavelet"]
+    back = sum(float(np.sum(a.astype(float) * b)) for a, b in zip(x, gradient, strict=True))
+    scale = np.linalg.norm(record) * np.linalg.norm(y)
+    return abs(float(np.sum(record * run["cotangent"])) - back) / (scale or 1)
+
+
+@pytest.mark.parametrize("chunk", [7, 1000])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_born_is_the_transpose_of_the_adjoint(name, chunk):
+    made = variant(name)
+    run = Run(made, chunk=chunk)
+    run.forward()
+    y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
+    assert transposed(run, y, made.shots.wavelet[..., ::-1]) < 1e-12
+
+
+def test_born_of_the_wavelet_is_a_forward_run():
+    """The record is linear in the wavelet."""
+    made = variant("free surface, between nodes")
+    run, still = Run(made), [np.zeros_like(m) for m in made.models]
+    assert error(run.born(still, made.shots.wavelet), Run(made).forward()) < 1e-12
+    assert not run.born(still).any()
+
+
+SHARED = (60, 90)
+"""Large enough, with five shots, that threads share it."""
+
+
+@pytest.mark.parametrize("chunk", [0, 5, 11])
+@pytest.mark.parametrize("cuts", [(1,), (47,), (5, 6, 7, 30), tuple(range(1, 48))], ids=len)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_run_in_slices_is_the_whole_run(cuts, chunk, threads):
+    """[first, last) of a forward run, whose state the caller keeps: bit for bit, checkpoints included."""
+    made = case(nt=48, nshots=5, shape=SHARED)
+    whole = Run(made, chunk=chunk).forward()
+    sliced = Run(made, chunk=chunk, threads=threads, first=0, last=1)
+    for first, last in zip((0, *cuts), (*cuts, 48), strict=True):
+        sliced.struct.first, sliced.struct.last = first, last
+        sliced.run("forward")
+        assert np.isnan(sliced["record"][:, last:]).all(), "what is not run yet is not written"
+    np.testing.assert_array_equal(sliced["record"].reshape(whole.shape), whole)
+    if chunk:
+        y, expected = made.noise(), Run(made, chunk=chunk)
+        expected.forward()
+        sliced.struct.first, sliced.struct.last = 0, 48
+        again = Run(made, chunk=chunk)
+        again["checkpoints"][:] = sliced["checkpoints"]
+        for a, b in zip(again.adjoint(y), expected.adjoint(y), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 46, 47, 48, 10**6])
+def test_any_chunk_gives_the_same_gradient(chunk):
+    made, expected = case(nt=48), Run(case(nt=48), chunk=7)
+    expected.forward()
+    run = Run(made, chunk=chunk)
+    run.forward()
+    for a, b in zip(run.adjoint(made.noise()), expected.adjoint(made.noise()), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def everything(run, times=1) -> dict:
+    """The outputs of all operations; the last of several times."""
+    for _ in range(times):
+        run.forward()
+        found = {"record": run["record"].copy(), "snapshots": run["snapshots"].copy()}
+        if run.struct.chunk:
+            y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
+            found |= dict(zip(("coefficients", "wavelet"), map(np.copy, run.adjoint(y)), strict=True))
+        run.vary(run.made.direction())
+        run.run("born")
+        found["born"] = run["record"].copy()
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("chunk", [0, 7, 1000])
+@pytest.mark.parametrize("name", [*VARIANTS, "large"])
+def test_computing_everywhere_changes_no_bit(monkeypatch, name, chunk, threads):
+    """Where no wave can be yet nothing is computed, and whatever the buffers held there, 0xFF first, is not seen."""
+    made = case(nt=30, nshots=5, shape=SHARED) if name == "large" else variant(name)
+    runs = [Run(made, chunk=chunk, threads=threads, snapshots=Snapshots(["h1"], 9)) for _ in range(2)]
+    near = everything(runs[0])
+    monkeypatch.setenv("SWEEP_EVERYWHERE", "1")
+    found = everything(runs[1])
+    monkeypatch.delenv("SWEEP_EVERYWHERE")
+    again = everything(runs[1], times=2)
+    for output, expected in near.items():
+        assert np.isfinite(expected).all()
+        np.testing.assert_array_equal(found[output], expected, output)
+        np.testing.assert_array_equal(again[output], expected, f"{output} after other runs")
+
+
+def test_arguments_are_only_read():
+    made, run = case(), Run(case(), chunk=7)
+    outputs = {*sum(native.OUTPUTS.values(), ()), "cotangent"}
+    before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
+    run.forward()
+    history, checkpoints = run["history"].copy(), run["checkpoints"].copy()
+    run.adjoint(made.noise())
+    run.run("born")
+    assert all(np.array_equal(run.buffers[name].array, kept) for name, kept in before.items())
+    np.testing.assert_array_equal(run["history"], history)
+    np.testing.assert_array_equal(run["checkpoints"], checkpoints)
+
+
+@pytest.mark.parametrize("chunk", [0, 7, 47])
+def test_every_output_is_written(chunk):
+    """Buffers come uninitialised, here full of NaN, and none is left in what is returned."""
+    made, run = case(nt=48), Run(case(nt=48), chunk=chunk)
+    assert np.isfinite(run.forward()).all() and run["flag"] == 0
+    if chunk:
+        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(
+    ndim=st.sampled_from([2, 2, 3]),
+    half=st.integers(1, 7),
+    extra=st.tuples(st.integers(0, 40), st.integers(0, 70), st.integers(0, 40)),
+    pml=st.tuples(*[st.sampled_from([0, 0, 1, 2, 3, 8, 13, 20, 37])] * 6),
+    surface=st.booleans(),
+    counts=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(3, 7)),
+    nt=st.integers(1, 8),
+    chunk=st.integers(1, 9),
+    threads=st.integers(1, 3),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_any_problem_stays_inside_its_buffers(ndim, half, extra, pml, surface, counts, nt, chunk, threads, dtype):
+    """The guards of every buffer are looked at after each call."""
+    if ndim == 3:
+        extra, pml = (n % 7 for n in extra), (min(n, 8) for n in pml)
+    shape, pml = tuple(2 * half + n for n in extra)[:ndim], tuple(pml)[: 2 * ndim]
+    sizes = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
+    made = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
+    if surface:
+        made.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
+        for positions in (made.shots.sources, made.shots.receivers):
+            positions[..., -1] = np.maximum(positions[..., -1], 1)
+    run = Run(made, chunk=chunk, threads=threads, snapshots=Snapshots(["h1"], 3))
+    expected = reference_record.__wrapped__(made)
+    tolerance = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(run.forward(), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+    assert np.isfinite(run["snapshots"]).all()
+    assert transposed(run, made.noise(), made.shots.wavelet) < 10 * tolerance
+
+
+def test_calls_may_run_at_once():
+    made = case(nt=60, shape=SHARED)
+    y, expected = made.noise(), Run(made, chunk=20)
+    record, failed = expected.forward().copy(), []
+    gradients = [g.copy() for g in expected.adjoint(y)]
+
+    def work():
+        try:
+            for _ in range(5):
+                run = Run(made, chunk=20, threads=2)
+                np.testing.assert_array_equal(run.forward(), record)
+                for a, b in zip(run.adjoint(y), gradients, strict=True):
+                    np.testing.assert_array_equal(a, b)
+        except BaseException as reason:
+            failed.append(reason)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failed
+
+
+# --- cancelling -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("operation", native.BUFFERS)
+def test_a_run_that_is_cancelled_before_it_begins_stops_at_once(operation, threads):
+    run = Run(case(nt=48, shape=SHARED), chunk=7, threads=threads)
+    control = structs.SweepControl(cancel=1, progress=-1)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(operation, control=control)
+    assert 0 <= control.progress <= 47
+    assert run.forward() is not None and np.isfinite(run["record"]).all(), "the next call works"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("operation", native.BUFFERS)
+def test_a_run_can_be_cancelled_from_another_thread(operation, threads):
+    made = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
+    run = Run(made, chunk=50, threads=threads)
+    control, caught = structs.SweepControl(), []
+
+    def work():
+        try:
+            run.run(operation, control=control)
+        except BaseException as reason:
+            caught.append(reason)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while control.progress == 0 and worker.is_alive():
+        time.sleep(0.001)
+    progress = control.progress
+    control.cancel, start = 1, time.perf_counter()
+    worker.join(10)
+    assert not worker.is_alive() and time.perf_counter() - start < 1
+    assert [type(reason) for reason in caught] == [KeyboardInterrupt] and progress > 0
+
+
+CANCEL_LATE = """
+import sys, threading
+sys.path.append({support!r})
+from abi import Run
+from laws import case
+from sweep_core.native import structs
+run = Run(case.__wrapped__(shape=(160, 200), nt=3, nshots=1), chunk=0, first=0, last=2)
+run.run("forward")
+run.struct.first, run.struct.last = 2, 3  # the last step alone, which no other follows
+for trial in range(1000):
+    try:
+        control = structs.SweepControl(cancel=1)
+        run.library.call("forward", run.struct, run.addresses("forward"), threads=4, control=control)
+    except KeyboardInterrupt:
+        pass
+print("done")
+"""
+
+
+def test_a_run_that_is_cancelled_at_its_last_step_ends():
+    """All threads of a team leave together, also where no step follows; in a process of its own, which may hang."""
+    code = CANCEL_LATE.format(support=str(Path(__file__).parents[1] / "support"))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.communicate(timeout=30)[0] == "done\n"
+        except subprocess.TimeoutExpired:
+            pytest.fail("the threads of a run that was cancelled at its last step wait for each other")
+        finally:
+            process.kill()
