@@ -155,7 +155,8 @@ struct Remember {
     return wide;
   }
   SWEEP_HD typename R::View view(int shot) const { return run.view(wave, shot, k); }
-  SWEEP_HD static void cell(const typename R::View& v, const Cell<R::ndim>& c) {
+  template <class Any>
+  SWEEP_HD static void cell(const typename R::View& v, const Cell<R::ndim>& c, Any) {
     R::Equation::template remember<A>(v, c);
   }
 };

@@ -159,6 +159,20 @@ def test_law5_corrected_for_time_dispersion(entry):
     assert errors[0] > 1e-2 and errors[1] < 5e-4
 
 
+@pytest.mark.parametrize(("choice", "bound"), [("uncorrected", 1.32e-3), ("corrected", 1e-7)])
+def test_law5_devitos_accuracy_problem(choice, bound):
+    """1500 m/s, 90 Hz, 0.5 m, 0.1 ms, 85 m away: the L2 norm of the error over sqrt(nt) and over the peak."""
+    nt, dt, shape, freq, speed = 1501, 1e-4, (801, 801), 90.0, 1500.0
+    record = compute(
+        equation=Acoustic(8), shape=shape, dh=0.5, dt=dt, pml_width=20, models=[np.full(shape, speed)],
+        wavelet=ricker(freq, nt, dt), sources=(400, 400), receivers=[(520, 520)], time_dispersion=choice,
+    )[:, 0]  # fmt: skip
+    omega = 2 * np.pi * np.fft.rfftfreq(16 * nt, dt)
+    response = np.append(0, -0.25j * hankel2(0, omega[1:] * np.hypot(60, 60) / speed))
+    exact = np.fft.irfft(np.fft.rfft(ricker(freq, nt, dt), 16 * nt) * response)[:nt]
+    assert np.linalg.norm(record - exact) / np.sqrt(nt) / np.abs(exact).max() < bound
+
+
 # --- good manners -----------------------------------------------------------------------------------------------------
 
 FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "on faces": ((0, 9), (12, 22))}

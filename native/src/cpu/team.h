@@ -276,7 +276,7 @@ class Team {
       int at[NDIM] = {};
       at[0] = z;
       at[across] = from;
-      remember<F>(view, layout.cell(at), to - from, box, x, x_end);
+      segment<F, 0>(view, layout.cell(at), to - from, box, x, x_end);
     };
     if (axis == last) {
       if (low > box.low[last]) some(begin, end, 0, low);
@@ -314,20 +314,6 @@ class Team {
     for (int y = 0; y < count; ++y) {
 #pragma omp simd
       for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, shift, x), Rim<MASK>{});
-    }
-  }
-
-  template <class F, class V, int NDIM>
-  SWEEP_APART static void remember(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int begin,
-                                   int end) {
-    const V v = view;
-    const Cell<NDIM> top = row;
-    const int shift = v.layout.shift(NDIM - 1, begin);
-    const int from = begin > box.low[NDIM - 1] ? begin : box.low[NDIM - 1];
-    const int to = end < box.high[NDIM - 1] ? end : box.high[NDIM - 1];
-    for (int y = 0; y < count; ++y) {
-#pragma omp simd
-      for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, shift, x));
     }
   }
 

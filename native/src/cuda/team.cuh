@@ -39,7 +39,7 @@ struct RimCell {
     const ptrdiff_t low = layout.pml_low[A], both = low + layout.pml_high[A];
     const ptrdiff_t line = i / inner, at = line % both;
     const ptrdiff_t along = at < low ? at : at + n - both;
-    F::cell(view, layout.cell((line / both * n + along) * inner + i % inner));
+    F::cell(view, layout.cell((line / both * n + along) * inner + i % inner), Rim<0>{});
   }
 };
 
