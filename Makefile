@@ -47,7 +47,7 @@ help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
 	@echo 'make format lays out Python and C++ as make test wants them'
-	@echo 'make bench  set up, then time SWEEP beside Deepwave (BENCH="...": arguments of benchmarks/)'
+	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and the picture of the README'
 	@echo 'make gpu    set up, then the tests that need a CUDA device'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
