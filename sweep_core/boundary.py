@@ -13,8 +13,8 @@ FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "b
 def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int], ...]:
     """PML cells at the (low, high) face of each axis from one number or one per face; none at a free surface."""
     faces = FACES[ndim]
-    same = isinstance(value, int | np.integer)
-    values = (value,) * len(faces) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
+    same = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    values = (value,) * len(faces) if same else value
     try:
         values = tuple(values)
     except TypeError:

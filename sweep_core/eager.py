@@ -1,7 +1,7 @@
 """The body of every eager time loop: what one step does with sources, receivers and the equation."""
 
 from .call import CallShape
-from .ops import Array, Ops, extend
+from .ops import Array, Ops, coefficients_of
 from .positions import Points, points_of
 from .problem import Problem
 from .snapshots import crop
@@ -21,13 +21,10 @@ class EagerRun:
     """
 
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
-        equation = problem.equation
         self.problem, self.ops, self.shape = problem, ops, shape
         self.sources = [points_of(ops.xp, problem, f, sources, shape.shots) for f in problem.source_type]
         self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.receiver_type]
-        hold = ops.hold if problem.edge_gradient == "interior" else None
-        extended = equation.coefficients(*(extend(problem, m, ops.join, hold) for m in models))
-        self.coefficients = tuple(c if len(c.shape) > problem.grid.ndim else c[None] for c in extended)
+        self.coefficients = coefficients_of(problem, models, ops.join, ops.hold)
         self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
 
     def _factor(self, field: str, points: Points) -> Array:

@@ -23,6 +23,13 @@ def extend(problem, model: Array, join, hold=None) -> Array:
     return model
 
 
+def coefficients_of(problem, models, join, hold) -> tuple:
+    """Coefficients (1 or nshots, *padded grid) of models; `join` and `hold` as for :func:`extend`."""
+    hold = hold if problem.edge_gradient == "interior" else None
+    made = problem.equation.coefficients(*(extend(problem, m, join, hold) for m in models))
+    return tuple(c if len(c.shape) > problem.grid.ndim else c[None] for c in made)
+
+
 class Ops:
     """Derivatives and PML profiles of one problem, on arrays of shape (shots, *padded grid).
 

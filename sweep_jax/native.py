@@ -13,7 +13,7 @@ from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
 from sweep_core.native import point_lists, seen_fields, signals
 from sweep_core.native.library import raise_for
-from sweep_core.ops import extend
+from sweep_core.ops import coefficients_of
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
@@ -65,12 +65,8 @@ def _propagate(task, wavelet, sources, receivers, mask, models):
     dtype = np.dtype(shape.dtype)
     shots = Shots(wavelet, sources, receivers, mask)
     (points, *_), lists = point_lists(problem, shape, shots, jnp, dtype)
-    hold = jax.lax.stop_gradient if problem.edge_gradient == "interior" else None
-    made = problem.equation.coefficients(
-        *(extend(problem, m, jnp.concatenate, hold) for m in admitted(problem, models))
-    )
-    whole = jnp.broadcast_arrays(*(c if c.ndim > problem.grid.ndim else c[None] for c in made))
-    coefficients = jnp.stack(whole, axis=1)
+    made = coefficients_of(problem, admitted(problem, models), jnp.concatenate, jax.lax.stop_gradient)
+    coefficients = jnp.stack(jnp.broadcast_arrays(*made), axis=1)
     samples = signals(problem, shape, jnp, samples_of(driving(jnp, problem, wavelet)), points, coefficients)
     tables = jnp.asarray(problem.tables(), dtype)
     record, seen, flag = forward(task, coefficients, samples, lists, tables)

@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
 from sweep_core.native import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
-from sweep_core.ops import extend
+from sweep_core.ops import coefficients_of
 from sweep_core.positions import Points
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
@@ -230,17 +230,10 @@ def prepare(problem: Problem, shape: CallShape, shots: Shots, models, gradient: 
 
 def _arrays(problem, shape, shots, models, task):
     """(coefficients, wavelet) as the library takes them."""
-    coefficients = coefficients_of(problem, models)
+    made = coefficients_of(problem, models, torch.cat, torch.Tensor.detach)
+    coefficients = torch.stack(torch.broadcast_tensors(*made), dim=1)
     wavelet = samples_of(driving(torch, problem, shots.wavelet))
     return coefficients, signals(problem, shape, torch, wavelet, task.sources, coefficients)
-
-
-def coefficients_of(problem: Problem, models) -> torch.Tensor:
-    """(earths, coefficients, *padded grid)."""
-    hold = torch.Tensor.detach if problem.edge_gradient == "interior" else None
-    made = problem.equation.coefficients(*(extend(problem, m, torch.cat, hold) for m in models))
-    whole = torch.broadcast_tensors(*(c if c.ndim > problem.grid.ndim else c[None] for c in made))
-    return torch.stack(whole, dim=1)
 
 
 def propagate(

@@ -238,8 +238,9 @@ SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, const T* signal, int 
   return points.weight[p] * signal[(static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns + points.column[p]];
 }
 
+// The image of a cell that a difference across the free surface would see.
 template <class Step>
-SWEEP_HD void reflect_row(const Step&, const typename Step::View& v, const Cell<Step::ndim>& c) {
+SWEEP_HD void reflect_near(const Step&, const typename Step::View& v, const Cell<Step::ndim>& c) {
   if (v.layout.surface && c.i[0] > 0 && c.i[0] <= v.layout.half) Step::reflect(v, c);
 }
 
@@ -267,7 +268,7 @@ struct Inject {
       amount = R::Equation::stretch(v, c, past + p * ndim, amount);
     }
     R::Equation::inject(v, c, field, amount);
-    reflect_row(step, v, c);
+    reflect_near(step, v, c);
   }
 };
 
@@ -292,7 +293,7 @@ struct InjectBoth {
     R::Equation::inject(v, c, field, amount);
     R::Equation::inject(v.scattered, c, field, amount_of(points, p, tangent, shot, steps, sample));
     R::Equation::scatter_source(v.scattered, c, field, v.tangent, amount);
-    reflect_row(step, v, c);
+    reflect_near(step, v, c);
   }
 };
 

@@ -90,11 +90,9 @@ class Team {
           segment<F, outer>(view, row, count, box, low, high);
           segment<F, rim>(view, row, count, box, high, n);
         });
-      });
-      if (!layout.surface || box.low[0] > layout.half) continue;
-      rows(layout, box, [&](const Cell<F::ndim>& row) {
-        if (row.i[0] > 0 && row.i[0] <= layout.half)
-          for (int x = box.low[last]; x < box.high[last]; ++x) F::reflect(view, along(layout, row, 0, 0, x));
+        if (!layout.surface || row.i[0] > layout.half) return;
+        for (int y = 0; y < count; ++y)
+          for (int x = box.low[last]; x < box.high[last]; ++x) reflect_near(f, view, along(layout, row, y, 0, x));
       });
     }
   }
@@ -121,7 +119,7 @@ class Team {
           if (x >= wide.high[last]) break;
           const Cell<F::ndim> c = along(layout, row, 0, 0, x);
           F::clear(view, c);
-          if (layout.surface && row.i[0] > 0 && row.i[0] <= layout.half) F::reflect(view, c);
+          reflect_near(f, view, c);
         }
       });
     }

@@ -21,7 +21,7 @@ struct GridCell {
       F::cell(view, cell, rim);
     else
       F::cell(view, cell, Rim<0>{});
-    reflect_row(f, view, cell);
+    reflect_near(f, view, cell);
   }
 };
 
