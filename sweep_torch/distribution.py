@@ -47,6 +47,10 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         torch.set_num_threads(max(cores // local_size, 1))
     if size > 1 and not dist.is_initialized():
+        # Default arguments in it are the default group. Imported later, by an optimiser or DDP, it would hold the group
+        # to the end of the process, and threads of Gloo abort where Python ends under them.
+        from torch.distributed.nn import functional  # noqa: F401
+
         try:
             dist.init_process_group("nccl" if kind == "cuda" else "gloo")
         except (RuntimeError, ValueError) as error:

@@ -65,6 +65,13 @@ def test_broadcast_reaches_every_rank(ranks):
     assert ranks["broadcast"] == 0
 
 
+def test_threads_of_the_group_end_with_it(ranks):
+    """One that outlived it would abort the process now and then, as Python ends under it."""
+    if not Path("/proc/self/task").is_dir():
+        pytest.skip("only Linux lists the threads of a process by name")
+    assert ranks["threads"] == []
+
+
 def test_two_runs_are_bit_identical(tmp_path):
     first, second = (launch(tmp_path / f"{i}.json", 2) for i in range(2))
     assert first == second

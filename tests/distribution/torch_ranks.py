@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import torch
 
@@ -100,12 +101,14 @@ def main(path):
         found["adjoints"] = adjoint_defects(group, rank)
         if size > 1:
             found["ddp"] = ddp_gradient(vp, survey, mine).tolist()
-        if rank == 0:
-            with open(path, "w") as file:
-                json.dump(found, file)
-        group.barrier()
     finally:
         teardown_distributed()
+    if rank == 0:
+        found["threads"] = [
+            name for task in Path("/proc/self/task").glob("*/comm") if "gloo" in (name := task.read_text())
+        ]
+        with open(path, "w") as file:
+            json.dump(found, file)
 
 
 def ddp_gradient(vp, survey, mine):
