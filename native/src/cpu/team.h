@@ -85,10 +85,7 @@ class Team {
         unsigned mask = 0;
         for (int a = 0; a < last; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, row.i[a])) << a;
         with_mask<1u << last>(mask, [&](auto index) SWEEP_INLINE {
-          constexpr unsigned outer = decltype(index)::value, rim = outer | 1u << last;
-          segment<F, rim>(view, row, count, box, 0, low);
-          segment<F, outer>(view, row, count, box, low, high);
-          segment<F, rim>(view, row, count, box, high, n);
+          band<F, decltype(index)::value>(view, row, count, box, low, high, true);
         });
         if (!layout.surface || row.i[0] > layout.half) return;
         for (int y = 0; y < count; ++y)
@@ -269,21 +266,21 @@ class Team {
     constexpr int across = NDIM - 2, last = NDIM - 1;
     const auto& layout = view.layout;
     const int n = layout.field.n[axis], low = layout.pml_low[axis], high = n - layout.pml_high[axis];
-    const auto some = [&](int from, int to, int x, int x_end) {
+    const auto some = [&](int from, int to, int left, int right, bool between) {
       if (from >= to) return;
       int at[NDIM] = {};
       at[0] = z;
       at[across] = from;
-      segment<F, 0>(view, layout.cell(at), to - from, box, x, x_end);
+      band<F, 0>(view, layout.cell(at), to - from, box, left, right, between);
     };
+    const int width = layout.field.n[last];
     if (axis == last) {
-      if (low > box.low[last]) some(begin, end, 0, low);
-      if (high < box.high[last]) some(begin, end, high, n);
+      if (low > box.low[last] || high < box.high[last]) some(begin, end, low, high, false);
     } else if (axis == across) {
-      some(begin, end < low ? end : low, 0, layout.field.n[last]);
-      some(begin > high ? begin : high, end, 0, layout.field.n[last]);
+      some(begin, end < low ? end : low, 0, width, true);
+      some(begin > high ? begin : high, end, 0, width, true);
     } else {
-      some(begin, end, 0, layout.field.n[last]);
+      some(begin, end, 0, width, true);
     }
   }
 
@@ -299,20 +296,31 @@ class Team {
     return c;
   }
 
-  // The cells begin .. end - 1 of some rows, as far as they lie in the box. A copy of the view, which no store can
-  // change, stays in registers.
+  // A band of rows, each from end to end as memory has it: what lies before `low` and from `high` on is rim of the last
+  // axis; `between` says whether there is anything to do for the rest. A copy of the view, which no store can change,
+  // stays in registers.
   template <class F, unsigned MASK, class V, int NDIM>
-  SWEEP_APART static void segment(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int begin,
-                                  int end) {
+  SWEEP_APART static void band(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int low, int high,
+                               bool between) {
+    constexpr int last = NDIM - 1;
     const V v = view;
     const Cell<NDIM> top = row;
-    const int shift = v.layout.shift(NDIM - 1, begin);
-    const int from = begin > box.low[NDIM - 1] ? begin : box.low[NDIM - 1];
-    const int to = end < box.high[NDIM - 1] ? end : box.high[NDIM - 1];
-    for (int y = 0; y < count; ++y) {
+    const int n = v.layout.field.n[last];
+    const int cuts[] = {0, low, high, n};
+    const int shift = v.layout.shift(last, n - 1);
+    for (int y = 0; y < count; ++y)
+      for (int part = 0; part < 3; ++part) {
+        const int from = cuts[part] > box.low[last] ? cuts[part] : box.low[last];
+        const int to = cuts[part + 1] < box.high[last] ? cuts[part + 1] : box.high[last];
+        if (part != 1) {
+          const int s = part ? shift : 0;
 #pragma omp simd
-      for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, shift, x), Rim<MASK>{});
-    }
+          for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, s, x), Rim<MASK | 1u << last>{});
+        } else if (between) {
+#pragma omp simd
+          for (int x = from; x < to; ++x) F::cell(v, along(v.layout, top, y, 0, x), Rim<MASK>{});
+        }
+      }
   }
 
   int rank_, size_;
