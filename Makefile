@@ -48,7 +48,7 @@ help:
 	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
-	@echo 'make pictures  set up, then draw one shot as pictures and a film, and the picture of the README'
+	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
 	@echo 'make gpu    set up, then the tests that need a CUDA device'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
 	@echo ''
@@ -81,11 +81,14 @@ bench: $(state)/peers
 	$(run) benchmarks $(BENCH)
 
 # 255 colours are a third of the bytes.
+quantise = $(python) -c 'import sys; from PIL import Image; \
+  Image.open(sys.argv[1]).convert("RGB").quantize(255, kmeans=2).save(sys.argv[2], optimize=True)'
+
 pictures: setup
 	$(python) examples/short/wavefield.py
-	$(python) -c 'from PIL import Image; \
-	  Image.open("examples/short/wavefield/shot.png").convert("RGB").quantize(255, kmeans=2) \
-	  .save("docs/images/wavefield.png", optimize=True)'
+	$(quantise) examples/short/wavefield/shot.png docs/images/wavefield.png
+	$(run) benchmarks.pml --out docs/images/pml.png
+	$(quantise) docs/images/pml.png docs/images/pml.png
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

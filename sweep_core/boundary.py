@@ -52,18 +52,22 @@ class CPML:
         Frequency below which the layer turns from damping to shifting, Hz; half the peak of the wavelet is a good
         choice.
 
-    The target R of the reflection at normal incidence follows the width: 10^-(3 + width / 2), no less than 1e-16. So
-    small a target is what keeps waves at grazing angles, which a layer damps least, below -90 dB at 20 cells.
+    order : int
+        Spatial order of the differences.
+
+    The target R of the reflection at normal incidence follows width and order: 10^-((2 + 1.5 order) (width / 20)^0.75),
+    no less than 1e-16. A smaller one damps grazing waves better, but by a profile so steep that differences of a low
+    order reflect from it (docs/theory/acoustic.md has figures).
     """
 
     width: tuple[tuple[int, int], ...]
     velocity: float = attrs.field(default=3000.0, converter=float, validator=_positive)
     freq: float = attrs.field(default=5.0, converter=float, validator=_positive)
+    order: int = 4
 
-    @staticmethod
-    def reflection(width: int) -> float:
+    def reflection(self, width: int) -> float:
         """Target of the reflection at normal incidence for a layer of so many cells."""
-        return 10 ** -min(3 + 0.5 * width, 16.0)
+        return 10 ** -min((2 + 1.5 * self.order) * (width / 20) ** 0.75, 16.0)
 
     def profile(self, axis: int, cells: int, spacing: float, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """(decay b, gain a) of psi <- b psi + a x over the `cells` of a padded axis; b = a = 0 outside the layers."""

@@ -186,7 +186,8 @@ def make_problem(
     for name, value in given.items():
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
-    cpml = CPML(widths(pml_width, grid.ndim, free_surface), **{k: v for k, v in given.items() if v is not None})
+    chosen_pml = {k: v for k, v in given.items() if v is not None}
+    cpml = CPML(widths(pml_width, grid.ndim, free_surface), order=equation.spatial_order, **chosen_pml)
     return Problem(
         equation=equation,
         grid=grid,
