@@ -1,5 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
+from math import isfinite
 from numbers import Integral
 
 import attrs
@@ -7,7 +8,7 @@ import numpy as np
 
 from .dispersion import disperse, overrun, undisperse
 from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError, UnsupportedError
-from .positions import taps
+from .positions import dtype_name, taps
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
 from .stencil import largest_dt
@@ -31,11 +32,6 @@ class CallShape:
     def record(self, problem: Problem) -> tuple[int, int, int, int]:
         """Shape of the record: (nshots, nt, nrec, nfield)."""
         return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
-
-
-def dtype_name(array) -> str:
-    """``'float32'`` for an array of NumPy, torch or JAX."""
-    return str(array.dtype).rsplit(".", 1)[-1]
 
 
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
@@ -142,8 +138,8 @@ def check_values(problem: Problem, models, wavelet) -> None:
     DomainError, StabilityError
     """
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
-        good = (model > parameter.low) & (model < parameter.high)
-        if not good.all():
+        if not (parameter.low < model.min() and model.max() < parameter.high):  # NaN is its own extremum
+            good = (model > parameter.low) & (model < parameter.high)
             cell = tuple(int(i) for i in np.argwhere(~good)[0])
             axes = ("shot", *problem.grid.axes)[-len(cell) :]
             where = ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
@@ -151,7 +147,7 @@ def check_values(problem: Problem, models, wavelet) -> None:
             raise DomainError(
                 f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above {parameter.low:g}"
             )
-    speed = float(np.max(problem.equation.speed(*models)))
+    speed = float(problem.equation.speed(*models).max())
     if speed > problem.largest_speed:
         # Six digits are stated: rounded down, so that what is stated is stable.
         stable = largest_dt(problem.equation.spatial_order, problem.grid.spacing, speed) * (1 - 5e-6)
@@ -159,7 +155,7 @@ def check_values(problem: Problem, models, wavelet) -> None:
             f"dt = {problem.dt:g} s is unstable for a speed of {speed:g} m/s at dh = {problem.grid.spacing} m and "
             f"spatial_order {problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
         )
-    if not np.isfinite(wavelet).all():
+    if not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
         raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")
 
 

@@ -24,7 +24,7 @@ class EagerRun:
         self.problem, self.ops, self.shape = problem, ops, shape
         self.sources = [points_of(ops.xp, problem, f, sources, shape.shots) for f in problem.source_type]
         self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.receiver_type]
-        self.coefficients = coefficients_of(problem, models, ops.join, ops.hold)
+        self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)
         self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
 
     def _factor(self, field: str, points: Points) -> Array:

@@ -7,27 +7,28 @@ import numpy as np
 Array = Any
 
 
-def extend(problem, model: Array, join, hold=None) -> Array:
-    """A model (..., *grid) continued under the PML by its edge cells; `join(arrays, axis)` concatenates.
+def extend(problem, model: Array, xp, hold=None) -> Array:
+    """A model (..., *grid) continued under the PML by its edge cells; `xp` is numpy, torch or jax.numpy.
 
     An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself; `hold`,
     which lets no derivative through, takes the cells under the PML as given instead.
     """
-    for axis, (low, high) in enumerate(problem.pml):
-        at, rest = axis - problem.grid.ndim, (slice(None),) * (problem.grid.ndim - 1 - axis)
-        first, last = model[(..., slice(0, 1), *rest)], model[(..., slice(-1, None), *rest)]
+    for axis, widths in enumerate(problem.pml, start=len(model.shape) - problem.grid.ndim):
+        edges = [model[(*(slice(None),) * axis, cell)] for cell in (slice(0, 1), slice(-1, None))]
         if hold is not None:
-            first, last = hold(first), hold(last)
-        if low or high:
-            model = join([first] * low + [model] + [last] * high, at)
+            edges = [hold(edge) for edge in edges]
+        sizes = [(*model.shape[:axis], width, *model.shape[axis + 1 :]) for width in widths]
+        first, last = map(xp.broadcast_to, edges, sizes)
+        if any(widths):
+            model = xp.concatenate([first, model, last], axis)
     return model
 
 
-def coefficients_of(problem, models, join, hold) -> tuple:
-    """Coefficients (1 or nshots, *padded grid) of models; `join` and `hold` as for :func:`extend`."""
+def coefficients_of(problem, models, earths: int, xp, hold) -> tuple[Array, ...]:
+    """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`."""
     hold = hold if problem.edge_gradient == "interior" else None
-    made = problem.equation.coefficients(*(extend(problem, m, join, hold) for m in models))
-    return tuple(c if len(c.shape) > problem.grid.ndim else c[None] for c in made)
+    made = problem.equation.coefficients(*(extend(problem, m, xp, hold) for m in models))
+    return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in made)
 
 
 class Ops:
@@ -49,7 +50,7 @@ class Ops:
         self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
 
     xp: Any = None
-    """The array library: its floor, sin, where, stack, broadcast_to and ones_like."""
+    """The array library: its floor, sin, where, stack, concatenate, broadcast_to and ones_like."""
 
     def pad(self, x: Array, axis: int, count: int) -> Array:
         """`count` zeros before and after the cells of an axis: the field is zero outside."""
@@ -65,10 +66,6 @@ class Ops:
 
     def array(self, values: np.ndarray, dtype) -> Array:
         """A constant on the device and in the dtype of the run."""
-        raise NotImplementedError
-
-    def join(self, parts: list[Array], axis: int) -> Array:
-        """Concatenation along an axis of the grid, counted from the end (-ndim..-1)."""
         raise NotImplementedError
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
@@ -99,7 +96,7 @@ class Ops:
         after = (slice(None),) * (self.ndim - 1 - axis)
         if axis == 0 and self.problem.free_surface:
             images = [parity * x[(..., slice(k, k + 1), *after)] for k in range(self.half, 0, -1)]
-            padded = self.join([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
+            padded = self.xp.concatenate([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
 
         def side(k):
             return padded[(..., slice(self.half + k, self.half + k + n), *after)]
@@ -132,9 +129,6 @@ class NumpyOps(Ops):
 
     def array(self, values, dtype):
         return np.asarray(values, dtype=dtype)
-
-    def join(self, parts, axis):
-        return np.concatenate(parts, axis=axis)
 
     def zeros(self, shape):
         return np.zeros(shape, self.dtype)

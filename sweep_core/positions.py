@@ -1,5 +1,6 @@
 """From positions to weighted cells: a field's own node, or its interpolation between nodes."""
 
+from functools import lru_cache
 from math import factorial, pi
 from typing import Any
 
@@ -29,9 +30,19 @@ class Points:
     weights: Any
 
 
+def dtype_name(array) -> str:
+    """``'float32'`` for an array of NumPy, torch or JAX."""
+    return _name(array.dtype)
+
+
+@lru_cache(maxsize=64)  # NumPy takes its time to write a name
+def _name(dtype):
+    return str(dtype).rsplit(".", 1)[-1]
+
+
 def interpolated(positions) -> bool:
     """Whether positions lie between nodes, which their dtype says."""
-    return "float" in str(positions.dtype)
+    return "float" in dtype_name(positions)
 
 
 def taps(problem, positions) -> int:

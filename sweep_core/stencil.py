@@ -40,7 +40,8 @@ def _constant(values) -> np.ndarray:
     return array
 
 
-def largest_speed(order: int, spacing, dt: float) -> float:
+@lru_cache
+def largest_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
     """The largest wave speed (m/s) for which leapfrog steps of dt are stable.
 
     The second-order scheme u[k+1] - 2 u[k] + u[k-1] = dt^2 c^2 D2 u[k] is stable while dt^2 c^2 times the largest
@@ -51,6 +52,6 @@ def largest_speed(order: int, spacing, dt: float) -> float:
     return 2 / (dt * sqrt(sum(nyquist / h**2 for h in spacing)))
 
 
-def largest_dt(order: int, spacing, speed: float) -> float:
+def largest_dt(order: int, spacing: tuple[float, ...], speed: float) -> float:
     """The largest stable time step (s) for a wave speed (m/s)."""
     return largest_speed(order, spacing, 1.0) / speed

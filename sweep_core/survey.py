@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from .errors import DomainError, DtypeError, ShapeError
-from .positions import RADIUS, interpolated
+from .positions import RADIUS, dtype_name, interpolated
 
 
 @attrs.frozen(eq=False)
@@ -70,9 +70,11 @@ def check_positions(name: str, positions, ndim: int) -> None:
             f"{name} have shape {tuple(positions.shape)}; expected ({leading}, {ndim}) or "
             f"(nshots, n, {ndim}) with columns {columns}"
         )
-    kind = str(positions.dtype)
-    if "int" not in kind and not kind.endswith(("float32", "float64")):
-        raise DtypeError(f"{name} are of dtype {kind}; expected integers (nodes) or float32, float64 (true positions)")
+    kind = dtype_name(positions)
+    if "int" not in kind and kind not in ("float32", "float64"):
+        raise DtypeError(
+            f"{name} are of dtype {positions.dtype}; expected integers (nodes) or float32, float64 (true positions)"
+        )
 
 
 def check_mask(mask, nshots: int, nrec: int) -> None:

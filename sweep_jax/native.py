@@ -65,12 +65,12 @@ def _propagate(task, wavelet, sources, receivers, mask, models):
     dtype = np.dtype(shape.dtype)
     shots = Shots(wavelet, sources, receivers, mask)
     (points, *_), lists = point_lists(problem, shape, shots, jnp, dtype)
-    made = coefficients_of(problem, admitted(problem, models), jnp.concatenate, jax.lax.stop_gradient)
-    coefficients = jnp.stack(jnp.broadcast_arrays(*made), axis=1)
+    made = coefficients_of(problem, admitted(problem, models), shape.earths, jnp, jax.lax.stop_gradient)
+    coefficients = jnp.stack(made, axis=1)
     samples = signals(problem, shape, jnp, samples_of(driving(jnp, problem, wavelet)), points, coefficients)
     tables = jnp.asarray(problem.tables(), dtype)
     record, seen, flag = forward(task, coefficients, samples, lists, tables)
-    record = finished(jnp, problem, shots, record.reshape(shape.record(problem)))
+    record = finished(jnp, problem, shots, record)
     return record, seen_fields(problem, shape, seen), flag
 
 

@@ -30,9 +30,6 @@ class JaxOps(Ops):
     def array(self, values, dtype):
         return jnp.asarray(values, dtype)
 
-    def join(self, parts, axis):
-        return jnp.concatenate(parts, axis=axis)
-
     def zeros(self, shape):
         return jnp.zeros(shape, self.dtype)
 

@@ -1,5 +1,7 @@
 """The torch backend: chooses compiled or eager, checks a call, runs it."""
 
+from functools import lru_cache
+
 import attrs
 import numpy as np
 import torch
@@ -40,13 +42,27 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
 
 
 def _on_host(name, x):
-    """Positions or a mask as a NumPy array."""
-    if not isinstance(x, torch.Tensor):
-        return np.asarray(x)
-    if torch._C._functorch.is_functorch_wrapped_tensor(x):
-        raise UnsupportedError(f"{name} are transformed (torch.func): they are read on the host and cannot be")
-    with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
-        return x.detach().cpu().numpy()
+    """Positions or a mask, or None, as a value: (shape, dtype, content)."""
+    if isinstance(x, torch.Tensor):
+        if torch._C._functorch.is_functorch_wrapped_tensor(x):
+            raise UnsupportedError(f"{name} are transformed (torch.func): they are read on the host and cannot be")
+        with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
+            x = x.detach().cpu().numpy()
+    if x is None:
+        return None
+    x = np.asarray(x)
+    return x.shape, x.dtype.str, x.tobytes()
+
+
+@lru_cache(maxsize=32)
+def _survey(problem: Problem, mask, *positions) -> Shots:
+    """Checked positions and mask as NumPy arrays. Steps of an inversion repeat theirs: equal values give one object, by
+    which all that is made of it is found again.
+    """
+    sources, receivers, mask = (None if x is None else np.ndarray(*x).copy() for x in (*positions, mask))
+    survey = Shots(None, sources, receivers, mask)
+    check_survey(problem, survey)
+    return survey
 
 
 def _check_placed(pairs, device) -> None:
@@ -59,29 +75,28 @@ def _check_placed(pairs, device) -> None:
 
 
 def checked(problem: Problem, shots: Shots, models, device: torch.device, snapshots=None) -> tuple[CallShape, Shots]:
-    """(shape, shots whose positions are NumPy arrays) of arguments that were checked."""
+    """(shape, positions and mask as NumPy arrays) of arguments that were checked."""
     _check_placed([("wavelet", shots.wavelet), *((f"model {i}", m) for i, m in enumerate(_sequence(models)))], device)
     shape = check_call(problem, shots, models, snapshots)
-    mask = None if shots.mask is None else _on_host("receiver_mask", shots.mask)
-    host = Shots(shots.wavelet, _on_host("sources", shots.sources), _on_host("receivers", shots.receivers), mask)
-    check_survey(problem, host)
+    named = ("receiver_mask", shots.mask), ("sources", shots.sources), ("receivers", shots.receivers)
+    survey = _survey(problem, *(_on_host(name, x) for name, x in named))
     from . import native
 
     if native.readable(shots.wavelet, *models):
         with torch._C._DisableFuncTorch():
             check_values(problem, [m.detach().numpy() for m in models], shots.wavelet.detach().numpy())
-    return shape, host
+    return shape, survey
 
 
 def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device, snapshots=None):
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
-    shape, host = checked(problem, shots, models, device, snapshots)
+    shape, survey = checked(problem, shots, models, device, snapshots)
     from . import native, propagate
 
     def placed(x, at_host):
         return x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
 
-    mask = None if host.mask is None else torch.as_tensor(host.mask, device=device)
+    mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
     flag = None
     if impl == "c":
         for name, x in (("sources", shots.sources), ("receivers", shots.receivers)):
@@ -89,9 +104,9 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
                 raise UnsupportedError(
                     f"impl='c' has no derivative in positions, and {name} ask for one; use impl='eager'"
                 )
-        record, seen, flag = native.propagate(problem, shape, host, models)
+        record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
-        positions = placed(shots.sources, host.sources), placed(shots.receivers, host.receivers)
+        positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
         record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
     count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
     return (
@@ -103,15 +118,15 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
 
 def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
-    shape, host = checked(problem, shots, models, device)
+    shape, survey = checked(problem, shots, models, device)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
     _check_placed([(f"perturbation {i}", p) for i, p in enumerate(perturbations)], device)
     _check_placed([] if wavelet is None else [("the wavelet's perturbation", wavelet)], device)
     if impl == "c":
         from . import native
 
-        record = native.born(problem, shape, host, models, perturbations, wavelet)
-        mask = None if host.mask is None else torch.as_tensor(host.mask, device=device)
+        record = native.born(problem, shape, survey, shots.wavelet, models, perturbations, wavelet)
+        mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
         return finished(torch, problem, Shots(shots.wavelet, None, None, mask), record)
 
     # Forward mode recomputes nothing.

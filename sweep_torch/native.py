@@ -1,5 +1,6 @@
 """The compiled time loop as an autograd.Function: forward and exact adjoint through the C ABI."""
 
+import inspect
 from functools import lru_cache
 from typing import Any
 
@@ -24,12 +25,13 @@ pool = Pool()
 
 @attrs.frozen(eq=False)
 class Task:
-    """What a call computes with beside its differentiable arrays; `lists` are tensors on the device."""
+    """What a call computes with beside its differentiable arrays; `fixed` are buffers of each operation by name."""
 
     call: CompiledCall
     sources: Points
-    lists: dict[str, tuple]
-    tables: torch.Tensor
+    device: torch.device
+    fixed: dict[str, dict[str, torch.Tensor]]
+    made: dict[str, tuple[tuple[int, ...], torch.dtype]]
 
     def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
         """Runs the library on tensors by buffer name; the outputs."""
@@ -39,26 +41,21 @@ class Task:
                 "nothing was written to; use torch.func.jvp or impl='eager'"
             )
         outputs = {name: self.empty(name) for name in OUTPUTS[operation]}
-        arrays = outputs | {name: x.contiguous() for name, x in given.items()} | {"tables": self.tables}
-        for prefix, name in LISTS[operation].items():
-            parts = zip(("cell", "column", "weight"), self.lists[name], strict=True)
-            arrays |= {f"{prefix}_{part}": x for part, x in parts}
-        tensors = [arrays[name] for name in BUFFERS[operation]]
-        buffers = [(t.data_ptr(), t.numel() * t.element_size()) for t in tensors]
-        device = self.tables.device
-        if device.type == "cuda":
-            with torch.cuda.device(device):
-                self.call.run(operation, buffers, stream=torch.cuda.current_stream(device).cuda_stream)
+        arrays = self.fixed[operation] | outputs | {name: x.contiguous() for name, x in given.items()}
+        buffers = [(x.data_ptr(), x.nbytes) for x in map(arrays.__getitem__, BUFFERS[operation])]
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device):
+                self.call.run(operation, buffers, stream=torch.cuda.current_stream(self.device).cuda_stream)
         else:
             self.call.run(operation, buffers, threads=torch.get_num_threads())
         return outputs
 
     def empty(self, name: str) -> torch.Tensor:
         """A buffer of the call; the large ones of unsigned bytes are used again from call to call."""
-        shape, dtype = self.call.shapes[name], getattr(torch, self.call.dtype(name))
+        shape, dtype = self.made[name]
         if dtype == torch.uint8:
-            return pool.take(shape[0], self.tables.device)
-        return torch.empty(shape, dtype=dtype, device=self.tables.device)
+            return pool.take(shape[0], self.device)
+        return torch.empty(shape, dtype=dtype, device=self.device)
 
 
 LISTS = {
@@ -85,10 +82,16 @@ def _refuse_second(needed) -> None:
         raise UnsupportedError("second derivatives of the compiled implementation are not supported; use impl='eager'")
 
 
+def _signed(function):
+    """A static method that holds its signature, which `apply` would otherwise work out at each call."""
+    function.__signature__ = inspect.signature(function)
+    return staticmethod(function)
+
+
 class Forward(torch.autograd.Function):
     """(coefficients, wavelet) -> record, snapshots, and the history that the adjoint reads."""
 
-    @staticmethod
+    @_signed
     def forward(coefficients, wavelet, task):
         found = task.run("forward", coefficients=coefficients, wavelet=wavelet)
         return tuple(found[name] for name in ("record", "snapshots", "history", "checkpoints", "flag"))
@@ -125,7 +128,7 @@ def _filled(ctx, *tangents):
 class Adjoint(torch.autograd.Function):
     """Cotangent of the record -> gradients of coefficients and wavelet; the transpose of Born."""
 
-    @staticmethod
+    @_signed
     def forward(cotangent, coefficients, wavelet, history, checkpoints, task):
         given = {"coefficients": coefficients, "wavelet": wavelet, "history": history, "checkpoints": checkpoints}
         found = task.run("adjoint", cotangent=cotangent, **given)
@@ -154,7 +157,7 @@ class Adjoint(torch.autograd.Function):
 class Born(torch.autograd.Function):
     """Tangents of (coefficients, wavelet) -> tangent of the record; the transpose of Adjoint."""
 
-    @staticmethod
+    @_signed
     def forward(tangent_coefficients, tangent_wavelet, coefficients, wavelet, task):
         tangents = {"tangent_coefficients": tangent_coefficients, "tangent_wavelet": tangent_wavelet}
         return task.run("born", coefficients=coefficients, wavelet=wavelet, **tangents)["record"]
@@ -183,87 +186,72 @@ class Born(torch.autograd.Function):
         return _each(lambda *a: Born.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
 
 
-@attrs.frozen
-class Positions:
-    """Host positions as a value, by which a task is found again."""
-
-    shape: tuple[int, ...]
-    content: bytes
-    dtype: str
-
-    @classmethod
-    def of(cls, positions: np.ndarray) -> "Positions":
-        whole = np.ascontiguousarray(positions)
-        return cls(whole.shape, whole.tobytes(), str(whole.dtype))
-
-    def array(self) -> np.ndarray:
-        return np.frombuffer(self.content, dtype=self.dtype).reshape(self.shape)
-
-
 @lru_cache(maxsize=32)
-def make_task(problem: Problem, shape: CallShape, survey: tuple, device: torch.device, gradient: bool) -> Task:
+def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, gradient: bool) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
     call = compiled_call(device.type, problem, shape, gradient)
     dtype = np.dtype(shape.dtype)
-    shots = Shots(None, *(None if p is None else p.array() for p in survey))
-    (sources, *_), lists = point_lists(problem, shape, shots, np, dtype)
+    (sources, *_), lists = point_lists(problem, shape, survey, np, dtype)
 
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
 
     names = "sources in", "sources out", "receivers in", "receivers out"
     held = {name: tuple(map(tensor, points)) for name, points in zip(names, lists, strict=True)}
-    points = Points(tensor(sources.cells), tensor(sources.weights))
-    return Task(call, points, held, tensor(problem.tables().astype(dtype)))
+    fixed = {operation: {"tables": tensor(problem.tables().astype(dtype))} for operation in LISTS}
+    for operation, taken in LISTS.items():
+        for prefix, name in taken.items():
+            parts = zip(("cell", "column", "weight"), held[name], strict=True)
+            fixed[operation] |= {f"{prefix}_{part}": x for part, x in parts}
+    made = {x: (call.shapes[x], getattr(torch, call.dtype(x))) for names in OUTPUTS.values() for x in names}
+    return Task(call, Points(tensor(sources.cells), tensor(sources.weights)), device, fixed, made)
 
 
-def prepare(problem: Problem, shape: CallShape, shots: Shots, models, gradient: bool):
+def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
-    survey = tuple(None if x is None else Positions.of(x) for x in (shots.sources, shots.receivers, shots.mask))
     with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, models[0].device, gradient)
     if not readable(*models):
         models = [_admitted(p, m) for p, m in zip(problem.equation.parameters, models, strict=True)]
-    coefficients, wavelet = _arrays(problem, shape, shots, models, task)
-    return task, coefficients, wavelet
+    return task, *_arrays(problem, shape, wavelet, models, task)
 
 
-def _arrays(problem, shape, shots, models, task):
+def _arrays(problem, shape, wavelet, models, task):
     """(coefficients, wavelet) as the library takes them."""
-    made = coefficients_of(problem, models, torch.cat, torch.Tensor.detach)
-    coefficients = torch.stack(torch.broadcast_tensors(*made), dim=1)
-    wavelet = samples_of(driving(torch, problem, shots.wavelet))
+    made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach)
+    coefficients = torch.stack(made, dim=1)
+    wavelet = samples_of(driving(torch, problem, wavelet))
     return coefficients, signals(problem, shape, torch, wavelet, task.sources, coefficients)
 
 
 def propagate(
-    problem: Problem, shape: CallShape, shots: Shots, models
+    problem: Problem, shape: CallShape, survey: Shots, wavelet, models
 ) -> tuple[torch.Tensor, dict, torch.Tensor | None]:
     """(record, snapshots, flag): the record (nshots, steps, nrec, nfield), fields by name, and the status word where a
     GPU leaves one behind.
 
-    The wavelet and models are tensors on one device, positions NumPy arrays.
+    The wavelet and models are tensors on one device; `survey` is that of :func:`sweep_torch.executor.checked`.
     """
-    differentiable = *models, shots.wavelet
+    differentiable = *models, wavelet
     gradient = torch.is_grad_enabled() and any(x.requires_grad for x in differentiable)
-    task, coefficients, wavelet = prepare(problem, shape, shots, models, gradient or transformed(*differentiable))
-    record, seen, _, _, flag = Forward.apply(coefficients, wavelet, task)
+    gradient = gradient or transformed(*differentiable)
+    task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
+    record, seen, _, _, flag = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
-    return record.reshape(shape.record(problem)), seen_fields(problem, shape, seen), kept
+    return record, seen_fields(problem, shape, seen), kept
 
 
-def born(problem: Problem, shape: CallShape, shots: Shots, models, perturbations, wavelet=None) -> torch.Tensor:
+def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, perturbations, perturbed) -> torch.Tensor:
     """The derivative of the record in the direction of perturbations of the models and, if given, of the wavelet."""
-    task, coefficients, samples = prepare(problem, shape, shots, models, True)
-    given = (tuple(m.detach() for m in models), shots.wavelet.detach())
-    varied = (tuple(perturbations), torch.zeros_like(given[1]) if wavelet is None else wavelet)
+    task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, True)
+    given = (tuple(m.detach() for m in models), wavelet.detach())
+    varied = (tuple(perturbations), torch.zeros_like(given[1]) if perturbed is None else perturbed)
 
     def arrays(models, wavelet):
-        return _arrays(problem, shape, attrs.evolve(shots, wavelet=wavelet), models, task)
+        return _arrays(problem, shape, wavelet, models, task)
 
     tangents = torch.func.jvp(arrays, given, varied)[1]
-    record = Born.apply(*tangents, coefficients, samples, task)
-    return record.reshape(shape.record(problem))
+    return Born.apply(*tangents, coefficients, samples, task)
 
 
 def _admitted(parameter, model):

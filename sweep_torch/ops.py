@@ -7,7 +7,7 @@ from sweep_core.ops import Ops
 
 def transformed(*tensors: torch.Tensor) -> bool:
     """Whether torch.func is at work, under which values cannot be read and requires_grad says nothing."""
-    return any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+    return any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors))
 
 
 def differentiated(tensor: torch.Tensor) -> bool:
@@ -40,9 +40,6 @@ class TorchOps(Ops):
 
     def array(self, values, dtype):
         return torch.as_tensor(values, dtype=dtype, device=self.device)
-
-    def join(self, parts, axis):
-        return torch.cat(parts, dim=axis)
 
     def zeros(self, shape):
         return torch.zeros(shape, dtype=self.dtype, device=self.device)

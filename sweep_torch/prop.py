@@ -62,6 +62,8 @@ class PropTorch(torch.nn.Module):
         A subclass that names the argument, what was given and what was expected.
     """
 
+    _anchor: torch.Tensor
+
     def __init__(
         self,
         equation,
@@ -119,7 +121,7 @@ class PropTorch(torch.nn.Module):
     @property
     def device(self) -> torch.device:
         """Where this solver computes: with its parameters, if it has any."""
-        return self.get_parameter(self._names[0]).device if self._names else self.get_buffer("_anchor").device
+        return (getattr(self, self._names[0]) if self._names else self._anchor).device
 
     @property
     def impl(self) -> str:

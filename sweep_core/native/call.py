@@ -117,7 +117,7 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
     sizes = library.query(struct)
     coefficients = (shape.earths, len(problem.equation.coefficient_names), *problem.padded_shape)
     wavelet = (shape.shots, shape.steps, columns)
-    record = (shape.shots, shape.steps, shape.receivers * receivers)
+    record = shape.record(problem)
     seen = (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,)
     shapes = {f"{kind}coefficients": coefficients for kind in ("", "gradient_", "tangent_")}
     shapes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}

@@ -154,7 +154,7 @@ class Library:
 
     def _run(self, function, problem, *arguments, threads=1, stream=0, control=None):
         text = c.create_string_buffer(512)
-        forced = "cpu" in self.path.name and os.environ.get("SWEEP_ISA")
+        forced = os.environ.get("SWEEP_ISA") and "cpu" in self.path.name
         context = structs.SweepContext(
             bytes=c.sizeof(structs.SweepContext),
             threads=threads,
@@ -162,11 +162,12 @@ class Library:
             everywhere=os.environ.get("SWEEP_EVERYWHERE") == "1",
             stream=stream,
             control=c.pointer(control) if control is not None else None,
-            error=c.cast(text, c.c_char_p),
+            error=c.addressof(text),
             error_bytes=len(text),
         )
         status = function(c.byref(problem), *arguments, c.byref(context))
-        raise_for(status, text.value.decode(errors="replace"))
+        if status != structs.OK:
+            raise_for(status, text.value.decode(errors="replace"))
 
 
 def raise_for(status: int, text: str) -> None:

@@ -86,7 +86,7 @@ class Run:
         """What the library takes for models and the samples of a wavelet, real or complex."""
         problem, (_, _, *grid) = self.problem, self["coefficients"].shape
         hold = np.real if problem.edge_gradient == "interior" else None
-        made = problem.equation.coefficients(*(extend(problem, m, np.concatenate, hold) for m in models))
+        made = problem.equation.coefficients(*(extend(problem, m, np, hold) for m in models))
         coefficients = np.stack([np.broadcast_to(x, (self.shape.earths, *grid)) for x in made], axis=1)
         return coefficients, native.signals(problem, self.shape, np, samples, self.points[0], coefficients)
 
@@ -120,7 +120,7 @@ class Run:
     def record(self, operation) -> np.ndarray:
         """Of ``'forward'`` or ``'born'``, as a user gets it."""
         self.run(operation)
-        return finished(np, self.problem, self.made.shots, self["record"].reshape(self.shape.record(self.problem)))
+        return finished(np, self.problem, self.made.shots, self["record"])
 
     def forward(self) -> np.ndarray:
         return self.record("forward")
@@ -135,7 +135,7 @@ class Run:
 
     def adjoint(self, cotangent) -> tuple[np.ndarray, np.ndarray]:
         """Gradients of (coefficients, wavelet)."""
-        self["cotangent"][:] = cotangent.reshape(self["cotangent"].shape)
+        self["cotangent"][:] = cotangent
         self.run("adjoint")
         return self["gradient_coefficients"], self["gradient_wavelet"]
 

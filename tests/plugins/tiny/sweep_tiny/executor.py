@@ -50,7 +50,7 @@ class Run:
     def inputs(self, models):
         """(coefficients, wavelet) as the library takes them; of complex models too."""
         hold = np.real if self.problem.edge_gradient == "interior" else None
-        made = self.problem.equation.coefficients(*(extend(self.problem, m, np.concatenate, hold) for m in models))
+        made = self.problem.equation.coefficients(*(extend(self.problem, m, np, hold) for m in models))
         each = np.broadcast_arrays(*(c if c.ndim > self.problem.grid.ndim else c[None] for c in made))
         coefficients, samples = np.stack(each, axis=1), samples_of(driving(np, self.problem, self.shots.wavelet))
         return coefficients, native.signals(self.problem, self.shape, np, samples, self.sources, coefficients)
@@ -63,16 +63,15 @@ class Run:
     def record(self, operation):
         """The record of "forward", or its derivative, "born"."""
         self._run(operation, inject=0, gather=3)
-        return finished(np, self.problem, self.shots, self.buffers["record"].reshape(self.shape.record(self.problem)))
+        return finished(np, self.problem, self.shots, self.buffers["record"])
 
     def gradient(self, cotangent):
         """The derivative in each model of what `cotangent` is the derivative of in the record."""
         if self.shots.mask is not None:
             cotangent = np.where(self.shots.mask[:, None, :, None], cotangent, 0)
-        cotangent = cotangent.reshape(*cotangent.shape[:2], -1)
         if self.problem.time_dispersion == "corrected":  # the map of a record, transposed as the matrix that it is
             matrix = undisperse(np, np.eye(self.shape.steps, dtype=cotangent.dtype))
-            cotangent = matrix[:, : cotangent.shape[1]] @ cotangent
+            cotangent = np.einsum("jk,skrf->sjrf", matrix[:, : cotangent.shape[1]], cotangent)
         self.buffers["cotangent"][:] = cotangent
         self._run("adjoint", source=0, inject=2, gather=1)
         return [self._in_model(i) for i in range(len(self.models))]
