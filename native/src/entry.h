@@ -15,11 +15,28 @@ struct Entry {
   using R = Run<Eq, T, NDIM, HALF>;
   using Plan = sweep::Plan<Eq, NDIM>;
 
-  static int64_t points_of(const int32_t* counts) { return sum(counts, SWEEP_MAX_FIELDS); }
+  static constexpr int64_t size = sizeof(T);
+
+  // Bytes of what several operations are handed. Cells and columns of points are int32.
+  struct Bytes {
+    int64_t coefficients, wavelet, record, source_list, source_weights, receiver_list, receiver_weights, tables, flag;
+
+    Bytes(const sweep_problem& p, const Plan& plan) {
+      const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+      coefficients = p.earths * plan.coefficient_cells() * size;
+      wavelet = samples * p.source_columns * size;
+      record = samples * p.receiver_columns * size;
+      source_list = p.shots * plan.sources * 4;
+      source_weights = p.shots * plan.sources * size;
+      receiver_list = p.shots * plan.receivers * 4;
+      receiver_weights = p.shots * plan.receivers * size;
+      tables = plan.tables * size;
+      flag = 4;
+    }
+  };
 
   static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context*) {
     const Plan plan(p, Device::together);
-    constexpr int64_t size = sizeof(T);
     sizes->state = plan.lanes * plan.state * size;
     sizes->history = plan.history() * size;
     sizes->checkpoints = plan.checkpoints() * size;
@@ -60,25 +77,24 @@ struct Entry {
 
   static int forward(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    constexpr int64_t size = sizeof(T);
-    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
-    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
+    const Bytes need(p, plan);
     const Snapshots<NDIM> asked(p);
-    const int64_t bytes[SWEEP_F_COUNT] = {p.earths * plan.coefficient_cells() * size,
-                                          samples * p.source_columns * size,
-                                          sources * 4,
-                                          sources * 4,
-                                          sources * size,
-                                          receivers * 4,
-                                          receivers * 4,
-                                          receivers * size,
-                                          plan.tables * size,
-                                          samples * p.receiver_columns * size,
-                                          p.shots * asked.times * asked.size() * size,
+    const int64_t snapshots = p.shots * asked.times * asked.size();
+    const int64_t bytes[SWEEP_F_COUNT] = {need.coefficients,
+                                          need.wavelet,
+                                          need.source_list,
+                                          need.source_list,
+                                          need.source_weights,
+                                          need.receiver_list,
+                                          need.receiver_list,
+                                          need.receiver_weights,
+                                          need.tables,
+                                          need.record,
+                                          snapshots * size,
                                           plan.history() * size,
                                           plan.checkpoints() * size,
                                           plan.lanes * plan.state * size,
-                                          4};
+                                          need.flag};
     if (const int status = expect(b, bytes, SWEEP_F_COUNT, context)) return status;
     if (plan.keeps_all && !(p.first == 0 && p.last == p.steps))
       return fail(context, SWEEP_BAD_CALL, "a run that keeps its whole history is run in one call");
@@ -102,36 +118,32 @@ struct Entry {
                              p.first,
                              p.last};
     if (const int status = device.execute(plan, forward)) return status;
-    if (const int status = device.poison(forward.snapshots, p.shots * asked.times * asked.size())) return status;
-    return device.poison(data<T>(b[SWEEP_F_RECORD]), samples * p.receiver_columns);
+    if (const int status = device.poison(forward.snapshots, snapshots)) return status;
+    return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record / size);
   }
 
   static int adjoint(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    constexpr int64_t size = sizeof(T);
-    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
-    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
-    const int64_t coefficients = p.earths * plan.coefficient_cells() * size,
-                  wavelet = samples * p.source_columns * size;
-    const int64_t bytes[SWEEP_A_COUNT] = {coefficients,
-                                          wavelet,
-                                          sources * 4,
-                                          sources * 4,
-                                          sources * size,
-                                          receivers * 4,
-                                          receivers * 4,
-                                          receivers * size,
-                                          sources * 4,
-                                          sources * 4,
-                                          sources * size,
-                                          plan.tables * size,
-                                          samples * p.receiver_columns * size,
+    const Bytes need(p, plan);
+    const int64_t bytes[SWEEP_A_COUNT] = {need.coefficients,
+                                          need.wavelet,
+                                          need.source_list,
+                                          need.source_list,
+                                          need.source_weights,
+                                          need.receiver_list,
+                                          need.receiver_list,
+                                          need.receiver_weights,
+                                          need.source_list,
+                                          need.source_list,
+                                          need.source_weights,
+                                          need.tables,
+                                          need.record,
                                           plan.history() * size,
                                           plan.checkpoints() * size,
-                                          coefficients,
-                                          wavelet,
+                                          need.coefficients,
+                                          need.wavelet,
                                           plan.workspace() * size,
-                                          4};
+                                          need.flag};
     if (const int status = expect(b, bytes, SWEEP_A_COUNT, context)) return status;
     if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1) and runs in one call");
@@ -162,31 +174,27 @@ struct Entry {
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
     if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
       return status;
-    if (const int status = device.poison(gradient, p.earths * plan.coefficient_cells())) return status;
-    return device.poison(adjoint.gradient_wavelet, samples * p.source_columns);
+    if (const int status = device.poison(gradient, need.coefficients / size)) return status;
+    return device.poison(adjoint.gradient_wavelet, need.wavelet / size);
   }
 
   static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    constexpr int64_t size = sizeof(T);
-    const int64_t sources = p.shots * points_of(p.source_points), receivers = p.shots * points_of(p.receiver_points);
-    const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
-    const int64_t coefficients = p.earths * plan.coefficient_cells() * size,
-                  wavelet = samples * p.source_columns * size;
-    const int64_t bytes[SWEEP_B_COUNT] = {coefficients,
-                                          wavelet,
-                                          coefficients,
-                                          wavelet,
-                                          sources * 4,
-                                          sources * 4,
-                                          sources * size,
-                                          receivers * 4,
-                                          receivers * 4,
-                                          receivers * size,
-                                          plan.tables * size,
-                                          samples * p.receiver_columns * size,
+    const Bytes need(p, plan);
+    const int64_t bytes[SWEEP_B_COUNT] = {need.coefficients,
+                                          need.wavelet,
+                                          need.coefficients,
+                                          need.wavelet,
+                                          need.source_list,
+                                          need.source_list,
+                                          need.source_weights,
+                                          need.receiver_list,
+                                          need.receiver_list,
+                                          need.receiver_weights,
+                                          need.tables,
+                                          need.record,
                                           plan.scattering() * size,
-                                          4};
+                                          need.flag};
     if (const int status = expect(b, bytes, SWEEP_B_COUNT, context)) return status;
     if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
     const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
@@ -206,7 +214,7 @@ struct Entry {
                        record,
                        data<T>(b[SWEEP_B_SCATTERING])};
     if (const int status = device.execute(plan, born)) return status;
-    return device.poison(record, samples * p.receiver_columns);
+    return device.poison(record, need.record / size);
   }
 };
 
