@@ -95,11 +95,11 @@ CACHE_BYTES = 8 << 20
 
 
 def _cached_chunk(steps: int, cells_bytes: int) -> int:
-    """All steps where they fit into the cache; otherwise chunks that do, but no shorter than sqrt(steps) / 4."""
-    fits = CACHE_BYTES // max(cells_bytes, 1)
-    if steps <= fits:
-        return steps
-    return int(min(steps, max(fits, sqrt(steps) / 4, 4)))
+    """All steps where they fit into the cache, or chunks that do; but where these are so short that saving states costs
+    more than the cache spares, the square root of the steps, which takes the least memory.
+    """
+    fits, worthwhile = CACHE_BYTES // max(cells_bytes, 1), 16
+    return min(steps, fits if fits >= worthwhile else round(sqrt(steps)))
 
 
 @lru_cache(maxsize=64)

@@ -103,7 +103,7 @@ def test_chunks_cover_the_run(nt):
     assert chunk(MemoryOptions("full")) >= steps
     assert 1 <= chunk(MemoryOptions("auto")) <= steps
     assert chunk(MemoryOptions("auto"), 1) == steps, "what fits into the cache is kept"
-    assert chunk(MemoryOptions("auto"), 1 << 40) >= min(steps, int(np.sqrt(steps) / 4)), "however large the earth is"
+    assert chunk(MemoryOptions("auto"), 1 << 40) == round(np.sqrt(steps)), "the least memory"
     for chunks in (None, 1, 2, 7, 10**6):
         length = chunk(MemoryOptions("ckpt", ckpt=CkptOptions(chunks=chunks)))
         assert 1 <= length <= steps
