@@ -1,14 +1,13 @@
 """``python -m benchmarks``: SWEEP and its peers on the same problems, alternating in one process.
 
-A ratio is the median over the rounds; a warm-up comes first. All must agree on the record to 5 %. SWEEP does not
-compute where no wave can be yet; what it costs to compute everywhere, as the peers do, stands beside it.
+A ratio is the median over the rounds. What warms up is a comparison: all must agree to 5 % on the record, or on the
+gradient off the outermost cells, whose conventions differ. SWEEP does not compute where no wave can be yet; what it
+costs to compute everywhere, as the peers do, stands beside it.
 """
 
 import argparse
 import os
 import sys
-import time
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -16,37 +15,25 @@ import torch
 
 from sweep_core.native import load
 
-from .cases import BARE, GRADIENT, PLANE, SPACE, Deepwave, Devito, Sweep
+from .cases import BARE, GRADIENT, PLANE, SPACE, Case
+from .devito import Devito
 from .picture import draw
+from .sides import Deepwave, Sweep
+from .sweep_solver import Eager, Jax
+from .timing import Job, alternate, ratio
 
 BYTES = 16  # a cell and step of the leapfrog in float32: two levels and the coefficient read, one level written
+PEERS = [Deepwave, Devito, Eager, Jax]
+OURS = ["SWEEP", "SWEEP everywhere"]
 
 
-def seconds(run) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-def rounds(runs: dict, repeats: int) -> dict:
-    """Seconds of each run in each round, after a round that is thrown away."""
-    times = np.array([[seconds(run) for run in runs.values()] for _ in range(repeats + 1)])[1:]
-    return dict(zip(runs, times.T, strict=True))
-
-
-@contextmanager
-def everywhere():
-    os.environ["SWEEP_EVERYWHERE"] = "1"
-    try:
-        yield
-    finally:
-        del os.environ["SWEEP_EVERYWHERE"]
-
-
-def everywhere_of(run):
+def everywhere(call):
     def computed():
-        with everywhere():
-            return run()
+        os.environ["SWEEP_EVERYWHERE"] = "1"
+        try:
+            call()
+        finally:
+            del os.environ["SWEEP_EVERYWHERE"]
 
     return computed
 
@@ -55,79 +42,99 @@ def triad() -> float:
     """Bandwidth of a = b + 2 c, GB/s, with the threads of torch."""
     b, c = torch.ones(1 << 26), torch.ones(1 << 26)
     a = torch.empty_like(b)
-    times = [seconds(lambda: torch.add(b, c, alpha=2, out=a)) for _ in range(7)][2:]
-    return 3 * 4 * len(a) / float(np.median(times)) / 1e9
+    jobs = {"": Job(lambda: torch.add(b, c, alpha=2, out=a), 3 * 4 * len(a))}
+    return 1e-9 / float(np.median(alternate(jobs, 7)[""][2:]))
 
 
-def installed(peers):
-    """The peers that are there, and their versions."""
-    found = {}
-    for peer in peers:
+def row(*cells) -> None:
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def digits(x: float) -> str:
+    """Three of them."""
+    return f"{x:.0f}" if x >= 1000 else f"{x:#.3g}".rstrip(".")
+
+
+def installed() -> list:
+    """Prints the table of the peers; returns those that are there."""
+    found = []
+    row("side", "version", "of each problem")
+    row("---", "---", "---")
+    row("SWEEP", f"this one, {load('cpu').isa}", "all")
+    for peer in PEERS:
         try:
-            found[peer] = f"{peer.name} {version(peer.name.lower())}"
+            versions = ", ".join(f"{package} {version(package)}" for package in peer.packages)
         except PackageNotFoundError:
-            print(f"{peer.name} is not installed; pip install 'seismic-sweep[bench]'")
+            row(peer.name, "not installed", "")
+        else:
+            row(peer.name, versions, peer.share)
+            found.append(peer)
     return found
 
 
-def compare(case, peers, repeats) -> dict:
-    """One line of the table: Gcell/s of everybody, and the ratios to us."""
-    ours, theirs = Sweep(case), {peer.name: peer(case) for peer in peers}
-    expected = ours.forward()
-    scale = expected.abs().max()
-    for name, peer in theirs.items():
-        difference = float((peer.forward() - expected).abs().max() / scale)
-        if difference > 0.05:
-            sys.exit(
-                f"{case.name}: records of SWEEP and {name} differ by {difference:.1%}; the problems are not the same"
-            )
-    runs = {"SWEEP": ours.forward, "SWEEP everywhere": everywhere_of(ours.forward)}
-    times = rounds(runs | {name: peer.forward for name, peer in theirs.items()}, repeats)
-    line = {name: case.cell_updates / float(np.median(t)) / 1e9 for name, t in times.items()}
-    text = "  ".join(f"{name} {rate:.2f}" for name, rate in line.items())
-    for name in theirs:
-        with_skip, without = (np.median(times[name] / times[own]) for own in runs)
-        text += f"  {name} x {with_skip:.2f} ({without:.2f})"
-    print(f"{case.name:44s} {text}", flush=True)
-    return line
+def check(peer, case: Case, what: str) -> None:
+    """Both sides on the steps that the peer is given."""
+    expected, got = getattr(Sweep(peer.case), what)(), getattr(peer, what)()
+    if what == "gradient":
+        expected, got = (x[1:-1, 1:-1] for x in (expected, got))
+    difference = float((got - expected).abs().max() / expected.abs().max())
+    if not difference <= 0.05:
+        sys.exit(f"{case.name}: SWEEP and {peer.name} differ by {difference:.1%} ({what}): not the same problem")
 
 
-def gradients(repeats, deepwave) -> None:
-    own = {}
-    for strategy in ("full", "ckpt", "auto"):
-        side = Sweep(GRADIENT, strategy)
-        own[strategy] = float(np.median(rounds({"": side.gradient}, 3)[""]))
-    fastest = min(own, key=lambda name: own[name])
-    side = Sweep(GRADIENT, fastest)
-    times = rounds({"forward": side.forward, "gradient": side.gradient}, repeats)
-    cost = float(np.median(times["gradient"] / times["forward"]))
-    text = ", ".join(f"{name} {value:.2f} s" for name, value in own.items())
-    print(f"gradient of {GRADIENT.name}: {text}, all lossless; {fastest} costs {cost:.2f} of our forward runs")
-    if deepwave:
-        times = rounds({"SWEEP": side.gradient, "Deepwave": Deepwave(GRADIENT).gradient}, 2)
-        ratio = float(np.median(times["Deepwave"] / times["SWEEP"]))
-        print(f"Deepwave's gradient takes {ratio:.2f} times as long as ours ({fastest})")
+def compare(case: Case, kinds, rounds: int, what="forward", strategy="auto") -> dict:
+    """Prints a row of the table: Gcell/s of everybody, and the ratios to us. Returns the Gcell/s by the row's name."""
+    ours, peers = getattr(Sweep(case, strategy), what), [kind(case) for kind in kinds]
+    for peer in peers:
+        check(peer, case, what)
+    ours()
+    jobs = {name: Job(call, case.cell_updates) for name, call in zip(OURS, (ours, everywhere(ours)), strict=True)}
+    jobs |= {peer.name: Job(getattr(peer, what), peer.case.cell_updates, peer.rounds) for peer in peers}
+    costs = alternate(jobs, rounds)
+    rates = {name: 1e-9 / float(np.median(cost)) for name, cost in costs.items()}
+    ratios = ("{} ({})".format(*(digits(ratio(costs[peer.name], costs[own])) for own in OURS)) for peer in peers)
+    name = case.name if what == "forward" else f"{what}, {case.name}"
+    row(name, *(digits(rate) for rate in rates.values()), *ratios)
+    return {name: rates}
+
+
+def histories(rounds: int) -> tuple[str, str]:
+    """The fastest way to store history in the gradient, and a sentence about all."""
+    sides = {strategy: Sweep(GRADIENT, strategy) for strategy in ("full", "ckpt", "auto")}
+    jobs = {"forward": Job(sides["auto"].forward)} | {name: Job(side.gradient) for name, side in sides.items()}
+    alternate(jobs, 1)
+    costs = alternate(jobs, rounds)
+    fastest = min(sides, key=lambda name: np.median(costs[name]))
+    text = ", ".join(f"{name} {np.median(cost):.2f} s" for name, cost in costs.items())
+    cost = ratio(costs[fastest], costs["forward"])
+    return fastest, f"{GRADIENT.name}: {text}, all lossless; {fastest} is taken, {cost:.2f} of our forward runs"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--out", default="benchmarks.png", help="the picture")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-    peers = installed([Deepwave, Devito])
+    for variable in ("OMP_NUM_THREADS", "NPROC", "PJRT_NPROC"):  # of Devito; of JAX, its older and its newer name
+        os.environ[variable] = str(arguments.threads)
     bandwidth = triad()
-    print(f"{arguments.threads} threads, float32; SWEEP {load('cpu').isa}; {'; '.join(peers.values())}")
-    print(f"triad {bandwidth:.1f} GB/s: from memory, {BYTES} bytes a cell allow {bandwidth / BYTES:.2f} Gcell/s")
-    print("Gcell/s, PML included; then how much longer each peer takes than SWEEP (than SWEEP everywhere)")
+    print(f"float32, {arguments.threads} threads, medians of {arguments.repeats} rounds\n")
+    peers = installed()
+    names = [peer.name for peer in peers]
+    print(f"\ntriad {bandwidth:.1f} GB/s: from memory, {BYTES} bytes a cell allow {bandwidth / BYTES:.2f} Gcell/s")
+    fastest, sentence = histories(arguments.repeats)
+    print(f"gradient of {sentence}")
+    print("Gcell/s, PML included; x: how much longer a peer takes than SWEEP (than SWEEP everywhere)\n")
+    row("forward", *OURS, *names, *(f"x {name}" for name in names))
+    row(*["---"] * (1 + len(OURS) + 2 * len(names)))
     lines = {}
     for case in [*PLANE, *SPACE, *BARE]:
-        lines[case.name] = compare(case, peers, arguments.repeats)
-    gradients(arguments.repeats, Deepwave in peers)
+        lines |= compare(case, peers, arguments.repeats)
+    lines |= compare(GRADIENT, peers, arguments.repeats, "gradient", fastest)
     draw(arguments.out, lines, bandwidth / BYTES)
-    print(f"picture: {arguments.out}")
+    print(f"\npicture: {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
-"""The problems that are timed, and how each side runs them, the same arrays in all."""
+"""The problems that are timed: the same arrays for every side."""
 
 from math import prod
 
 import attrs
 import numpy as np
-import torch
 
-from sweep_core import Acoustic, MemoryOptions, ricker
-from sweep_torch import PropTorch
+from sweep_core import ricker
 
 DH, DT, SPEED, FREQ = 10.0, 0.001, 2500.0, 10.0
 
@@ -30,6 +28,11 @@ class Case:
     def cell_updates(self) -> int:
         """Cells, PML included, times steps and shots."""
         return prod(n + 2 * self.pml for n in self.shape) * self.steps * self.shots
+
+    def first_steps(self, updates: float) -> "Case":
+        """The same problem cut off after about so many cell updates, but not before its eighth step."""
+        steps = max(8, int(updates * self.steps / self.cell_updates))
+        return attrs.evolve(self, steps=min(self.steps, steps))
 
     def arrays(self):
         """(wavelet, sources, receivers, vp): NumPy, positions as (x, z) or (x, y, z)."""
@@ -57,127 +60,3 @@ SPACE = [Case(f"150^3 + 20, nt 100, order {order}", (150, 150, 150), 20, 100, 1,
 BARE = [
     Case(f"190^3, no absorbing layer, nt 100, order {order}", (190, 190, 190), 0, 100, 1, order) for order in (4, 8)
 ]
-
-
-class Sweep:
-    """Our side of a case."""
-
-    def __init__(self, case: Case, strategy: str = "auto"):
-        wavelet, sources, receivers, vp = case.arrays()
-        self.solver = PropTorch(
-            Acoustic(case.order),
-            case.shape,
-            DH,
-            DT,
-            pml_width=case.pml,
-            impl="c",
-            memory=MemoryOptions(strategy),
-        )
-        self.survey = torch.from_numpy(wavelet), sources, receivers
-        self.vp = torch.from_numpy(vp)
-
-    def forward(self):
-        with torch.no_grad():
-            return self.solver(*self.survey, models=[self.vp])[..., 0].transpose(1, 2)
-
-    def gradient(self):
-        vp = self.vp.clone().requires_grad_()
-        record = self.solver(*self.survey, models=[vp])
-        record.backward(torch.ones_like(record))
-        return vp.grad
-
-
-class Deepwave:
-    """Deepwave's side: `scalar`, whose record is -cell volume times ours."""
-
-    name = "Deepwave"
-
-    def __init__(self, case: Case):
-        import deepwave
-
-        wavelet, sources, receivers, vp = case.arrays()
-        self.scalar, self.case, self.vp = deepwave.scalar, case, torch.from_numpy(vp)
-        self.wavelet = torch.from_numpy(wavelet).expand(case.shots, 1, -1).contiguous()
-        self.sources = torch.from_numpy(sources[:, None, ::-1].copy())
-        self.receivers = torch.from_numpy(np.tile(receivers[None, :, ::-1], (case.shots, 1, 1)))
-
-    def _run(self, vp):
-        return self.scalar(
-            vp,
-            DH,
-            DT,
-            source_amplitudes=self.wavelet,
-            source_locations=self.sources,
-            receiver_locations=self.receivers,
-            accuracy=self.case.order,
-            pml_width=self.case.pml,
-            pml_freq=FREQ,
-            max_vel=SPEED,
-        )[-1]
-
-    def forward(self):
-        with torch.no_grad():
-            return self._run(self.vp) / -(DH**self.vp.ndim)
-
-    def gradient(self):
-        vp = self.vp.clone().requires_grad_()
-        record = self._run(vp)
-        record.backward(torch.ones_like(record))
-        return vp.grad
-
-
-class Devito:
-    """Devito's side: its leapfrog with a sponge as wide as our PML, compiled for the machine, shot after shot."""
-
-    name = "Devito"
-
-    def __init__(self, case: Case):
-        import devito
-
-        devito.configuration["log-level"] = "ERROR"
-        devito.configuration["language"] = "openmp"
-        wavelet, sources, receivers, vp = case.arrays()
-        ndim, pml = len(case.shape), case.pml
-        # Its axes are x, (y,) z; ours are turned.
-        shape = tuple(n + 2 * pml for n in case.shape[::-1])
-        extent = tuple((n - 1) * DH for n in shape)
-        grid = devito.Grid(shape=shape, extent=extent, dtype=np.float32)
-        m = devito.Function(name="m", grid=grid, space_order=case.order)
-        m.data[:] = np.pad(1 / vp.T**2, pml, mode="edge")
-        u = devito.TimeFunction(name="u", grid=grid, time_order=2, space_order=case.order)
-        equation = m * u.dt2 - u.laplace
-        if pml:
-            damp = devito.Function(name="damp", grid=grid)
-            damp.data[:] = self._sponge(shape, pml)
-            equation += damp * u.dt
-        self.case, self.u, self.sources = case, u, (sources + pml) * DH
-        self.src = devito.SparseTimeFunction(name="src", grid=grid, npoint=1, nt=case.steps)
-        self.src.data[:, 0] = wavelet
-        self.rec = devito.SparseTimeFunction(name="rec", grid=grid, npoint=len(receivers), nt=case.steps)
-        self.rec.coordinates.data[:] = (receivers + pml) * DH
-        dt = grid.stepping_dim.spacing
-        terms = [
-            devito.Eq(u.forward, devito.solve(equation, u.forward)),
-            self.src.inject(field=u.forward, expr=self.src * dt**2 / m),
-            self.rec.interpolate(expr=u),
-        ]
-        self.operator, self.volume = devito.Operator(terms), DH**ndim
-
-    @staticmethod
-    def _sponge(shape, width):
-        """Cerjan-like damping, s/m^2, as in Devito's own examples: 1.5 ln(1000) / width times distance squared."""
-        damp = np.zeros(shape, np.float32)
-        for axis, n in enumerate(shape):
-            depth = np.maximum(width - np.minimum(np.arange(n), np.arange(n)[::-1]), 0) / width
-            profile = 1.5 * np.log(1000) / (width * DH) * (depth - np.sin(2 * np.pi * depth) / (2 * np.pi)) / SPEED
-            damp += profile.reshape([-1 if a == axis else 1 for a in range(len(shape))]).astype(np.float32)
-        return damp
-
-    def forward(self):
-        records = []
-        for source in self.sources:
-            self.src.coordinates.data[0] = source
-            self.u.data[:] = 0
-            self.operator.apply(time_m=1, time_M=self.case.steps - 1, dt=DT)
-            records.append(np.array(self.rec.data[:]).T)
-        return torch.from_numpy(np.stack(records)) / self.volume

@@ -3,24 +3,31 @@
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-COLOURS = {"SWEEP": "#1b4f72", "SWEEP everywhere": "#5dade2", "Deepwave": "#b9770e", "Devito": "#7d8b8c"}
+COLOURS = {
+    "SWEEP": "#1b4f72",
+    "SWEEP everywhere": "#5dade2",
+    "Deepwave": "#b9770e",
+    "Devito": "#7d8b8c",
+    "sweep-solver": "#943126",
+    "sweep-solver JAX": "#d98880",
+}
 
 
 def draw(path, lines: dict, roofline: float) -> None:
     """Gcell/s of every problem and side; the roofline is that of memory."""
     names = list(next(iter(lines.values())))
-    figure = Figure((9, 0.62 * len(lines) + 1.4), layout="constrained")
+    figure = Figure((9, 0.15 * len(lines) * (len(names) + 1) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    height = 0.8 / len(names)
+    height = 0.85 / len(names)
     for i, name in enumerate(names):
         rates = [line[name] for line in lines.values()]
         at = [row + (i - (len(names) - 1) / 2) * height for row in range(len(lines))]
-        bars = axis.barh(at, rates, height, label=name, color=COLOURS.get(name))
-        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=7)
+        bars = axis.barh(at, rates, height, label=name, color=COLOURS[name])
+        axis.bar_label(bars, fmt="%.3g", padding=2, fontsize=7)
     axis.axvline(roofline, color="black", lw=0.8, ls="--", label="memory: triad / 16 bytes a cell")
-    axis.set(xscale="log", xlabel="Gcell/s, forward, float32 (logarithmic)")
+    axis.set(xscale="log", xlabel="Gcell/s, float32 (logarithmic)")
     axis.set_yticks(range(len(lines)), list(lines), fontsize=8)
     axis.invert_yaxis()
-    axis.legend(fontsize=8, loc="lower right")
+    figure.legend(fontsize=8, loc="outside lower center", ncols=4)
     figure.savefig(path, dpi=120)

@@ -1,0 +1,84 @@
+"""SWEEP and Deepwave on a case.
+
+A side gives its record, (shots, receivers, steps), in our units, and the gradient of half the sum of its squares with
+respect to vp. Peers say besides how they are called, which packages they need, how much of a case they are given, and
+how many rounds at most.
+"""
+
+import math
+import warnings
+
+import numpy as np
+import torch
+
+from sweep_core import Acoustic, MemoryOptions
+from sweep_torch import PropTorch
+
+from .cases import DH, DT, FREQ, SPEED, Case
+
+
+class TorchSide:
+    """What torch differentiates: it has `vp` and `record(vp)`."""
+
+    def forward(self):
+        with torch.no_grad():
+            return self.record(self.vp)
+
+    def gradient(self):
+        vp = self.vp.clone().requires_grad_()
+        record = self.record(vp)
+        record.backward(record.detach())
+        return vp.grad
+
+
+class Sweep(TorchSide):
+    """Ours."""
+
+    def __init__(self, case: Case, strategy: str = "auto"):
+        wavelet, sources, receivers, vp = case.arrays()
+        self.solver = PropTorch(
+            Acoustic(case.order),
+            case.shape,
+            DH,
+            DT,
+            pml_width=case.pml,
+            impl="c",
+            memory=MemoryOptions(strategy),
+        )
+        self.case, self.survey = case, (torch.from_numpy(wavelet), sources, receivers)
+        self.vp = torch.from_numpy(vp)
+
+    def record(self, vp):
+        return self.solver(*self.survey, models=[vp])[..., 0].transpose(1, 2)
+
+
+class Deepwave(TorchSide):
+    """`deepwave.scalar`, whose record is -cell volume times ours."""
+
+    name, packages, rounds, share = "Deepwave", ("deepwave",), math.inf, "all"
+
+    def __init__(self, case: Case):
+        import deepwave
+
+        # No layer: outside the field is zero, as ours is.
+        warnings.filterwarnings("ignore", category=deepwave.ZeroWidthFaceWarning)
+        wavelet, sources, receivers, vp = case.arrays()
+        self.scalar, self.case, self.vp = deepwave.scalar, case, torch.from_numpy(vp)
+        self.wavelet = torch.from_numpy(wavelet).expand(case.shots, 1, -1).contiguous()
+        self.sources = torch.from_numpy(sources[:, None, ::-1].copy())
+        self.receivers = torch.from_numpy(np.tile(receivers[None, :, ::-1], (case.shots, 1, 1)))
+
+    def record(self, vp):
+        record = self.scalar(
+            vp,
+            DH,
+            DT,
+            source_amplitudes=self.wavelet,
+            source_locations=self.sources,
+            receiver_locations=self.receivers,
+            accuracy=self.case.order,
+            pml_width=self.case.pml,
+            pml_freq=FREQ,
+            max_vel=SPEED,
+        )[-1]
+        return record / -(DH**vp.ndim)
