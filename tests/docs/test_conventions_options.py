@@ -1,0 +1,79 @@
+"""docs/conventions.md: what a problem may have beside its grid."""
+
+import numpy as np
+import pytest
+from small import DT, NT, NX, NZ, VP, problem, reference
+
+from sweep_core import Shots, Snapshots, ricker
+from sweep_core.errors import DomainError, OptionError
+
+
+def run(sources=((8, 8),), receivers=((12, 9),), models=(VP,), mask=None, **arguments):
+    shots = Shots(ricker(20, NT, DT), np.asarray(sources), np.asarray(receivers), mask)
+    return reference.forward(problem(**arguments), shots, list(models))
+
+
+def test_pressure_is_zero_on_a_free_surface_and_odd_about_it():
+    seen = Snapshots(["h1"], every=NT - 1)
+    shots = Shots(ricker(20, NT, DT), np.array([[8, 3]]), np.array([[12, 9]]))
+    made = problem(free_surface=True)
+    field = reference.snapshots(made, shots, [VP], seen)["h1"][0, -1]
+    assert not field[0].any() and field[1].any()
+    with pytest.raises(DomainError, match="free surface"):
+        run(sources=[[8, 0]], free_surface=True)
+    with pytest.raises(OptionError, match="first value must be 0"):
+        problem(free_surface=True, pml_width=(5, 5, 5, 5))
+
+
+def test_the_method_of_images():
+    """A free surface at z = 0 is a source of the other sign at -z."""
+    depth, shape = 6, (NZ + 40, NX)
+    earth = np.full(shape, 2000.0)
+    free = run(sources=[[8, depth]], receivers=[[12, 9]], free_surface=True, models=[np.full((NZ, NX), 2000.0)])
+    both = Shots(
+        np.stack([[ricker(20, NT, DT), -ricker(20, NT, DT)]]),
+        np.array([[[8, 40 + depth], [8, 40 - depth]]]),
+        np.array([[12, 49]]),
+    )
+    images = reference.forward(problem(shape), both, [earth])
+    np.testing.assert_allclose(free, images, rtol=0, atol=1e-6 * np.abs(images).max())
+
+
+def test_floats_are_true_positions_and_whole_ones_are_nodes():
+    np.testing.assert_allclose(run(sources=[[8.0, 8.0]]), run(), rtol=0, atol=1e-12 * np.abs(run()).max())
+    between = run(sources=[[8.5, 8.0]])
+    middle = 0.5 * (run() + run(sources=[[9, 8]]))
+    assert 1e-4 < np.abs(between - middle).max() / np.abs(middle).max() < 0.2
+
+
+def test_an_interpolation_never_reaches_beyond_the_pml():
+    assert run(sources=[[0.5, 8.0]], pml_width=3).any()
+    with pytest.raises(DomainError, match="widen the PML or use a node"):
+        run(sources=[[0.5, 8.0]], pml_width=2)
+
+
+def test_a_masked_receiver_records_zero_wherever_it_is():
+    pair = run(receivers=[[12, 9], [999, -5]], mask=np.array([[True, False]]))
+    np.testing.assert_array_equal(pair[:, :, :1], run())
+    assert not pair[:, :, 1].any()
+
+
+def test_an_earth_for_each_shot():
+    other = 1.1 * VP
+    both = run(sources=[[8, 8], [8, 8]], models=[np.stack([VP, other])])
+    np.testing.assert_allclose(both[:1], run(), rtol=1e-12)
+    np.testing.assert_allclose(both[1:], run(models=[other]), rtol=1e-12)
+
+
+def test_an_increment_adds_the_wavelet_as_it_is():
+    at_source = run(receivers=[[8, 8]], source_scaling="increment")[0, 1, 0, 0]
+    assert at_source == ricker(20, NT, DT)[0]
+
+
+def test_snapshots_are_the_field_without_the_pml():
+    asked = Snapshots(["h1"], every=10, region=((2, 9), (3, 13)))
+    shots = Shots(ricker(20, NT, DT), np.array([[8, 8]]), np.array([[12, 8]]))
+    seen = reference.snapshots(problem(), shots, [VP], asked)["h1"]
+    assert seen.shape == (1, len(asked.times(NT, DT)), 7, 10)
+    np.testing.assert_allclose(asked.times(NT, DT)[:3], [0, 10 * DT, 20 * DT])
+    np.testing.assert_array_equal(seen[0, :, 6, 9], run(receivers=[[12, 8]])[0, ::10, 0, 0])
