@@ -102,6 +102,17 @@ def test_reverse_mode(transform, entry):
     assert abs(terms.sum() - expected) < 1e-11 * np.abs(terms).sum()
 
 
+@impls
+def test_born_is_transposed_in_the_wavelet_too(entry):
+    """Alone and beside a variation of the earth: the record is linear in the wavelet."""
+    this = Setting(entry)
+    expected = np.asarray(jax.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet))
+    pulled = jax.linear_transpose(lambda dvp, wave: this.born(dvp, d_wavelet=wave), this.dvp, this.wavelet)
+    assert error(pulled(this.weights)[1], expected) < 1e-12
+    alone = jax.grad(lambda wave: (this.born(this.dvp, d_wavelet=wave) * this.weights).sum())(this.wavelet)
+    assert error(alone, expected) < 1e-12
+
+
 SECOND = {
     "jvp-jvp": lambda s: jax.jvp(s.jvp, (s.dvp, s.vp), (0 * s.dvp, s.dvp))[1],
     "jvp-grad": lambda s: jax.jvp(jax.grad(s.misfit), (s.vp,), (s.dvp,))[1],

@@ -303,6 +303,18 @@ def test_bad_values_are_refused_inside_transforms(entry, bad, kind):
         torch.func.grad(this.functional)(model)
 
 
+@pytest.mark.parametrize("bad", [float("nan"), 0.0, -2000.0, 1e5], ids=["nan", "zero", "negative", "too fast"])
+@pytest.mark.parametrize("entry", executors("torch-eager"))
+def test_bad_values_inside_transforms_are_nan_with_eager_code(entry, bad):
+    """Never a number that looks right."""
+    this = Setting(entry)
+    model = this.model.clone()
+    model[7, 8] = bad
+    record = torch.vmap(this.record)(torch.stack([this.model, model]))
+    assert torch.isfinite(record[0]).all() and torch.isnan(record[1]).all()
+    assert torch.isnan(torch.func.grad(this.functional)(model)).any()
+
+
 # --- manners ----------------------------------------------------------------------------------------------------------
 
 

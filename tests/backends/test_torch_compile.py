@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from laws import case, error, reference_record
+from laws import case, error, reference_record, variant
 
 torch = pytest.importorskip("torch")
 
@@ -46,6 +46,34 @@ def test_a_module_with_parameters():
     assert solver.vp.grad.abs().max() > 0
     again = pickle.loads(pickle.dumps(solver))
     assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(made)) < 1e-12
+
+
+@impls
+def test_forward_mode_is_refused_and_never_zero_in_silence(impl):
+    made = case()
+    solver = PropTorch(**made.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+
+    def tangent(vp, dvp):
+        return torch.func.jvp(lambda m: solver(*survey, models=[m]), (vp,), (dvp,))[1]
+
+    with pytest.raises(Exception, match="forward mode inside torch.compile is not supported"):
+        torch.compile(tangent, fullgraph=True)(torch.tensor(made.models[0]), torch.tensor(made.direction()[0]))
+
+
+@impls
+@pytest.mark.parametrize("which", ["sources", "receivers"])
+def test_derivatives_in_positions_are_refused_and_never_missing_in_silence(impl, which):
+    made = variant("between nodes")
+    solver = PropTorch(**made.arguments, impl=impl)
+    survey = {name: torch.tensor(getattr(made.shots, name)) for name in ("wavelet", "sources", "receivers")}
+    models, leaf = [torch.tensor(m) for m in made.models], survey[which].clone().requires_grad_()
+
+    def record(positions):
+        return solver(**(survey | {which: positions}), models=models)
+
+    with pytest.raises(Exception, match="no derivative in positions"):
+        torch.compile(record, fullgraph=True)(leaf)
 
 
 def test_snapshots_are_refused():

@@ -106,6 +106,19 @@ def test_reverse_mode(transform, entry):
     assert abs(terms.sum() - (reference_born(this.made) * y).sum()) < 1e-11 * np.abs(terms).sum()
 
 
+@impls
+def test_born_is_transposed_in_the_wavelet_too(entry):
+    """Beside a variation of the earth: the record is linear in the wavelet."""
+    this = Setting(entry)
+
+    def weighted(wave):
+        return (this.born(this.dvp, d_wavelet=wave) * this.weights).sum()
+
+    expected = torch.func.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet)
+    for made in (by_autograd(weighted, this.wavelet), torch.func.grad(weighted)(this.wavelet)):
+        assert error(made, expected.numpy()) < 1e-12
+
+
 def twice(s):
     leaf = leaf_of(s.vp)
     with forward_ad.dual_level():

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from laws import case, error
 
 from sweep_core import DeviceError, OptionError
+from sweep_torch import PropTorch
 from sweep_torch.distribution import chunked_observed_data, setup_distributed, split_indices_for_rank
 
 SCRIPT = Path(__file__).with_name("torch_ranks.py")
@@ -75,6 +77,18 @@ def test_threads_of_the_group_end_with_it(ranks):
 def test_two_runs_are_bit_identical(tmp_path):
     first, second = (launch(tmp_path / f"{i}.json", 2) for i in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7])
+def test_shots_a_few_at_a_time_are_all_shots(batch):
+    """Each with a wavelet, receivers, a mask and an earth of its own."""
+    made = case()
+    solver, mask = PropTorch(**made.arguments), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    earths = [torch.tensor(np.stack([m, 1.02 * m, 0.97 * m])) for m in made.models]
+    expected = solver(*survey, models=earths, receiver_mask=mask)
+    record = chunked_observed_data(solver, *survey, models=earths, forward_batchsize=batch, receiver_mask=mask)
+    assert error(record, expected.numpy()) < 1e-12
 
 
 def test_without_torchrun_there_is_one_process():

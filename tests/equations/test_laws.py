@@ -79,6 +79,18 @@ def test_law1_whatever_integers_hold_the_positions(entry, dtype):
     assert error(entry.forward(attrs.evolve(made, shots=narrow)), reference_record(made)) < 1e-12
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("entry", executors("reference", "torch-eager", "torch-c", "jax-c"))
+def test_law1_small_and_unsigned_positions_in_a_wide_model(entry, dtype):
+    """Masked receivers are moved to the middle, which such integers may not hold."""
+    made = case(shape=(19, 610), nt=12, pml=3)
+    at = [np.minimum(x, 100) for x in (made.shots.sources, made.shots.receivers)]
+    shots = Shots(made.shots.wavelet, *at, np.arange(15).reshape(3, 5) % 2 > 0)
+    expected = reference_record.__wrapped__(attrs.evolve(made, shots=shots))
+    narrow = attrs.evolve(shots, sources=at[0].astype(dtype), receivers=at[1].astype(dtype))
+    assert error(entry.forward(attrs.evolve(made, shots=narrow)), expected) < 1e-12
+
+
 @pytest.mark.parametrize("nt", [1, 2, 3])
 @anyone
 def test_law1_of_the_shortest_runs(entry, nt):

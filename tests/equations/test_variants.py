@@ -16,6 +16,7 @@ from laws import (
 )
 
 from sweep_core import Shots, Snapshots
+from sweep_core.ops import extend
 from sweep_core.reference import ReferenceExecutor
 
 equation = pytest.mark.parametrize("equation", known_equations())
@@ -66,6 +67,38 @@ def test_law2_dot_test_of_the_jacobian(entry, name, equation):
     ):
         expected = (born_of_cell(made, cell) * y).sum()
         assert abs(gradient[0][cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient[0]).mean()), cell
+
+
+@equation
+@quick
+def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkeypatch):
+    """Where the PML's earth is given, a cell is varied in the padded model: what copies it keeps its value."""
+    made = made_of("edges as given", equation)
+    y, under = made.noise(), [extend(made.problem, m, np) for m in made.models]
+    gradient = entry.jacobian_transposed(made, y)[0]
+    corner = tuple(low for low, _ in made.problem.pml)
+    for cell in ((0, 0), (0, 11), (-1, -1), (9, 11)):
+        varied = [m.astype(complex) for m in under]
+        varied[0][tuple(low + i % n for low, i, n in zip(corner, cell, gradient.shape, strict=True))] += 1e-30j
+        with monkeypatch.context() as patch:
+            padded = iter(varied)
+            patch.setattr("sweep_core.ops.extend", lambda *_, padded=padded: next(padded))
+            born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
+        expected = (born * y).sum()
+        assert abs(gradient[cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient).mean()), cell
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c"))
+def test_law6_an_earth_each_for_more_shots_than_are_grouped(entry):
+    """Each earth's gradient is its own, however many shots there are."""
+    made = variant("an earth each")
+    again = [0, 1, 2] * 6
+    many = attrs.evolve(made, shots=made.shots.take(again), models=[m[again] for m in made.models])
+    one, all_of_them = (
+        entry.jacobian_transposed(*pair) for pair in ((made, made.noise()), (many, made.noise()[again]))
+    )
+    for a, b in zip(all_of_them, one, strict=True):
+        assert error(a, b[again]) < 1e-13
 
 
 @equation
@@ -131,6 +164,15 @@ def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, st
     for again in answers[1:]:
         for a, b in zip(answers[0], again, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@anyone
+def test_law1_surveys_that_differ_in_their_mask_alone(entry):
+    """One after the other: what is kept of a survey is kept by its mask as well."""
+    made, mask = case(), np.arange(15).reshape(3, 5) % 2 > 0
+    for heard in (mask, ~mask, mask):
+        record = entry.forward(attrs.evolve(made, shots=attrs.evolve(made.shots, mask=heard)))
+        assert error(record, np.where(heard[:, None, :, None], reference_record(made), 0)) < 1e-12
 
 
 # --- positions --------------------------------------------------------------------------------------------------------
@@ -207,6 +249,18 @@ def test_snapshots_equal_the_reference(entry, every, shape):
     assert seen.shape == expected.shape and seen.shape[1] == len(asked.times(40, made.problem.dt))
     assert error(seen, expected) < 1e-12
     assert error(record, reference_record(made)) < 1e-12
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("entry", executors(pullback=True))
+def test_snapshots_need_no_receivers(entry, between):
+    made = variant("between nodes") if between else case(nt=40)
+    nobody = attrs.evolve(made, shots=attrs.evolve(made.shots, receivers=made.shots.receivers[:, :0]))
+    asked = Snapshots(["h1"], every=7)
+    expected = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)["h1"]
+    record, seen = snapshots_of(entry, nobody, asked)
+    assert record.shape == (3, 40, 0, 1)
+    assert error(seen, expected) < 1e-12
 
 
 def snapshots_of(entry, made, asked):

@@ -139,6 +139,22 @@ def test_computing_everywhere_changes_no_bit(monkeypatch, name, chunk, threads):
         np.testing.assert_array_equal(again[output], expected, f"{output} after other runs")
 
 
+@pytest.mark.parametrize("chunk", [7, 1000])
+def test_computing_everywhere_changes_no_bit_of_sources_in_the_layers(monkeypatch, chunk):
+    """Out of a PML, as into it, waves go two widths of the stencil a step. No position lies there; a caller's may."""
+    made = case(order=8, nt=12, nshots=1, nsrc=1, shape=(90, 40), pml=(30, 30, 4, 4))
+    found = []
+    for everywhere in ("0", "1"):
+        monkeypatch.setenv("SWEEP_EVERYWHERE", everywhere)
+        run = Run(made, chunk=chunk, snapshots=Snapshots(["h1"], 1))
+        width = made.problem.padded_shape[1]
+        for name in ("forward inject", "adjoint source", "adjoint gather", "born inject"):
+            run.buffers[f"{name}_cell"].array[:] = 3 * width + 20
+        found.append(everything(run))
+    for output, expected in found[0].items():
+        np.testing.assert_array_equal(found[1][output], expected, output)
+
+
 def test_arguments_are_only_read():
     made, run = case(), Run(case(), chunk=7)
     outputs = {*sum(native.OUTPUTS.values(), ()), "cotangent"}
