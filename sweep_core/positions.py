@@ -67,14 +67,14 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
     for axis, (n, (low, _), name) in enumerate(zip(problem.padded_shape, problem.pml, problem.grid.axes, strict=True)):
         at = positions[..., ndim - 1 - axis]
         if at.dtype.itemsize < 4:  # such integers may not hold the bounds
-            at = _whole(xp, at)
+            at = whole(xp, at)
         outside = ~((at >= 0) & (at <= problem.grid.shape[axis] - 1))
         if interpolated(positions):
             at = at - 0.5 * (name in stated.stagger)
             base = xp.floor(at)
-            index, weight = _taps(xp, at - base, _whole(xp, base))
+            index, weight = _taps(xp, at - base, whole(xp, base))
         else:
-            index = _whole(xp, at)[..., None]
+            index = whole(xp, at)[..., None]
             weight = xp.ones_like(index) * 1.0
         if axis == 0 and problem.free_surface:
             outside = outside | ((positions[..., -1] == 0) & (stated.parity < 0))  # where the field is zero
@@ -88,8 +88,9 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
         if cells is None:
             cells, weights, wrong = index, weight, bad
         else:
-            cells = (cells[..., :, None] * n + index[..., None, :]).reshape(*at.shape, -1)
-            weights = (weights[..., :, None] * weight[..., None, :]).reshape(*at.shape, -1)
+            shape = *at.shape, cells.shape[-1] * index.shape[-1]
+            cells = (cells[..., :, None] * n + index[..., None, :]).reshape(shape)
+            weights = (weights[..., :, None] * weight[..., None, :]).reshape(shape)
             wrong = wrong | bad
     cells = xp.where(wrong[..., None], -1, cells)
     shape = (nshots, *cells.shape[1:])
@@ -116,7 +117,7 @@ def _window(s):
     return total / sum(WINDOW)
 
 
-def _whole(xp, x):
+def whole(xp, x):
     """Integers that hold a cell; JAX has no int64 unless it is told to."""
     if hasattr(x, "astype"):
         return x.astype("int64" if xp is np else "int32")

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from .errors import DomainError, DtypeError, ShapeError
-from .positions import RADIUS, dtype_name, interpolated
+from .positions import RADIUS, dtype_name, interpolated, whole
 
 
 @attrs.frozen(eq=False)
@@ -47,6 +47,8 @@ def listening(xp, problem, shots: Shots):
     receivers = shots.receivers if len(shots.receivers.shape) == 3 else shots.receivers[None]
     if shots.mask is None:
         return receivers
+    if receivers.dtype.itemsize < 4:  # such integers may not hold the middle
+        receivers = whole(xp, receivers)
     middle = [n // 2 for n in reversed(problem.grid.shape)]
     columns = [xp.where(shots.mask, receivers[..., i], middle[i]) for i in range(len(middle))]
     return xp.stack(columns, -1)

@@ -206,7 +206,7 @@ def _as_shots(primitive, shared, arguments, dims, task, **parameters):
 
     def stacked(x, dim):
         x = _batch_first(x, dim, size)
-        return x.reshape(-1, *x.shape[2:])
+        return x.reshape(size * x.shape[1], *x.shape[2:])
 
     pairs = enumerate(zip(arguments, dims, strict=True))
     chosen = [a if i in shared else stacked(a, d) for i, (a, d) in pairs]

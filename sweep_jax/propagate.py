@@ -59,7 +59,7 @@ def _watched(run, scan, state, samples):
     count = len(samples) // asked.every
     whole, rest = samples[: count * asked.every], samples[count * asked.every :]
     state, (record, seen) = jax.lax.scan(between, state, whole.reshape(count, asked.every, *samples.shape[1:]))
-    record = record.reshape(-1, *record.shape[2:])
+    record = record.reshape(count * asked.every, *record.shape[2:])
     last = [x[None] for x in run.snapshot(state)]
     state, part = scan(state, rest)
     fields = [jnp.moveaxis(jnp.concatenate(pair), 0, 1) for pair in zip(seen, last, strict=True)]
@@ -74,7 +74,7 @@ def _scan(step, state, samples, length):
     whole = samples[:count].reshape(-1, length, *samples.shape[1:])
     chunk = partial(jax.lax.scan, step)
     state, record = jax.lax.scan(jax.checkpoint(chunk, prevent_cse=False), state, whole)
-    record = record.reshape(-1, *record.shape[2:])
+    record = record.reshape(count, *record.shape[2:])
     if count < len(samples):
         state, rest = jax.checkpoint(chunk)(state, samples[count:])
         record = jnp.concatenate([record, rest])

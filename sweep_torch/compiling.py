@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sweep_core.errors import UnsupportedError
+
 _numbers = itertools.count()
 _solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -29,6 +31,9 @@ def record(
 
 @record.register_fake
 def _(wavelet, sources, receivers, mask, models, solver):
+    # An operator has no forward mode of its own: its tangent would be zero in silence.
+    if torch.autograd.forward_ad._current_level >= 0:
+        raise UnsupportedError("forward mode inside torch.compile is not supported; call torch.func.jvp outside")
     fields = len(_solvers[solver].problem.receiver_type)
     return wavelet.new_empty((sources.shape[0], wavelet.shape[-1], receivers.shape[-2], fields))
 
@@ -60,6 +65,8 @@ def _(cotangent, wavelet, sources, receivers, mask, models, solver):
 
 def _setup_context(ctx, inputs, output):
     wavelet, sources, receivers, ctx.mask, models, ctx.solver = inputs
+    if any(ctx.needs_input_grad[1:3]):
+        raise UnsupportedError("torch.compile has no derivative in positions; call the solver outside")
     ctx.save_for_backward(wavelet, sources, receivers, *models)
 
 

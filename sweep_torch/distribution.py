@@ -145,23 +145,31 @@ def _present(x, verb):
     return x
 
 
-def chunked_observed_data(solver, wave, sources, receivers, models=None, forward_batchsize: int = 1) -> torch.Tensor:
+def chunked_observed_data(
+    solver, wave, sources, receivers, models=None, forward_batchsize: int = 1, receiver_mask=None
+) -> torch.Tensor:
     """Models shots a few at a time, without a gradient; the record of all of them, (nshots, nt, nrec, nfield).
 
     Arguments are those of the solver; no shots at all give a record of length 0.
     """
-    batch = check_forward_batchsize(forward_batchsize)
+    batch, problem = check_forward_batchsize(forward_batchsize), solver.problem
     count = int(sources.shape[0])
+
+    def part(x, shared, some):
+        """What belongs to some shots; an array of `shared` axes belongs to all."""
+        return x if x is None or x.ndim == shared else x[some]
+
     parts = []
     with torch.no_grad():
         for first in range(0, count, batch):
             some = slice(first, first + batch)
-            shared = wave if wave.ndim == 1 else wave[some]
-            listening = receivers if receivers.ndim == 2 else receivers[some]
-            parts.append(solver(shared, sources[some], listening, models=models))
+            several = isinstance(models, list | tuple)  # the solver says what else is wrong with them
+            earths = [part(m, problem.grid.ndim, some) for m in models] if several else models
+            survey = part(wave, 1, some), sources[some], part(receivers, 2, some)
+            parts.append(solver(*survey, models=earths, receiver_mask=part(receiver_mask, None, some)))
     if parts:
         return torch.cat(parts)
-    problem, nrec = solver.problem, int(receivers.shape[-2])
+    nrec = int(receivers.shape[-2])
     return torch.empty((0, wave.shape[-1], nrec, len(problem.receiver_type)), dtype=wave.dtype, device=wave.device)
 
 

@@ -94,7 +94,8 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     from . import native, propagate
 
     def placed(x, at_host):
-        return x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
+        x = x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
+        return x if x.is_floating_point() else x.long()  # torch hardly computes with unsigned integers
 
     mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
     flag = None
@@ -107,7 +108,12 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
         record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
         positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
+        unread = not native.readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
+        models = native.admitted(problem, models) if unread else models
         record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
+        if unread:
+            stable = problem.equation.speed(*models).max() <= problem.largest_speed
+            record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
     count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
     return (
         finished(torch, problem, Shots(shots.wavelet, None, None, mask), record),

@@ -212,7 +212,7 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
     with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, models[0].device, gradient)
     if not readable(*models):
-        models = [_admitted(p, m) for p, m in zip(problem.equation.parameters, models, strict=True)]
+        models = admitted(problem, models)
     return task, *_arrays(problem, shape, wavelet, models, task)
 
 
@@ -254,10 +254,11 @@ def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, per
     return Born.apply(*tangents, coefficients, samples, task)
 
 
-def _admitted(parameter, model):
-    """The model with NaN where it is out of bounds, for compiled code to find: a square alone would look right."""
-    good = (model > parameter.low) & (model < parameter.high)
-    return model * torch.where(good, 1.0, float("nan")).to(model.dtype)
+def admitted(problem: Problem, models) -> list[torch.Tensor]:
+    """The models with NaN where a parameter is out of bounds: a square alone would look right."""
+    pairs = zip(problem.equation.parameters, models, strict=True)
+    good = [(m > p.low) & (m < p.high) for p, m in pairs]
+    return [m * torch.where(g, 1.0, float("nan")).to(m.dtype) for g, m in zip(good, models, strict=True)]
 
 
 def readable(*tensors) -> bool:
