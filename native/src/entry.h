@@ -125,24 +125,12 @@ struct Entry {
   static int adjoint(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
     const Bytes need(p, plan);
-    const int64_t bytes[SWEEP_A_COUNT] = {need.coefficients,
-                                          need.wavelet,
-                                          need.source_list,
-                                          need.source_list,
-                                          need.source_weights,
-                                          need.receiver_list,
-                                          need.receiver_list,
-                                          need.receiver_weights,
-                                          need.source_list,
-                                          need.source_list,
-                                          need.source_weights,
-                                          need.tables,
-                                          need.record,
-                                          plan.history() * size,
-                                          plan.checkpoints() * size,
-                                          need.coefficients,
-                                          need.wavelet,
-                                          plan.workspace() * size,
+    const int64_t bytes[SWEEP_A_COUNT] = {need.coefficients,  need.wavelet,          need.source_list,
+                                          need.source_list,   need.source_weights,   need.receiver_list,
+                                          need.receiver_list, need.receiver_weights, need.source_list,
+                                          need.source_list,   need.source_weights,   need.tables,
+                                          need.record,        plan.history() * size, plan.checkpoints() * size,
+                                          need.coefficients,  need.wavelet,          plan.workspace() * size,
                                           need.flag};
     if (const int status = expect(b, bytes, SWEEP_A_COUNT, context)) return status;
     if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
@@ -181,20 +169,10 @@ struct Entry {
   static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
     const Bytes need(p, plan);
-    const int64_t bytes[SWEEP_B_COUNT] = {need.coefficients,
-                                          need.wavelet,
-                                          need.coefficients,
-                                          need.wavelet,
-                                          need.source_list,
-                                          need.source_list,
-                                          need.source_weights,
-                                          need.receiver_list,
-                                          need.receiver_list,
-                                          need.receiver_weights,
-                                          need.tables,
-                                          need.record,
-                                          plan.scattering() * size,
-                                          need.flag};
+    const int64_t bytes[SWEEP_B_COUNT] = {
+        need.coefficients, need.wavelet,        need.coefficients,        need.wavelet,       need.source_list,
+        need.source_list,  need.source_weights, need.receiver_list,       need.receiver_list, need.receiver_weights,
+        need.tables,       need.record,         plan.scattering() * size, need.flag};
     if (const int status = expect(b, bytes, SWEEP_B_COUNT, context)) return status;
     if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
     const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
