@@ -11,6 +11,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from strangers import install
 
 from sweep_core import native
 
@@ -66,10 +67,8 @@ def examples(page: Path) -> list[tuple[int, str, str | None]]:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A folder with the packages of tests/plugins."""
-    if not (find_spec("pip") and find_spec("setuptools")):
-        pytest.skip("needs pip and setuptools, with which a package is built without the network")
     target = tmp_path_factory.mktemp("packages")
-    subprocess.run([sys.executable, ROOT / "tests/plugins/install.py", target, *STRANGERS], check=True)
+    install(target, STRANGERS)
     return target
 
 
