@@ -51,7 +51,6 @@ class CPML:
     freq : float
         Frequency below which the layer turns from damping to shifting, Hz; half the peak of the wavelet is a good
         choice.
-
     order : int
         Spatial order of the differences.
 
