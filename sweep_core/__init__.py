@@ -3,7 +3,7 @@
 from .call import CallShape, check_call, check_survey, check_values
 from .distribution import Distributor, SerialDistributor, ShotPlan
 from .equation import Equation, Field, Parameter
-from .equations import Acoustic
+from .equations import Acoustic, AcousticVariableDensity, Elastic
 from .errors import (
     CheckpointError,
     DeviceError,
@@ -31,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Acoustic",
+    "AcousticVariableDensity",
     "BackendRecord",
     "BoundaryOptions",
     "CUDAOptions",
@@ -43,6 +44,7 @@ __all__ = [
     "DomainError",
     "DtypeError",
     "EagerOptions",
+    "Elastic",
     "Equation",
     "EquationRecord",
     "Executor",

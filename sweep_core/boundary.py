@@ -68,17 +68,25 @@ class CPML:
         """Target of the reflection at normal incidence for a layer of so many cells."""
         return 10 ** -min((2 + 1.5 * self.order) * (width / 20) ** 0.75, 16.0)
 
-    def profile(self, axis: int, cells: int, spacing: float, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """(decay b, gain a) of psi <- b psi + a x over the `cells` of a padded axis; b = a = 0 outside the layers."""
+    def profile(
+        self, axis: int, cells: int, spacing: float, dt: float, shift: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(decay b, gain a) of psi <- b psi + a x over the `cells` of a padded axis; b = a = 0 outside the layers.
+
+        Nodes lie `shift` cells further than cells: 1/2 where they are staggered.
+        """
         decay, gain = np.zeros(cells), np.zeros(cells)
-        for width, layer in zip(self.width[axis], (slice(None), slice(None, None, -1)), strict=True):
+        low, high = self.width[axis]
+        at = np.arange(cells) + shift
+        for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
             if width == 0:
                 continue
-            depth = np.arange(width, 0, -1) / width
+            inside = depth > 0
+            depth = depth[inside] / width
             thickness = width * spacing
             d = 1.5 * self.velocity * math.log(1 / self.reflection(width)) / thickness * depth**2
-            alpha = math.pi * self.freq * (1 - depth)
+            alpha = math.pi * self.freq * np.maximum(1 - depth, 0)
             b = np.exp(-(d + alpha) * dt)
-            decay[layer][:width] = b
-            gain[layer][:width] = d / (d + alpha) * (b - 1)
+            decay[inside] = b
+            gain[inside] = d / (d + alpha) * (b - 1)
         return decay, gain

@@ -11,7 +11,6 @@ from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityE
 from .positions import dtype_name, taps
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
-from .stencil import largest_dt
 from .survey import Shots, check_inside, check_mask, check_positions, listening
 
 
@@ -28,10 +27,12 @@ class CallShape:
     source_taps: int = 1
     receiver_taps: int = 1
     snapshots: Snapshots | None = None
+    samples: int = 0
+    by_field: bool = False
 
-    def record(self, problem: Problem) -> tuple[int, int, int, int]:
-        """Shape of the record: (nshots, nt, nrec, nfield)."""
-        return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
+    def seen(self, problem: Problem) -> tuple[int, int, int, int]:
+        """Shape of what the steps record: (nshots, steps, nrec, fields of problem.recorded)."""
+        return (self.shots, self.steps, self.receivers, len(problem.recorded))
 
 
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
@@ -59,16 +60,17 @@ def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | No
     if nrec < 1 and snapshots is None:
         raise ShapeError("there are no receivers and no snapshots, so the run would return nothing; give receivers")
     check_mask(shots.mask, nshots, nrec)
-    steps = _check_wavelet(shots.wavelet, nshots, nsrc, dtype)
-    if problem.time_dispersion == "corrected":
-        steps += overrun(steps)
+    samples, by_field = _wavelet_layout(problem, shots.wavelet, nshots, nsrc)
+    if dtype_name(shots.wavelet) != dtype:
+        raise DtypeError(f"wavelet is {dtype_name(shots.wavelet)} and the models are {dtype}; give both in one dtype")
+    steps = samples + (overrun(samples) if problem.time_dispersion == "corrected" else 0)
     earths = max(model.shape[0] if len(model.shape) > ndim else 1 for model in models)
     if earths not in (1, nshots):
         raise ShapeError(f"models hold {earths} earths for {nshots} shots; expected one for all, or one for each")
     if snapshots is not None:
         snapshots = check_snapshots(problem, snapshots)
     tap = taps(problem, shots.sources), taps(problem, shots.receivers)
-    return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots)
+    return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots, samples, by_field)
 
 
 def check_models(problem: Problem, models) -> str:
@@ -99,19 +101,26 @@ def check_models(problem: Problem, models) -> str:
     return dtype
 
 
-def _check_wavelet(wavelet, nshots, nsrc, dtype) -> int:
+def samples_in(problem: Problem, wavelet, sources) -> int:
+    """nt of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
+    return _wavelet_layout(problem, wavelet, sources.shape[0], sources.shape[1] if len(sources.shape) == 3 else 1)[0]
+
+
+def _wavelet_layout(problem, wavelet, nshots, nsrc) -> tuple[int, bool]:
+    """(nt, whether each source field has a wavelet of its own)."""
     if not hasattr(wavelet, "shape") or not hasattr(wavelet, "dtype"):
         raise DtypeError(f"wavelet is a {type(wavelet).__name__}; expected an array of shape (nt,)")
     shape = tuple(int(n) for n in wavelet.shape)
-    full = (nshots, nsrc)
-    if len(shape) not in (1, 2, 3) or shape[-1] < 1 or shape[:-1] != full[: len(shape) - 1]:
+    full, nfield = (nshots, nsrc), len(problem.source_type)
+    shared = len(shape) in (1, 2, 3) and shape[:-1] == full[: len(shape) - 1]
+    by_field = not shared and len(shape) in (2, 3, 4) and shape[-1] == nfield and shape[:-2] == full[: len(shape) - 2]
+    if not (shared or by_field) or 0 in shape:
+        own = f", each with a trailing {nfield} where source fields have their own" if nfield > 1 else ""
         raise ShapeError(
             f"wavelet has shape {shape} for {nshots} shots of {nsrc} sources; expected (nt,), ({nshots}, nt) or "
-            f"({nshots}, {nsrc}, nt)"
+            f"({nshots}, {nsrc}, nt){own}"
         )
-    if dtype_name(wavelet) != dtype:
-        raise DtypeError(f"wavelet is {dtype_name(wavelet)} and the models are {dtype}; give both in one dtype")
-    return shape[-1]
+    return shape[-1 - by_field], by_field
 
 
 def check_perturbations(problem: Problem, models, perturbations, wavelet, perturbed) -> None:
@@ -138,25 +147,37 @@ def check_values(problem: Problem, models, wavelet) -> None:
     DomainError, StabilityError
     """
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
-        if not (parameter.low < model.min() and model.max() < parameter.high):  # NaN is its own extremum
-            good = (model > parameter.low) & (model < parameter.high)
-            cell = tuple(int(i) for i in np.argwhere(~good)[0])
-            axes = ("shot", *problem.grid.axes)[-len(cell) :]
-            where = ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
+        if not (parameter.admits(model.min()) and parameter.admits(model.max())):  # NaN is its own extremum
+            cell, where = _first_bad(problem, parameter.admits(model))
             unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+            bound = "from" if parameter.closed else "above"
             raise DomainError(
-                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values above {parameter.low:g}"
+                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values {bound} {parameter.low:g}"
             )
+    if len(models) > 1 and not (good := problem.equation.admits(*models)).all():
+        cell, where = _first_bad(problem, good)
+        given = ", ".join(
+            f"{p.name} = {np.broadcast_to(m, good.shape)[cell]:g}"
+            for p, m in zip(problem.equation.parameters, models, strict=True)
+        )
+        raise DomainError(f"{given} at {where}; expected {problem.equation.rule}")
     speed = float(problem.equation.speed(*models).max())
     if speed > problem.largest_speed:
         # Six digits are stated: rounded down, so that what is stated is stable.
-        stable = largest_dt(problem.equation.spatial_order, problem.grid.spacing, speed) * (1 - 5e-6)
+        stable = problem.dt * problem.largest_speed / speed * (1 - 5e-6)
         raise StabilityError(
             f"dt = {problem.dt:g} s is unstable for a speed of {speed:g} m/s at dh = {problem.grid.spacing} m and "
             f"spatial_order {problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
         )
     if not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
         raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")
+
+
+def _first_bad(problem, good):
+    """(index, words) of the first cell that is not good."""
+    cell = tuple(int(i) for i in np.argwhere(~good)[0])
+    axes = ("shot", *problem.grid.axes)[-len(cell) :]
+    return cell, ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
 
 
 def check_survey(problem: Problem, shots: Shots) -> None:
@@ -169,23 +190,28 @@ def check_survey(problem: Problem, shots: Shots) -> None:
     sources = np.asarray(shots.sources)
     check_inside("sources", sources if sources.ndim == 3 else sources[:, None], problem, problem.source_type)
     receivers = listening(np, problem, attrs.evolve(shots, receivers=np.asarray(shots.receivers)))
-    check_inside("receivers", receivers, problem, problem.receiver_type)
+    check_inside("receivers", receivers, problem, problem.recorded)
 
 
 def driving(xp, problem: Problem, wavelet):
-    """The wavelet that the steps are driven with, of as many samples as steps; xp is numpy, torch or jax.numpy."""
+    """The wavelet (..., nt) that the steps are driven with, as many samples as steps; xp is numpy, torch, jax.numpy."""
     if problem.time_dispersion == "uncorrected":
         return wavelet
     silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))
     return disperse(xp, xp.concatenate([wavelet, silence], -1))
 
 
-def finished(xp, problem: Problem, shots: Shots, record):
-    """What a user gets of the record (nshots, steps, nrec, nfield) of a run."""
+def finished(xp, problem: Problem, shape: CallShape, mask, record):
+    """What a user gets of the record (nshots, steps, nrec, fields of problem.recorded) of a run."""
     if problem.time_dispersion == "corrected":
-        record = undisperse(xp, record.swapaxes(1, -1))[..., : shots.wavelet.shape[-1]].swapaxes(1, -1)
-    if shots.mask is not None:
-        record = xp.where(shots.mask[:, None, :, None], record, xp.zeros_like(record))
+        record = undisperse(xp, record.swapaxes(1, -1))[..., : shape.samples].swapaxes(1, -1)
+    if problem.recorded != problem.receiver_type:
+        derived = problem.equation.derived(problem.grid.ndim)
+        parts = [derived.get(name, {name: 1.0}) for name in problem.receiver_type]
+        columns = [sum(w * record[..., problem.recorded.index(f)] for f, w in part.items()) for part in parts]
+        record = xp.stack(columns, -1)
+    if mask is not None:
+        record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
     return record
 
 

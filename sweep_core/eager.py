@@ -23,7 +23,7 @@ class EagerRun:
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
         self.sources = [points_of(ops.xp, problem, f, sources, shape.shots) for f in problem.source_type]
-        self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.receiver_type]
+        self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.recorded]
         self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)
         self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
 
@@ -33,34 +33,55 @@ class EagerRun:
         weights = self.ops.typed(points.weights)
         if problem.source_scaling == "increment":
             return weights
+        weights = weights * equation.source_weight(field, problem.dt, problem.grid.cell_volume)
+        name = equation.source_coefficient(field)
+        if name is None:
+            return weights
         cells = points.cells.reshape(points.cells.shape[0], -1)
-        factor = self.ops.take(equation.source_factor(field, self.coefficients), cells).reshape(weights.shape)
-        return weights * factor * equation.source_weight(field, problem.dt, problem.grid.cell_volume)
+        factor = self.ops.take(self.coefficients[problem.coefficient_names.index(name)], cells)
+        return weights * factor.reshape(weights.shape)
 
     def start(self) -> dict[str, Array]:
         """The state at rest."""
         shape = (self.shape.shots, *self.problem.padded_shape)
         return {name: self.ops.zeros(shape) for name in self.problem.equation.state_names(self.ops.ndim)}
 
-    def record(self, state) -> list[Array]:
-        """What the receivers see of this state: (nshots, nrec) for each field of receiver_type."""
+    @property
+    def one_more(self) -> bool:
+        """Whether the last sample of the record takes a step of its own: that of a field half a step later does."""
+        seen = (*self.problem.recorded, *(self.shape.snapshots.fields if self.shape.snapshots else ()))
+        return any(map(self.problem.at_half_step, seen))
+
+    def record(self, state, new) -> list[Array]:
+        """What the receivers see of this state, of fields at half steps in the `new` one: (nshots, nrec) for each."""
         seen = []
-        for field, points in zip(self.problem.receiver_type, self.receivers, strict=True):
+        for field, points in zip(self.problem.recorded, self.receivers, strict=True):
             cells = points.cells.reshape(points.cells.shape[0], -1)
-            values = self.ops.take(state[field], cells).reshape(points.cells.shape)
+            values = self.ops.take(self._of(field, state, new), cells).reshape(points.cells.shape)
             seen.append((self.ops.typed(points.weights) * values).sum(-1))
         return seen
 
-    def snapshot(self, state) -> list[Array]:
+    def snapshot(self, state, new) -> list[Array]:
         """The fields of the snapshots, (nshots, *region) each; without a derivative."""
         asked = self.shape.snapshots
-        return [self.ops.hold(crop(self.problem, asked, state[f])) for f in asked.fields] if asked else []
+        if not asked:
+            return []
+        return [self.ops.hold(crop(self.problem, asked, self._of(f, state, new))) for f in asked.fields]
+
+    def _of(self, field, state, new):
+        return (new if self.problem.at_half_step(field) else state)[field]
 
     def advance(self, state, samples) -> dict[str, Array]:
-        """The state one step later; `samples` of the wavelet are (nshots or 1, nsrc or 1) for each source field."""
-        new = self.problem.equation.step(self.ops, state, self.coefficients)
-        pairs = zip(self.problem.source_type, self.sources, self.factors, samples, strict=True)
-        for field, points, factor, sample in pairs:
-            amounts = (factor * sample[..., None]).reshape(factor.shape[0], -1)
-            new[field] = self.ops.add(new[field], points.cells.reshape(amounts.shape), amounts)
-        return new
+        """The state one step later; `samples` of the wavelet are (nshots or 1, nsrc or 1, nfield or 1)."""
+        problem, driven = self.problem, dict(zip(self.problem.source_type, range(len(self.sources)), strict=True))
+
+        def inject(field, x):
+            if field not in driven:
+                return x
+            i = driven[field]
+            factor, cells = self.factors[i], self.sources[i].cells
+            amounts = factor * samples[..., i if samples.shape[-1] > 1 else 0][..., None]
+            amounts = amounts.reshape(factor.shape[0], -1)
+            return self.ops.add(x, cells.reshape(amounts.shape), amounts)
+
+        return problem.equation.step(self.ops, state, self.coefficients, inject)

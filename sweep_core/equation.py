@@ -1,21 +1,29 @@
 """What a wave equation states of itself; everything else is derived from it."""
 
 from abc import ABC, abstractmethod
+from functools import reduce
+from operator import and_
 from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 
-from .stencil import check_order
+from .stencil import check_order, largest_speed
 
 
 @attrs.frozen
 class Parameter:
-    """A property of the earth: its unit and the open interval of its admissible values."""
+    """A property of the earth: its unit and the interval of its admissible values, with `low` where it is `closed`."""
 
     name: str
     unit: str
     low: float = 0.0
     high: float = float("inf")
+    closed: bool = False
+
+    def admits(self, x):
+        """Whether values are admissible, one by one; NaN is not."""
+        return ((x >= self.low) if self.closed else (x > self.low)) & (x < self.high)
 
 
 @attrs.frozen
@@ -23,19 +31,27 @@ class Field:
     """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
 
     `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even.
+    Where it is not `mirrored`, that holds for positions alone, and differences use what lies below the surface.
     """
 
     name: str
     unit: str
     stagger: tuple[str, ...] = ()
     parity: int = -1
+    mirrored: bool = True
+    ndims: tuple[int, ...] = (2, 3)
+
+    @property
+    def on_surface(self) -> bool:
+        """Whether it is zero on nodes of a free surface."""
+        return self.parity < 0 and "z" not in self.stagger
 
 
 @attrs.frozen
 class Equation(ABC):
     """Base of all equations: an immutable value that may serve any number of propagators at once.
 
-    A subclass states the class variables, `coefficients`, `step`, `source_factor` and `speed`. Its name is that of
+    A subclass states the class variables, `coefficients`, `step`, `source_coefficient` and `speed`. Its name is that of
     its compiled header, if there is one.
     """
 
@@ -52,16 +68,22 @@ class Equation(ABC):
     device: Any = attrs.field(default=None, eq=str)
 
     @abstractmethod
-    def coefficients(self, *parameters) -> tuple:
-        """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate."""
+    def coefficients(self, medium, *parameters) -> tuple:
+        """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
+
+        `medium` is a :class:`sweep_core.medium.Medium`: dt, and averages between cells.
+        """
 
     @abstractmethod
-    def step(self, ops, state: dict, coefficients: tuple) -> dict:
-        """The state one time step later, without sources; pure. Its keys are those of :meth:`state_names`."""
+    def step(self, ops, state: dict, coefficients: tuple, inject) -> dict:
+        """The state one time step later; pure. Its keys are those of :meth:`state_names`.
+
+        ``inject(field, x)`` gives x with the sources of this step added, and is called for each field once it is made.
+        """
 
     @abstractmethod
-    def source_factor(self, field: str, coefficients: tuple):
-        """What a source into `field` is multiplied with, cell by cell, before it is added."""
+    def source_coefficient(self, field: str) -> str | None:
+        """The coefficient with which a source into `field` is multiplied before it is added, if there is one."""
 
     @abstractmethod
     def speed(self, *parameters):
@@ -73,13 +95,40 @@ class Equation(ABC):
 
     @abstractmethod
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
-        """What one unit of a physical source adds to its cell in one step, before :meth:`source_factor`."""
+        """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient`."""
+
+    @property
+    def rule(self) -> str:
+        """What :meth:`admits` asks of the parameters together, for a message."""
+        return "admissible parameters"
+
+    def admits(self, *parameters):
+        """Whether parameters are admissible, cell by cell; of any array library."""
+        good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
+        return reduce(and_, good)
+
+    def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
+        """The largest wave speed (m/s) for which steps of dt are stable."""
+        return largest_speed(self.spatial_order, spacing, dt)
+
+    def tables(self, problem) -> np.ndarray:
+        """Weights and PML profiles of all axes in the order of the C ABI, float64."""
+        return np.concatenate([part for axis in range(problem.grid.ndim) for part in problem.axis_tables(axis)])
+
+    def derived(self, ndim: int) -> dict[str, dict[str, float]]:
+        """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""
+        return {}
+
+    def fields_in(self, ndim: int) -> tuple[Field, ...]:
+        """The fields that there are in so many dimensions."""
+        return tuple(f for f in self.fields if ndim in f.ndims)
+
+    def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
+        """The coefficients that there are in so many dimensions."""
+        return self.coefficient_names
 
     def state_names(self, ndim: int) -> tuple[str, ...]:
         """Keys of the state: fields, their older levels, memory variables of each axis."""
-        fields = [f.name for f in self.fields]
+        fields = [f.name for f in self.fields_in(ndim)]
         older = [f"{name}_old" for name in fields if self.levels == 2]
         return (*fields, *older, *(f"{memory}_{axis}" for memory in self.memories for axis in range(ndim)))
-
-    def field_index(self, name: str) -> int:
-        return [f.name for f in self.fields].index(name)

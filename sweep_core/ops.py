@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from .medium import Medium
+from .stencil import surface_rows
+
 Array = Any
 
 
@@ -27,7 +30,7 @@ def extend(problem, model: Array, xp, hold=None) -> Array:
 def coefficients_of(problem, models, earths: int, xp, hold) -> tuple[Array, ...]:
     """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`."""
     hold = hold if problem.edge_gradient == "interior" else None
-    made = problem.equation.coefficients(*(extend(problem, m, xp, hold) for m in models))
+    made = problem.equation.coefficients(Medium(problem, xp), *(extend(problem, m, xp, hold) for m in models))
     return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in made)
 
 
@@ -48,6 +51,8 @@ class Ops:
         self.d2_weights = [[float(w) for w in t.d2] for t in tables]
         self.decay = [self._profile(t.decay, axis, dtype) for axis, t in enumerate(tables)]
         self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
+        staggered = problem.fields if any(f.stagger for f in problem.fields) else ()
+        self._staggered = {(axis, f.name): self._staggering(axis, f, dtype) for axis in self.axes for f in staggered}
 
     xp: Any = None
     """The array library: its floor, sin, where, stack, concatenate, broadcast_to and ones_like."""
@@ -90,6 +95,40 @@ class Ops:
         side = self._shifted(x, axis, parity)
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
+
+    def staggered(self, x: Array, axis: int, field: str):
+        """(D x, (decay, gain) of the PML): the derivative of a field along an axis, at the nodes between its own."""
+        weights, forward, rows, profile = self._staggered[axis, field]
+        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
+        after = (slice(None),) * (self.ndim - 1 - axis)
+
+        def side(k):
+            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
+
+        d = sum(w * (side(k - (not forward)) - side(forward - k)) for k, w in enumerate(weights, start=1))
+        if rows is None:
+            return d, profile
+        top = self.xp.einsum("six,ri->srx" if self.ndim == 2 else "siyx,ri->sryx", x[:, : 2 * self.half], rows)
+        return self.xp.concatenate([top, d[:, self.half :]], 1), profile
+
+    def off_surface(self, field, x: Array) -> Array:
+        """x, but zero on a free surface if the field is zero there."""
+        if not (self.problem.free_surface and field.on_surface):
+            return x
+        return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
+
+    def _staggering(self, axis, field, dtype):
+        """(weights, whether the difference is forward, rows under a free surface, profile at its result)."""
+        tables = self.problem.staggered_tables(axis)
+        forward = self.problem.grid.axes[axis] not in field.stagger
+        profile = (tables.half_decay, tables.half_gain) if forward else (tables.decay, tables.gain)
+        rows = None
+        if axis == 0 and self.problem.free_surface:
+            scale = self.problem.dt / self.problem.grid.spacing[0]
+            rows = surface_rows(2 * self.half, forward, field.parity * field.mirrored) * scale
+            rows = self.array(rows, dtype)
+        made = tuple(self._profile(p, axis, dtype) for p in profile)
+        return [float(w) for w in tables.weights], forward, rows, made
 
     def _shifted(self, x, axis, parity):
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]

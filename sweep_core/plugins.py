@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import pluggy
 
+from . import equations as brought
 from . import hookspecs
 from .errors import PluginError
 from .executor import Executor
@@ -26,7 +27,8 @@ class BuiltIn:
     @staticmethod
     @hookspecs.impl
     def sweep_equations():
-        return [EquationRecord("acoustic", "sweep_core.equations:Acoustic")]
+        classes = {name: getattr(brought, name) for name in brought.__all__}
+        return [EquationRecord(cls.name, f"{brought.__name__}:{name}") for name, cls in classes.items()]
 
 
 @attrs.frozen

@@ -61,7 +61,7 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
     if len(positions.shape) == 2:
         positions = positions[:, None]
     ndim = problem.grid.ndim
-    stated = problem.equation.fields[problem.equation.field_index(field)]
+    stated = problem.field(field)
     cells: Any = None
     weights: Any = None
     for axis, (n, (low, _), name) in enumerate(zip(problem.padded_shape, problem.pml, problem.grid.axes, strict=True)):
@@ -77,10 +77,11 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
             index = whole(xp, at)[..., None]
             weight = xp.ones_like(index) * 1.0
         if axis == 0 and problem.free_surface:
-            outside = outside | ((positions[..., -1] == 0) & (stated.parity < 0))  # where the field is zero
+            zero = stated.on_surface or (stated.parity < 0 and interpolated(positions))
+            outside = outside | ((positions[..., -1] == 0) & zero)
             weight = xp.where(index < 0, stated.parity * weight, weight)
-            weight = xp.where((index == 0) & (stated.parity < 0), 0.0 * weight, weight)
-            index = xp.where(index < 0, -index, index)
+            weight = xp.where((index == 0) & stated.on_surface, 0.0 * weight, weight)
+            index = xp.where(index < 0, -index - int("z" in stated.stagger), index)
         index = index + low
         beyond = (index < 0) | (index >= n)
         bad = (beyond & (weight != 0)).any(-1) | outside

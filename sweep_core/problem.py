@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 
 from .boundary import CPML, widths
-from .equation import Equation
+from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
 from .grid import Grid, make_grid
 from .options import MemoryOptions
-from .stencil import first_derivative, largest_speed, second_derivative
+from .stencil import first_derivative, second_derivative, staggered_derivative
 
 
 class AxisTables(NamedTuple):
@@ -24,6 +24,16 @@ class AxisTables(NamedTuple):
     d2: np.ndarray
     decay: np.ndarray
     gain: np.ndarray
+
+
+class StaggeredTables(NamedTuple):
+    """Weights of the staggered derivative, scaled by dt / dh, and PML profiles at nodes and half a cell further."""
+
+    weights: np.ndarray
+    decay: np.ndarray
+    gain: np.ndarray
+    half_decay: np.ndarray
+    half_gain: np.ndarray
 
 
 @attrs.frozen(cache_hash=True)
@@ -58,18 +68,57 @@ class Problem:
     @property
     def largest_speed(self) -> float:
         """The largest stable wave speed (m/s) at this time step."""
-        return largest_speed(self.equation.spatial_order, self.grid.spacing, self.dt)
+        return self.equation.largest_speed(self.grid.spacing, self.dt)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The equation's fields on this grid."""
+        return self.equation.fields_in(self.grid.ndim)
+
+    @property
+    def coefficient_names(self) -> tuple[str, ...]:
+        """The equation's coefficients on this grid."""
+        return self.equation.coefficient_names_in(self.grid.ndim)
+
+    def field(self, name: str) -> Field:
+        """The field of that name."""
+        return self.fields[self.field_index(name)]
+
+    def field_index(self, name: str) -> int:
+        """Where a field is among the fields of this grid."""
+        return [f.name for f in self.fields].index(name)
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Fields that are recorded so that receiver_type can be told: itself, unless it names a derived one."""
+        derived = self.equation.derived(self.grid.ndim)
+        return tuple(dict.fromkeys(f for name in self.receiver_type for f in derived.get(name, (name,))))
+
+    def at_half_step(self, name: str) -> bool:
+        """Whether a field is known half a time step later than others."""
+        return "t" in self.field(name).stagger
 
     def time(self, field: str, nt: int) -> np.ndarray:
         """Times (s) of the samples of a recorded field: k dt, half a step later where it is staggered in time."""
         if field not in self.receiver_type:
             raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
-        staggered = "t" in self.equation.fields[self.equation.field_index(field)].stagger
-        return (np.arange(nt) + 0.5 * staggered) * self.dt
+        parts = self.equation.derived(self.grid.ndim).get(field, (field,))
+        return (np.arange(nt) + 0.5 * self.at_half_step(next(iter(parts)))) * self.dt
+
+    def source_time(self, field: str, nt: int) -> np.ndarray:
+        """Times (s) at which the samples of a wavelet act on a field: midway between the values that it has there."""
+        if field not in self.source_type:
+            raise OptionError(f"field {field!r} has no source; source_type is {list(self.source_type)}")
+        between = self.equation.levels == 1 and not self.at_half_step(field)
+        return (np.arange(nt) + 0.5 * between) * self.dt
 
     def axis_tables(self, axis: int) -> AxisTables:
         """Weights and profile of one axis, float64; the same arrays feed every implementation."""
         return _axis_tables(self, axis)
+
+    def staggered_tables(self, axis: int) -> StaggeredTables:
+        """The same of a staggered grid."""
+        return _staggered_tables(self, axis)
 
     def tables(self) -> np.ndarray:
         """All axes' weights and profiles in the order of the C ABI, float64."""
@@ -111,14 +160,24 @@ def _axis_tables(problem: Problem, axis: int) -> AxisTables:
 
 
 @lru_cache(maxsize=64)
+def _staggered_tables(problem: Problem, axis: int) -> StaggeredTables:
+    cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
+    weights = staggered_derivative(problem.equation.spatial_order) * (dt / spacing)
+    profiles = (problem.cpml.profile(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5))
+    return StaggeredTables(weights, *(part for profile in profiles for part in profile))
+
+
+@lru_cache(maxsize=64)
 def _tables(problem: Problem) -> np.ndarray:
-    table = np.concatenate([part for axis in range(problem.grid.ndim) for part in problem.axis_tables(axis)])
+    table = problem.equation.tables(problem)
     table.setflags(write=False)
     return table
 
 
-def _fields(name: str, value, equation: Equation) -> tuple[str, ...]:
-    known = [f.name for f in equation.fields]
+def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
+    known = [f.name for f in equation.fields_in(ndim)]
+    if name == "receiver_type":
+        known += equation.derived(ndim)
     if value is None:
         return (known[0],)
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
@@ -182,6 +241,10 @@ def make_problem(
     for name, value in chosen.items():
         if value not in CHOICES[name]:
             raise OptionError(f"{name} is {value!r}; expected one of {CHOICES[name]}")
+    if time_dispersion == "corrected" and any("t" in f.stagger for f in equation.fields):
+        raise UnsupportedError(
+            f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"
+        )
     given = {"velocity": pml_velocity, "freq": pml_freq}
     for name, value in given.items():
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
@@ -192,8 +255,8 @@ def make_problem(
         equation=equation,
         grid=grid,
         dt=float(dt),
-        source_type=_fields("source_type", source_type, equation),
-        receiver_type=_fields("receiver_type", receiver_type, equation),
+        source_type=_fields("source_type", source_type, equation, grid.ndim),
+        receiver_type=_fields("receiver_type", receiver_type, equation, grid.ndim),
         cpml=cpml,
         memory=memory or MemoryOptions(),
         free_surface=free_surface,

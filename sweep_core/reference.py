@@ -21,7 +21,7 @@ class ReferenceExecutor:
     def forward(self, problem, shots, models):
         """Record (nshots, nt, nrec, nfield), float64."""
         checked = self._checked(problem, shots, models)
-        return finished(np, problem, checked[0], self._run(problem, *checked)[0])
+        return finished(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
 
     def snapshots(self, problem, shots, models, snapshots):
         """Fields by name, (nshots, nsnap, *region), float64."""
@@ -35,7 +35,7 @@ class ReferenceExecutor:
         shots, shape, models = self._checked(problem, shots, models)
         h = 1e-30
         stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
-        return finished(np, problem, shots, self._run(problem, shots, shape, stepped)[0].imag / h)
+        return finished(np, problem, shape, shots.mask, self._run(problem, shots, shape, stepped)[0].imag / h)
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         raise UnsupportedError("the reference backend computes no gradient; use backend 'torch' or 'jax'")
@@ -57,14 +57,14 @@ class ReferenceExecutor:
     def _run(problem, shots, shape, models):
         dtype = np.result_type(*models)
         run = EagerRun(problem, NumpyOps(problem, dtype), shape, shots.sources, listening(np, problem, shots), models)
-        nt, wavelet = shots.wavelet.shape[-1], samples_of(driving(np, problem, shots.wavelet))
-        record = np.zeros(shape.record(problem), dtype)
+        wavelet = driving(np, problem, samples_of(shots.wavelet, shape))
+        record = np.zeros(shape.seen(problem), dtype)
         state, seen = run.start(), []
         for k in range(shape.steps):
-            record[:, k] = np.stack(run.record(state), axis=-1)
-            if shape.snapshots and k % shape.snapshots.every == 0 and k < nt:
-                seen.append(run.snapshot(state))
-            if k + 1 < shape.steps:
-                state = run.advance(state, [wavelet[..., k]])
+            new = run.advance(state, wavelet[..., k]) if k + 1 < shape.steps or run.one_more else state
+            record[:, k] = np.stack(run.record(state, new), axis=-1)
+            if shape.snapshots and k % shape.snapshots.every == 0 and k < shape.samples:
+                seen.append(run.snapshot(state, new))
+            state = new
         fields = shape.snapshots.fields if shape.snapshots else ()
         return record, {f: np.stack(s, 1) for f, s in zip(fields, zip(*seen, strict=True), strict=True)}

@@ -68,7 +68,7 @@ def check_snapshots(problem, snapshots) -> Snapshots:
     """
     if not isinstance(snapshots, Snapshots):
         raise OptionError(f"snapshots is {snapshots!r}; expected Snapshots(fields=[...], every=...)")
-    known = [f.name for f in problem.equation.fields]
+    known = [f.name for f in problem.fields]
     for field in snapshots.fields:
         if field not in known:
             raise OptionError(

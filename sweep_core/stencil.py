@@ -34,6 +34,43 @@ def second_derivative(order: int) -> np.ndarray:
     return _constant([-2 * sum(side), *side])
 
 
+@lru_cache
+def staggered_derivative(order: int) -> np.ndarray:
+    """Weights w of D f = sum_k w[k-1] (f[+(k - 1/2)] - f[-(k - 1/2)]), k = 1..order/2, for unit spacing."""
+    n = check_order(order) // 2
+    odd = factorial(2 * n) // (2**n * factorial(n))  # (2n - 1)!!
+    weights = [
+        (-1) ** (k + 1) * odd**2 / (4 ** (n - 1) * factorial(n + k - 1) * factorial(n - k) * (2 * k - 1) ** 2)
+        for k in range(1, n + 1)
+    ]
+    return _constant(weights)
+
+
+@lru_cache
+def surface_rows(order: int, forward: bool, parity: int) -> np.ndarray:
+    """Staggered derivatives along z of the first order/2 rows under a free surface, from the first `order` rows.
+
+    Node i of the result lies between nodes i and i + 1 where the difference is `forward`, otherwise between i - 1 and
+    i, and node 0 of the result or of the field, whichever is not staggered, is the surface. A field of parity 1 or -1
+    is continued above it as its image, zero on the surface where it is odd; one of parity 0 is not continued: there
+    differences are of the highest order that fits below, and none at the surface itself.
+    """
+    n = check_order(order) // 2
+    rows = np.zeros((n, order))
+    for i in range(n):
+        fits = n if parity else min(i + forward, n)
+        weights = staggered_derivative(2 * fits) if fits else ()
+        for k, w in enumerate(weights, start=1):
+            for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
+                image = parity if node < 0 else 1
+                if node < 0:
+                    node = -node if forward else -1 - node
+                if parity < 0 and forward and node == 0:
+                    continue
+                rows[i, node] += image * weight
+    return _constant(rows)
+
+
 def _constant(values) -> np.ndarray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
@@ -50,6 +87,13 @@ def largest_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
     w = second_derivative(order)
     nyquist = -(w[0] + 2 * sum((-1) ** k * w[k] for k in range(1, len(w))))
     return 2 / (dt * sqrt(sum(nyquist / h**2 for h in spacing)))
+
+
+@lru_cache
+def largest_staggered_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
+    """The same for staggered leapfrog steps: the largest symbol of D is 2 sum_k |w_k| / dh."""
+    nyquist = 2 * float(np.abs(staggered_derivative(order)).sum())
+    return 2 / (dt * nyquist * sqrt(sum(1 / h**2 for h in spacing)))
 
 
 def largest_dt(order: int, spacing: tuple[float, ...], speed: float) -> float:

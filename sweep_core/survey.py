@@ -16,7 +16,8 @@ class Shots:
     Parameters
     ----------
     wavelet : array
-        ``(nt,)``, ``(nshots, nt)`` or ``(nshots, nsrc, nt)``; units of the source field.
+        ``(nt,)``, ``(nshots, nt)`` or ``(nshots, nsrc, nt)``; units of the source field. A trailing ``nfield`` where
+        each field of source_type has its own.
     sources : integer or floating-point array
         ``(nshots, ndim)`` or ``(nshots, nsrc, ndim)``; columns (x, z) or (x, y, z) in grid cells. Integers name nodes,
         other positions are interpolated.
@@ -54,11 +55,12 @@ def listening(xp, problem, shots: Shots):
     return xp.stack(columns, -1)
 
 
-def samples_of(wavelet):
-    """The wavelet as (nshots or 1, nsrc or 1, nt)."""
-    if len(wavelet.shape) == 1:
+def samples_of(wavelet, shape):
+    """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `shape` is the CallShape."""
+    wavelet = wavelet.swapaxes(-1, -2) if shape.by_field else wavelet[..., None, :]
+    if len(wavelet.shape) == 2:
         return wavelet[None, None]
-    return wavelet[:, None] if len(wavelet.shape) == 2 else wavelet
+    return wavelet[:, None] if len(wavelet.shape) == 3 else wavelet
 
 
 def check_positions(name: str, positions, ndim: int) -> None:
@@ -109,12 +111,23 @@ def check_inside(name: str, positions: np.ndarray, problem, fields) -> None:
         else "positions are counted in grid cells from the model's own corner, without the PML"
     )
     first(~((positions >= 0) & (positions <= sizes - 1)), lambda column: f"outside 0..{sizes[column] - 1}; {hint}")
-    if problem.free_surface and any(f.parity < 0 for f in problem.equation.fields if f.name in fields):
+    between = interpolated(positions)
+    stated = [problem.field(name) for name in fields]
+    zero = [f.name for f in stated if f.on_surface or (between and f.parity < 0)]
+    if problem.free_surface and zero:
         surface = np.zeros(positions.shape, bool)
         surface[..., -1] = positions[..., -1] == 0
-        first(surface, lambda column: f"on the free surface, where {list(fields)} is zero; move it below")
-    if not interpolated(positions):
+        first(surface, lambda column: f"on the free surface, where {zero} is zero; move it below")
+    if not between:
         return
+    for field in stated:
+        _check_taps(first, positions, problem, field)
+
+
+def _check_taps(first, positions, problem, field) -> None:
+    """DomainError for the first position whose interpolation reaches beyond the PML."""
+    ndim, sizes, names = problem.grid.ndim, np.array(problem.grid.shape[::-1]), problem.grid.axes[::-1]
+    positions = positions - np.array([0.5 * (name in field.stagger) for name in names])
     base = np.floor(positions)
     low, high = (np.array([w[side] for w in problem.pml[::-1]]) for side in (0, 1))
     above = (base - RADIUS + 1 + low < 0) & (np.arange(ndim) != ndim - 1 if problem.free_surface else True)

@@ -168,7 +168,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
             record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform])
             if device.platform == "cpu" and not isinstance(record, Tracer):
                 record.block_until_ready()
-    count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
+    count = snapshots.count(shape.samples) if snapshots else 0
     seen = {field: x[:, :count] for field, x in seen.items()}
     return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
 

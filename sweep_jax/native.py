@@ -64,13 +64,14 @@ def _propagate(task, wavelet, sources, receivers, mask, models):
     problem, shape = task.problem, task.shape
     dtype = np.dtype(shape.dtype)
     shots = Shots(wavelet, sources, receivers, mask)
-    (points, *_), lists = point_lists(problem, shape, shots, jnp, dtype)
+    points, lists = point_lists(problem, shape, shots, jnp, dtype)
     made = coefficients_of(problem, admitted(problem, models), shape.earths, jnp, jax.lax.stop_gradient)
     coefficients = jnp.stack(made, axis=1)
-    samples = signals(problem, shape, jnp, samples_of(driving(jnp, problem, wavelet)), points, coefficients)
+    samples = driving(jnp, problem, samples_of(wavelet, shape))
+    samples = signals(problem, shape, jnp, samples, points, coefficients)
     tables = jnp.asarray(problem.tables(), dtype)
     record, seen, flag = forward(task, coefficients, samples, lists, tables)
-    record = finished(jnp, problem, shots, record)
+    record = finished(jnp, problem, shape, mask, record)
     return record, seen_fields(problem, shape, seen), flag
 
 

@@ -43,9 +43,12 @@ class JaxOps(Ops):
 
 
 def admitted(problem: Problem, models) -> list[jax.Array]:
-    """The models with NaN where a parameter is not finite and in bounds, also where its square would look right."""
-    good = [(m > p.low) & (m < p.high) for p, m in zip(problem.equation.parameters, models, strict=True)]
-    return [m * one_or_nan(g, m.dtype) for g, m in zip(good, models, strict=True)]
+    """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
+    equation = problem.equation
+    good = equation.admits(*models)
+    if equation.coefficient_limit(problem.largest_speed) == float("inf"):
+        good &= equation.speed(*models) <= problem.largest_speed
+    return [m * one_or_nan(good, m.dtype) for m in models]
 
 
 def one_or_nan(good: jax.Array, dtype) -> jax.Array:

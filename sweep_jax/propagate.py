@@ -36,32 +36,38 @@ def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
     run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, listening(jnp, problem, shots), models)
 
     def step(state, sample):
-        return run.advance(state, [sample]), jnp.stack(run.record(state), axis=-1)
+        new = run.advance(state, sample)
+        return new, jnp.stack(run.record(state, new), axis=-1)
 
-    samples = jnp.moveaxis(samples_of(driving(jnp, problem, wavelet)), -1, 0)[:-1]
+    samples = jnp.moveaxis(driving(jnp, problem, samples_of(wavelet, shape)), -1, 0)
     scan = partial(_scan, step, length=chunk_length(problem, shape.steps))
     asked, start = shape.snapshots, run.start()
-    state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples), {})
-    last = jnp.stack(run.record(state), axis=-1)
-    record = finished(jnp, problem, shots, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
+    state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
+    last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)
+    record = finished(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
     points = [p.cells for p in (*run.sources, *run.receivers)]
     return record * one_or_nan(_all_good(problem, points, models), record.dtype), seen
 
 
+def _ahead(run, state, sample):
+    """The state one step later, where the record or snapshots of this one need it."""
+    return run.advance(state, sample) if run.one_more else state
+
+
 def _watched(run, scan, state, samples):
-    """(state, record, snapshots): scans from one snapshot to the next."""
+    """(state, record, snapshots): scans from one snapshot to the next, and up to the last sample."""
     asked = run.shape.snapshots
 
     def between(state, part):
         new, record = scan(state, part)
-        return new, (record, run.snapshot(state))
+        return new, (record, run.snapshot(state, _ahead(run, state, part[0])))
 
-    count = len(samples) // asked.every
+    count = (len(samples) - 1) // asked.every
     whole, rest = samples[: count * asked.every], samples[count * asked.every :]
     state, (record, seen) = jax.lax.scan(between, state, whole.reshape(count, asked.every, *samples.shape[1:]))
     record = record.reshape(count * asked.every, *record.shape[2:])
-    last = [x[None] for x in run.snapshot(state)]
-    state, part = scan(state, rest)
+    last = [x[None] for x in run.snapshot(state, _ahead(run, state, rest[0]))]
+    state, part = scan(state, rest[:-1])
     fields = [jnp.moveaxis(jnp.concatenate(pair), 0, 1) for pair in zip(seen, last, strict=True)]
     return state, jnp.concatenate([record, part]), dict(zip(asked.fields, fields, strict=True))
 

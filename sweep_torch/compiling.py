@@ -22,20 +22,26 @@ def register(solver) -> int:
 
 @torch.library.custom_op("sweep::record", mutates_args=())
 def record(
-    wavelet: Tensor, sources: Tensor, receivers: Tensor, mask: Tensor | None, models: list[Tensor], solver: int
+    wavelet: Tensor,
+    sources: Tensor,
+    receivers: Tensor,
+    mask: Tensor | None,
+    models: list[Tensor],
+    solver: int,
+    samples: int,
+    fields: int,
 ) -> Tensor:
-    """What the solver of that number records."""
+    """What the solver of that number records: `samples` of so many `fields`, which a compiled program remembers."""
     with torch.no_grad():
         return _solvers[solver](wavelet, sources, receivers, models, mask).clone(memory_format=torch.contiguous_format)
 
 
 @record.register_fake
-def _(wavelet, sources, receivers, mask, models, solver):
+def _(wavelet, sources, receivers, mask, models, solver, samples, fields):
     # An operator has no forward mode of its own: its tangent would be zero in silence.
     if torch.autograd.forward_ad._current_level >= 0:
         raise UnsupportedError("forward mode inside torch.compile is not supported; call torch.func.jvp outside")
-    fields = len(_solvers[solver].problem.receiver_type)
-    return wavelet.new_empty((sources.shape[0], wavelet.shape[-1], receivers.shape[-2], fields))
+    return wavelet.new_empty((sources.shape[0], samples, receivers.shape[-2], fields))
 
 
 @torch.library.custom_op("sweep::gradient", mutates_args=())
@@ -64,7 +70,7 @@ def _(cotangent, wavelet, sources, receivers, mask, models, solver):
 
 
 def _setup_context(ctx, inputs, output):
-    wavelet, sources, receivers, ctx.mask, models, ctx.solver = inputs
+    wavelet, sources, receivers, ctx.mask, models, ctx.solver, *_ = inputs
     if any(ctx.needs_input_grad[1:3]):
         raise UnsupportedError("torch.compile has no derivative in positions; call the solver outside")
     ctx.save_for_backward(wavelet, sources, receivers, *models)
@@ -73,7 +79,7 @@ def _setup_context(ctx, inputs, output):
 def _backward(ctx, cotangent):
     wavelet, sources, receivers, *models = ctx.saved_tensors
     first, *rest = gradient(cotangent.contiguous(), wavelet, sources, receivers, ctx.mask, models, ctx.solver)
-    return first, None, None, None, rest, None
+    return first, None, None, None, rest, None, None, None
 
 
 record.register_autograd(_backward, setup_context=_setup_context)

@@ -114,9 +114,9 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
         if unread:
             stable = problem.equation.speed(*models).max() <= problem.largest_speed
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
-    count = snapshots.count(shots.wavelet.shape[-1]) if snapshots else 0
+    count = snapshots.count(shape.samples) if snapshots else 0
     return (
-        finished(torch, problem, Shots(shots.wavelet, None, None, mask), record),
+        finished(torch, problem, shape, mask, record),
         {f: s[:, :count] for f, s in seen.items()},
         flag,
     )
@@ -133,7 +133,7 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
 
         record = native.born(problem, shape, survey, shots.wavelet, models, perturbations, wavelet)
         mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
-        return finished(torch, problem, Shots(shots.wavelet, None, None, mask), record)
+        return finished(torch, problem, shape, mask, record)
 
     # Forward mode recomputes nothing.
     problem = attrs.evolve(problem, memory=MemoryOptions("full"))

@@ -28,7 +28,7 @@ class Task:
     """What a call computes with beside its differentiable arrays; `fixed` are buffers of each operation by name."""
 
     call: CompiledCall
-    sources: Points
+    sources: list[Points]
     device: torch.device
     fixed: dict[str, dict[str, torch.Tensor]]
     made: dict[str, tuple[tuple[int, ...], torch.dtype]]
@@ -191,7 +191,7 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
     call = compiled_call(device.type, problem, shape, gradient)
     dtype = np.dtype(shape.dtype)
-    (sources, *_), lists = point_lists(problem, shape, survey, np, dtype)
+    sources, lists = point_lists(problem, shape, survey, np, dtype)
 
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
@@ -204,7 +204,8 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
             parts = zip(("cell", "column", "weight"), held[name], strict=True)
             fixed[operation] |= {f"{prefix}_{part}": x for part, x in parts}
     made = {x: (call.shapes[x], getattr(torch, call.dtype(x))) for names in OUTPUTS.values() for x in names}
-    return Task(call, Points(tensor(sources.cells), tensor(sources.weights)), device, fixed, made)
+    placed = [Points(tensor(p.cells), tensor(p.weights)) for p in sources]
+    return Task(call, placed, device, fixed, made)
 
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
@@ -220,8 +221,8 @@ def _arrays(problem, shape, wavelet, models, task):
     """(coefficients, wavelet) as the library takes them."""
     made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach)
     coefficients = torch.stack(made, dim=1)
-    wavelet = samples_of(driving(torch, problem, wavelet))
-    return coefficients, signals(problem, shape, torch, wavelet, task.sources, coefficients)
+    samples = driving(torch, problem, samples_of(wavelet, shape))
+    return coefficients, signals(problem, shape, torch, samples, task.sources, coefficients)
 
 
 def propagate(
@@ -255,10 +256,12 @@ def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, per
 
 
 def admitted(problem: Problem, models) -> list[torch.Tensor]:
-    """The models with NaN where a parameter is out of bounds: a square alone would look right."""
-    pairs = zip(problem.equation.parameters, models, strict=True)
-    good = [(m > p.low) & (m < p.high) for p, m in pairs]
-    return [m * torch.where(g, 1.0, float("nan")).to(m.dtype) for g, m in zip(good, models, strict=True)]
+    """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
+    equation = problem.equation
+    good = equation.admits(*models)
+    if equation.coefficient_limit(problem.largest_speed) == float("inf"):
+        good = good & (equation.speed(*models) <= problem.largest_speed)
+    return [m * torch.where(good, 1.0, float("nan")).to(m.dtype) for m in models]
 
 
 def readable(*tensors) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from sweep_core.call import check_models
+from sweep_core.call import check_models, samples_in
 from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, UnsupportedError
 from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
@@ -172,7 +172,8 @@ class PropTorch(torch.nn.Module):
                 raise UnsupportedError("snapshots are not supported inside torch.compile; call the solver outside")
             positions = [torch.as_tensor(x) for x in (sources, receivers)]
             mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
-            return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number)
+            sizes = samples_in(self.problem, wavelet, positions[0]), len(self.problem.receiver_type)
+            return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number, *sizes)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record, seen, self._flag = run(self.problem, self.impl, shots, self._given(models), self.device, snapshots)
         return record if snapshots is None else (record, seen)

@@ -29,17 +29,17 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     """
     ops = TorchOps(problem, models[0].dtype, models[0].device)
     run = EagerRun(problem, ops, shape, shots.sources, listening(torch, problem, shots), models)
-    wavelet = samples_of(driving(torch, problem, shots.wavelet))
+    wavelet = driving(torch, problem, samples_of(shots.wavelet, shape))
     names, every = list(run.start()), shape.snapshots.every if shape.snapshots else 0
 
     def some_steps(first, last, *values):
         state, records, seen = dict(zip(names, values, strict=True)), [], []
         for k in range(first, last):
-            records.append(torch.stack(run.record(state), dim=-1))
+            new = run.advance(state, wavelet[..., k]) if k + 1 < shape.steps or run.one_more else state
+            records.append(torch.stack(run.record(state, new), dim=-1))
             if every and k % every == 0:
-                seen.append(torch.stack(run.snapshot(state), dim=1))
-            if k + 1 < shape.steps:
-                state = run.advance(state, [wavelet[..., k]])
+                seen.append(torch.stack(run.snapshot(state, new), dim=1))
+            state = new
         return torch.stack(records, dim=1), seen, *(state[name] for name in names)
 
     length = chunk_length(problem, shape.steps)

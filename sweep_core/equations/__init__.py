@@ -1,5 +1,7 @@
 """The wave equations that SWEEP brings along: one file each."""
 
 from .acoustic import Acoustic
+from .acoustic_variable_density import AcousticVariableDensity
+from .elastic import Elastic
 
-__all__ = ["Acoustic"]
+__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic"]

@@ -35,10 +35,10 @@ class Acoustic(Equation):
     pml_type: ClassVar[str] = "cpmlr"
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def coefficients(self, vp):
+    def coefficients(self, medium, vp):
         return (vp * vp,)
 
-    def step(self, ops, state, coefficients):
+    def step(self, ops, state, coefficients, inject):
         (vp2,) = coefficients
         u, laplacian = state["h1"], 0
         new: dict[str, Any] = {}
@@ -48,10 +48,10 @@ class Acoustic(Equation):
             zeta = ops.decay[axis] * state[f"zeta_{axis}"] + ops.gain[axis] * t
             laplacian = laplacian + t + zeta
             new |= {f"psi_{axis}": psi, f"zeta_{axis}": zeta}
-        return new | {"h1": 2 * u - state["h1_old"] + vp2 * laplacian, "h1_old": u}
+        return new | {"h1": inject("h1", 2 * u - state["h1_old"] + vp2 * laplacian), "h1_old": u}
 
-    def source_factor(self, field, coefficients):
-        return coefficients[0]
+    def source_coefficient(self, field):
+        return "vp2"
 
     def speed(self, vp):
         return vp

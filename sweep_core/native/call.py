@@ -80,7 +80,7 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
     library = load(kind)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)
-    sources, receivers = len(problem.source_type), len(problem.receiver_type)
+    sources, receivers = len(problem.source_type), len(problem.recorded)
     # Where sources increment the field, each of their cells has a signal of its own: see `signals`.
     columns = shape.sources * sources * (shape.source_taps if problem.source_scaling == "increment" else 1)
     asked = shape.snapshots
@@ -94,12 +94,12 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
         steps=shape.steps,
         first=0,
         last=shape.steps,
-        chunk=problem.chunk(shape.steps, cells * itemsize * len(problem.equation.fields)) if gradient else 0,
+        chunk=problem.chunk(shape.steps, cells * itemsize * len(problem.fields)) if gradient else 0,
         source_columns=columns,
         receiver_columns=shape.receivers * receivers,
         free_surface=problem.free_surface,
         snapshot_every=asked.every if asked else 0,
-        snapshot_fields=sum(1 << problem.equation.field_index(f) for f in asked.fields) if asked else 0,
+        snapshot_fields=sum(1 << problem.field_index(f) for f in asked.fields) if asked else 0,
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         equation=problem.equation.name.encode(),
     )
@@ -110,14 +110,14 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
             struct.snapshot_low[axis], struct.snapshot_high[axis] = (low + n for n in asked.region[axis])
     for names, points, count in (
         (problem.source_type, struct.source_points, shape.sources * shape.source_taps),
-        (problem.receiver_type, struct.receiver_points, shape.receivers * shape.receiver_taps),
+        (problem.recorded, struct.receiver_points, shape.receivers * shape.receiver_taps),
     ):
         for name in names:
-            points[problem.equation.field_index(name)] = count
+            points[problem.field_index(name)] = count
     sizes = library.query(struct)
-    coefficients = (shape.earths, len(problem.equation.coefficient_names), *problem.padded_shape)
+    coefficients = (shape.earths, len(problem.coefficient_names), *problem.padded_shape)
     wavelet = (shape.shots, shape.steps, columns)
-    record = shape.record(problem)
+    record = shape.seen(problem)
     seen = (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,)
     shapes = {f"{kind}coefficients": coefficients for kind in ("", "gradient_", "tangent_")}
     shapes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}
@@ -127,27 +127,32 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
     return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots)
 
 
-def signals(problem: Problem, shape: CallShape, xp, samples, points: Points, coefficients):
-    """What the compiled code injects, (nshots, nt, columns), from the samples (nshots or 1, nsrc or 1, nt).
+def signals(problem: Problem, shape: CallShape, xp, samples, points: list[Points], coefficients):
+    """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
 
-    It multiplies by :meth:`Equation.source_factor`. Where sources increment the field by the wavelet as it is, that is
-    divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the framework's own.
+    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it is, that
+    is divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the framework's own.
     """
-    samples = xp.broadcast_to(samples, (shape.shots, shape.sources, shape.steps))
+    samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
     if problem.source_scaling == "physical":
-        return samples.swapaxes(1, 2)
+        return samples.reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
     flat = coefficients.reshape(shape.earths, coefficients.shape[1], -1)
     shots = np.arange(shape.shots)[:, None, None] if shape.earths > 1 else 0
-    (field,) = problem.source_type
-    factor = problem.equation.source_factor(field, tuple(flat[:, i][shots, points.cells] for i in range(flat.shape[1])))
-    return (samples[:, :, None] / factor[..., None]).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
+    columns = []
+    for i, (field, at) in enumerate(zip(problem.source_type, points, strict=True)):
+        name, each = problem.equation.source_coefficient(field), samples[:, :, None, i]
+        if name is None:
+            columns.append(xp.broadcast_to(each, (*at.cells.shape, shape.steps)))
+        else:
+            columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at.cells][..., None])
+    return xp.stack(columns, 3).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
 
 
 def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:
     """Snapshots by the name of the field, (nshots, nsnap, *region) each, from the buffer of that name."""
     if shape.snapshots is None:
         return {}
-    order = sorted(shape.snapshots.fields, key=problem.equation.field_index)
+    order = sorted(shape.snapshots.fields, key=problem.field_index)
     return {field: seen[:, :, order.index(field)] for field in shape.snapshots.fields}
 
 
@@ -157,10 +162,10 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
     `points` are those of each field of source_type or receiver_type. The result is (nshots, points), field after field
     in the order of the equation.
     """
-    fields = list(problem.source_type if kind == "sources" else problem.receiver_type)
+    fields = list(problem.source_type if kind == "sources" else problem.recorded)
     volume = problem.grid.cell_volume
     lists = []
-    for field in sorted(fields, key=problem.equation.field_index):
+    for field in sorted(fields, key=problem.field_index):
         at = points[fields.index(field)]
         nshots, n, taps = at.cells.shape
         scale, each = 1.0, 1
@@ -176,7 +181,7 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
 
 def inject_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
     """The same, sorted by cell within each shot and field, as injection needs it."""
-    fields = problem.source_type if kind == "sources" else problem.receiver_type
+    fields = problem.source_type if kind == "sources" else problem.recorded
     listed = gather_list(problem, kind, points, xp, dtype)
     n = listed[0].shape[1] // len(fields)
     parts = [slice(i * n, (i + 1) * n) for i in range(len(fields))]
@@ -185,14 +190,14 @@ def inject_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
 
 
 def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
-    """(points of sources, lists): sources in, sources out, receivers in, receivers out, three arrays each.
+    """(points of each source field, lists): sources in, sources out, receivers in, receivers out, three arrays each.
 
     Sources and receivers are arrays of xp, numpy or jax.numpy.
     """
     lists = []
     for kind, fields, positions in (
         ("sources", problem.source_type, shots.sources),
-        ("receivers", problem.receiver_type, listening(xp, problem, shots)),
+        ("receivers", problem.recorded, listening(xp, problem, shots)),
     ):
         points = [points_of(xp, problem, field, positions, shape.shots) for field in fields]
         if kind == "sources":

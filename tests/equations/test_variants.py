@@ -29,6 +29,8 @@ quick = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if
 def made_of(name, equation):
     if len(VARIANTS[name].get("shape", (1, 1))) not in equation(4).ndims:
         pytest.skip(f"{equation.name} has no such dimension")
+    if "time_dispersion" in VARIANTS[name] and equation.pml_type == "cpmls":
+        pytest.skip(f"{equation.name} is staggered in time, whose dispersion is not corrected yet")
     return variant(name, equation)
 
 

@@ -26,11 +26,11 @@ def test_standing_mode(shape):
         mode = mode * along
         squared += (4 * np.sin(half_phase) ** 2 / dh**2) * (vp**2 if axis == 0 else vp**2 * (1 + 2 * epsilon))
     omega = 2 * np.arcsin(dt * np.sqrt(squared) / 2) / dt
-    coefficients = [np.full((1, *shape), c) for c in problem.equation.coefficients(vp, epsilon)]
+    coefficients = [np.full((1, *shape), c) for c in problem.equation.coefficients(None, vp, epsilon)]
     state = {name: np.zeros((1, *shape)) for name in problem.equation.state_names(len(shape))}
     state |= {"h1": mode[None], "h1_old": mode[None] * np.cos(omega * dt)}
     for k in range(1, 200):
-        state = problem.equation.step(ops, state, tuple(coefficients))
+        state = problem.equation.step(ops, state, tuple(coefficients), lambda field, x: x)
         assert np.abs(state["h1"] - mode * np.cos(omega * k * dt)).max() < 1e-11
 
 

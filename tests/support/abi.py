@@ -9,7 +9,7 @@ from laws import case, executors
 from sweep_core import NativeError, check_call, native
 from sweep_core.call import driving, finished
 from sweep_core.native import structs
-from sweep_core.ops import extend
+from sweep_core.ops import coefficients_of
 from sweep_core.survey import samples_of
 
 GUARD = 4096
@@ -80,15 +80,13 @@ class Run:
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
 
     def _driving(self, wavelet):
-        return samples_of(driving(np, self.problem, wavelet))
+        return driving(np, self.problem, samples_of(wavelet, self.shape))
 
     def _arrays(self, models, samples):
         """What the library takes for models and the samples of a wavelet, real or complex."""
-        problem, (_, _, *grid) = self.problem, self["coefficients"].shape
-        hold = np.real if problem.edge_gradient == "interior" else None
-        made = problem.equation.coefficients(*(extend(problem, m, np, hold) for m in models))
-        coefficients = np.stack([np.broadcast_to(x, (self.shape.earths, *grid)) for x in made], axis=1)
-        return coefficients, native.signals(problem, self.shape, np, samples, self.points[0], coefficients)
+        problem = self.problem
+        coefficients = np.stack(coefficients_of(problem, models, self.shape.earths, np, np.real), axis=1)
+        return coefficients, native.signals(problem, self.shape, np, samples, self.points, coefficients)
 
     def vary(self, models, wavelet=None):
         """Sets the tangents to those of a direction, by complex step."""
@@ -120,7 +118,7 @@ class Run:
     def record(self, operation) -> np.ndarray:
         """Of ``'forward'`` or ``'born'``, as a user gets it."""
         self.run(operation)
-        return finished(np, self.problem, self.made.shots, self["record"])
+        return finished(np, self.problem, self.shape, self.made.shots.mask, self["record"])
 
     def forward(self) -> np.ndarray:
         return self.record("forward")

@@ -77,11 +77,10 @@ class Case:
         return attrs.evolve(self, arguments=self.arguments | {"memory": STRATEGIES[strategy]})
 
     def noise(self, seed=1) -> np.ndarray:
-        """Random values in the shape of the record."""
-        shots = self.shots
-        nrec, fields = shots.receivers.shape[-2], len(self.problem.receiver_type)
-        shape = (len(shots), shots.wavelet.shape[-1], nrec, fields)
-        return np.random.default_rng(seed).standard_normal(shape)
+        """Random values in the shape of the record, of each field as large as it is there."""
+        record = reference_record(self)
+        scale = np.abs(record).max((0, 1, 2))
+        return np.random.default_rng(seed).standard_normal(record.shape) * np.where(scale > 0, scale, 1)
 
     def direction(self, seed=2) -> list:
         """A random perturbation of the models."""
@@ -114,7 +113,7 @@ def case(equation=Acoustic, order=4, shape=(19, 23), nt=48, pml=(5, 0, 7, 3), ns
     receivers[:, 2] = np.array(shape[::-1]) - 1
     arguments = {
         **{"equation": eq, "shape": shape, "dh": (10.0, 8.0, 9.0)[: len(shape)], "dt": DT, "pml_width": pml},
-        **{"receiver_type": [f.name for f in eq.fields], "memory": STRATEGIES["full"]},
+        **{"receiver_type": [f.name for f in eq.fields_in(len(shape))], "memory": STRATEGIES["full"]},
     }
     wavelet = rng.standard_normal((nshots, nsrc, nt))
     return Case(arguments, Shots(wavelet, sources, receivers), random_models(eq, shape, rng))
@@ -154,7 +153,10 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3) -> Case:
         receivers[~mask] = -99
     arguments = {
         **{"equation": eq, "shape": shape, "dh": (10.0, 8.0, 9.0)[:ndim], "dt": DT, "memory": STRATEGIES["full"]},
-        **{"pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim], "receiver_type": [f.name for f in eq.fields]},
+        **{
+            "pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim],
+            "receiver_type": [f.name for f in eq.fields_in(len(shape))],
+        },
         **asked,
     }
     models = random_models(eq, (3, *shape) if earths else shape, rng)

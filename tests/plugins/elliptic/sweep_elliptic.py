@@ -24,10 +24,10 @@ class Elliptic(Equation):
     pml_type: ClassVar[str] = "cpmlr"
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def coefficients(self, vp, epsilon):
+    def coefficients(self, medium, vp, epsilon):
         return vp * vp, vp * vp * (1 + 2 * epsilon)
 
-    def step(self, ops, state, coefficients):
+    def step(self, ops, state, coefficients, inject):
         vertical, horizontal = coefficients
         u, new, g = state["h1"], {}, 0
         for axis in ops.axes:
@@ -36,10 +36,10 @@ class Elliptic(Equation):
             zeta = ops.decay[axis] * state[f"zeta_{axis}"] + ops.gain[axis] * t
             g = g + (vertical if axis == 0 else horizontal) * (t + zeta)
             new |= {f"psi_{axis}": psi, f"zeta_{axis}": zeta}
-        return new | {"h1": 2 * u - state["h1_old"] + g, "h1_old": u}
+        return new | {"h1": inject("h1", 2 * u - state["h1_old"] + g), "h1_old": u}
 
-    def source_factor(self, field, coefficients):
-        return coefficients[0]
+    def source_coefficient(self, field):
+        return "vertical"
 
     def source_weight(self, field, dt, cell_volume):
         return dt**2 / cell_volume

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from sweep_core import check_call, check_survey, check_values, native
+from sweep_core import Support, check_call, check_survey, check_values, native
 from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
 from sweep_core.misfit import least_squares
-from sweep_core.ops import extend
+from sweep_core.ops import coefficients_of
+from sweep_core.staggered import StaggeredEquation
 from sweep_core.survey import samples_of
 
 
@@ -16,6 +17,8 @@ class TinyExecutor:
     name = "tiny"
 
     def supports(self, problem):
+        if isinstance(problem.equation, StaggeredEquation):
+            return Support(False, "tiny transposes coefficients cell by cell, and this equation averages between cells")
         return native.supports(problem.equation.name, problem.grid.ndim, "cpu")
 
     def forward(self, problem, shots, models):
@@ -42,17 +45,15 @@ class Run:
         check_values(problem, models, shots.wavelet)
         self.problem, self.shots, self.models = problem, shots, models
         self.call = native.compiled_call("cpu", problem, self.shape, gradient)
-        (self.sources, *_), self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
+        self.sources, self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         self.buffers["tables"][:] = problem.tables()
 
     def inputs(self, models):
         """(coefficients, wavelet) as the library takes them; of complex models too."""
-        hold = np.real if self.problem.edge_gradient == "interior" else None
-        made = self.problem.equation.coefficients(*(extend(self.problem, m, np, hold) for m in models))
-        each = np.broadcast_arrays(*(c if c.ndim > self.problem.grid.ndim else c[None] for c in made))
-        coefficients, samples = np.stack(each, axis=1), samples_of(driving(np, self.problem, self.shots.wavelet))
+        coefficients = np.stack(coefficients_of(self.problem, models, self.shape.earths, np, np.real), axis=1)
+        samples = driving(np, self.problem, samples_of(self.shots.wavelet, self.shape))
         return coefficients, native.signals(self.problem, self.shape, np, samples, self.sources, coefficients)
 
     def tangents(self, perturbations, h=1e-20):
@@ -63,7 +64,7 @@ class Run:
     def record(self, operation):
         """The record of "forward", or its derivative, "born"."""
         self._run(operation, inject=0, gather=3)
-        return finished(np, self.problem, self.shots, self.buffers["record"])
+        return finished(np, self.problem, self.shape, self.shots.mask, self.buffers["record"])
 
     def gradient(self, cotangent):
         """The derivative in each model of what `cotangent` is the derivative of in the record."""
@@ -83,7 +84,7 @@ class Run:
         if self.problem.source_scaling == "increment":  # the wavelet depends on the earth at the sources
             earths, signals = self.shape.earths, (self.buffers["gradient_wavelet"] * wavelet).sum(axis=1)
             rows = np.arange(earths)[:, None] if earths > 1 else 0
-            np.add.at(cells.reshape(earths, -1), (rows, self.sources.cells.reshape(signals.shape)), signals)
+            np.add.at(cells.reshape(earths, -1), (rows, self.sources[0].cells.reshape(signals.shape)), signals)
         return fold(self.problem, cells).reshape(-1, *self.models[i].shape).sum(axis=0)
 
     def _run(self, operation, **lists):

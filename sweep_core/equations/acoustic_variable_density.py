@@ -1,0 +1,59 @@
+"""Acoustic waves of variable density, first order in time, on a staggered grid."""
+
+from typing import ClassVar
+
+import attrs
+
+from ..equation import Field, Parameter
+from ..staggered import Modulus, Rate, StaggeredEquation
+
+
+@attrs.frozen
+class AcousticVariableDensity(StaggeredEquation):
+    r"""rho v_t = -grad p + f(t) delta(x - xs),  p_t = kappa (-div v + q(t) delta(x - xs)),  kappa = rho vp^2.
+
+    q is a rate of injected volume per volume (1/s times the cell volume's unit), so that for a constant rho
+    (1 / vp^2) p_tt - lap p = rho q_t delta. Leapfrog on a staggered grid (Virieux 1984, Geophysics 49, for SH waves):
+
+    v_a[k+1/2] = v_a[k-1/2] + b_a (-S D_a p[k] + dt f[k]),
+    p[k+1] = p[k] + kappa (-sum over a of S D_a v_a[k+1/2] + dt q[k]),
+
+    with b_a the inverse of the mean density of the two cells beside v_a (Moczo et al. 2002, BSSA 92, eq. 24). The
+    sample q[k] acts midway between p[k] and p[k+1].
+
+    Parameters
+    ----------
+    spatial_order : int
+        Order of the differences, even.
+    device : str, optional
+        Where propagators of this equation compute, unless they are told otherwise.
+    """
+
+    name: ClassVar[str] = "acoustic_variable_density"
+    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("rho", "kg/m3"))
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("p", "Pa"),
+        Field("vx", "m/s", ("x", "t"), parity=1),
+        Field("vy", "m/s", ("y", "t"), parity=1, ndims=(3,)),
+        Field("vz", "m/s", ("z", "t"), parity=1),
+    )
+    coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")
+    rates: ClassVar[tuple[Rate, ...]] = (
+        Rate("ax", (("x", "p"),), -1),
+        Rate("ay", (("y", "p"),), -1),
+        Rate("az", (("z", "p"),), -1),
+        Rate("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
+    )
+    moduli: ClassVar[tuple[Modulus, ...]] = (
+        Modulus("vx", "ax", "bx"),
+        Modulus("vy", "ay", "by"),
+        Modulus("vz", "az", "bz"),
+        Modulus("p", "e", "kappa"),
+    )
+    source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
+
+    def coefficients(self, medium, vp, rho):
+        return rho * vp**2, *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
+
+    def speed(self, vp, rho):
+        return vp

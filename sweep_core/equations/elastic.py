@@ -1,0 +1,97 @@
+"""Elastic waves in an isotropic solid or fluid, velocity and stress on a staggered grid."""
+
+from typing import ClassVar
+
+import attrs
+
+from ..equation import Field, Parameter
+from ..staggered import Modulus, Rate, StaggeredEquation
+
+
+@attrs.frozen
+class Elastic(StaggeredEquation):
+    r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e + m(t) delta(x - xs).
+
+    e is the strain rate, mu = rho vs^2, lam = rho (vp^2 - 2 vs^2); tension is positive, and the receiver `p` is minus
+    the mean of the normal stresses. Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander 1988, Geophysics
+    53), here in 2-D:
+
+    vx <- vx + bx (S D_x sxx + S D_z sxz + dt fx),  vz <- vz + bz (S D_x sxz + S D_z szz + dt fz),
+    sxx <- sxx + pi exx + lam ezz + dt mxx,  szz <- szz + lam exx + pi ezz + dt mzz,  sxz <- sxz + mu_xz exz + dt mxz,
+    exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
+
+    Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
+    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92, eqs. 24 to 29; docs/theory/elastic.md). On a free
+    surface szz = 0 and sxz is odd about it (stress imaging; Levander 1988; Robertsson 1996, Geophysics 61), sxx grows
+    as in plane stress, and velocities are differentiated from below.
+
+    A sample of m acts midway between two stresses, one of f midway between two velocities.
+
+    Parameters
+    ----------
+    spatial_order : int
+        Order of the differences, even.
+    device : str, optional
+        Where propagators of this equation compute, unless they are told otherwise.
+    """
+
+    name: ClassVar[str] = "elastic"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("vp", "m/s"),
+        Parameter("vs", "m/s", closed=True),
+        Parameter("rho", "kg/m3"),
+    )
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("vx", "m/s", ("x", "t"), parity=1, mirrored=False),
+        Field("vy", "m/s", ("y", "t"), parity=1, mirrored=False, ndims=(3,)),
+        Field("vz", "m/s", ("z", "t"), parity=1, mirrored=False),
+        Field("sxx", "Pa", parity=1),
+        Field("syy", "Pa", parity=1, ndims=(3,)),
+        Field("szz", "Pa"),
+        Field("sxy", "Pa", ("x", "y"), parity=1, ndims=(3,)),
+        Field("sxz", "Pa", ("x", "z")),
+        Field("syz", "Pa", ("y", "z"), ndims=(3,)),
+    )
+    coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
+    rates: ClassVar[tuple[Rate, ...]] = (
+        Rate("ax", (("x", "sxx"), ("y", "sxy"), ("z", "sxz"))),
+        Rate("ay", (("x", "sxy"), ("y", "syy"), ("z", "syz"))),
+        Rate("az", (("x", "sxz"), ("y", "syz"), ("z", "szz"))),
+        Rate("exx", (("x", "vx"),)),
+        Rate("eyy", (("y", "vy"),)),
+        Rate("ezz", (("z", "vz"),)),
+        Rate("exy", (("y", "vx"), ("x", "vy"))),
+        Rate("exz", (("z", "vx"), ("x", "vz"))),
+        Rate("eyz", (("z", "vy"), ("y", "vz"))),
+    )
+    moduli: ClassVar[tuple[Modulus, ...]] = (
+        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        *(Modulus(f"s{a}{a}", f"e{b}{b}", "pi" if a == b else "lam") for a in "xyz" for b in "xyz"),
+        *(Modulus(f"s{ab}", f"e{ab}", f"mu_{ab}") for ab in ("xy", "xz", "yz")),
+    )
+    source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
+
+    def coefficients(self, medium, vp, vs, rho):
+        mu, pi = rho * vs**2, rho * vp**2
+        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in medium.axes]
+        pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
+        return (
+            *(1 / medium.mean(rho, axis) for axis in axes),
+            medium.surfaced(pi, pi - lam**2 / pi),
+            medium.surfaced(lam, lam - lam**2 / pi if "y" in axes else 0 * lam),
+            *(medium.harmonic(mu, *pair) for pair in pairs),
+        )
+
+    def speed(self, vp, vs, rho):
+        return vp
+
+    @property
+    def rule(self):
+        return "vp > sqrt(4/3) vs, without which the solid has no resistance to compression"
+
+    def admits(self, vp, vs, rho):
+        return super().admits(vp, vs, rho) & (3 * vp**2 > 4 * vs**2)
+
+    def derived(self, ndim):
+        normal = ("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz")
+        return {"p": dict.fromkeys(normal, -1 / ndim)}

@@ -1,0 +1,53 @@
+"""What an equation's coefficients may ask for beside the parameters: the time step, and averages between cells."""
+
+from typing import Any
+
+from .grid import AXES
+
+
+class Medium:
+    """Averages of arrays (..., *padded grid) at nodes that lie half a cell further along some axes.
+
+    `xp` is numpy, torch or jax.numpy. The last node of an axis, beyond which there is no cell, has that cell's value.
+    """
+
+    def __init__(self, problem, xp: Any):
+        self.problem, self.xp = problem, xp
+
+    @property
+    def dt(self) -> float:
+        """The time step, s."""
+        return self.problem.dt
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes, ``('z', 'x')`` or ``('z', 'y', 'x')``."""
+        return AXES[self.problem.grid.ndim]
+
+    def mean(self, x, axis: str):
+        """Arithmetic mean of the two cells beside each node."""
+        return 0.5 * (x + self._next(x, axis))
+
+    def harmonic(self, x, first: str, second: str):
+        """Harmonic mean of the four cells around each node; zero, and of derivative zero, where one of them is zero."""
+        xp, pair = self.xp, (x, self._next(x, first))
+        four = (*pair, *(self._next(p, second) for p in pair))
+        solid = (four[0] > 0) & (four[1] > 0) & (four[2] > 0) & (four[3] > 0)
+        # `where` twice: the derivative of the branch that is not taken must be finite too.
+        inverse = sum(1 / xp.where(solid, c, 1.0) for c in four)
+        return xp.where(solid, 4 / inverse, 0.0 * inverse)
+
+    def surfaced(self, inside, surface):
+        """`inside`, but `surface` in the cells of the free surface, if there is one."""
+        if not self.problem.free_surface:
+            return inside
+        depth = -self.problem.grid.ndim
+        top, rest = ((Ellipsis, rows, *(slice(None),) * (-depth - 1)) for rows in (slice(0, 1), slice(1, None)))
+        return self.xp.concatenate([surface[top], inside[rest]], depth)
+
+    def _next(self, x, axis):
+        """The cell after each one along an axis."""
+        depth = self.axes.index(axis) - len(self.axes)
+        after = (slice(None),) * (-depth - 1)
+        rest, last = x[(Ellipsis, slice(1, None), *after)], x[(Ellipsis, slice(-1, None), *after)]
+        return self.xp.concatenate([rest, last], depth)

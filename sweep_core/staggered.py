@@ -1,0 +1,131 @@
+"""First-order systems on a staggered grid, stated as tables: which derivatives there are, and what they change."""
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from .equation import Equation, Field
+from .grid import AXES
+from .stencil import largest_staggered_speed, surface_rows
+
+
+@attrs.frozen
+class Rate:
+    """What a step differentiates: `sign` times the sum over `terms` (axis, field) of the derivative of field along axis."""
+
+    name: str
+    terms: tuple[tuple[str, str], ...]
+    sign: int = 1
+
+
+@attrs.frozen
+class Modulus:
+    """One entry of a constitutive law: field `target` grows by `coefficient` times `rate`."""
+
+    target: str
+    rate: str
+    coefficient: str
+
+
+class StaggeredEquation(Equation):
+    """Base of first-order systems, stepped by leapfrog on a staggered grid.
+
+    Fields with a stagger in time are known half a step later than the others, and are made first. For each rate e,
+
+    e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f
+
+    with D the staggered difference along an axis, scaled by dt / dh, and S the stretch of that axis' CPML (Komatitsch
+    and Martin 2007, eqs. 22 to 27, with profiles at the node that e is at); and then for each field v,
+
+    v <- v + sum over its moduli of coefficient * e + source.
+
+    A subclass states `rates`, `moduli` and `source_coefficients`, in all dimensions at once: what has fields that a grid
+    does not have is left out. A field is differentiated along each axis at most once.
+    """
+
+    rates: ClassVar[tuple[Rate, ...]]
+    moduli: ClassVar[tuple[Modulus, ...]]
+    source_coefficients: ClassVar[dict[str, str]]
+    levels: ClassVar[int] = 1
+    memories: ClassVar[tuple[str, ...]] = ()
+    pml_type: ClassVar[str] = "cpmls"
+    ndims: ClassVar[tuple[int, ...]] = (2, 3)
+
+    def rates_in(self, ndim: int) -> tuple[Rate, ...]:
+        """The rates that there are in so many dimensions."""
+        there = [f.name for f in self.fields_in(ndim)]
+        terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in self.rates]
+        kept = [attrs.evolve(r, terms=t) for r, t in zip(self.rates, terms, strict=True)]
+        return tuple(r for r in kept if r.terms and any(m.target in there and m.rate == r.name for m in self.moduli))
+
+    def moduli_in(self, ndim: int) -> tuple[Modulus, ...]:
+        """The moduli that there are in so many dimensions."""
+        fields, rates = ([x.name for x in some] for some in (self.fields_in(ndim), self.rates_in(ndim)))
+        return tuple(m for m in self.moduli if m.target in fields and m.rate in rates)
+
+    def coefficient_names_in(self, ndim):
+        used = {m.coefficient for m in self.moduli_in(ndim)}
+        return tuple(name for name in self.coefficient_names if name in used)
+
+    def state_names(self, ndim):
+        psi = [f"psi_{field}_{axis}" for rate in self.rates_in(ndim) for axis, field in rate.terms]
+        return (*(f.name for f in self.fields_in(ndim)), *psi)
+
+    def phases(self, ndim: int) -> tuple[tuple[Field, ...], ...]:
+        """Fields in the order in which a step makes them: those at half time steps first."""
+        fields = self.fields_in(ndim)
+        return tuple(tuple(f for f in fields if ("t" in f.stagger) == half) for half in (True, False))
+
+    def step(self, ops, state, coefficients, inject):
+        value = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
+        moduli, new = self.moduli_in(ops.ndim), dict(state)
+        for phase in self.phases(ops.ndim):
+            used = {m.rate for m in moduli for f in phase if m.target == f.name}
+            rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
+            for field in phase:
+                change = sum(value[m.coefficient] * rates[m.rate] for m in moduli if m.target == field.name)
+                new[field.name] = inject(field.name, new[field.name] + ops.off_surface(field, change))
+        return new
+
+    @staticmethod
+    def _rate(ops, state, rate):
+        total = 0
+        for name, field in rate.terms:
+            axis = AXES[ops.ndim].index(name)
+            d, (decay, gain) = ops.staggered(state[field], axis, field)
+            psi = decay * state[f"psi_{field}_{name}"] + gain * d
+            state[f"psi_{field}_{name}"] = psi
+            total = total + d + psi
+        return rate.sign * total
+
+    def source_coefficient(self, field):
+        return self.source_coefficients.get(field)
+
+    def source_weight(self, field, dt, cell_volume):
+        return dt / cell_volume
+
+    def largest_speed(self, spacing, dt):
+        return largest_staggered_speed(self.spatial_order, spacing, dt)
+
+    def tables(self, problem):
+        axes = [problem.staggered_tables(axis) for axis in range(problem.grid.ndim)]
+        parts = [np.concatenate([part.ravel() for part in table]) for table in axes]
+        if problem.free_surface:
+            parts += [rows.ravel() for f in problem.fields for rows in self.closure(problem, f)]
+        return np.concatenate(parts)
+
+    def closure(self, problem, field: Field) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives along z near a free surface, and minus their transposes: `order` rows of 3/2 order + 1 each."""
+        order, scale = self.spatial_order, problem.dt / problem.grid.spacing[0]
+        half, columns = order // 2, 3 * (order // 2) + 1
+        weights, forward = problem.staggered_tables(0).weights, "z" not in field.stagger
+        whole = np.zeros((columns + half, columns + half))
+        for i in range(half, len(whole)):
+            for k, w in enumerate(weights, start=1):
+                for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
+                    if node < len(whole):
+                        whole[i, node] = weight
+        rows = surface_rows(order, forward, field.parity * field.mirrored)
+        whole[:half, :order] = rows * scale
+        return whole[:order, :columns], -whole.T[:order, :columns]
