@@ -116,9 +116,9 @@ class StaggeredEquation(Equation):
         return np.concatenate(parts)
 
     def closure(self, problem, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives along z near a free surface, and minus their transposes: `order` rows of 3/2 order + 1 each."""
+        """Derivatives along z near a free surface, and minus their transposes: `order` rows of 3/2 order."""
         order, scale = self.spatial_order, problem.dt / problem.grid.spacing[0]
-        half, columns = order // 2, 3 * (order // 2) + 1
+        half, columns = order // 2, 3 * (order // 2)
         weights, forward = problem.staggered_tables(0).weights, "z" not in field.stagger
         whole = np.zeros((columns + half, columns + half))
         for i in range(half, len(whole)):

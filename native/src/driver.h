@@ -25,11 +25,6 @@ void advance(Team& team, Span shots, const Step& step, const Sources& sources) {
   team.inject(sources, shots);
 }
 
-template <class Team, class Plan, class T>
-void copy(Team& team, Span shots, const Plan& plan, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
-  team.elements(Copy<Plan, T>{plan, to, from}, count, shots);
-}
-
 template <class R>
 struct Forward {
   using T = typename R::Value;
@@ -44,6 +39,10 @@ struct Forward {
   T* state;
   int first, last;
 
+  template <class Device>
+  int prepare(const Device&, int) const {
+    return SWEEP_OK;
+  }
   Wave<T> wave() const {
     constexpr int levels = R::Equation::levels;
     const auto& plan = run.plan;
@@ -103,6 +102,10 @@ struct Born {
   T* record;
   T* workspace;  // (lanes, 2, state)
 
+  template <class Device>
+  int prepare(const Device&, int) const {
+    return SWEEP_OK;
+  }
   Wave<T> wave(int which) const {
     constexpr int levels = R::Equation::levels;
     const auto& plan = run.plan;
@@ -147,6 +150,10 @@ struct Adjoint {
   T* images;
   T* past;  // of the filters of receivers, then of sources
 
+  template <class Device>
+  int prepare(const Device&, int) const {
+    return SWEEP_OK;
+  }
   // The adjoint run's own field, which ends in the filters that the forward run does not have.
   Wave<T> wave() const {
     const ptrdiff_t stride = run.plan.adjoint_state();
@@ -213,7 +220,7 @@ struct Adjoint {
     const auto& plan = run.plan;
     const ptrdiff_t size = plan.adjoint_state();
     copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, size, false}, {}, size);
-    team.elements(ClearImages<R>{run, images}, plan.coefficient_cells(), shots);
+    team.elements(ClearImages<R>{run, images, plan.coefficient_cells()}, plan.coefficient_cells(), shots);
     clear(team, shots, past, plan.receivers * R::ndim);
     clear(team, shots, source_past(), plan.sources * R::ndim);
     const auto cone = team.cone(run, forward_sources, shots);

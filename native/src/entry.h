@@ -5,15 +5,37 @@
 #define SWEEP_ENTRY_H
 
 #include "driver.h"
+#include "staggered/driver.h"
 #include "table.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-template <class Eq, class T, int NDIM, int HALF>
-struct Entry {
+// The drivers of an equation.
+template <class Eq, class T, int NDIM, int HALF, bool STAGGERED = is_staggered<Eq>>
+struct Scheme {
   using R = Run<Eq, T, NDIM, HALF>;
   using Plan = sweep::Plan<Eq, NDIM>;
+  using Forward = sweep::Forward<R>;
+  using Adjoint = sweep::Adjoint<R>;
+  using Born = sweep::Born<R>;
+  using Reduce = sweep::Reduce<R>;
+};
+template <class Eq, class T, int NDIM, int HALF>
+struct Scheme<Eq, T, NDIM, HALF, true> {
+  using R = staggered::Run<Eq, T, NDIM, HALF>;
+  using Plan = staggered::Plan<Eq, NDIM>;
+  using Forward = staggered::Forward<R>;
+  using Adjoint = staggered::Adjoint<R>;
+  using Born = staggered::Born<R>;
+  using Reduce = staggered::Reduce<R>;
+};
+
+template <class Eq, class T, int NDIM, int HALF>
+struct Entry {
+  using Scheme = sweep::Scheme<Eq, T, NDIM, HALF>;
+  using R = typename Scheme::R;
+  using Plan = typename Scheme::Plan;
 
   static constexpr int64_t size = sizeof(T);
 
@@ -37,11 +59,11 @@ struct Entry {
 
   static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context*) {
     const Plan plan(p, Device::together);
-    sizes->state = plan.lanes * plan.state * size;
+    sizes->state = plan.forward(p.earths) * size;
     sizes->history = plan.history() * size;
     sizes->checkpoints = plan.checkpoints() * size;
-    sizes->workspace = plan.workspace() * size;
-    sizes->scattering = plan.scattering() * size;
+    sizes->workspace = plan.workspace(p.earths) * size;
+    sizes->scattering = plan.scattering(p.earths) * size;
     sizes->tables = plan.tables * size;
     return SWEEP_OK;
   }
@@ -93,7 +115,7 @@ struct Entry {
                                           snapshots * size,
                                           plan.history() * size,
                                           plan.checkpoints() * size,
-                                          plan.lanes * plan.state * size,
+                                          plan.forward(p.earths) * size,
                                           need.flag};
     if (const int status = expect(b, bytes, SWEEP_F_COUNT, context)) return status;
     if (plan.keeps_all && !(p.first == 0 && p.last == p.steps))
@@ -105,18 +127,19 @@ struct Entry {
     if (const int status = device.start(run, p)) return status;
     if (const int status = device.check(run, p, inject, true)) return status;
     if (const int status = device.check(run, p, gather, false)) return status;
-    const Forward<R> forward{run,
-                             inject,
-                             gather,
-                             asked,
-                             data<T>(b[SWEEP_F_WAVELET]),
-                             data<T>(b[SWEEP_F_RECORD]),
-                             data<T>(b[SWEEP_F_SNAPSHOTS]),
-                             data<T>(b[SWEEP_F_HISTORY]),
-                             data<T>(b[SWEEP_F_CHECKPOINTS]),
-                             data<T>(b[SWEEP_F_STATE]),
-                             p.first,
-                             p.last};
+    typename Scheme::Forward forward{run,
+                                     inject,
+                                     gather,
+                                     asked,
+                                     data<T>(b[SWEEP_F_WAVELET]),
+                                     data<T>(b[SWEEP_F_RECORD]),
+                                     data<T>(b[SWEEP_F_SNAPSHOTS]),
+                                     data<T>(b[SWEEP_F_HISTORY]),
+                                     data<T>(b[SWEEP_F_CHECKPOINTS]),
+                                     data<T>(b[SWEEP_F_STATE]),
+                                     p.first,
+                                     p.last};
+    if (const int status = forward.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, forward)) return status;
     if (const int status = device.poison(forward.snapshots, snapshots)) return status;
     return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record / size);
@@ -130,7 +153,7 @@ struct Entry {
                                           need.receiver_list, need.receiver_weights, need.source_list,
                                           need.source_list,   need.source_weights,   need.tables,
                                           need.record,        plan.history() * size, plan.checkpoints() * size,
-                                          need.coefficients,  need.wavelet,          plan.workspace() * size,
+                                          need.coefficients,  need.wavelet,          plan.workspace(p.earths) * size,
                                           need.flag};
     if (const int status = expect(b, bytes, SWEEP_A_COUNT, context)) return status;
     if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
@@ -146,21 +169,23 @@ struct Entry {
     if (const int status = device.check(run, p, gather, false)) return status;
     T* const workspace = data<T>(b[SWEEP_A_WORKSPACE]);
     T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed());
-    const Adjoint<R> adjoint{run,
-                             forward_sources,
-                             gather,
-                             inject,
-                             data<T>(b[SWEEP_A_WAVELET]),
-                             data<T>(b[SWEEP_A_COTANGENT]),
-                             data<T>(b[SWEEP_A_HISTORY]),
-                             data<T>(b[SWEEP_A_CHECKPOINTS]),
-                             data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
-                             workspace,
-                             images,
-                             images + plan.images()};
+    typename Scheme::Adjoint adjoint{run,
+                                     forward_sources,
+                                     gather,
+                                     inject,
+                                     data<T>(b[SWEEP_A_WAVELET]),
+                                     data<T>(b[SWEEP_A_COTANGENT]),
+                                     data<T>(b[SWEEP_A_HISTORY]),
+                                     data<T>(b[SWEEP_A_CHECKPOINTS]),
+                                     data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
+                                     workspace,
+                                     images,
+                                     images + plan.images()};
+    if (const int status = adjoint.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, adjoint)) return status;
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
-    if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
+    if (const int status =
+            device.finish(typename Scheme::Reduce{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
       return status;
     if (const int status = device.poison(gradient, need.coefficients / size)) return status;
     return device.poison(adjoint.gradient_wavelet, need.wavelet / size);
@@ -169,10 +194,20 @@ struct Entry {
   static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
     const Bytes need(p, plan);
-    const int64_t bytes[SWEEP_B_COUNT] = {
-        need.coefficients, need.wavelet,        need.coefficients,        need.wavelet,       need.source_list,
-        need.source_list,  need.source_weights, need.receiver_list,       need.receiver_list, need.receiver_weights,
-        need.tables,       need.record,         plan.scattering() * size, need.flag};
+    const int64_t bytes[SWEEP_B_COUNT] = {need.coefficients,
+                                          need.wavelet,
+                                          need.coefficients,
+                                          need.wavelet,
+                                          need.source_list,
+                                          need.source_list,
+                                          need.source_weights,
+                                          need.receiver_list,
+                                          need.receiver_list,
+                                          need.receiver_weights,
+                                          need.tables,
+                                          need.record,
+                                          plan.scattering(p.earths) * size,
+                                          need.flag};
     if (const int status = expect(b, bytes, SWEEP_B_COUNT, context)) return status;
     if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
     const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
@@ -183,14 +218,15 @@ struct Entry {
     if (const int status = device.check(run, p, inject, true)) return status;
     if (const int status = device.check(run, p, gather, false)) return status;
     T* const record = data<T>(b[SWEEP_B_RECORD]);
-    const Born<R> born{run,
-                       inject,
-                       gather,
-                       data<T>(b[SWEEP_B_WAVELET]),
-                       data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
-                       data<T>(b[SWEEP_B_TANGENT_WAVELET]),
-                       record,
-                       data<T>(b[SWEEP_B_SCATTERING])};
+    typename Scheme::Born born{run,
+                               inject,
+                               gather,
+                               data<T>(b[SWEEP_B_WAVELET]),
+                               data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
+                               data<T>(b[SWEEP_B_TANGENT_WAVELET]),
+                               record,
+                               data<T>(b[SWEEP_B_SCATTERING])};
+    if (const int status = born.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, born)) return status;
     return device.poison(record, need.record / size);
   }
@@ -210,7 +246,8 @@ constexpr bool specialised = NDIM == 2 || sizeof(T) == 4;
 template <template <class, int, int> class Equation, class T, int NDIM, class F>
 int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
   if (const int status = check_problem<Equation<T, NDIM, 0>, NDIM>(p, context)) return status;
-  if constexpr (specialised<T, NDIM>) {
+  // Cells of a staggered equation are computed in vectors, beside which a loop over taps costs nothing.
+  if constexpr (specialised<T, NDIM> && !is_staggered<Equation<T, NDIM, 0>>) {
     if (p.order == 2) return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
     if (p.order == 4) return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
     if (p.order == 6) return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
@@ -234,22 +271,49 @@ int with_entry(const sweep_problem& p, const sweep_context* context, const F& f)
               p.ndim, p.dtype);
 }
 
+// What an equation's header says of itself in so many dimensions.
+template <class Eq>
+void describe(sweep_equation* out) {
+  memset(out, 0, sizeof(*out));
+  out->bytes = sizeof(*out);
+  out->fields = field_count<Eq>;
+  out->coefficients = coefficient_count<Eq>;
+  out->levels = Eq::levels;
+  out->memories = Eq::memories;
+  out->ndim_mask = Eq::ndim_mask;
+  snprintf(out->name, SWEEP_NAME_BYTES, "%s", Eq::name);
+  for (int i = 0; i < field_count<Eq>; ++i) snprintf(out->field[i], SWEEP_NAME_BYTES, "%s", Eq::fields[i]);
+  for (int i = 0; i < coefficient_count<Eq>; ++i)
+    snprintf(out->coefficient[i], SWEEP_NAME_BYTES, "%s", Eq::coefficients[i]);
+  if constexpr (is_staggered<Eq>) {
+    constexpr staggered::Tables table = Eq::table;
+    out->rates = table.rates;
+    out->terms = table.terms;
+    out->moduli = table.moduli;
+    for (int i = 0; i < table.fields; ++i) {
+      out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
+      out->parity[i] = table.field[i].parity;
+      out->source[i] = table.field[i].source;
+    }
+    for (int i = 0; i < table.rates; ++i) out->sign[i] = table.sign[i];
+    for (int i = 0; i < table.terms; ++i) {
+      const int32_t term[] = {table.term[i].rate, table.term[i].axis, table.term[i].field};
+      memcpy(out->term[i], term, sizeof(term));
+    }
+    for (int i = 0; i < table.moduli; ++i) {
+      const int32_t modulus[] = {table.modulus[i].target, table.modulus[i].rate, table.modulus[i].coefficient};
+      memcpy(out->modulus[i], modulus, sizeof(modulus));
+    }
+  }
+}
+
 template <template <class, int, int> class Equation>
 Table make_table() {
-  using Sample = Equation<float, 2, 0>;
   Table table;
-  memset(&table.equation, 0, sizeof(table.equation));
-  table.equation.bytes = sizeof(sweep_equation);
-  table.equation.fields = field_count<Sample>;
-  table.equation.coefficients = coefficient_count<Sample>;
-  table.equation.levels = Sample::levels;
-  table.equation.memories = Sample::memories;
-  table.equation.ndim_mask = Sample::ndim_mask;
-  snprintf(table.equation.name, SWEEP_NAME_BYTES, "%s", Sample::name);
-  for (int i = 0; i < field_count<Sample>; ++i)
-    snprintf(table.equation.field[i], SWEEP_NAME_BYTES, "%s", Sample::fields[i]);
-  for (int i = 0; i < coefficient_count<Sample>; ++i)
-    snprintf(table.equation.coefficient[i], SWEEP_NAME_BYTES, "%s", Sample::coefficients[i]);
+  table.name = Equation<float, 2, 0>::name;
+  table.describe = [](int ndim, sweep_equation* out) {
+    ndim == 2 ? describe<Equation<float, 2, 0>>(out) : describe<Equation<float, 3, 0>>(out);
+  };
   table.query = [](const sweep_problem& p, sweep_sizes* sizes, const sweep_context* context) {
     return with_entry<Equation>(p, context, [&](auto entry) { return entry.query(p, sizes, context); });
   };

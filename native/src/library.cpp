@@ -26,7 +26,7 @@ int find(const sweep_problem* problem, const sweep_context* context, const Table
   if (isa < 0 || isa >= sweep::build_count || !sweep::builds[isa].runs())
     return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (asked for %d)", isa);
   for (const Table* t = sweep::builds[isa].tables(); t->query; ++t)
-    if (strncmp(t->equation.name, problem->equation, SWEEP_NAME_BYTES) == 0) {
+    if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) {
       *table = t;
       return SWEEP_OK;
     }
@@ -75,12 +75,12 @@ const char* sweep_isa(int32_t index) {
 
 int32_t sweep_isa_default(void) { return best_build(); }
 
-int sweep_describe(int32_t index, sweep_equation* out) {
-  if (!out || out->bytes != sizeof(sweep_equation)) return SWEEP_BAD_CALL;
+int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
+  if (!out || out->bytes != sizeof(sweep_equation) || (ndim != 2 && ndim != 3)) return SWEEP_BAD_CALL;
   const Table* table = sweep::builds[0].tables();
   for (int32_t i = 0; table->query; ++table, ++i)
     if (i == index) {
-      *out = table->equation;
+      table->describe(ndim, out);
       return SWEEP_OK;
     }
   return SWEEP_UNSUPPORTED;

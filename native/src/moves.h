@@ -30,6 +30,11 @@ struct Copy {
   }
 };
 
+template <class Team, class Plan, class T>
+void copy(Team& team, Span shots, const Plan& plan, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
+  team.elements(Copy<Plan, T>{plan, to, from}, count, shots);
+}
+
 // Zeroes what lies between the rows of every slot of a history, which no step ever writes.
 template <class R>
 struct ClearHalos {
@@ -54,7 +59,7 @@ template <class R>
 struct Snapshot {
   using T = typename R::Value;
   R run;
-  Wave<T> wave;
+  typename R::Wave wave;
   int k;
   Box<R::ndim> box;  // beyond it nothing was computed
   Snapshots<R::ndim> asked;
@@ -82,9 +87,10 @@ struct ClearImages {
   using T = typename R::Value;
   R run;
   T* images;
+  ptrdiff_t size;  // of a group's
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const int group = run.plan.group_of(shot);
-    if (shot == 0 || run.plan.group_of(shot - 1) != group) images[group * run.plan.coefficient_cells() + i] = 0;
+    if (shot == 0 || run.plan.group_of(shot - 1) != group) images[group * size + i] = 0;
   }
 };
 

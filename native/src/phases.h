@@ -51,11 +51,22 @@ T limit_of(const sweep_problem& p, int c) {
   return c == 0 && p.coefficient_limit < largest<T>() ? static_cast<T>(p.coefficient_limit) : largest<T>();
 }
 
+// What a coefficient must be larger than: zero, or what admits zero, or anything finite.
+template <class Eq, class T>
+SWEEP_HD constexpr T floor_of(int c) {
+  if constexpr (is_staggered<Eq>) {
+    if (Eq::range(c) == staggered::NOT_NEGATIVE)
+      return sizeof(T) == 4 ? static_cast<T>(-1.2e-38) : static_cast<T>(-2.3e-308);
+    if (Eq::range(c) == staggered::ANY) return -largest<T>();
+  }
+  return 0;
+}
+
 // What is wrong with the value of a coefficient.
 template <class T>
-SWEEP_HD int judge(T value, T limit) {
-  if (value > 0 && value <= limit) return SWEEP_OK;
-  return value > 0 && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
+SWEEP_HD int judge(T value, T floor, T limit) {
+  if (value > floor && value <= limit) return SWEEP_OK;
+  return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
 }
 
 // Where one shot's waves may be: the cells of its sources, and what the differences reach from there step by step. In a
@@ -106,6 +117,7 @@ struct Run {
   using Equation = Eq;
   using Value = T;
   using View = sweep::View<T, NDIM, HALF>;
+  using Wave = sweep::Wave<T>;
   static constexpr int ndim = NDIM;
 
   Plan<Eq, NDIM> plan;
@@ -113,12 +125,12 @@ struct Run {
   const T* coefficient;
   ptrdiff_t earth_stride;
 
-  SWEEP_HD T* level(const Wave<T>& wave, int shot, int k) const {
+  SWEEP_HD T* level(const Wave& wave, int shot, int k) const {
     const ptrdiff_t owner = wave.by_shot ? shot : plan.lane(shot);
     return wave.levels + owner * wave.level_stride + (k - wave.origin) % wave.period * plan.level;
   }
 
-  SWEEP_HD View view(const Wave<T>& wave, int shot, int k) const {
+  SWEEP_HD View view(const Wave& wave, int shot, int k) const {
     View v;
     v.layout = plan.layout;
     const T* table = tables;

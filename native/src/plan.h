@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep/grid.h"
+#include "sweep/staggered.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -26,6 +26,12 @@ template <class Eq>
 constexpr int field_count = sizeof(Eq::fields) / sizeof(Eq::fields[0]);
 template <class Eq>
 constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coefficients[0]);
+
+// First-order systems on a staggered grid have drivers of their own.
+template <class Eq, class = void>
+constexpr bool is_staggered = false;
+template <class Eq>
+constexpr bool is_staggered<Eq, decltype(static_cast<void>(Eq::staggered))> = true;
 
 inline int sum(const int32_t* values, int count) {
   int total = 0;
@@ -62,18 +68,33 @@ struct Snapshots {
   }
 };
 
-template <class Eq, int NDIM>
-struct Plan {
+// What plans of all equations have.
+template <int NDIM>
+struct Shared {
   Layout<NDIM> layout;
-  int fields, coefficients, shots, groups, lanes, steps, chunk, chunks, half;
+  int coefficients, shots, groups, lanes, steps, chunk, chunks, half;
   bool keeps_all;    // one chunk: the history of the forward run itself
-  ptrdiff_t level;   // elements of all fields at one time
   ptrdiff_t strips;  // elements of one memory variable on all axes
   ptrdiff_t strip_at[NDIM];
+  ptrdiff_t sources, receivers;  // points of one shot
+
+  SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
+  SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
+  SWEEP_HD int group_begin(int group) const {
+    return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
+  }
+};
+
+template <class Eq, int NDIM>
+struct Plan : Shared<NDIM> {
+  using Base = Shared<NDIM>;
+  using Base::chunk, Base::chunks, Base::coefficients, Base::groups, Base::half, Base::keeps_all, Base::lanes,
+      Base::layout, Base::receivers, Base::shots, Base::sources, Base::steps, Base::strip_at, Base::strips;
+  int fields;
+  ptrdiff_t level;  // elements of all fields at one time
   ptrdiff_t state;  // elements of one lane: levels, then memory variables
   ptrdiff_t slots;  // times that a history holds
   ptrdiff_t tables;
-  ptrdiff_t sources, receivers;  // points of one shot
 
   // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
   Plan(const sweep_problem& p, bool together) {
@@ -129,12 +150,6 @@ struct Plan {
     return true;
   }
 
-  SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
-  SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
-  SWEEP_HD int group_begin(int group) const {
-    return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
-  }
-
   ptrdiff_t history() const { return keeps_all ? shots * slots * level : 0; }
   ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
   // The adjoint run's own state and filters; where the forward run is recomputed, its history and memory variables.
@@ -144,9 +159,10 @@ struct Plan {
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   // What the filters of points that may lie in the PML remember.
   ptrdiff_t past() const { return shots * (sources + receivers) * NDIM; }
-  ptrdiff_t workspace() const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
+  ptrdiff_t forward(int) const { return lanes * state; }
+  ptrdiff_t workspace(int) const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
   // Born: the field and what it scatters.
-  ptrdiff_t scattering() const { return lanes * 2 * state; }
+  ptrdiff_t scattering(int) const { return lanes * 2 * state; }
 };
 
 // Refuses a problem that this build does not hold or that contradicts itself.

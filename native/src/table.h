@@ -7,7 +7,8 @@
 namespace sweep {
 
 struct Table {
-  sweep_equation equation;
+  const char* name;
+  void (*describe)(int ndim, sweep_equation*);
   int (*query)(const sweep_problem&, sweep_sizes*, const sweep_context*);
   int (*forward)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
   int (*adjoint)(const sweep_problem&, const sweep_buffer*, const sweep_context*);

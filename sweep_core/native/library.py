@@ -131,12 +131,12 @@ class Library:
         best = self.dll.sweep_isa_default()
         return forced or (self.builds[best] if best >= 0 else None)
 
-    def describe(self) -> list[structs.SweepEquation]:
-        """The compiled equations."""
+    def describe(self, ndim: int = 2) -> list[structs.SweepEquation]:
+        """The compiled equations, as they are in so many dimensions."""
         found: list[structs.SweepEquation] = []
         while True:
             equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
-            if self.dll.sweep_describe(len(found), c.byref(equation)) != structs.OK:
+            if self.dll.sweep_describe(len(found), ndim, c.byref(equation)) != structs.OK:
                 return found
             found.append(equation)
 

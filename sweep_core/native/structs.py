@@ -2,12 +2,13 @@
 
 import ctypes as c
 
-ABI_VERSION = 2
-MAX_AXES, MAX_FIELDS, NAME_BYTES = 3, 12, 32
+ABI_VERSION = 3
+MAX_AXES, MAX_FIELDS, MAX_TERMS, NAME_BYTES = 3, 12, 24, 32
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
 
 _axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char * NAME_BYTES
+_terms = (c.c_int32 * 3) * MAX_TERMS
 
 
 class SweepProblem(c.Structure):
@@ -82,6 +83,16 @@ class SweepEquation(c.Structure):
         ("levels", c.c_int32),
         ("memories", c.c_int32),
         ("ndim_mask", c.c_int32),
+        ("rates", c.c_int32),
+        ("terms", c.c_int32),
+        ("moduli", c.c_int32),
+        ("padding", c.c_int32),
+        ("stagger", _fields),
+        ("parity", _fields),
+        ("source", _fields),
+        ("sign", _fields),
+        ("term", _terms),
+        ("modulus", _terms),
         ("name", _name),
         ("field", _name * MAX_FIELDS),
         ("coefficient", _name * MAX_FIELDS),

@@ -20,7 +20,9 @@ from sweep_core import (
     equations,
     native,
 )
+from sweep_core.grid import AXES
 from sweep_core.native import structs
+from sweep_core.staggered import StaggeredEquation
 
 HEADERS = Path(__file__).parents[2] / "native/include/sweep"
 
@@ -37,15 +39,38 @@ def names(array, count):
     return tuple(array[i].value.decode() for i in range(count))
 
 
-def test_each_header_says_what_its_python_class_says(library):
-    described = {e.name.decode(): e for e in library.describe()}
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_each_header_says_what_its_python_class_says(library, ndim):
+    described = {e.name.decode(): e for e in library.describe(ndim)}
     assert "acoustic" in described
     for name, header in described.items():
-        stated = equations()[name]
-        assert names(header.field, header.fields) == tuple(f.name for f in stated.fields)
-        assert names(header.coefficient, header.coefficients) == stated.coefficient_names
-        assert (header.levels, header.memories) == (stated.levels, len(stated.memories))
+        stated = equations()[name]()
+        fields, coefficients = stated.fields_in(ndim), stated.coefficient_names_in(ndim)
+        assert names(header.field, header.fields) == tuple(f.name for f in fields)
+        assert names(header.coefficient, header.coefficients) == coefficients
+        assert header.levels == stated.levels
         assert [n for n in range(32) if header.ndim_mask >> n & 1] == sorted(stated.ndims)
+        if isinstance(stated, StaggeredEquation):
+            assert_tables_agree(header, stated, fields, coefficients, ndim)
+        else:
+            assert header.memories == len(stated.memories)
+
+
+def assert_tables_agree(header, stated, fields, coefficients, ndim):
+    bits = dict(zip("zyxt", (1, 2, 4, 8), strict=True))
+    axes, rates = AXES[ndim], stated.rates_in(ndim)
+    for i, field in enumerate(fields):
+        source = stated.source_coefficient(field.name)
+        given = header.stagger[i], header.parity[i], header.source[i]
+        expected = -1 if source is None else coefficients.index(source)
+        assert given == (sum(bits[axis] for axis in field.stagger), field.parity, expected), field.name
+    at = {f.name: i for i, f in enumerate(fields)}
+    assert [header.sign[i] for i in range(header.rates)] == [r.sign for r in rates]
+    terms = [(i, axes.index(axis), at[f]) for i, rate in enumerate(rates) for axis, f in rate.terms]
+    assert sorted(map(tuple, header.term[: header.terms])) == sorted(terms)
+    number = {r.name: i for i, r in enumerate(rates)}
+    moduli = [(at[m.target], number[m.rate], coefficients.index(m.coefficient)) for m in stated.moduli_in(ndim)]
+    assert [tuple(m) for m in header.modulus[: header.moduli]] == moduli
 
 
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
@@ -66,7 +91,7 @@ def test_the_version_and_the_builds(library):
     assert library.dll.sweep_abi_version() == structs.ABI_VERSION
     assert library.builds[0] == "portable" and library.isa in library.builds
     assert library.dll.sweep_isa(-1) is None and library.dll.sweep_isa(99) is None
-    assert library.dll.sweep_describe(-1, c.byref(structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation)))) == (
+    assert library.dll.sweep_describe(-1, 2, c.byref(structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation)))) == (
         structs.UNSUPPORTED
     )
 
@@ -100,7 +125,7 @@ def test_other_structs_of_another_size_are_refused(library):
     context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1)
     sizes = structs.SweepSizes(bytes=3)
     assert library.dll.sweep_query(c.byref(run.struct), c.byref(sizes), c.byref(context)) == structs.BAD_CALL
-    assert library.dll.sweep_describe(0, c.byref(structs.SweepEquation(bytes=3))) == structs.BAD_CALL
+    assert library.dll.sweep_describe(0, 2, c.byref(structs.SweepEquation(bytes=3))) == structs.BAD_CALL
 
 
 def test_null_pointers_are_refused(library):
@@ -113,7 +138,7 @@ def test_null_pointers_are_refused(library):
         assert function(c.byref(run.struct), None, count, c.byref(context)) == structs.BAD_CALL
         assert function(c.byref(run.struct), None, count, None) == structs.BAD_CALL
     assert dll.sweep_query(c.byref(run.struct), None, c.byref(context)) == structs.BAD_CALL
-    assert dll.sweep_describe(0, None) == structs.BAD_CALL
+    assert dll.sweep_describe(0, 2, None) == structs.BAD_CALL
 
 
 def test_an_error_text_fits_the_buffer_that_it_is_given():

@@ -26,6 +26,20 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+template <int N>
+struct Index {
+  static constexpr int value = N;
+};
+
+// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
+template <int NDIM, int A = 0, class F>
+SWEEP_HD void for_axes(const F& f) {
+  if constexpr (A < NDIM) {
+    f(Index<A>{});
+    for_axes<NDIM, A + 1>(f);
+  }
+}
+
 // An array of cells with half a stencil of zeros around it. Halos are shared: what follows one row precedes the next.
 template <int NDIM>
 struct Frame {
@@ -95,6 +109,8 @@ struct Layout {
   SWEEP_HD int shift(int axis, int i) const {
     return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
   }
+  // Where a cell lies in the strip of an axis.
+  SWEEP_HD ptrdiff_t in_strip(int a, const Cell<NDIM>& c) const;
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
     int i[NDIM];
     for (int a = NDIM - 1; a >= 0; --a) {
@@ -115,6 +131,17 @@ struct Layout {
     return c;
   }
 };
+
+template <int NDIM>
+SWEEP_HD ptrdiff_t Layout<NDIM>::in_strip(int a, const Cell<NDIM>& c) const {
+  const Frame<NDIM>& f = strip[a];
+  ptrdiff_t offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
+  for_axes<NDIM>([&](auto index) SWEEP_INLINE {
+    constexpr int b = decltype(index)::value;
+    offset += c.i[b] * f.template step<b>();
+  });
+  return offset;
+}
 
 // Cells low .. high - 1 of each axis.
 template <int NDIM>
@@ -157,6 +184,14 @@ struct Taps {
   SWEEP_HD void load(const T* from, int) {
     for (int k = 0; k < HALF; ++k) w[k] = from[k];
   }
+  // w_1 term(1) + w_2 term(2) + ..., where a term may be a vector.
+  template <class V, int K = 0, class F>
+  SWEEP_HD V over(const F& term) const {
+    if constexpr (K + 1 < HALF)
+      return over_more<V, K + 1>(w[K] * term(K + 1), term);
+    else
+      return w[K] * term(K + 1);
+  }
   // sum over k = 1 .. HALF of w_k term(k). Recursion, because compilers vectorise the loop over cells around it only
   // where there is no loop left inside.
   template <int K = 0, class F>
@@ -166,12 +201,27 @@ struct Taps {
     else
       return begin;
   }
+
+ private:
+  template <class V, int K, class F>
+  SWEEP_HD V over_more(V begin, const F& term) const {
+    if constexpr (K < HALF)
+      return over_more<V, K + 1>(begin + w[K] * term(K + 1), term);
+    else
+      return begin;
+  }
 };
 template <class T>
 struct Taps<T, 0> {
   const T* w;
   int count;
   SWEEP_HD void load(const T* from, int half) { w = from, count = half; }
+  template <class V, class F>
+  SWEEP_HD V over(const F& term) const {
+    V sum = w[0] * term(1);
+    for (int k = 1; k < count; ++k) sum = sum + w[k] * term(k + 1);
+    return sum;
+  }
   template <class F>
   SWEEP_HD T sum(T begin, const F& term) const {
     for (int k = 0; k < count; ++k) begin += w[k] * term(k + 1);
@@ -210,20 +260,6 @@ struct Axis {
   }
 };
 
-template <int N>
-struct Index {
-  static constexpr int value = N;
-};
-
-// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
-template <int NDIM, int A = 0, class F>
-SWEEP_HD void for_axes(const F& f) {
-  if constexpr (A < NDIM) {
-    f(Index<A>{});
-    for_axes<NDIM, A + 1>(f);
-  }
-}
-
 // One shot at one step, as an equation's header sees it.
 template <class T, int NDIM, int HALF>
 struct View {
@@ -241,13 +277,7 @@ struct View {
 
   // Memory variable `which` of an axis, at a cell of its rim.
   SWEEP_HD T* strip(int a, int which, const Cell<NDIM>& c) const {
-    const Frame<NDIM>& f = layout.strip[a];
-    ptrdiff_t offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
-    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
-      constexpr int b = decltype(index)::value;
-      offset += c.i[b] * f.template step<b>();
-    });
-    return memory + which * strips + strip_at[a] + offset;
+    return memory + which * strips + strip_at[a] + layout.in_strip(a, c);
   }
 };
 

@@ -18,9 +18,10 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 2
+#define SWEEP_ABI_VERSION 3
 #define SWEEP_MAX_AXES 3
 #define SWEEP_MAX_FIELDS 12
+#define SWEEP_MAX_TERMS 24
 #define SWEEP_NAME_BYTES 32
 
 enum sweep_status {
@@ -104,6 +105,16 @@ typedef struct sweep_equation {
   int32_t levels;    /* time levels of each field that a step reads or writes */
   int32_t memories;  /* PML memory variables per axis */
   int32_t ndim_mask; /* bit n: n dimensions are compiled in */
+  int32_t rates;     /* of a staggered equation: see sweep_core.staggered; none of others */
+  int32_t terms;
+  int32_t moduli;
+  int32_t padding;
+  int32_t stagger[SWEEP_MAX_FIELDS]; /* bits 0 to 3: half a cell along z, y, x, half a step */
+  int32_t parity[SWEEP_MAX_FIELDS];
+  int32_t source[SWEEP_MAX_FIELDS];    /* the coefficient of sources into a field, or -1 */
+  int32_t sign[SWEEP_MAX_FIELDS];      /* of a rate */
+  int32_t term[SWEEP_MAX_TERMS][3];    /* rate, axis, field */
+  int32_t modulus[SWEEP_MAX_TERMS][3]; /* target, rate, coefficient */
   char name[SWEEP_NAME_BYTES];
   char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
   char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
@@ -184,8 +195,8 @@ SWEEP_EXPORT int32_t sweep_layout(int64_t* values, int32_t count);
 SWEEP_EXPORT const char* sweep_isa(int32_t index);
 /* The build that isa = 0 selects on this processor; -1 where no device can run the library. */
 SWEEP_EXPORT int32_t sweep_isa_default(void);
-/* The compiled equations by index; SWEEP_UNSUPPORTED past the end. */
-SWEEP_EXPORT int sweep_describe(int32_t index, sweep_equation* out);
+/* The compiled equations by index, in 2 or 3 dimensions; SWEEP_UNSUPPORTED past the end. */
+SWEEP_EXPORT int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out);
 SWEEP_EXPORT int sweep_query(const sweep_problem*, sweep_sizes*, const sweep_context*);
 SWEEP_EXPORT sweep_operation sweep_forward;
 SWEEP_EXPORT sweep_operation sweep_adjoint;

@@ -61,20 +61,24 @@ class Device {
     using T = typename R::Value;
     const ptrdiff_t cells = run.plan.layout.cells;
     const T* const value = run.coefficient + earth * run.earth_stride + c * cells;
-    const T limit = limit_of<T>(p, c);
+    const T limit = limit_of<T>(p, c), floor = floor_of<typename R::Equation, T>(c);
     int good = 1;
 #pragma omp simd reduction(& : good)
-    for (ptrdiff_t i = 0; i < cells; ++i) good &= static_cast<int>(value[i] > 0) & static_cast<int>(value[i] <= limit);
+    for (ptrdiff_t i = 0; i < cells; ++i)
+      good &= static_cast<int>(value[i] > floor) & static_cast<int>(value[i] <= limit);
     if (good) return SWEEP_OK;
     ptrdiff_t i = 0;
-    while (!judge(value[i], limit)) ++i;
+    while (!judge(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
     const double given = static_cast<double>(value[i]);
-    if (judge(value[i], limit) == SWEEP_UNSTABLE)
+    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE)
       return fail(context_, SWEEP_UNSTABLE, "%s is %g at cell %lld; dt is stable up to %g: take a smaller dt", name,
                   given, static_cast<long long>(i), p.coefficient_limit);
-    return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite and positive", name, given,
-                static_cast<long long>(i));
+    return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
+                static_cast<long long>(i),
+                floor == 0   ? " and positive"
+                : floor < -1 ? ""
+                             : " and not negative");
   }
 
   const sweep_context* context_;

@@ -10,6 +10,8 @@
 #endif
 
 #include "../driver.h"
+#include "../staggered/driver.h"
+#include "pack.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -91,6 +93,17 @@ class Team {
         for (int y = 0; y < count; ++y)
           for (int x = box.low[last]; x < box.high[last]; ++x) reflect_near(f, view, along(layout, row, y, 0, x));
       });
+    }
+  }
+
+  // The cells of a staggered phase, as many at once as a vector holds.
+  template <class F>
+  void cells(const F& f, Span shots) const {
+    const auto box = f.box();
+    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
+      const auto view = f.view(shot);
+      rows(view.layout, box,
+           [&](const Cell<F::ndim>& row) { pack_row<F>(view, row, box.low[F::ndim - 1], box.high[F::ndim - 1]); });
     }
   }
 

@@ -33,7 +33,7 @@ struct CheckCoefficient {
   int32_t* flag;
   SWEEP_HD void element(int earth, ptrdiff_t cell) const {
     const T value = run.coefficient[earth * run.earth_stride + coefficient * run.plan.layout.cells + cell];
-    if (const int status = judge(value, limit)) raise(flag, status);
+    if (const int status = judge(value, floor_of<typename R::Equation, T>(coefficient), limit)) raise(flag, status);
   }
 };
 

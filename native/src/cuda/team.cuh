@@ -25,6 +25,21 @@ struct GridCell {
   }
 };
 
+// The cells of a staggered phase.
+template <class F>
+struct PhaseCell {
+  F f;
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto view = f.view(shot);
+    const auto cell = view.layout.cell(i);
+    const auto where = staggered::somewhere(view.layout, cell.i);
+    if (where.mask)
+      F::template cell<typename F::Value>(view, cell, where);
+    else
+      F::template cell<typename F::Value>(view, cell, staggered::Inside{});
+  }
+};
+
 // Counts the cells in the PML of axis A: the low face joined to the high one.
 template <int A, class F>
 struct RimCell {
@@ -97,6 +112,11 @@ class Team {
   void grid(const F& f, Span shots) {
     others<1>(f, shots);
     elements(GridCell<F>{f}, f.run.plan.layout.cells, shots);
+  }
+
+  template <class F>
+  void cells(const F& f, Span shots) {
+    elements(PhaseCell<F>{f}, f.run.plan.layout.cells, shots);
   }
 
   template <int A, class F>

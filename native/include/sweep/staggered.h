@@ -1,0 +1,540 @@
+// First-order systems on a staggered grid, stated as tables. From them follow the step of one cell, its adjoint and
+// Born, for one cell or for the neighbours that a vector holds (V is T or a vector of T). docs/theory/elastic.md
+// derives them.
+#ifndef SWEEP_STAGGERED_H
+#define SWEEP_STAGGERED_H
+
+#include "sweep/grid.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+namespace staggered {
+
+// Axes of three dimensions. In two, what has to do with y is left out.
+enum { z, y, x };
+// Along which axes a field's nodes lie half a cell, and in time half a step, further.
+enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
+// Values that a coefficient may have.
+enum Range { POSITIVE, NOT_NEGATIVE, ANY };
+
+struct Field {
+  const char* name;
+  unsigned stagger;
+  int parity;         // about a free surface
+  int source;         // the coefficient that a source is multiplied with, or -1
+  bool deep = false;  // only in three dimensions
+};
+struct Coefficient {
+  const char* name;
+  Range range;
+};
+struct Term {
+  int axis = 0, field = -1;
+};
+// `sign` times the sum over terms of the derivative of a field along an axis.
+struct Rate {
+  Term terms[3];
+  int sign = 1;
+};
+// Field `target` grows by `coefficient` times `rate`.
+struct Modulus {
+  int target, rate, coefficient;
+};
+
+// The tables of an equation in NDIM dimensions, indices without gaps.
+struct Tables {
+  int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0;
+  Field field[SWEEP_MAX_FIELDS] = {};
+  Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
+  int sign[SWEEP_MAX_FIELDS] = {};
+  bool half[SWEEP_MAX_FIELDS] = {};  // of a rate: what it changes lies at half steps
+  struct {
+    int rate, axis, field, slot;  // slot: of the memory variables of the axis
+    bool forward;                 // whether the derivative lies half a cell further than the field
+    bool first;                   // of its rate
+  } term[SWEEP_MAX_TERMS] = {};
+  Modulus modulus[SWEEP_MAX_TERMS] = {};
+  bool kept[SWEEP_MAX_FIELDS] = {};    // of a field: its adjoint is kept beside that of its rates
+  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
+
+  constexpr bool at_half(int f) const { return field[f].stagger & T; }
+  constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
+  constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
+    for (int m = 0; m < moduli; ++m)
+      if (modulus[m].target == f && modulus[m].coefficient == field[f].source) return m;
+    return -1;
+  }
+};
+
+template <class Physics, int NDIM>
+constexpr Tables tables_of() {
+  constexpr int fields = sizeof(Physics::fields) / sizeof(Field), rates = sizeof(Physics::rates) / sizeof(Rate);
+  constexpr int coefficients = sizeof(Physics::coefficients) / sizeof(Coefficient);
+  Tables t;
+  int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
+  const auto there = [&](const Term& term) {
+    return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
+  };
+  for (int f = 0; f < fields; ++f) {
+    field[f] = NDIM == 3 || !Physics::fields[f].deep ? t.fields : -1;
+    if (field[f] >= 0) t.field[t.fields++] = Physics::fields[f];
+  }
+  for (int r = 0; r < rates; ++r) {
+    bool used = false, any = false;
+    for (const Modulus& m : Physics::moduli) used |= m.rate == r && field[m.target] >= 0;
+    for (const Term& term : Physics::rates[r].terms) any |= there(term);
+    rate[r] = used && any ? t.rates : -1;
+    if (rate[r] < 0) continue;
+    t.sign[t.rates] = Physics::rates[r].sign;
+    bool first = true;
+    for (const Term& term : Physics::rates[r].terms)
+      if (there(term)) {
+        auto& made = t.term[t.terms++];
+        made.rate = t.rates;
+        made.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
+        made.field = field[term.field];
+        made.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
+        made.first = first;
+        for (int i = 0; i + 1 < t.terms; ++i) made.slot += t.term[i].axis == made.axis;
+        if (made.slot >= t.memories) t.memories = made.slot + 1;
+        first = false;
+      }
+    ++t.rates;
+  }
+  for (int c = 0; c < coefficients; ++c) {
+    coefficient[c] = -1;
+    for (const Modulus& m : Physics::moduli)
+      if (m.coefficient == c && field[m.target] >= 0 && rate[m.rate] >= 0) coefficient[c] = t.coefficients;
+    if (coefficient[c] >= 0) t.coefficient[t.coefficients++] = Physics::coefficients[c];
+  }
+  for (const Modulus& m : Physics::moduli)
+    if (field[m.target] >= 0 && rate[m.rate] >= 0) {
+      t.modulus[t.moduli++] = {field[m.target], rate[m.rate], coefficient[m.coefficient]};
+      t.half[rate[m.rate]] = Physics::fields[m.target].stagger & T;
+    }
+  for (int f = 0; f < t.fields; ++f) {
+    const int source = t.field[f].source;
+    t.field[f].source = source < 0 ? -1 : coefficient[source];
+    int of_field = 0, of_rate = 0;
+    bool positive = true;
+    for (int m = 0; m < t.moduli; ++m) {
+      if (t.modulus[m].target != f) continue;
+      ++of_field;
+      positive &= t.coefficient[t.modulus[m].coefficient].range == POSITIVE;
+      for (int n = 0; n < t.moduli; ++n) of_rate += t.modulus[n].rate == t.modulus[m].rate;
+    }
+    t.kept[f] = of_field > 1 || of_rate > 1 || !positive;
+  }
+  for (int m = 0; m < t.moduli; ++m) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
+  return t;
+}
+
+// Names as a list that has their number, as an array would.
+template <int N>
+struct Names {
+  const char* name[N];
+  constexpr const char* operator[](int i) const { return name[i]; }
+};
+
+// Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
+struct Inside {
+  SWEEP_HD static constexpr bool has(int) { return false; }
+  SWEEP_HD static constexpr bool near_surface() { return false; }
+};
+template <int NDIM>
+struct Somewhere {
+  unsigned mask;
+  SWEEP_HD bool has(int axis) const { return mask >> axis & 1; }
+  SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
+};
+
+template <int NDIM>
+SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
+  unsigned mask = static_cast<unsigned>(layout.surface && i[0] < 2 * layout.half) << NDIM;
+  for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
+  return {mask};
+}
+
+template <class V, class Value>
+SWEEP_HD V load(const Value* from) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    return *from;
+  else
+    return V::load(from);
+}
+template <class V, class Value>
+SWEEP_HD V every(Value value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    return value;
+  else
+    return V::every(value);
+}
+template <class V, class Value>
+SWEEP_HD void store(Value* to, V value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    *to = value;
+  else
+    value.store(to);
+}
+
+// One shot at one step, as the cells of a step see it.
+template <class Value, int NDIM, int HALF>
+struct View {
+  Layout<NDIM> layout;
+  Taps<Value, HALF> taps[NDIM];
+  const Value* profile[NDIM][2];  // decay, gain of a padded axis at nodes; then the same half a cell further
+  ptrdiff_t half_profile[NDIM];   // from the former to the latter
+  const Value* closure;           // near a free surface: (fields, 2, order, columns)
+  ptrdiff_t strips;               // from one memory variable to the next
+  ptrdiff_t strip_at[NDIM];
+  const Value* coefficient;  // (coefficients, frame)
+  const Value* tangent;      // Born: the same
+  Value* field;              // (fields, frame)
+  Value* memory;             // of the terms
+  Value* scattered;          // Born: fields and memory again
+  Value* scattered_memory;
+  Value* rate;     // (rates, frame) of this step: forward writes, adjoint reads; may be null
+  Value* adjoint;  // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
+  Value* image;    // adjoint: (coefficients, frame), summed over steps and shots
+
+  SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
+  SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {
+    return slot * strips + strip_at[axis] + layout.in_strip(axis, c);
+  }
+};
+
+template <class Physics, class Value, int NDIM, int HALF>
+struct Equation {
+  using View = staggered::View<Value, NDIM, HALF>;
+  using Cell = sweep::Cell<NDIM>;
+  static constexpr Tables table = tables_of<Physics, NDIM>();
+  static constexpr bool staggered = true;
+  static constexpr const char* name = Physics::name;
+  static constexpr int levels = 1, memories = table.memories, ndim_mask = 1 << 2 | 1 << 3;
+
+  static constexpr Names<table.fields> names_of_fields() {
+    Names<table.fields> names = {};
+    for (int f = 0; f < table.fields; ++f) names.name[f] = table.field[f].name;
+    return names;
+  }
+  static constexpr Names<table.coefficients> names_of_coefficients() {
+    Names<table.coefficients> names = {};
+    for (int c = 0; c < table.coefficients; ++c) names.name[c] = table.coefficient[c].name;
+    return names;
+  }
+  static constexpr Names<table.fields> fields = names_of_fields();
+  static constexpr Names<table.coefficients> coefficients = names_of_coefficients();
+  SWEEP_HD static constexpr int range(int c) { return table.coefficient[c].range; }
+
+  // --- forward ---------------------------------------------------------------------------------------------------
+
+  // e = sign * sum over terms of S D f, for the rates of the fields at half steps or of the others.
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, Value* memory, Where where, V* e) {
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
+      if constexpr (table.half[r] == AT_HALF) {
+        V d = difference<V, i, false>(v, c, field + v.at(table.term[i].field, c), where);
+        if (where.has(a)) {
+          Value* const m = memory + v.strip(a, table.term[i].slot, c);
+          const V psi = decay<V, i>(v, c) * load<V>(m) + gain<V, i>(v, c) * d;
+          store(m, psi);
+          d = d + psi;
+        }
+        e[r] = table.term[i].first ? d : e[r] + d;
+      }
+    });
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value;
+      if constexpr (table.half[r] == AT_HALF && table.sign[r] < 0) e[r] = -e[r];
+    });
+  }
+
+  template <class V, bool AT_HALF, bool KEEP, class Where>
+  SWEEP_HD static void grow(const View& v, const Cell& c, Where where) {
+    V e[table.rates], change[table.fields];
+    rates<V, AT_HALF>(v, c, v.field, v.memory, where, e);
+    applied<V, AT_HALF>(v.coefficient, v, c, e, change);
+    add<V, AT_HALF>(v.field, v, c, where, change);
+    if constexpr (KEEP) keep<V, AT_HALF>(v, c, e);
+  }
+
+  SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if (f != field) return;
+      if constexpr (m >= 0) {
+        if (v.rate) v.rate[v.at(table.modulus[m].rate, c)] += amount;
+        v.field[v.at(f, c)] += v.coefficient[v.at(table.modulus[m].coefficient, c)] * amount;
+      } else {
+        v.field[v.at(f, c)] += amount;
+      }
+    });
+  }
+
+  // --- Born ------------------------------------------------------------------------------------------------------
+
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void scatter(const View& v, const Cell& c, Where where) {
+    V e[table.rates], change[table.fields], scattered[table.rates], more[table.fields];
+    rates<V, AT_HALF>(v, c, v.field, v.memory, where, e);
+    rates<V, AT_HALF>(v, c, v.scattered, v.scattered_memory, where, scattered);
+    applied<V, AT_HALF>(v.tangent, v, c, e, more);
+    applied<V, AT_HALF>(v.coefficient, v, c, e, change);
+    add<V, AT_HALF>(v.field, v, c, where, change);
+    applied<V, AT_HALF>(v.coefficient, v, c, scattered, change);
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_half(f) == AT_HALF) change[f] = change[f] + more[f];
+    });
+    add<V, AT_HALF>(v.scattered, v, c, where, change);
+  }
+
+  SWEEP_HD static void scatter_source(const View& v, const Cell& c, int field, Value amount, Value varied) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if (f != field) return;
+      if constexpr (m >= 0) {
+        const ptrdiff_t at = v.at(table.modulus[m].coefficient, c);
+        v.scattered[v.at(f, c)] += v.coefficient[at] * varied + v.tangent[at] * amount;
+      } else {
+        v.scattered[v.at(f, c)] += varied;
+      }
+    });
+  }
+
+  // --- adjoint ---------------------------------------------------------------------------------------------------
+
+  // The transpose of what differentiates the fields of a phase, and what follows from it at their nodes: the adjoint
+  // field f', its multiples e' of the rates of f, which the other phase differentiates, and images f' e.
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void back(const View& v, const Cell& c, Where where) {
+    V d[table.fields];
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_half(f) == AT_HALF) d[f] = every<V>(Value(0));
+    });
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, f = table.term[i].field, r = table.term[i].rate, a = table.term[i].axis;
+      if constexpr (table.at_half(f) == AT_HALF) {
+        V back = difference<V, i, true>(v, c, v.adjoint + v.at(r, c), where);
+        if (where.has(a)) back = back + memory_difference<V, i>(v, c);
+        if constexpr (table.sign[r] > 0)
+          d[f] = d[f] - back;
+        else
+          d[f] = d[f] + back;
+      }
+    });
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_half(f) == AT_HALF) {
+        if (table.pinned(f) && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
+        if constexpr (table.kept[f]) {
+          Value* const to = v.adjoint + v.at(table.rates + f, c);
+          store(to, load<V>(to) + d[f]);
+        }
+      }
+    });
+    V change[table.rates];
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      if constexpr (table.half[m.rate] == AT_HALF) {
+        const V part = load<V>(v.coefficient + v.at(m.coefficient, c)) * d[m.target];
+        change[m.rate] = first_of_rate(decltype(index)::value) ? part : change[m.rate] + part;
+      }
+    });
+    V made[table.rates];
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value;
+      if constexpr (table.half[r] == AT_HALF) {
+        Value* const to = v.adjoint + v.at(r, c);
+        made[r] = load<V>(to) + change[r];
+        store(to, made[r]);
+      }
+    });
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
+      if constexpr (table.half[r] == AT_HALF)
+        if (where.has(a)) {
+          Value* const m = v.memory + v.strip(a, table.term[i].slot, c);
+          store(m, decay<V, i>(v, c) * load<V>(m) + gain<V, i>(v, c) * made[r]);
+        }
+    });
+    correlate<V, AT_HALF>(v, c, made);
+  }
+
+  // A residual into the adjoint field, after the cells of its phase were made.
+  SWEEP_HD static void inject_back(const View& v, const Cell& c, int field, Value amount) {
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      if (m.target != field) return;
+      const Value part = v.coefficient[v.at(m.coefficient, c)] * amount;
+      v.adjoint[v.at(m.rate, c)] += part;
+      for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
+        constexpr int i = decltype(inner)::value, a = table.term[i].axis;
+        if constexpr (table.term[i].rate == m.rate)
+          if (v.layout.in_rim(a, c.i[a])) v.memory[v.strip(a, table.term[i].slot, c)] += gain<Value, i>(v, c) * part;
+      });
+      if (v.rate) v.image[v.at(m.coefficient, c)] += (table.kept[m.target] ? amount : part) * v.rate[v.at(m.rate, c)];
+    });
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.kept[f])
+        if (f == field) v.adjoint[v.at(table.rates + f, c)] += amount;
+    });
+  }
+
+  // What a source of the forward run takes from the adjoint field.
+  SWEEP_HD static Value taken(const View& v, const Cell& c, int field) {
+    Value value = 0;
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if (f != field) return;
+      if constexpr (table.kept[f]) {
+        value = v.adjoint[v.at(table.rates + f, c)];
+        if constexpr (m >= 0) value *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      } else {
+        constexpr Modulus only = table.modulus[sole(f)];
+        value = v.adjoint[v.at(only.rate, c)];
+        if constexpr (m < 0) value /= v.coefficient[v.at(only.coefficient, c)];
+      }
+    });
+    return value;
+  }
+
+  // d misfit / d coefficient of one cell from what was correlated.
+  SWEEP_HD static Value gradient(int c, Value coefficient, Value image) {
+    return table.scaled[c] ? image / coefficient : image;
+  }
+
+ private:
+  static constexpr int sole(int f) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].target == f) return m;
+    return -1;
+  }
+  static constexpr bool first_of_rate(int modulus) {
+    for (int m = 0; m < modulus; ++m)
+      if (table.modulus[m].rate == table.modulus[modulus].rate) return false;
+    return true;
+  }
+  static constexpr bool first_of_target(int modulus) {
+    for (int m = 0; m < modulus; ++m)
+      if (table.modulus[m].target == table.modulus[modulus].target) return false;
+    return true;
+  }
+
+  // The difference of term I at a cell, of its field; transposed, minus that of its rate's adjoint.
+  template <class V, int I, bool TRANSPOSED, class Where>
+  SWEEP_HD static V difference(const View& v, const Cell& c, const Value* f, Where where) {
+    constexpr int a = table.term[I].axis;
+    const ptrdiff_t stride = v.layout.field.template step<a>();
+    if constexpr (a == 0)
+      if (where.near_surface()) return near_surface<V, I, TRANSPOSED>(v, c, f - c.i[0] * stride, stride);
+    return midway<V, table.term[I].forward != TRANSPOSED>(f, stride, v.taps[a]);
+  }
+  // The same of its memory variables.
+  template <class V, int I>
+  SWEEP_HD static V memory_difference(const View& v, const Cell& c) {
+    constexpr int a = table.term[I].axis;
+    const ptrdiff_t stride = v.layout.strip[a].template step<a>();
+    const Value* const m = v.memory + v.strip(a, table.term[I].slot, c);
+    return midway<V, !table.term[I].forward>(m, stride, v.taps[a]);
+  }
+
+  // sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back.
+  template <class V, bool FORWARD>
+  SWEEP_HD static V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
+    return taps.template over<V>([=](int k) SWEEP_INLINE {
+      constexpr int shift = FORWARD ? 0 : 1;
+      return load<V>(f + (k - shift) * stride) - load<V>(f + (1 - shift - k) * stride);
+    });
+  }
+  template <class V, int I, bool TRANSPOSED>
+  SWEEP_HD static V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
+    const int half = v.layout.half, columns = 3 * half;
+    const Value* const w = v.closure + ((table.term[I].field * 2 + TRANSPOSED) * 2 * half + c.i[0]) * columns;
+    V sum = w[0] * load<V>(column);
+    for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
+    return sum;
+  }
+
+  // Profiles at the node where the derivative of term I lies.
+  template <class V, int I>
+  SWEEP_HD static V profile(const View& v, const Cell& c, int which) {
+    constexpr int a = table.term[I].axis;
+    const Value* const at = v.profile[a][which] + (table.term[I].forward ? v.half_profile[a] : 0) + c.i[a];
+    if constexpr (a == NDIM - 1)
+      return load<V>(at);
+    else
+      return every<V>(*at);
+  }
+  template <class V, int I>
+  SWEEP_HD static V decay(const View& v, const Cell& c) {
+    return profile<V, I>(v, c, 0);
+  }
+  template <class V, int I>
+  SWEEP_HD static V gain(const View& v, const Cell& c) {
+    return profile<V, I>(v, c, 1);
+  }
+
+  template <class V, bool AT_HALF>
+  SWEEP_HD static void applied(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      if constexpr (table.half[m.rate] == AT_HALF) {
+        const V part = load<V>(coefficient + v.at(m.coefficient, c)) * e[m.rate];
+        change[m.target] = first_of_target(decltype(index)::value) ? part : change[m.target] + part;
+      }
+    });
+  }
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void add(Value* field, const View& v, const Cell& c, Where where, const V* change) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_half(f) == AT_HALF) {
+        if (table.pinned(f) && where.near_surface() && c.i[0] == 0) return;
+        Value* const to = field + v.at(f, c);
+        store(to, load<V>(to) + change[f]);
+      }
+    });
+  }
+  template <class V, bool AT_HALF>
+  SWEEP_HD static void keep(const View& v, const Cell& c, const V* e) {
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value;
+      if constexpr (table.half[r] == AT_HALF) store(v.rate + v.at(r, c), e[r]);
+    });
+  }
+  template <class V, bool AT_HALF>
+  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made) {
+    for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
+      constexpr int k = decltype(index)::value;
+      if constexpr (used<AT_HALF>(k)) {
+        V sum = load<V>(v.image + v.at(k, c));
+        for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
+          constexpr Modulus m = table.modulus[decltype(inner)::value];
+          if constexpr (m.coefficient == k && table.half[m.rate] == AT_HALF) {
+            const V e = load<V>(v.rate + v.at(m.rate, c));
+            if constexpr (table.kept[m.target])
+              sum = sum + load<V>(v.adjoint + v.at(table.rates + m.target, c)) * e;
+            else
+              sum = sum + made[m.rate] * e;
+          }
+        });
+        store(v.image + v.at(k, c), sum);
+      }
+    });
+  }
+  template <bool AT_HALF>
+  static constexpr bool used(int k) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].coefficient == k && table.half[table.modulus[m].rate] == AT_HALF) return true;
+    return false;
+  }
+};
+
+}  // namespace staggered
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

@@ -1,0 +1,265 @@
+// What a unit of a staggered run consists of, as functors: a view for each shot, then a call for each cell or point.
+#ifndef SWEEP_STAGGERED_PHASES_H
+#define SWEEP_STAGGERED_PHASES_H
+
+#include "../moves.h"
+#include "plan.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+namespace staggered {
+
+template <class Eq, class Real, int NDIM, int HALF>
+struct Run {
+  using Equation = Eq;
+  using Value = Real;
+  using View = staggered::View<Value, NDIM, HALF>;
+  using Wave = Parts<Value>;  // fields, then memory variables
+  static constexpr int ndim = NDIM;
+
+  Plan<Eq, NDIM> plan;
+  const Value* tables;
+  const Value* coefficient;  // as the caller gives them
+  ptrdiff_t earth_stride;
+  const Value* prepared = nullptr;  // profiles, then coefficients of each earth
+
+  SWEEP_HD Value* level(const Wave& wave, int shot, int) const { return wave.of(plan, shot); }
+  SWEEP_HD const Value* earth(const Value* framed, int shot) const {
+    return framed + (earth_stride ? shot : 0) * plan.coefficient_size();
+  }
+  SWEEP_HD View view(int shot) const {
+    View v = {};
+    v.layout = plan.layout;
+    const Value *table = tables, *profile = prepared;
+    for (int a = 0; a < NDIM; ++a) {
+      v.taps[a].load(table, plan.half);
+      table += plan.half + 4 * plan.layout.field.n[a];
+      for (int i = 0; i < 2; ++i) v.profile[a][i] = profile + i * plan.profile[a];
+      v.half_profile[a] = 2 * plan.profile[a];
+      profile += 4 * plan.profile[a];
+      v.strip_at[a] = plan.strip_at[a];
+    }
+    v.closure = table;
+    v.strips = plan.strips;
+    v.coefficient = earth(profile, shot);
+    return v;
+  }
+  SWEEP_HD View view(const Wave& wave, int shot) const {
+    View v = view(shot);
+    v.field = wave.of(plan, shot);
+    v.memory = v.field + field_count<Eq> * plan.total;
+    return v;
+  }
+};
+
+// Row `row` of a framed array and what lies between it and the next, which is zero.
+template <class Layout, class Value>
+SWEEP_HD void frame_row(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
+  const int n = layout.field.n[sizeof(layout.field.n) / sizeof(int) - 1];
+  const ptrdiff_t begin = layout.cell(row * n).at,
+                  end = row + 1 < rows ? layout.cell((row + 1) * n).at : layout.field.total;
+  for (ptrdiff_t i = row ? begin : 0; i < end; ++i)
+    to[i] = i >= begin && i < begin + n ? from[row * n + i - begin] : Value(0);
+}
+
+// Coefficients, framed: part is earth times coefficient, and an index a row.
+template <class R>
+struct Frame {
+  using Value = typename R::Value;
+  R run;
+  const Value* from;
+  Value* to;
+  static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
+  ptrdiff_t count;  // of rows
+  SWEEP_HD void element(int part, ptrdiff_t row) const {
+    frame_row(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
+  }
+};
+
+// Profiles of the PML: part is one of four of an axis, and an index a node, zero beyond the grid.
+template <class R>
+struct Profiles {
+  using Value = typename R::Value;
+  R run;
+  Value* to;
+  SWEEP_HD void element(int part, ptrdiff_t i) const {
+    const Value* from = run.tables;
+    Value* out = to;
+    for (int a = 0; a < part / 4; ++a) {
+      from += run.plan.half + 4 * run.plan.layout.field.n[a];
+      out += 4 * run.plan.profile[a];
+    }
+    const int n = run.plan.layout.field.n[part / 4];
+    if (i < run.plan.profile[part / 4])
+      out[part % 4 * run.plan.profile[part / 4] + i] = i < n ? from[run.plan.half + part % 4 * n + i] : Value(0);
+  }
+};
+
+// The cells of half a unit: those of the fields at half steps, or of the others.
+template <class R, bool AT_HALF>
+struct Phase {
+  static constexpr int ndim = R::ndim;
+  using Value = typename R::Value;
+  using View = typename R::View;
+  R run;
+  Box<ndim> sources;
+  int unit;
+
+  SWEEP_HD Box<ndim> box() const { return reached(run.plan.layout, sources, 2 * unit - !AT_HALF); }
+};
+
+// Forward; with KEEP, the rates are left in the slot of this unit.
+template <class R, bool AT_HALF, bool KEEP>
+struct Grow : Phase<R, AT_HALF> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> wave;
+  Parts<Value> slots;
+  ptrdiff_t slot;
+
+  SWEEP_HD View view(int shot) const {
+    View v = this->run.view(wave, shot);
+    if constexpr (KEEP) v.rate = slots.of(this->run.plan, shot) + slot;
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template grow<V, AT_HALF, KEEP>(v, c, where);
+  }
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value) const {
+    R::Equation::inject(v, c, field, amount);
+  }
+};
+
+template <class R, bool AT_HALF>
+struct Scatter : Phase<R, AT_HALF> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> wave, scattered;
+  const Value* tangent;  // framed
+
+  SWEEP_HD View view(int shot) const {
+    View v = this->run.view(wave, shot);
+    v.scattered = scattered.of(this->run.plan, shot);
+    v.scattered_memory = v.scattered + field_count<typename R::Equation> * this->run.plan.total;
+    v.tangent = this->run.earth(tangent, shot);
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template scatter<V, AT_HALF>(v, c, where);
+  }
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value varied) const {
+    R::Equation::inject(v, c, field, amount);
+    R::Equation::scatter_source(v, c, field, amount, varied);
+  }
+};
+
+template <class R, bool AT_HALF>
+struct Back : Phase<R, AT_HALF> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> adjoint;  // (rates, then fields), then memory variables
+  Parts<Value> slots;
+  ptrdiff_t slot;
+  Value* images;
+
+  SWEEP_HD View view(int shot) const {
+    const auto& plan = this->run.plan;
+    View v = this->run.view(shot);
+    v.adjoint = adjoint.of(plan, shot);
+    v.memory = v.adjoint + (plan.rates + field_count<typename R::Equation>)*plan.total;
+    v.rate = slots.of(plan, shot) + slot;
+    v.image = images + plan.group_of(shot) * plan.coefficient_size();
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template back<V, AT_HALF>(v, c, where);
+  }
+  // Where the forward field is still zero, the adjoint's is not computed any more.
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value) const {
+    if (this->box().contains(c.i)) R::Equation::inject_back(v, c, field, amount);
+  }
+};
+
+// A sample of a signal, and of what varies it, into the fields that a phase has just made.
+template <class Step, bool AT_HALF>
+struct Inject {
+  using Value = typename Step::Value;
+  using View = typename Step::View;
+  static constexpr int ndim = Step::ndim;
+  Step step;
+  Points<Value> points;
+  const Value* signal;
+  const Value* varied;  // may be null
+  int sample;
+
+  SWEEP_HD View view(int shot) const { return step.view(shot); }
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
+    if (decltype(step.run)::Equation::table.at_half(field) != AT_HALF || !points.fits(p, v.layout.cells)) return;
+    const int steps = step.run.plan.steps;
+    const Value amount = amount_of(points, p, signal, shot, steps, sample);
+    step.point(v, v.layout.cell(points.cell[p]), field, amount,
+               varied ? amount_of(points, p, varied, shot, steps, sample) : Value(0));
+  }
+};
+
+// What receivers see of fields, or sources take from adjoint ones.
+template <class R, bool AT_HALF, bool ADJOINT>
+struct Gather {
+  static constexpr int ndim = R::ndim;
+  using Value = typename R::Value;
+  using View = typename R::View;
+  R run;
+  Parts<Value> wave;
+  Points<Value> points;
+  Value* record;
+  int sample;
+  Box<ndim> box;  // beyond it nothing was computed
+
+  SWEEP_HD View view(int shot) const {
+    View v = run.view(wave, shot);
+    v.adjoint = v.field;
+    return v;
+  }
+  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
+    if (R::Equation::table.at_half(field) != AT_HALF) return;
+    Value sum = 0;
+    for (int i = 0; i < taps; ++i, ++p) {
+      if (!points.fits(p, v.layout.cells)) return;
+      const Cell<ndim> c = v.layout.cell(points.cell[p]);
+      if (!box.contains(c.i)) continue;
+      sum += points.weight[p] * (ADJOINT ? R::Equation::taken(v, c, field) : v.field[v.at(field, c)]);
+    }
+    --p;
+    record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
+  }
+};
+
+// d misfit / d coefficient: what the groups have summed, group by group.
+template <class R>
+struct Reduce {
+  using Value = typename R::Value;
+  R run;
+  const Value* images;
+  Value* gradient;
+  int earths;
+  SWEEP_HD void element(int earth, ptrdiff_t cell) const {
+    const auto& plan = run.plan;
+    const ptrdiff_t at = plan.layout.cell(cell).at;
+    for (int c = 0; c < plan.coefficients; ++c) {
+      Value image = 0;
+      const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? plan.groups : earth + 1;
+      for (int g = begin; g < end; ++g) image += images[g * plan.coefficient_size() + c * plan.total + at];
+      const ptrdiff_t to = c * plan.layout.cells + cell;
+      gradient[earth * plan.coefficient_cells() + to] =
+          R::Equation::gradient(c, run.coefficient[earth * run.earth_stride + to], image);
+    }
+  }
+};
+
+}  // namespace staggered
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

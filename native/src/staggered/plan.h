@@ -1,0 +1,121 @@
+// What a problem of a staggered equation needs. A unit of a run makes the fields at whole steps, then those at half
+// steps, so that between units there is what one time index records: unit u leaves u dt and (u + 1/2) dt.
+#ifndef SWEEP_STAGGERED_PLAN_H
+#define SWEEP_STAGGERED_PLAN_H
+
+#include "../plan.h"
+#include "sweep/staggered.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+namespace staggered {
+
+template <class Eq, int NDIM>
+struct Plan : Shared<NDIM> {
+  using Base = Shared<NDIM>;
+  using Base::groups, Base::half, Base::lanes, Base::layout, Base::receivers, Base::shots, Base::sources, Base::steps,
+      Base::strip_at, Base::strips, Base::coefficients, Base::chunk, Base::chunks, Base::keeps_all;
+  static constexpr int rates = Eq::table.rates;
+  ptrdiff_t total;  // elements of one field
+  ptrdiff_t state;  // of one lane: fields, then memory variables
+  ptrdiff_t slot;   // rates of one unit
+  ptrdiff_t tables;
+  ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
+  int columns;              // of a row near a free surface
+
+  Plan(const sweep_problem& p, bool together) {
+    half = layout.half = p.order / 2;
+    coefficients = coefficient_count<Eq>;
+    columns = 3 * half;
+    layout.cells = 1;
+    tables = p.free_surface ? field_count<Eq> * 2 * p.order * columns : 0;
+    for (int a = 0; a < NDIM; ++a) {
+      layout.pml_low[a] = p.pml_low[a];
+      layout.pml_high[a] = p.pml_high[a];
+      layout.cells *= p.shape[a];
+      tables += half + 4 * p.shape[a];
+      profile[a] = whole(p.shape[a]) + 16;
+    }
+    layout.field = frame_of<NDIM>(p.shape, half);
+    total = layout.field.total;
+    strips = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      int n[NDIM];
+      for (int b = 0; b < NDIM; ++b) n[b] = p.shape[b];
+      n[a] = rims(p, a);
+      layout.strip[a] = frame_of<NDIM>(n, half);
+      strip_at[a] = strips;
+      strips += layout.strip[a].total;
+    }
+    layout.surface = p.free_surface;
+    sources = sum(p.source_points, SWEEP_MAX_FIELDS);
+    receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
+    shots = p.shots;
+    steps = p.steps;
+    groups = group_count(p, layout.cells, together);
+    lanes = together || !(p.first == 0 && p.last == p.steps) ? shots : groups;
+    state = field_count<Eq> * total + Eq::memories * strips;
+    slot = rates * total;
+    keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
+    chunk = keeps_all ? steps : p.chunk;
+    chunks = chunk ? (steps + chunk - 1) / chunk : 0;
+  }
+
+  ptrdiff_t history() const { return keeps_all ? static_cast<ptrdiff_t>(shots) * steps * slot : 0; }
+  ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
+  ptrdiff_t adjoint_state() const { return (rates + field_count<Eq>)*total + Eq::memories * strips; }
+  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : chunk * slot + state; }
+  SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
+  SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
+  ptrdiff_t images() const { return groups * coefficient_size(); }
+  // Profiles and coefficients with room around them, so that whole vectors may be read.
+  ptrdiff_t profiles() const {
+    ptrdiff_t count = 0;
+    for (int a = 0; a < NDIM; ++a) count += 4 * profile[a];
+    return count;
+  }
+  ptrdiff_t prepared(int earths) const { return profiles() + earths * coefficient_size(); }
+  ptrdiff_t forward(int earths) const { return lanes * state + prepared(earths); }
+  ptrdiff_t workspace(int earths) const {
+    return lanes * (adjoint_state() + recomputed()) + images() + prepared(earths);
+  }
+  ptrdiff_t scattering(int earths) const { return lanes * 2 * state + prepared(earths) + earths * coefficient_size(); }
+
+ private:
+  static int whole(int n) { return (n + 15) / 16 * 16; }
+
+  // Sets where the PML of an axis acts and returns how many cells its strip holds. The adjoint differentiates memory
+  // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
+  // axis rims are whole vectors.
+  int rims(const sweep_problem& p, int a) {
+    const int n = p.shape[a], unit = a == NDIM - 1 ? 16 : 1, end = a == NDIM - 1 ? whole(n) : n;
+    int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
+    int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
+    low = (low + unit - 1) / unit * unit;
+    begin = begin / unit * unit;
+    if (low + half > begin && (low || begin < end)) low = begin = end;
+    layout.rim_low[a] = low;
+    layout.rim_high[a] = begin < n ? n - begin : 0;
+    return low + half + end - begin;
+  }
+};
+
+// The cells that waves may have reached from the sources after so many differences, in whole vectors.
+template <int NDIM>
+SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, const Box<NDIM>& sources, int differences) {
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) {
+    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
+    const ptrdiff_t far = static_cast<ptrdiff_t>(differences) * layout.half;
+    const ptrdiff_t low = sources.low[a] - far, high = sources.high[a] + far;
+    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
+    box.high[a] = high >= n ? n : (static_cast<int>(high) + unit - 1) / unit * unit;
+    if (box.high[a] > n) box.high[a] = n;
+  }
+  return box;
+}
+
+}  // namespace staggered
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
