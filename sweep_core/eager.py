@@ -1,5 +1,7 @@
 """The body of every eager time loop: what one step does with sources, receivers and the equation."""
 
+from math import prod
+
 from .call import CallShape
 from .ops import Array, Ops, coefficients_of
 from .positions import Points, points_of
@@ -34,6 +36,10 @@ class EagerRun:
         if problem.source_scaling == "increment":
             return weights
         weights = weights * equation.source_weight(field, problem.dt, problem.grid.cell_volume)
+        heights = equation.heights(problem, problem.field(field))
+        if heights is not None:
+            rows = points.cells // prod(problem.padded_shape[1:])
+            weights = weights / self.ops.array(heights, weights.dtype)[rows]
         name = equation.source_coefficient(field)
         if name is None:
             return weights

@@ -31,7 +31,8 @@ class Field:
     """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
 
     `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even.
-    Where it is not `mirrored`, that holds for positions alone, and differences use what lies below the surface.
+    Where it is not `mirrored`, that holds for positions alone, and differences are closed at the surface so that energy
+    is conserved (:func:`sweep_core.surface.closure`).
     """
 
     name: str
@@ -96,6 +97,10 @@ class Equation(ABC):
     @abstractmethod
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient`."""
+
+    def heights(self, problem, field: Field) -> np.ndarray | None:
+        """How high, in cells, the part of the medium is that each row of nodes stands for, where that is not one."""
+        return None
 
     @property
     def rule(self) -> str:

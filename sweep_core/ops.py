@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .medium import Medium
-from .stencil import surface_rows
+from .surface import rows_of
 
 Array = Any
 
@@ -108,8 +108,8 @@ class Ops:
         d = sum(w * (side(k - (not forward)) - side(forward - k)) for k, w in enumerate(weights, start=1))
         if rows is None:
             return d, profile
-        top = self.xp.einsum("six,ri->srx" if self.ndim == 2 else "siyx,ri->sryx", x[:, : 2 * self.half], rows)
-        return self.xp.concatenate([top, d[:, self.half :]], 1), profile
+        top = self.xp.einsum("six,ri->srx" if self.ndim == 2 else "siyx,ri->sryx", x[:, : rows.shape[1]], rows)
+        return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1), profile
 
     def off_surface(self, field, x: Array) -> Array:
         """x, but zero on a free surface if the field is zero there."""
@@ -125,8 +125,7 @@ class Ops:
         rows = None
         if axis == 0 and self.problem.free_surface:
             scale = self.problem.dt / self.problem.grid.spacing[0]
-            rows = surface_rows(2 * self.half, forward, field.parity * field.mirrored) * scale
-            rows = self.array(rows, dtype)
+            rows = self.array(rows_of(2 * self.half, field) * scale, dtype)
         made = tuple(self._profile(p, axis, dtype) for p in profile)
         return [float(w) for w in tables.weights], forward, rows, made
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from .equation import Equation, Field
 from .grid import AXES
-from .stencil import largest_staggered_speed, surface_rows
+from .stencil import largest_staggered_speed
+from .surface import closure, rows_of
 
 
 @attrs.frozen
@@ -105,6 +106,14 @@ class StaggeredEquation(Equation):
     def source_weight(self, field, dt, cell_volume):
         return dt / cell_volume
 
+    def heights(self, problem, field):
+        if not problem.free_surface or field.mirrored:
+            return None
+        heights, near = np.ones(problem.padded_shape[0]), closure(self.spatial_order)
+        first = near.half if "z" in field.stagger else near.whole
+        heights[: len(first)] = first
+        return heights
+
     def largest_speed(self, spacing, dt):
         return largest_staggered_speed(self.spatial_order, spacing, dt)
 
@@ -116,9 +125,14 @@ class StaggeredEquation(Equation):
         return np.concatenate(parts)
 
     def closure(self, problem, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives along z near a free surface, and minus their transposes: `order` rows of 3/2 order."""
+        """Derivatives along z near a free surface, and minus their transposes: each `near` rows of near + order / 2.
+
+        Beyond those, whose number is that of the columns of `rows_of`, both are as everywhere.
+        """
         order, scale = self.spatial_order, problem.dt / problem.grid.spacing[0]
-        half, columns = order // 2, 3 * (order // 2)
+        rows = rows_of(order, field)
+        half, near = order // 2, rows.shape[1]
+        columns = near + half
         weights, forward = problem.staggered_tables(0).weights, "z" not in field.stagger
         whole = np.zeros((columns + half, columns + half))
         for i in range(half, len(whole)):
@@ -126,6 +140,6 @@ class StaggeredEquation(Equation):
                 for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
                     if node < len(whole):
                         whole[i, node] = weight
-        rows = surface_rows(order, forward, field.parity * field.mirrored)
-        whole[:half, :order] = rows * scale
-        return whole[:order, :columns], -whole.T[:order, :columns]
+        whole[: len(rows)] = 0
+        whole[: len(rows), :near] = rows * scale
+        return whole[:near, :columns], -whole.T[:near, :columns]

@@ -51,16 +51,13 @@ def surface_rows(order: int, forward: bool, parity: int) -> np.ndarray:
     """Staggered derivatives along z of the first order/2 rows under a free surface, from the first `order` rows.
 
     Node i of the result lies between nodes i and i + 1 where the difference is `forward`, otherwise between i - 1 and
-    i, and node 0 of the result or of the field, whichever is not staggered, is the surface. A field of parity 1 or -1
-    is continued above it as its image, zero on the surface where it is odd; one of parity 0 is not continued: there
-    differences are of the highest order that fits below, and none at the surface itself.
+    i, and node 0 of the result or of the field, whichever is not staggered, is the surface. The field is continued
+    above it as its image of parity 1 or -1, zero on the surface where it is odd.
     """
     n = check_order(order) // 2
     rows = np.zeros((n, order))
     for i in range(n):
-        fits = n if parity else min(i + forward, n)
-        weights = staggered_derivative(2 * fits) if fits else ()
-        for k, w in enumerate(weights, start=1):
+        for k, w in enumerate(staggered_derivative(order), start=1):
             for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
                 image = parity if node < 0 else 1
                 if node < 0:

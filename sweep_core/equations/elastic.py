@@ -22,8 +22,8 @@ class Elastic(StaggeredEquation):
 
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
     shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92, eqs. 24 to 29; docs/theory/elastic.md). On a free
-    surface szz = 0 and sxz is odd about it (stress imaging; Levander 1988; Robertsson 1996, Geophysics 61), sxx grows
-    as in plane stress, and velocities are differentiated from below.
+    surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences beside it conserve energy
+    (`sweep_core.surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.
 
@@ -45,12 +45,12 @@ class Elastic(StaggeredEquation):
         Field("vx", "m/s", ("x", "t"), parity=1, mirrored=False),
         Field("vy", "m/s", ("y", "t"), parity=1, mirrored=False, ndims=(3,)),
         Field("vz", "m/s", ("z", "t"), parity=1, mirrored=False),
-        Field("sxx", "Pa", parity=1),
-        Field("syy", "Pa", parity=1, ndims=(3,)),
-        Field("szz", "Pa"),
-        Field("sxy", "Pa", ("x", "y"), parity=1, ndims=(3,)),
-        Field("sxz", "Pa", ("x", "z")),
-        Field("syz", "Pa", ("y", "z"), ndims=(3,)),
+        Field("sxx", "Pa", parity=1, mirrored=False),
+        Field("syy", "Pa", parity=1, mirrored=False, ndims=(3,)),
+        Field("szz", "Pa", mirrored=False),
+        Field("sxy", "Pa", ("x", "y"), parity=1, mirrored=False, ndims=(3,)),
+        Field("sxz", "Pa", ("x", "z"), mirrored=False),
+        Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,)),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
     rates: ClassVar[tuple[Rate, ...]] = (

@@ -171,6 +171,9 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
         scale, each = 1.0, 1
         if kind == "sources" and problem.source_scaling == "physical":
             scale = problem.equation.source_weight(field, problem.dt, volume)
+            heights = problem.equation.heights(problem, problem.field(field))
+            if heights is not None:
+                scale = scale / xp.asarray(heights)[at.cells // prod(problem.padded_shape[1:])]
         elif kind == "sources":
             each = taps
         column = np.arange(n * taps, dtype="int32") // (taps // each) * len(fields) + fields.index(field)

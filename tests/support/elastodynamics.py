@@ -1,0 +1,174 @@
+"""Exact records of point sources in elastic media in a plane: the whole space, and a half space under a free surface.
+
+Spectra are evaluated at complex frequencies omega - i eps, which damps what would wrap around in time; exp(-eps t) is
+taken off again in the end. Waves are exp(i omega t - i k x), z points down.
+"""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from scipy.special import hankel2
+
+
+@attrs.frozen
+class Solid:
+    """Speeds (m/s) and density (kg/m3)."""
+
+    vp: float
+    vs: float
+    rho: float
+
+    @property
+    def models(self):
+        """Its parameters in the order of the equation."""
+        return self.vp, self.vs, self.rho
+
+
+@attrs.frozen
+class Clock:
+    """Samples of a wavelet k dt + act, and of a record k dt + seen; with `stepped`, time as a leapfrog has it.
+
+    A leapfrog of exact space answers at omega what the exact solution does at 2 / dt sin(omega dt / 2): compared with
+    that, the error of the differences in space is left.
+    """
+
+    wavelet: np.ndarray
+    dt: float
+    stepped: bool = False
+    windows: int = 2
+
+    @property
+    def samples(self) -> int:
+        return self.windows * len(self.wavelet)
+
+    @property
+    def damping(self) -> float:
+        return np.log(1e7) / (self.samples * self.dt)
+
+    @property
+    def omega(self) -> np.ndarray:
+        """Complex frequencies of the transform."""
+        return 2 * np.pi * np.fft.rfftfreq(self.samples, self.dt) - 1j * self.damping
+
+    def used(self, spectrum) -> np.ndarray:
+        """Where the wavelet has something to say."""
+        return np.abs(spectrum) > 1e-9 * np.abs(spectrum).max()
+
+    def record(self, response: Callable, act: float, seen: float) -> np.ndarray:
+        """Traces (nt, ...) of a response (omega) -> (nomega, ...)."""
+        k = np.arange(len(self.wavelet))
+        spectrum = np.fft.rfft(self.wavelet * np.exp(-self.damping * k * self.dt), self.samples)
+        used = self.used(spectrum)
+        omega = self.omega[used]
+        felt = 2 / self.dt * np.sin(omega * self.dt / 2) if self.stepped else omega
+        answer = response(felt)
+        answer = answer * (spectrum[used] * np.exp(1j * omega * (seen - act))).reshape(-1, *[1] * (answer.ndim - 1))
+        whole = np.zeros((len(used), *answer.shape[1:]), complex)
+        whole[used] = answer
+        traces = np.fft.irfft(whole, self.samples, axis=0)[: len(k)]
+        return traces * np.exp(self.damping * k * self.dt).reshape(-1, *[1] * (answer.ndim - 1))
+
+
+# --- whole space ------------------------------------------------------------------------------------------------------
+
+
+def line(omega, speed, x, z):
+    """g, its gradient and its second derivatives, of (lap + omega^2 / speed^2) g = -delta; (2, ..), (2, 2, ..)."""
+    r, k = np.hypot(x, z), omega / speed
+    g, slope = -0.25j * hankel2(0, k * r), 0.25j * k * hankel2(1, k * r)
+    n = np.array([x, z]) / r
+    bend = -slope / r - k**2 * g
+    second = [[n[i] * n[j] * (bend - slope / r) + (i == j) * slope / r for j in range(2)] for i in range(2)]
+    return g, np.array([n[0] * slope, n[1] * slope]), np.array(second)
+
+
+def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) -> Callable:
+    """Response of vx, vz or p at (x, z) from the source: a force 'vx' or 'vz', or an explosion 'p'.
+
+    rho v_t = div sigma + f delta, sigma_t = C:e + m delta 1, p minus the mean of the two normal stresses (Achenbach
+    1973, ch. 3): u of a force is (k_s^2 g_s + grad grad (g_s - g_p)) f / (rho omega^2), v of an explosion
+    grad g_p m / (lam + 2 mu).
+    """
+    stiff, bulk = solid.rho * solid.vp**2, solid.rho * (solid.vp**2 - solid.vs**2)
+    i, j = (("vx", "vz", "p").index(name) for name in (receiver, source))
+
+    def response(omega):
+        g_p, grad_p, second_p = line(omega, solid.vp, x, z)
+        k_p, k_s, inertia = omega / solid.vp, omega / solid.vs, solid.rho * omega**2
+        if source == "p":
+            return bulk / stiff * k_p**2 / (1j * omega) * g_p if receiver == "p" else grad_p[i] / stiff
+        if receiver == "p":
+            return -bulk * k_p**2 * grad_p[j] / inertia
+        g_s, _, second_s = line(omega, solid.vs, x, z)
+        return 1j * omega * ((i == j) * k_s**2 * g_s + second_s[i, j] - second_p[i, j]) / inertia
+
+    return response
+
+
+# --- half space -------------------------------------------------------------------------------------------------------
+
+
+def half_space(solid: Solid, source: str, depth: float, receivers) -> Callable:
+    """Response (nomega, nrec) at receivers (name, x, z) to a source at x = 0 and `depth`, under the free surface z = 0.
+
+    The direct wave in closed form; what the surface sends back as a sum over wavenumbers (Bouchon and Aki 1977), so
+    closely that its period is out of reach: up-going waves of the source (Lamb 1904; Garvin 1956) and two down-going
+    ones that cancel their tractions.
+    """
+    direct = [whole_space(solid, source, name, x, z - depth) for name, x, z in receivers]
+
+    def response(omega):
+        reach = 1.2 * solid.vp * 2 * np.pi / np.diff(omega.real).min() + 2 * max(abs(x) for _, x, _ in receivers)
+        shallow = depth + min(z for _, _, z in receivers)
+        last = 1.5 * omega.real.max() / solid.vs + 30 / shallow
+        k = 2 * np.pi / reach * np.arange(-int(last * reach / 2 / np.pi), int(last * reach / 2 / np.pi) + 1)
+        answer = np.stack([d(omega) for d in direct], -1)
+        for row, w in zip(answer, omega, strict=True):
+            down = reflected(solid, source, depth, w, k)
+            for n, (name, x, z) in enumerate(receivers):
+                row[n] += (received(solid, name, w, k, z, *down) * np.exp(-1j * k * x)).sum() / reach
+        return answer
+
+    return response
+
+
+def vertical(omega, speed, k):
+    """The vertical wavenumber that decays downwards."""
+    nu = np.sqrt((omega / speed) ** 2 - k**2 + 0j)
+    return np.where(nu.imag > 0, -nu, nu)
+
+
+def reflected(solid, source, depth, omega, k):
+    """Amplitudes at z = 0 of the down-going P and S displacements (k, nu_p) and (nu_s, -k), both times -i."""
+    nu_p, nu_s = (vertical(omega, speed, k) for speed in (solid.vp, solid.vs))
+    g_p, g_s = (np.exp(-1j * nu * depth) / (2j * nu) for nu in (nu_p, nu_s))
+    inertia = solid.rho * omega**2
+    if source == "p":
+        up_p, up_s = g_p / (solid.rho * solid.vp**2) / (1j * omega), 0 * g_s
+    elif source == "vx":
+        up_p, up_s = 1j * k * g_p / inertia, -1j * nu_s * g_s / inertia
+    else:
+        up_p, up_s = -1j * nu_p * g_p / inertia, -1j * k * g_s / inertia
+    # Tractions (xz, zz) over mu of u = (-i k, i s nu_p) and u = (i s nu_s, i k), s = -1 of what goes down.
+    bend = nu_s**2 - k**2
+
+    def shear(p, s, sign):
+        return sign * 2 * k * nu_p * p + (k**2 - nu_s**2) * s
+
+    def normal(p, s, sign):
+        return -bend * p - sign * 2 * k * nu_s * s
+
+    a, b = -shear(up_p, up_s, 1), -normal(up_p, up_s, 1)
+    (m11, m12), (m21, m22) = ((f(1, 0, -1), f(0, 1, -1)) for f in (shear, normal))
+    det = m11 * m22 - m12 * m21
+    return (m22 * a - m12 * b) / det, (m11 * b - m21 * a) / det
+
+
+def received(solid, name, omega, k, z, p, s):
+    """vx, vz or p of down-going waves at depth z."""
+    nu_p, nu_s = (vertical(omega, speed, k) for speed in (solid.vp, solid.vs))
+    p, s = p * np.exp(-1j * nu_p * z), s * np.exp(-1j * nu_s * z)
+    if name == "p":
+        return solid.rho * (solid.vp**2 - solid.vs**2) * (omega / solid.vp) ** 2 * p
+    return 1j * omega * (-1j * k * p - 1j * nu_s * s if name == "vx" else -1j * nu_p * p + 1j * k * s)
