@@ -116,6 +116,11 @@ class Equation(ABC):
         """The largest wave speed (m/s) for which steps of dt are stable."""
         return largest_speed(self.spatial_order, spacing, dt)
 
+    @property
+    def rows_near_surface(self) -> int:
+        """Cells along z that a free surface needs."""
+        return self.spatial_order
+
     def tables(self, problem) -> np.ndarray:
         """Weights and PML profiles of all axes in the order of the C ABI, float64."""
         return np.concatenate([part for axis in range(problem.grid.ndim) for part in problem.axis_tables(axis)])

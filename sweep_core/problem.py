@@ -233,6 +233,13 @@ def make_problem(
             raise DomainError(
                 f"the model has {n} cells along {axis}; spatial_order {equation.spatial_order} needs at least as many"
             )
+    cpml_width = widths(pml_width, grid.ndim, free_surface is True)
+    rows = equation.rows_near_surface if free_surface is True else 0
+    if grid.shape[0] + cpml_width[0][1] < rows:
+        raise DomainError(
+            f"the model and the PML below it have {grid.shape[0] + cpml_width[0][1]} cells along z; a free surface needs "
+            f"at least {rows} at spatial_order {equation.spatial_order}"
+        )
     if pml_type is not None and pml_type != equation.pml_type:
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
     if not isinstance(free_surface, bool):
@@ -250,7 +257,7 @@ def make_problem(
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
     chosen_pml = {k: v for k, v in given.items() if v is not None}
-    cpml = CPML(widths(pml_width, grid.ndim, free_surface), order=equation.spatial_order, **chosen_pml)
+    cpml = CPML(cpml_width, order=equation.spatial_order, **chosen_pml)
     return Problem(
         equation=equation,
         grid=grid,

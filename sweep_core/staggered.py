@@ -8,7 +8,7 @@ import numpy as np
 from .equation import Equation, Field
 from .grid import AXES
 from .stencil import largest_staggered_speed
-from .surface import closure, rows_of
+from .surface import closure, rows_near_surface, rows_of
 
 
 @attrs.frozen
@@ -117,6 +117,10 @@ class StaggeredEquation(Equation):
     def largest_speed(self, spacing, dt):
         return largest_staggered_speed(self.spatial_order, spacing, dt)
 
+    @property
+    def rows_near_surface(self):
+        return rows_near_surface(self.spatial_order)
+
     def tables(self, problem):
         axes = [problem.staggered_tables(axis) for axis in range(problem.grid.ndim)]
         parts = [np.concatenate([part.ravel() for part in table]) for table in axes]
@@ -127,11 +131,10 @@ class StaggeredEquation(Equation):
     def closure(self, problem, field: Field) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives along z near a free surface, and minus their transposes: each `near` rows of near + order / 2.
 
-        Beyond those, whose number is that of the columns of `rows_of`, both are as everywhere.
+        Beyond those both are as everywhere.
         """
         order, scale = self.spatial_order, problem.dt / problem.grid.spacing[0]
-        rows = rows_of(order, field)
-        half, near = order // 2, rows.shape[1]
+        rows, half, near = rows_of(order, field), order // 2, rows_near_surface(order)
         columns = near + half
         weights, forward = problem.staggered_tables(0).weights, "z" not in field.stagger
         whole = np.zeros((columns + half, columns + half))
@@ -141,5 +144,5 @@ class StaggeredEquation(Equation):
                     if node < len(whole):
                         whole[i, node] = weight
         whole[: len(rows)] = 0
-        whole[: len(rows), :near] = rows * scale
+        whole[: len(rows), : rows.shape[1]] = rows * scale
         return whole[:near, :columns], -whole.T[:near, :columns]

@@ -53,6 +53,11 @@ def closure(order: int) -> Closure:
     return Closure(whole, half, -known.T[:rows] / half[:, None], known[:rows] / whole[:, None])
 
 
+def rows_near_surface(order: int) -> int:
+    """Nodes from the surface down whose differences, or those of their transposes, are not as everywhere."""
+    return (1 if order == 2 else max(order // 2, 4)) + order // 2
+
+
 def rows_of(order: int, field) -> np.ndarray:
     """First rows of the derivative of a field along z, from its first rows, for unit spacing.
 

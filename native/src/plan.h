@@ -195,6 +195,9 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.free_surface < 0 || p.free_surface > 1 || (p.free_surface && p.pml_low[0]))
     return fail(context, SWEEP_BAD_CALL, "free_surface is %d with a PML of %d cells on that face", p.free_surface,
                 p.pml_low[0]);
+  if constexpr (is_staggered<Eq>)
+    if (p.free_surface && p.shape[0] < staggered::near_rows(p.order / 2))
+      return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", staggered::near_rows(p.order / 2));
   const int fields = field_count<Eq>;
   if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
     return fail(context, SWEEP_BAD_CALL, "snapshots every %d steps of fields %d are none", p.snapshot_every,

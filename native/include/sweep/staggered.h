@@ -148,9 +148,13 @@ struct Somewhere {
   SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
 };
 
+// Rows from a free surface down whose differences, or those of their transposes, are not as everywhere: a table has
+// them.
+SWEEP_HD constexpr int near_rows(int half) { return (half == 1 ? 1 : half > 4 ? half : 4) + half; }
+
 template <int NDIM>
 SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
-  unsigned mask = static_cast<unsigned>(layout.surface && i[0] < 2 * layout.half) << NDIM;
+  unsigned mask = static_cast<unsigned>(layout.surface && i[0] < near_rows(layout.half)) << NDIM;
   for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
   return {mask};
 }
@@ -184,7 +188,7 @@ struct View {
   Taps<Value, HALF> taps[NDIM];
   const Value* profile[NDIM][2];  // decay, gain of a padded axis at nodes; then the same half a cell further
   ptrdiff_t half_profile[NDIM];   // from the former to the latter
-  const Value* closure;           // near a free surface: (fields, 2, order, columns)
+  const Value* closure;           // near a free surface: (fields, 2, rows, columns), see near_rows
   ptrdiff_t strips;               // from one memory variable to the next
   ptrdiff_t strip_at[NDIM];
   const Value* coefficient;  // (coefficients, frame)
@@ -250,13 +254,13 @@ struct Equation {
     });
   }
 
-  template <class V, bool AT_HALF, bool KEEP, class Where>
+  template <class V, bool AT_HALF, class Where>
   SWEEP_HD static void grow(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
     rates<V, AT_HALF>(v, c, v.field, v.memory, where, e);
     applied<V, AT_HALF>(v.coefficient, v, c, e, change);
     add<V, AT_HALF>(v.field, v, c, where, change);
-    if constexpr (KEEP) keep<V, AT_HALF>(v, c, e);
+    if (v.rate) keep<V, AT_HALF>(v, c, e);
   }
 
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
@@ -452,8 +456,8 @@ struct Equation {
   }
   template <class V, int I, bool TRANSPOSED>
   SWEEP_HD static V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
-    const int half = v.layout.half, columns = 3 * half;
-    const Value* const w = v.closure + ((table.term[I].field * 2 + TRANSPOSED) * 2 * half + c.i[0]) * columns;
+    const int rows = near_rows(v.layout.half), columns = rows + v.layout.half;
+    const Value* const w = v.closure + ((table.term[I].field * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
     V sum = w[0] * load<V>(column);
     for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
     return sum;

@@ -34,13 +34,11 @@ struct Pack {
   SWEEP_HD friend Pack operator*(T a, Pack b) { return Pack(a * b.v); }
 };
 
-// Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero. A
-// copy of the view, which no store can change, stays in registers.
+// Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
 template <class F, class View, int NDIM>
-SWEEP_APART void pack_row(const View& given, const Cell<NDIM>& row, int low, int high) {
+SWEEP_APART void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
   using P = Pack<typename F::Value>;
   constexpr int last = NDIM - 1;
-  const View view = given;
   const auto& layout = view.layout;
   const unsigned outside = staggered::somewhere(layout, row.i).mask & ~(1u << last);
   const int right = layout.field.n[last] - layout.rim_high[last], shift = layout.shift(last, layout.field.n[last] - 1);

@@ -11,7 +11,7 @@
 
 #include "../driver.h"
 #include "../staggered/driver.h"
-#include "pack.h"
+#include "march.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -96,15 +96,18 @@ class Team {
     }
   }
 
-  // The cells of a staggered phase, as many at once as a vector holds.
-  template <class F>
-  void cells(const F& f, Span shots) const {
-    const auto box = f.box();
-    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
-      const auto view = f.view(shot);
-      rows(view.layout, box,
-           [&](const Cell<F::ndim>& row) { pack_row<F>(view, row, box.low[F::ndim - 1], box.high[F::ndim - 1]); });
-    }
+  // This thread's part of the first axis of a box.
+  template <int NDIM>
+  Span part(const Box<NDIM>& box) const {
+    const ptrdiff_t count = box.high[0] - box.low[0];
+    const int begin = static_cast<int>(share(count, rank_)), end = static_cast<int>(share(count, rank_ + 1));
+    return {box.low[0] + begin, end - begin};
+  }
+
+  // Units [begin, end) of a staggered run of one shot.
+  template <class Units>
+  void march(const Units& units, int begin, int end, Span shots) {
+    March<Team, Units>(*this, units, shots.first, rank_, size_)(begin, end);
   }
 
   template <class F>
@@ -196,25 +199,6 @@ class Team {
   static constexpr int rows_in_block = 32;
 
   ptrdiff_t share(ptrdiff_t count, int rank) const { return count * rank / size_; }
-
-  static ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
-    while (begin < end) {
-      const ptrdiff_t middle = begin + (end - begin) / 2;
-      if (cells[middle] < value)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-    return begin;
-  }
-
-  // This thread's part of the first axis of a box.
-  template <int NDIM>
-  Span part(const Box<NDIM>& box) const {
-    const ptrdiff_t count = box.high[0] - box.low[0];
-    const int begin = static_cast<int>(share(count, rank_)), end = static_cast<int>(share(count, rank_ + 1));
-    return {box.low[0] + begin, end - begin};
-  }
 
   // body(first cell of a row) for all rows of this thread.
   template <int NDIM, class Body>

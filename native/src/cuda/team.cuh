@@ -114,9 +114,14 @@ class Team {
     elements(GridCell<F>{f}, f.run.plan.layout.cells, shots);
   }
 
-  template <class F>
-  void cells(const F& f, Span shots) {
-    elements(PhaseCell<F>{f}, f.run.plan.layout.cells, shots);
+  // Units [begin, end) of a staggered run, one stage after the other.
+  template <class Units>
+  void march(const Units& units, int begin, int end, Span shots) {
+    for (int u = begin; u < end && !stopped(); ++u) {
+      stage(units.first(u), shots);
+      stage(units.second(u), shots);
+      poll(u);
+    }
   }
 
   template <int A, class F>
@@ -145,6 +150,13 @@ class Team {
   }
 
  private:
+  template <class Stage>
+  void stage(const Stage& s, Span shots) {
+    elements(PhaseCell<decltype(s.step)>{s.step}, s.step.run.plan.layout.cells, shots);
+    inject(s.inject, shots);
+    gather(s.gather, shots);
+  }
+
   template <int A, class F>
   void others(const F& f, Span shots) {
     if constexpr (A < F::ndim) {

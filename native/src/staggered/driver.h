@@ -1,4 +1,5 @@
-// The time loops of staggered equations: forward, Born, and the adjoint over a kept or recomputed history.
+// The runs of staggered equations, as sequences of units that a Team marches through: forward, Born, and the adjoint
+// over a kept or recomputed history. A unit is two stages, `first` and `second`.
 #ifndef SWEEP_STAGGERED_DRIVER_H
 #define SWEEP_STAGGERED_DRIVER_H
 
@@ -8,19 +9,12 @@ namespace sweep {
 inline namespace SWEEP_VARIANT {
 namespace staggered {
 
-// The cells of a phase, then its sources.
-template <bool AT_HALF, class Team, class Step>
-void make(Team& team, Span shots, const Step& step, const Points<typename Step::Value>& points,
-          const typename Step::Value* signal, const typename Step::Value* varied, int sample) {
-  team.cells(step, shots);
-  team.inject(Inject<Step, AT_HALF>{step, points, signal, varied, sample}, shots);
-}
-
 template <class Device, class R, class Value>
 int frame(const Device& device, const R& run, const Value* from, Value* to, int earths) {
   const ptrdiff_t rows = Frame<R>::rows(run);
   return device.finish(Frame<R>{run, from, to, rows}, earths * run.plan.coefficients, rows);
 }
+
 // What a run reads in whole vectors: profiles and coefficients, with zeros around them.
 template <class Device, class R, class Value>
 int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
@@ -29,6 +23,83 @@ int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
   if (const int status = device.finish(Profiles<R>{run, to}, 4 * R::ndim, longest)) return status;
   return frame(device, run, run.coefficient, to + run.plan.profiles(), earths);
 }
+
+// Units of a forward run: unit u makes the fields at whole steps, after which sample u - 1 has acted, then those at
+// half steps, and records index u.
+template <class R>
+struct ForwardUnits {
+  using Value = typename R::Value;
+  R run;
+  Box<R::ndim> reach;  // the sources, or everything
+  Parts<Value> wave, slots;
+  int begin;  // the unit whose slot is the first
+  Points<Value> sources, receivers;
+  const Value* wavelet;
+  Value* record;  // null: nothing is recorded
+  Value* scratch;
+
+  template <bool AT_HALF>
+  auto stage(int u) const {
+    using Step = Grow<R, AT_HALF>;
+    const Step step{{run, reach, u}, wave, slots, (u - begin) * run.plan.slot};
+    const int sample = u - !AT_HALF;
+    return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
+        step, {step, sources, wavelet, nullptr, sample}, {run, wave, receivers, record, record ? u : -1, step.box()}};
+  }
+  auto first(int u) const { return stage<false>(u); }
+  auto second(int u) const { return stage<true>(u); }
+};
+
+template <class R>
+struct BornUnits {
+  using Value = typename R::Value;
+  R run;
+  Box<R::ndim> reach;
+  Parts<Value> wave, scattered;
+  const Value* tangent;
+  Points<Value> sources, receivers;
+  const Value *wavelet, *tangent_wavelet;
+  Value* record;
+  Value* scratch;
+
+  template <bool AT_HALF>
+  auto stage(int u) const {
+    using Step = Scatter<R, AT_HALF>;
+    const Step step{{run, reach, u}, wave, scattered, tangent};
+    return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
+        step,
+        {step, sources, wavelet, tangent_wavelet, u - !AT_HALF},
+        {run, scattered, receivers, record, u, step.box()}};
+  }
+  auto first(int u) const { return stage<false>(u); }
+  auto second(int u) const { return stage<true>(u); }
+};
+
+// Units of an adjoint run, which go backwards: number n is unit last - n.
+template <class R>
+struct AdjointUnits {
+  using Value = typename R::Value;
+  R run;
+  Box<R::ndim> reach;
+  Parts<Value> adjoint, slots;
+  int begin, last;
+  Points<Value> receivers, sources;  // to inject at, to take from
+  const Value* cotangent;
+  Value* gradient_wavelet;
+  Value* images;
+  Value* scratch;
+
+  template <bool AT_HALF>
+  auto stage(int n) const {
+    using Step = Back<R, AT_HALF>;
+    const int u = last - n, sample = u - !AT_HALF;
+    const Step step{{run, reach, u}, adjoint, slots, (u - begin) * run.plan.slot, images};
+    return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, true>, AT_HALF>{
+        step, {step, receivers, cotangent, nullptr, u}, {run, adjoint, sources, gradient_wavelet, sample, step.box()}};
+  }
+  auto first(int n) const { return stage<true>(n); }
+  auto second(int n) const { return stage<false>(n); }
+};
 
 template <class R>
 struct Forward {
@@ -41,71 +112,54 @@ struct Forward {
   Value* snapshots;
   Value* history;
   Value* checkpoints;
-  Value* state;
+  Value* state;  // of each lane, then what is prepared, then scratch
   int first, last;
+  Value* scratch = nullptr;
 
   template <class Device>
   int prepare(const Device& device, int earths) {
     Value* const to = state + run.plan.lanes * run.plan.state;
     run.prepared = to;
+    scratch = to + run.plan.prepared(earths);
     return first ? SWEEP_OK : prepare_earth(device, run, to, earths);
-  }
-
-  // One unit of the run: the record's index u, for whose fields at whole steps sample u - 1 has acted.
-  template <bool KEEP, class Team>
-  static void unit(Team& team, Span shots, const R& run, const Parts<Value>& wave, const Parts<Value>& slots,
-                   ptrdiff_t slot, const Cone<R::ndim>& cone, int u, const Points<Value>& sources,
-                   const Value* wavelet) {
-    const Grow<R, true, KEEP> half{{run, cone.sources, u}, wave, slots, slot};
-    make<true, Team>(team, shots, half, sources, wavelet, nullptr, u);
-  }
-  template <bool KEEP, class Team>
-  static void whole_unit(Team& team, Span shots, const R& run, const Parts<Value>& wave, const Parts<Value>& slots,
-                         ptrdiff_t slot, const Cone<R::ndim>& cone, int u, const Points<Value>& sources,
-                         const Value* wavelet) {
-    if (u == 0) return;
-    const Grow<R, false, KEEP> whole{{run, cone.sources, u}, wave, slots, slot};
-    make<false, Team>(team, shots, whole, sources, wavelet, nullptr, u - 1);
   }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
-    if (run.plan.keeps_all)
-      steps<true>(team, shots);
-    else
-      steps<false>(team, shots);
-  }
-
- private:
-  template <bool KEEP, class Team>
-  void steps(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{state, plan.state, false}, slots{history, plan.steps * plan.slot, true};
-    const auto cone = team.cone(run, sources, shots);
-    if (first == 0) {
-      copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
-      team.sync();
-    }
-    for (int u = first; u < last; ++u) {
-      if (team.stopped()) return;
+    const Parts<Value> wave{state, plan.state, false};
+    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.steps * plan.slot, true};
+    const auto reach = team.cone(run, sources, shots).sources;
+    if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
+    team.sync();
+    for (int u = first, end; u < last && !team.stopped(); u = end) {
       if (plan.chunks > 1 && u > 0 && u % plan.chunk == 0) {
         const Parts<Value> to{checkpoints + (u / plan.chunk - 1) * plan.state, (plan.chunks - 1) * plan.state, true};
         copy<Team, decltype(run.plan), Value>(team, shots, plan, to, {state, plan.state, false}, plan.state);
         team.sync();
       }
-      whole_unit<KEEP>(team, shots, run, wave, slots, u * plan.slot, cone, u, sources, wavelet);
-      team.poll(u);
-      team.sync();
-      const auto box = reached(plan.layout, cone.sources, 2 * u);
-      team.gather(Gather<R, false, false>{run, wave, receivers, record, u, box}, shots);
-      unit<KEEP>(team, shots, run, wave, slots, u * plan.slot, cone, u, sources, wavelet);
-      team.sync();
-      team.gather(Gather<R, true, false>{run, wave, receivers, record, u, box}, shots);
-      if (asked.wanted(u)) {
-        team.elements(Snapshot<R>{run, wave, u, box, asked, snapshots}, asked.size(), shots);
+      end = next_event(u);
+      team.march(ForwardUnits<R>{run, reach, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
+                 shots);
+      if (asked.wanted(end - 1)) {
+        const auto box = reached(plan.layout, reach, 2 * (end - 1));
+        team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
         team.sync();
       }
     }
+  }
+
+ private:
+  // The unit before which a state is saved, or after which wavefields are handed out.
+  int next_event(int u) const {
+    const int chunk = run.plan.chunks > 1 ? run.plan.chunk : 0;
+    int end = last;
+    if (chunk && (u / chunk + 1) * chunk < end) end = (u / chunk + 1) * chunk;
+    if (asked.every) {
+      const int seen = (u + asked.every - 1) / asked.every * asked.every + 1;
+      if (seen < end) end = seen;
+    }
+    return end;
   }
 };
 
@@ -118,13 +172,15 @@ struct Born {
   const Value* tangent_coefficients;
   const Value* tangent_wavelet;
   Value* record;
-  Value* workspace;  // (lanes, 2, state), then what is prepared, then the tangents likewise
+  Value* workspace;  // (lanes, 2, state), then what is prepared, then the tangents likewise, then scratch
+  Value* scratch = nullptr;
 
   template <class Device>
   int prepare(const Device& device, int earths) {
     Value* const to = workspace + run.plan.lanes * 2 * run.plan.state;
     Value* const framed = to + run.plan.prepared(earths);
     run.prepared = to;
+    scratch = framed + earths * run.plan.coefficient_size();
     if (const int status = prepare_earth(device, run, to, earths)) return status;
     const Value* const given = tangent_coefficients;
     tangent_coefficients = framed;
@@ -135,23 +191,12 @@ struct Born {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{workspace, 2 * plan.state, false}, scattered{workspace + plan.state, 2 * plan.state, false};
-    const auto cone = team.cone(run, sources, shots);
+    const auto reach = team.cone(run, sources, shots).sources;
     copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, 2 * plan.state);
     team.sync();
-    for (int u = 0; u < plan.steps && !team.stopped(); ++u) {
-      if (u) {
-        const Scatter<R, false> whole{{run, cone.sources, u}, wave, scattered, tangent_coefficients};
-        make<false, Team>(team, shots, whole, sources, wavelet, tangent_wavelet, u - 1);
-      }
-      team.poll(u);
-      team.sync();
-      const auto box = reached(plan.layout, cone.sources, 2 * u);
-      team.gather(Gather<R, false, false>{run, scattered, receivers, record, u, box}, shots);
-      const Scatter<R, true> half{{run, cone.sources, u}, wave, scattered, tangent_coefficients};
-      make<true, Team>(team, shots, half, sources, wavelet, tangent_wavelet, u);
-      team.sync();
-      team.gather(Gather<R, true, false>{run, scattered, receivers, record, u, box}, shots);
-    }
+    team.march(BornUnits<R>{run, reach, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
+                            tangent_wavelet, record, scratch},
+               0, plan.steps, shots);
   }
 };
 
@@ -167,11 +212,13 @@ struct Adjoint {
   Value* gradient_wavelet;
   Value* workspace;  // (lanes, adjoint state), then (lanes, slots and state of the forward run)
   Value* images;
-  Value* prepared;
+  Value* prepared;  // then scratch
+  Value* scratch = nullptr;
 
   template <class Device>
   int prepare(const Device& device, int earths) {
     run.prepared = prepared;
+    scratch = prepared + run.plan.prepared(earths);
     return prepare_earth(device, run, prepared, earths);
   }
 
@@ -179,68 +226,41 @@ struct Adjoint {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> adjoint{workspace, plan.adjoint_state(), false};
-    const auto cone = team.cone(run, forward_sources, shots);
+    const auto reach = team.cone(run, forward_sources, shots).sources;
     copy<Team, decltype(run.plan), Value>(team, shots, plan, adjoint, {}, plan.adjoint_state());
     team.elements(ClearImages<R>{run, images, plan.coefficient_size()}, plan.coefficient_size(), shots);
     team.sync();
     // The last sample acts on no field at whole steps that anybody sees.
-    take<false>(team, shots, adjoint, plan.steps - 1);
+    const auto everywhere = whole(plan.layout);
+    team.gather(Gather<R, false, true>{run, adjoint, sources, gradient_wavelet, plan.steps - 1, everywhere}, shots);
+    team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
-      const int begin = c * plan.chunk, end = begin + plan.chunk;
-      chunk(team, shots, adjoint, cone, begin, end < plan.steps ? end : plan.steps);
+      const int begin = c * plan.chunk, end = begin + plan.chunk < plan.steps ? begin + plan.chunk : plan.steps;
+      Parts<Value> slots{const_cast<Value*>(history), plan.steps * plan.slot, true};
+      if (!plan.keeps_all) {
+        slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed(), false};
+        recompute(team, shots, slots, reach, begin, end);
+      }
+      const AdjointUnits<R> units{run,     reach,     adjoint, slots,     plan.keeps_all ? 0 : begin,
+                                  end - 1, receivers, sources, cotangent, gradient_wavelet,
+                                  images,  scratch};
+      team.march(units, 0, end - begin, shots);
     }
   }
 
  private:
-  template <bool AT_HALF, class Team>
-  void take(Team& team, Span shots, const Parts<Value>& adjoint, int sample) const {
-    const auto everywhere = whole(run.plan.layout);
-    team.gather(Gather<R, AT_HALF, true>{run, adjoint, sources, gradient_wavelet, sample, everywhere}, shots);
-  }
-
   template <class Team>
-  void chunk(Team& team, Span shots, const Parts<Value>& adjoint, const Cone<R::ndim>& cone, int begin, int end) const {
-    const auto& plan = run.plan;
-    Parts<Value> slots{const_cast<Value*>(history), plan.steps * plan.slot, true};
-    if (!plan.keeps_all) {
-      slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed(), false};
-      recompute(team, shots, slots, cone, begin, end);
-    }
-    for (int u = end - 1; u >= begin && !team.stopped(); --u) {
-      const ptrdiff_t slot = (u - begin) * plan.slot;
-      const Back<R, true> half{{run, cone.sources, u}, adjoint, slots, slot, images};
-      make<true, Team>(team, shots, half, receivers, cotangent, nullptr, u);
-      team.poll(u);
-      team.sync();
-      take<true>(team, shots, adjoint, u);
-      if (u) {
-        const Back<R, false> other{{run, cone.sources, u}, adjoint, slots, slot, images};
-        make<false, Team>(team, shots, other, receivers, cotangent, nullptr, u);
-      }
-      team.sync();
-      if (u) take<false>(team, shots, adjoint, u - 1);
-    }
-  }
-
-  template <class Team>
-  void recompute(Team& team, Span shots, const Parts<Value>& slots, const Cone<R::ndim>& cone, int begin,
+  void recompute(Team& team, Span shots, const Parts<Value>& slots, const Box<R::ndim>& reach, int begin,
                  int end) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{slots.base + plan.chunk * plan.slot, plan.recomputed(), false};
     const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
                                    (plan.chunks - 1) * plan.state, true};
-    team.sync();
     copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved, plan.state);
     team.sync();
-    using Run = Forward<R>;
-    for (int u = begin; u < end && !team.stopped(); ++u) {
-      const ptrdiff_t slot = (u - begin) * plan.slot;
-      Run::template whole_unit<true>(team, shots, run, wave, slots, slot, cone, u, forward_sources, wavelet);
-      team.poll(u);
-      team.sync();
-      Run::template unit<true>(team, shots, run, wave, slots, slot, cone, u, forward_sources, wavelet);
-      team.sync();
-    }
+    Points<Value> none = {};
+    team.march(ForwardUnits<R>{run, reach, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
+               end, shots);
   }
 };
 

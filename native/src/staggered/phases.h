@@ -108,8 +108,8 @@ struct Phase {
   SWEEP_HD Box<ndim> box() const { return reached(run.plan.layout, sources, 2 * unit - !AT_HALF); }
 };
 
-// Forward; with KEEP, the rates are left in the slot of this unit.
-template <class R, bool AT_HALF, bool KEEP>
+// Forward; where there are slots, the rates of this unit are left in its own.
+template <class R, bool AT_HALF>
 struct Grow : Phase<R, AT_HALF> {
   using Value = typename R::Value;
   using View = typename R::View;
@@ -119,12 +119,12 @@ struct Grow : Phase<R, AT_HALF> {
 
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot);
-    if constexpr (KEEP) v.rate = slots.of(this->run.plan, shot) + slot;
+    if (slots.base) v.rate = slots.of(this->run.plan, shot) + slot;
     return v;
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template grow<V, AT_HALF, KEEP>(v, c, where);
+    R::Equation::template grow<V, AT_HALF>(v, c, where);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value) const {
     R::Equation::inject(v, c, field, amount);
@@ -195,9 +195,10 @@ struct Inject {
   const Value* varied;  // may be null
   int sample;
 
+  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::table.at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
   SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
-    if (decltype(step.run)::Equation::table.at_half(field) != AT_HALF || !points.fits(p, v.layout.cells)) return;
+    if (sample < 0 || !concerns(field) || !points.fits(p, v.layout.cells)) return;
     const int steps = step.run.plan.steps;
     const Value amount = amount_of(points, p, signal, shot, steps, sample);
     step.point(v, v.layout.cell(points.cell[p]), field, amount,
@@ -218,23 +219,40 @@ struct Gather {
   int sample;
   Box<ndim> box;  // beyond it nothing was computed
 
+  SWEEP_HD static bool concerns(int field) { return R::Equation::table.at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot);
     v.adjoint = v.field;
     return v;
   }
-  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
-    if (R::Equation::table.at_half(field) != AT_HALF) return;
+  SWEEP_HD static Value value(const View& v, const Cell<ndim>& c, int field) {
+    return ADJOINT ? R::Equation::taken(v, c, field) : v.field[v.at(field, c)];
+  }
+  // One trace: `taps` points that lie together from p on; `of(p, c)` is what there is at a point.
+  template <class Of>
+  SWEEP_HD void sum_up(int shot, ptrdiff_t p, int taps, const Of& of) const {
+    if (sample < 0) return;
     Value sum = 0;
     for (int i = 0; i < taps; ++i, ++p) {
-      if (!points.fits(p, v.layout.cells)) return;
-      const Cell<ndim> c = v.layout.cell(points.cell[p]);
-      if (!box.contains(c.i)) continue;
-      sum += points.weight[p] * (ADJOINT ? R::Equation::taken(v, c, field) : v.field[v.at(field, c)]);
+      if (!points.fits(p, run.plan.layout.cells)) return;
+      const Cell<ndim> c = run.plan.layout.cell(points.cell[p]);
+      if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
     }
     --p;
     record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
   }
+  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
+    if (concerns(field)) sum_up(shot, p, taps, [&](ptrdiff_t, const Cell<ndim>& c) { return value(v, c, field); });
+  }
+};
+
+// Half a unit: cells, what is injected once they are made, and what is taken then.
+template <class Step, class Inject, class Gather, bool AT_HALF>
+struct Stage {
+  static constexpr bool at_half = AT_HALF;
+  Step step;
+  Inject inject;
+  Gather gather;
 };
 
 // d misfit / d coefficient: what the groups have summed, group by group.

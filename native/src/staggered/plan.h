@@ -15,20 +15,21 @@ struct Plan : Shared<NDIM> {
   using Base = Shared<NDIM>;
   using Base::groups, Base::half, Base::lanes, Base::layout, Base::receivers, Base::shots, Base::sources, Base::steps,
       Base::strip_at, Base::strips, Base::coefficients, Base::chunk, Base::chunks, Base::keeps_all;
-  static constexpr int rates = Eq::table.rates;
+  static constexpr int rates = Eq::table.rates, most_stages = 16;
   ptrdiff_t total;  // elements of one field
   ptrdiff_t state;  // of one lane: fields, then memory variables
   ptrdiff_t slot;   // rates of one unit
   ptrdiff_t tables;
+  bool together;
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
-  int columns;              // of a row near a free surface
 
-  Plan(const sweep_problem& p, bool together) {
+  Plan() = default;
+  Plan(const sweep_problem& p, bool at_once) : together(at_once) {
     half = layout.half = p.order / 2;
     coefficients = coefficient_count<Eq>;
-    columns = 3 * half;
     layout.cells = 1;
-    tables = p.free_surface ? field_count<Eq> * 2 * p.order * columns : 0;
+    const int near = near_rows(half);
+    tables = p.free_surface ? field_count<Eq> * 2 * near * (near + half) : 0;
     for (int a = 0; a < NDIM; ++a) {
       layout.pml_low[a] = p.pml_low[a];
       layout.pml_high[a] = p.pml_high[a];
@@ -61,6 +62,11 @@ struct Plan : Shared<NDIM> {
     chunks = chunk ? (steps + chunk - 1) / chunk : 0;
   }
 
+  // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
+  // makes all cells of a stage at once there are none.
+  ptrdiff_t taken(ptrdiff_t points) const {
+    return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * layout.field.n[0] + 2);
+  }
   ptrdiff_t history() const { return keeps_all ? static_cast<ptrdiff_t>(shots) * steps * slot : 0; }
   ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
   ptrdiff_t adjoint_state() const { return (rates + field_count<Eq>)*total + Eq::memories * strips; }
@@ -75,11 +81,13 @@ struct Plan : Shared<NDIM> {
     return count;
   }
   ptrdiff_t prepared(int earths) const { return profiles() + earths * coefficient_size(); }
-  ptrdiff_t forward(int earths) const { return lanes * state + prepared(earths); }
+  ptrdiff_t forward(int earths) const { return lanes * (state + taken(receivers)) + prepared(earths); }
   ptrdiff_t workspace(int earths) const {
-    return lanes * (adjoint_state() + recomputed()) + images() + prepared(earths);
+    return lanes * (adjoint_state() + recomputed()) + images() + prepared(earths) + lanes * taken(sources);
   }
-  ptrdiff_t scattering(int earths) const { return lanes * 2 * state + prepared(earths) + earths * coefficient_size(); }
+  ptrdiff_t scattering(int earths) const {
+    return lanes * (2 * state + taken(receivers)) + prepared(earths) + earths * coefficient_size();
+  }
 
  private:
   static int whole(int n) { return (n + 15) / 16 * 16; }

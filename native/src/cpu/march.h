@@ -1,0 +1,236 @@
+// Units of a staggered run on CPU threads. In two dimensions several units are made while their rows are in the cache:
+// a row of stage i as soon as that of stage i - 1 which lies half a stencil further is there. Threads make first what
+// depends on their own rows alone, and then what lies across the borders between them.
+#ifndef SWEEP_CPU_MARCH_H
+#define SWEEP_CPU_MARCH_H
+
+#include "pack.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// The first of sorted cells [begin, end) that is not below `value`.
+inline ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
+  while (begin < end) {
+    const ptrdiff_t middle = begin + (end - begin) / 2;
+    if (cells[middle] < value)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+template <class Team, class Units>
+class March {
+  static const Units& any();
+  using First = decltype(any().first(0));
+  using Second = decltype(any().second(0));
+  using Step = decltype(First::step);
+  using View = typename Step::View;
+  using Value = typename Step::Value;
+  static constexpr int ndim = Step::ndim, last = ndim - 1, most = 16;
+
+  Team& team_;
+  const Units& units_;
+  int shot_, rank_, size_, half_, rows_;
+  ptrdiff_t points_;             // of this shot that values are taken at
+  int32_t *row_begin_, *order_;  // those in row r of fields at whole steps, then at half steps
+
+ public:
+  March(Team& team, const Units& units, int shot, int rank, int size)
+      : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
+    static_assert(most == decltype(Units::run.plan)::most_stages, "as many as there is room for");
+    half_ = units.run.plan.half;
+    rows_ = units.run.plan.layout.field.n[0];
+    points_ = units.first(0).gather.points.total;
+  }
+
+  void operator()(int begin, int end) {
+    if constexpr (ndim == 3) {
+      for (int u = begin; u < end; ++u) {
+        stage(units_.first(u));
+        team_.poll(u);
+        team_.sync();
+        if (team_.stopped()) return;
+        team_.gather(units_.first(u).gather, Span{shot_, 1});
+        stage(units_.second(u));
+        team_.sync();
+        team_.gather(units_.second(u).gather, Span{shot_, 1});
+      }
+    } else {
+      const auto& plan = units_.run.plan;
+      Value* const taken = units_.scratch + plan.lane(shot_) * plan.taken(points_);
+      row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
+      order_ = row_begin_ + 2 * rows_ + 1;
+      if (rank_ == 0 && points_) sort(units_.first(begin).gather);
+      team_.sync();
+      const int together = tile();
+      for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= 1)
+        make(u, u + together < end ? together : end - u, taken + parity * most * points_);
+    }
+  }
+
+ private:
+  // A stage by itself, in blocks of rows, so that planes that a difference reaches stay in the cache.
+  template <class Stage>
+  void stage(const Stage& s) {
+    constexpr int rows_in_block = 32;
+    const auto box = s.step.box();
+    const auto view = s.step.view(shot_);
+    const Span mine = team_.part(box);
+    for (int block = box.low[1]; block < box.high[1]; block += rows_in_block)
+      for (int z = mine.first; z < mine.first + mine.count; ++z)
+        for (int y = block; y < box.high[1] && y < block + rows_in_block; ++y) {
+          const int at[ndim] = {z, y};
+          pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
+        }
+    team_.inject(s.inject, Span{shot_, 1});
+  }
+
+  // Units that are made at once: their rows of all arrays fill half of a second-level cache.
+  int tile() const {
+    constexpr ptrdiff_t cache = 1 << 20, arrays = 24;
+    const ptrdiff_t row = units_.run.plan.layout.field.stride[0] * static_cast<ptrdiff_t>(sizeof(Value)) * arrays;
+    ptrdiff_t stages = cache / (row * half_);
+    if (size_ > 1 && rows_ / size_ / (2 * half_) < stages) stages = rows_ / size_ / (2 * half_);
+    return stages < 2 ? 1 : stages > most ? most / 2 : static_cast<int>(stages / 2);
+  }
+
+  void make(int u, int count, Value* taken) {
+    First first[most / 2];
+    Second second[most / 2];
+    View views[most], seen[most];
+    Box<ndim> box[most];
+    for (int i = 0; i < count; ++i) {
+      first[i] = units_.first(u + i);
+      second[i] = units_.second(u + i);
+      prepare(first[i], views[2 * i], seen[2 * i], box[2 * i]);
+      prepare(second[i], views[2 * i + 1], seen[2 * i + 1], box[2 * i + 1]);
+    }
+    // Under a free surface a row depends on more of the rows below than elsewhere: the first ones wait for the last of
+    // them.
+    const int near = views[0].layout.surface ? staggered::near_rows(half_) : 0;
+    const auto row = [&](int i, int z) {
+      if (z < box[i].low[0] || z >= box[i].high[0]) return;
+      if (i % 2)
+        make_row(second[i / 2], views[i], seen[i], box[i], z, taken + i * points_);
+      else
+        make_row(first[i / 2], views[i], seen[i], box[i], z, taken + i * points_);
+    };
+    const int stages = 2 * count;
+    int low = rows_, high = 0;
+    for (int i = 0; i < stages; ++i) {
+      if (box[i].low[0] < low) low = box[i].low[0];
+      if (box[i].high[0] > high) high = box[i].high[0];
+    }
+    const auto rows_at = [&](int i, int z) {
+      if (z >= near) return row(i, z);
+      for (int above = 0; z == near - 1 && above < near; ++above) row(i, above);
+    };
+    if (low < near && high < near) high = near;
+    // As many threads as find rows that do not depend on their neighbours'.
+    const int least = 2 * stages * half_, rows = high > low ? high - low : 0;
+    const int wide = rows / least < size_ ? rows / least : size_, threads = wide > 1 ? wide : 1;
+    const auto border = [&](int r) { return low + static_cast<int>(static_cast<ptrdiff_t>(rows) * r / threads); };
+    if (rank_ < threads) {
+      const int from = border(rank_), to = border(rank_ + 1);
+      const int top = rank_ ? half_ : 0, bottom = rank_ + 1 < threads ? half_ : 0;
+      for (int at = from; at < to + (stages - 1) * half_; ++at)
+        for (int i = 0; i < stages; ++i) {
+          const int z = at - i * half_;
+          if (z >= from + i * top && z < to - i * bottom) rows_at(i, z);
+        }
+    }
+    team_.poll(u + count - 1);
+    team_.sync();
+    if (rank_ && rank_ < threads) {
+      const int from = border(rank_);
+      for (int at = from; at < from + 2 * (stages - 1) * half_; ++at)
+        for (int i = 0; i < stages; ++i) {
+          const int z = at - i * half_;
+          if (z >= from - i * half_ && z < from + i * half_) rows_at(i, z);
+        }
+    }
+    team_.sync();
+    for (int i = 0; i < count && points_; ++i) {
+      sum_up(first[i].gather, taken + 2 * i * points_);
+      sum_up(second[i].gather, taken + (2 * i + 1) * points_);
+    }
+  }
+
+  template <class Stage>
+  void prepare(const Stage& s, View& view, View& seen, Box<ndim>& box) {
+    view = s.step.view(shot_);
+    seen = s.gather.view(shot_);
+    box = s.step.box();
+  }
+
+  template <class Stage>
+  void make_row(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, int z, Value* taken) {
+    const int at[ndim] = {z};
+    const auto& layout = view.layout;
+    pack_row<decltype(s.step)>(view, layout.cell(at), box.low[last], box.high[last]);
+    const auto& in = s.inject.points;
+    const ptrdiff_t from = static_cast<ptrdiff_t>(z) * layout.field.n[last], to = from + layout.field.n[last];
+    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * in.total;
+    for (int field = 0; field < SWEEP_MAX_FIELDS && in.total; begin += in.count[field++]) {
+      if (!in.count[field] || !s.inject.concerns(field)) continue;
+      const ptrdiff_t end = begin + in.count[field];
+      for (ptrdiff_t p = lower_bound(in.cell, begin, end, from); p < end && in.cell[p] < to; ++p)
+        s.inject.point(view, shot_, field, p);
+    }
+    if (!points_ || s.gather.sample < 0) return;
+    const auto& out = s.gather.points;
+    const int r = z + rows_ * Stage::at_half;
+    for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
+      const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
+      taken[order_[k]] = s.gather.value(seen, layout.cell(out.cell[p]), field_of(out, order_[k]));
+    }
+  }
+
+  static int field_of(const Points<Value>& points, ptrdiff_t p) {
+    int field = 0;
+    for (ptrdiff_t end = points.count[0]; p >= end; end += points.count[field]) ++field;
+    return field;
+  }
+
+  // Counts and lists the points of each row, in their order.
+  template <class Gather>
+  void sort(const Gather& gather) {
+    const auto& out = gather.points;
+    const int n = gather.run.plan.layout.field.n[last];
+    const ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * out.total;
+    const auto row_of = [&](ptrdiff_t p) {
+      const bool at_half = decltype(gather.run)::Equation::table.at_half(field_of(out, p));
+      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * at_half;
+    };
+    for (int r = 0; r <= 2 * rows_; ++r) row_begin_[r] = 0;
+    for (ptrdiff_t p = 0; p < points_; ++p) ++row_begin_[row_of(p) + 1];
+    for (int r = 0; r < 2 * rows_; ++r) row_begin_[r + 1] += row_begin_[r];
+    for (ptrdiff_t p = points_ - 1; p >= 0; --p) order_[--row_begin_[row_of(p) + 1]] = static_cast<int32_t>(p);
+    for (int r = 0; r < 2 * rows_; ++r) row_begin_[r] = row_begin_[r + 1];
+    row_begin_[2 * rows_] = static_cast<int32_t>(points_);
+  }
+
+  template <class Gather>
+  void sum_up(const Gather& gather, const Value* taken) {
+    const auto& out = gather.points;
+    const int traces = out.traces();
+    const ptrdiff_t first = static_cast<ptrdiff_t>(shot_) * out.total;
+    ptrdiff_t begin = first;
+    for (int field = 0; field < SWEEP_MAX_FIELDS && traces; begin += out.count[field++]) {
+      const int taps = out.count[field] / traces;
+      if (!taps || !gather.concerns(field)) continue;
+      const auto from = static_cast<int>(static_cast<ptrdiff_t>(traces) * rank_ / size_);
+      const auto to = static_cast<int>(static_cast<ptrdiff_t>(traces) * (rank_ + 1) / size_);
+      for (int t = from; t < to; ++t)
+        gather.sum_up(shot_, begin + static_cast<ptrdiff_t>(t) * taps, taps,
+                      [&](ptrdiff_t p, const Cell<ndim>&) { return taken[p - first]; });
+    }
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
