@@ -77,8 +77,9 @@ class Elastic(StaggeredEquation):
         pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
         return (
             *(1 / medium.mean(rho, axis) for axis in axes),
-            medium.surfaced(pi, pi - lam**2 / pi),
-            medium.surfaced(lam, lam - lam**2 / pi if "y" in axes else 0 * lam),
+            # lam ezz, with ezz = -lam (exx + eyy) / pi from szz = 0, taken off; without cancellation, so zero in a fluid.
+            medium.surfaced(pi, 4 * mu * (pi - mu) / pi),
+            medium.surfaced(lam, 2 * mu * lam / pi if "y" in axes else 0 * lam),
             *(medium.harmonic(mu, *pair) for pair in pairs),
         )
 
