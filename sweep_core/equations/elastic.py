@@ -77,7 +77,7 @@ class Elastic(StaggeredEquation):
         pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
         return (
             *(1 / medium.mean(rho, axis) for axis in axes),
-            # lam ezz, with ezz = -lam (exx + eyy) / pi from szz = 0, taken off; without cancellation, so zero in a fluid.
+            # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
             medium.surfaced(pi, 4 * mu * (pi - mu) / pi),
             medium.surfaced(lam, 2 * mu * lam / pi if "y" in axes else 0 * lam),
             *(medium.harmonic(mu, *pair) for pair in pairs),
