@@ -39,8 +39,8 @@ def _positive(instance, attribute, value):
 class CPML:
     """Profiles of the complex stretch s = 1 + d / (alpha + i omega) along one axis.
 
-    d = d0 (x / L)^2, d0 = 3 velocity ln(1 / R) / (2 L), alpha = pi freq (1 - x / L), x the depth into the layer of
-    thickness L (Roden and Gedney 2000; Komatitsch and Martin 2007, Geophysics 72, eqs. 22 to 27, kappa = 1).
+    d = d0 (x / L)^n, d0 = (n + 1) velocity ln(1 / R) / (2 L), alpha = pi freq (1 - x / L), x the depth into the layer
+    of thickness L (Roden and Gedney 2000; Komatitsch and Martin 2007, Geophysics 72, eqs. 22 to 27, kappa = 1).
 
     Parameters
     ----------
@@ -53,6 +53,9 @@ class CPML:
         choice.
     order : int
         Spatial order of the differences.
+    power : int
+        n: what reflects least. Staggered differences see where a profile of n = 2 begins, and leave 20 to 40 dB less
+        with 4; the symmetric form on the regular grid, which differentiates the profile, leaves as much more.
 
     The target R of the reflection at normal incidence follows width and order: 10^-((2 + 1.5 order) (width / 20)^0.75),
     no less than 1e-16. A smaller one damps grazing waves better, but by a profile so steep that differences of a low
@@ -63,6 +66,7 @@ class CPML:
     velocity: float = attrs.field(default=3000.0, converter=float, validator=_positive)
     freq: float = attrs.field(default=5.0, converter=float, validator=_positive)
     order: int = 4
+    power: int = 2
 
     def reflection(self, width: int) -> float:
         """Target of the reflection at normal incidence for a layer of so many cells."""
@@ -84,7 +88,8 @@ class CPML:
             inside = depth > 0
             depth = depth[inside] / width
             thickness = width * spacing
-            d = 1.5 * self.velocity * math.log(1 / self.reflection(width)) / thickness * depth**2
+            d0 = (self.power + 1) / 2 * self.velocity * math.log(1 / self.reflection(width)) / thickness
+            d = d0 * depth**self.power
             alpha = math.pi * self.freq * np.maximum(1 - depth, 0)
             b = np.exp(-(d + alpha) * dt)
             decay[inside] = b

@@ -64,6 +64,7 @@ class Equation(ABC):
     memories: ClassVar[tuple[str, ...]]
     pml_type: ClassVar[str]
     ndims: ClassVar[tuple[int, ...]]
+    pml_power: ClassVar[int] = 2
 
     spatial_order: int = attrs.field(default=4, converter=check_order)
     device: Any = attrs.field(default=None, eq=str)

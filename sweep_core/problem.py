@@ -257,7 +257,7 @@ def make_problem(
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
     chosen_pml = {k: v for k, v in given.items() if v is not None}
-    cpml = CPML(cpml_width, order=equation.spatial_order, **chosen_pml)
+    cpml = CPML(cpml_width, order=equation.spatial_order, power=equation.pml_power, **chosen_pml)
     return Problem(
         equation=equation,
         grid=grid,

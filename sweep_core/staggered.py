@@ -51,6 +51,7 @@ class StaggeredEquation(Equation):
     levels: ClassVar[int] = 1
     memories: ClassVar[tuple[str, ...]] = ()
     pml_type: ClassVar[str] = "cpmls"
+    pml_power: ClassVar[int] = 4
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
     def rates_in(self, ndim: int) -> tuple[Rate, ...]:
