@@ -203,7 +203,7 @@ struct Advance {
   }
   template <class Rim>
   SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
-    const T g = R::Equation::advance(v, c, rim);
+    const auto g = R::Equation::advance(v, c, rim);
     if constexpr (ADJOINT) R::Equation::correlate(v, c, rim, g);
   }
   SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) { R::Equation::reflect(v, c); }
@@ -234,7 +234,7 @@ struct Scatter {
   }
   template <class Rim>
   SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
-    const T g = R::Equation::advance(v, c, rim);
+    const auto g = R::Equation::advance(v, c, rim);
     R::Equation::scatter(v.scattered, c, v.tangent, g);
   }
   SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) {

@@ -153,7 +153,7 @@ struct Plan : Shared<NDIM> {
   ptrdiff_t history() const { return keeps_all ? shots * slots * level : 0; }
   ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
   // The adjoint run's own state and filters; where the forward run is recomputed, its history and memory variables.
-  ptrdiff_t adjoint_state() const { return state + strips; }
+  ptrdiff_t adjoint_state() const { return state + Eq::filters * strips; }
   ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : slots * level + Eq::memories * strips; }
   ptrdiff_t images() const { return static_cast<ptrdiff_t>(groups) * coefficient_cells(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }

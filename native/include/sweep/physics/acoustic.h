@@ -20,7 +20,7 @@ struct Equation {
   static constexpr int levels = 2;
   static constexpr int ndim_mask = 1 << 2 | 1 << 3;
   enum Memory { psi, zeta, memories };
-  static constexpr int filter = memories;  // of the adjoint alone
+  static constexpr int filter = memories, filters = 1;  // of the adjoint alone: the first, and how many
 
   // psi_a <- b psi_a + a D1_a u, in the PML of axis a.
   template <int A>
@@ -30,9 +30,9 @@ struct Equation {
          v.axis[A].gain[c.i[A]] * first(v.now + c.at, v.layout.field.template step<A>(), v.axis[A].d1);
   }
 
-  // g = (S L u)[k] of the next level u[k + 1] = 2 u[k] - u[k - 1] + vp2 g; sources add to it.
+  // (S L u)[k], and zeta on the way.
   template <class Rim>
-  SWEEP_HD static T advance(const View& v, const Cell& c, Rim rim) {
+  SWEEP_HD static T laplacian(const View& v, const Cell& c, Rim rim) {
     T g = 0;
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
@@ -46,6 +46,13 @@ struct Equation {
       }
       g += t;
     });
+    return g;
+  }
+
+  // g = (S L u)[k] of the next level u[k + 1] = 2 u[k] - u[k - 1] + vp2 g; sources add to it.
+  template <class Rim>
+  SWEEP_HD static T advance(const View& v, const Cell& c, Rim rim) {
+    const T g = laplacian(v, c, rim);
     v.next[c.at] = 2 * v.now[c.at] - v.old[c.at] + v.coefficient[c.dense] * g;
     return g;
   }
@@ -70,11 +77,7 @@ struct Equation {
   // Correlates g of the adjoint run with the stored field, after undoing the stretch S = 1 + P of each rim axis.
   template <class Rim>
   SWEEP_HD static void correlate(const View& v, const Cell& c, Rim rim, T g) {
-    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
-      constexpr int a = decltype(index)::value;
-      if (rim.has(a)) g = undo(v.axis[a], c.i[a], v.strip(a, filter, c), g);
-    });
-    v.image[c.dense] += v.stored[c.at] * g;
+    v.image[c.dense] += v.stored[c.at] * undo(v, c, rim, filter, g);
   }
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int, T amount) {
     v.image[c.dense] += v.stored[c.at] * amount;
@@ -92,6 +95,16 @@ struct Equation {
   SWEEP_HD static T unstretch(const View& v, const Cell& c, T* past, T value) {
     for (int a = 0; a < NDIM; ++a) value = undo(v.axis[a], c.i[a], past + a, value);
     return value;
+  }
+
+  // y of S y = g at a cell, by the filters of its rim axes.
+  template <class Rim>
+  SWEEP_HD static T undo(const View& v, const Cell& c, Rim rim, int which, T g) {
+    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
+      constexpr int a = decltype(index)::value;
+      if (rim.has(a)) g = undo(v.axis[a], c.i[a], v.strip(a, which, c), g);
+    });
+    return g;
   }
 
   // d misfit / d coefficient of one cell from what correlate summed.
