@@ -1,6 +1,6 @@
 """``python -m sweep_core``: what is installed, what is not, and why."""
 
-from . import __version__, backends
+from . import __version__, backends, equations
 from .native import library
 from .plugins import equation_failures, registry
 
@@ -19,6 +19,9 @@ def main() -> None:
     print("\ncompiled libraries")
     for kind in ("cpu", "cuda", "xla"):
         print(f"  {kind:24s} {library.status(kind)}")
+    for package in sorted({cls.library for cls in equations().values()} - {library.OWN}):
+        for kind in ("cpu", "cuda"):
+            print(f"  {f'{kind} of {package}':24s} {library.status(kind, package)}")
 
 
 if __name__ == "__main__":

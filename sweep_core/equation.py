@@ -53,7 +53,7 @@ class Equation(ABC):
     """Base of all equations: an immutable value that may serve any number of propagators at once.
 
     A subclass states the class variables, `coefficients`, `step`, `source_coefficient` and `speed`. Its name is that of
-    its compiled header, if there is one.
+    its compiled header, if there is one, and `library` the package where libsweep_cpu and libsweep_cuda hold it.
     """
 
     name: ClassVar[str]
@@ -65,6 +65,7 @@ class Equation(ABC):
     pml_type: ClassVar[str]
     ndims: ClassVar[tuple[int, ...]]
     pml_power: ClassVar[int] = 2
+    library: ClassVar[str] = "sweep_core.native"
 
     spatial_order: int = attrs.field(default=4, converter=check_order)
     device: Any = attrs.field(default=None, eq=str)

@@ -56,13 +56,14 @@ def default_device() -> jax.Device:
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
+    equation = problem.equation
 
     def support():
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        return shim.supports(problem.equation.name, problem.grid.ndim, KINDS[device.platform])
+        return shim.supports(equation.name, problem.grid.ndim, KINDS[device.platform], equation.library)
 
-    return core.choose_impl(impl, problem.equation.name, device_name(device), support)
+    return core.choose_impl(impl, equation.name, device_name(device), support)
 
 
 def refuse_rounding(name: str, x) -> None:

@@ -55,7 +55,7 @@ def _(task, primals, tangents):
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
-    task = Task(problem, shape, kind, forced_isa(kind))
+    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library))
     return _propagate(task, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
 
 

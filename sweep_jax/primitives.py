@@ -60,10 +60,11 @@ def _threads(kind, devices):
 
 def _call(operation, task, history, arguments, devices):
     """A custom call of XLA on the buffers of an operation, in the order of sweep.h."""
-    shim.load(task.kind)
+    package = task.problem.equation.library
+    shim.load(task.kind, package)
     return jax.ffi.ffi_call(shim.target(task.kind), task.results(history, OUTPUTS[operation]))(
         *arguments,
-        operation=operation,
+        operation=shim.named(operation, package),
         problem=np.frombuffer(bytes(task.call(history).struct), np.uint8),
         threads=np.int32(_threads(task.kind, devices)),
         isa=np.int32(task.isa),

@@ -12,15 +12,20 @@ from sweep_core import native as compiled
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
 from sweep_core.native import OUTPUTS
-from sweep_core.native.library import REBUILD, find, source_id
+from sweep_core.native.library import OWN, REBUILD, find, source_id
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 """Kernel libraries and the names under which XLA registers their handlers."""
 
 
 def target(kind: str) -> str:
-    """The name by which compiled programs call the handler of library `kind`."""
+    """The name by which compiled programs call the handler of libraries of a kind."""
     return f"sweep_{kind}"
+
+
+def named(operation: str, package: str) -> str:
+    """The name by which they tell it which operation, and whose: the same in every process."""
+    return f"{package}:{operation}"
 
 
 @lru_cache(maxsize=1)
@@ -49,35 +54,41 @@ def _numbers(version: str) -> list[int]:
     return [int(n) for n in re.findall(r"\d+", version)[:3]]
 
 
-@lru_cache(maxsize=8)
-def load(kind: str) -> None:
-    """Registers the handler of library `kind` with XLA.
+@lru_cache(maxsize=2)
+def _register(kind: str) -> c.CDLL:
+    shim = _open()
+    handler = jax.ffi.pycapsule(getattr(shim, f"sweep_xla_{kind}"))
+    jax.ffi.register_ffi_target(target(kind), handler, platform=PLATFORMS[kind])
+    return shim
+
+
+@lru_cache(maxsize=64)
+def load(kind: str, package: str = OWN) -> None:
+    """Lets XLA call library `kind` of a package.
 
     Raises
     ------
     NativeError
         Where one of the libraries is missing, stale or newer than jaxlib.
     """
-    library, shim = compiled.load(kind), _open()
+    library, shim = compiled.load(kind, package), _register(kind)
     for operation in OUTPUTS:
         function = c.cast(getattr(library.dll, f"sweep_{operation}"), c.c_void_p)
-        shim.sweep_xla_bind(kind.encode(), operation.encode(), function)
-    handler = jax.ffi.pycapsule(getattr(shim, f"sweep_xla_{kind}"))
-    jax.ffi.register_ffi_target(target(kind), handler, platform=PLATFORMS[kind])
+        shim.sweep_xla_bind(kind.encode(), named(operation, package).encode(), function)
 
 
-def supports(equation: str, ndim: int, kind: str) -> Support:
-    """Whether compiled code of library `kind` runs an equation under XLA."""
-    support = compiled.supports(equation, ndim, kind)
+def supports(equation: str, ndim: int, kind: str, package: str = OWN) -> Support:
+    """Whether compiled code of library `kind` of a package runs an equation under XLA."""
+    support = compiled.supports(equation, ndim, kind, package)
     if support:
         try:
-            load(kind)
+            load(kind, package)
         except NativeError as error:
             return Support(False, str(error))
     return support
 
 
-def forced_isa(kind: str) -> int:
+def forced_isa(kind: str, package: str) -> int:
     """sweep_context.isa: 0 for the best of this processor, or the build that SWEEP_ISA names."""
-    library = compiled.load(kind)
+    library = compiled.load(kind, package)
     return library.builds.index(str(library.isa)) + 1 if os.environ.get("SWEEP_ISA") else 0

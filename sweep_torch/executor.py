@@ -32,13 +32,14 @@ def check_device(device) -> torch.device:
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
+    equation = problem.equation
 
     def support():
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        return compiled.supports(problem.equation.name, problem.grid.ndim, device.type)
+        return compiled.supports(equation.name, problem.grid.ndim, device.type, equation.library)
 
-    return core.choose_impl(impl, problem.equation.name, device, support)
+    return core.choose_impl(impl, equation.name, device, support)
 
 
 def _on_host(name, x):

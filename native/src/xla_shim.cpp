@@ -1,7 +1,8 @@
 // The only file that knows XLA: custom calls that hand XLA's buffers to a kernel library. Python binds the functions of
 // that library when it loads it, so compiled programs hold no address, and the kernels need no XLA header.
-#include <atomic>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,15 +17,22 @@ namespace {
 namespace ffi = xla::ffi;
 
 enum Kind { CPU, CUDA, KINDS };
-enum Operation { FORWARD, ADJOINT, BORN, OPERATIONS };
-constexpr std::string_view kind_names[] = {"cpu", "cuda"}, operation_names[] = {"forward", "adjoint", "born"};
 
-std::atomic<sweep_operation*> bound[KINDS][OPERATIONS];
+// The functions of kernel libraries by "package:operation". Never destroyed, since threads of XLA may outlive main().
+struct Bound {
+  std::mutex guard;
+  std::map<std::string, sweep_operation*, std::less<>> functions[KINDS];
+};
 
-int find(const std::string_view* names, int count, std::string_view name) {
-  for (int i = 0; i < count; ++i)
-    if (names[i] == name) return i;
-  return -1;
+Bound& bound() {
+  static Bound& all = *new Bound;
+  return all;
+}
+
+sweep_operation* find(Kind kind, std::string_view operation) {
+  const std::lock_guard<std::mutex> lock(bound().guard);
+  const auto found = bound().functions[kind].find(operation);
+  return found == bound().functions[kind].end() ? nullptr : found->second;
 }
 
 bool is_value(int status) { return status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE; }
@@ -54,8 +62,7 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view operation, ffi::
                int32_t threads, int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   constexpr size_t most = 32;
   const size_t count = arguments.size() + results.size();
-  const int index = find(operation_names, OPERATIONS, operation);
-  sweep_operation* const function = index < 0 ? nullptr : bound[kind][index].load();
+  sweep_operation* const function = find(kind, operation);
   if (!function) return refusal(SWEEP_BAD_CALL, "no function is bound to " + std::string(operation));
   if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
 
@@ -122,12 +129,12 @@ SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLI
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Lets calls of `operation` ("forward", "adjoint", "born") on `kind` ("cpu", "cuda") reach a function of a kernel
-// library.
+// Lets calls of an operation, such as "sweep_core.native:forward", on `kind` ("cpu", "cuda") reach a function.
 SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* operation, sweep_operation* function) {
-  const int k = find(kind_names, KINDS, kind), o = find(operation_names, OPERATIONS, operation);
-  if (k < 0 || o < 0) return SWEEP_UNSUPPORTED;
-  bound[k][o] = function;
+  const bool cuda = std::strcmp(kind, "cuda") == 0;
+  if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
+  const std::lock_guard<std::mutex> lock(bound().guard);
+  bound().functions[cuda ? CUDA : CPU][operation] = function;
   return SWEEP_OK;
 }
 

@@ -11,7 +11,7 @@ from .call import (
     seen_fields,
     signals,
 )
-from .library import Library, load, status, supports, thread_count
+from .library import Library, load, sources, status, supports, thread_count
 
 __all__ = [
     "BUFFERS",
@@ -25,6 +25,7 @@ __all__ = [
     "point_lists",
     "seen_fields",
     "signals",
+    "sources",
     "status",
     "supports",
     "thread_count",

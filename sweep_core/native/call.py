@@ -77,7 +77,7 @@ class CompiledCall:
 @lru_cache(maxsize=64)
 def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool) -> CompiledCall:
     """The call of `problem` for arrays of `shape`; with `gradient` the forward run leaves a history."""
-    library = load(kind)
+    library = load(kind, problem.equation.library)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)
     sources, receivers = len(problem.source_type), len(problem.recorded)

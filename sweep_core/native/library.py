@@ -8,6 +8,7 @@ import sys
 import threading
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
@@ -15,6 +16,8 @@ from ..executor import Support
 from . import structs
 
 DISTRIBUTION = "seismic-sweep"
+OWN = "sweep_core.native"
+"""The package of SWEEP's own libraries; others are named by :attr:`sweep_core.Equation.library`."""
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 REBUILD = "pip install --no-build-isolation --no-deps -e ."
 ERRORS = {
@@ -34,29 +37,54 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def folders() -> list[Path]:
-    """Where libraries are looked for: SWEEP_NATIVE_DIR alone if it is set, the package, the installed distribution."""
+def folders(package: str = OWN) -> list[Path]:
+    """Where libraries of a package are looked for; ours in SWEEP_NATIVE_DIR alone if it is set."""
     forced = os.environ.get("SWEEP_NATIVE_DIR")
-    if forced:
-        return [Path(forced)]
+    if package == OWN:
+        return [Path(forced)] if forced else _installed()
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    return [Path(p) for p in (spec and spec.submodule_search_locations) or ()]
+
+
+def _installed() -> list[Path]:
+    """The package and the installed distribution, of which an editable install keeps the first in the tree."""
     found = [Path(__file__).parent]
     with contextlib.suppress(PackageNotFoundError):
         found.append(Path(str(distribution(DISTRIBUTION).locate_file("sweep_core/native"))))
     return found
 
 
-def find(kind: str) -> Path:
-    """The file of libsweep_<kind>.
+def sources() -> Path:
+    """The folder of the native sources and their CMakeLists.txt, as installed: what equations of others are built with.
+
+    Raises
+    ------
+    NativeError
+        In a pure Python install.
+    """
+    for folder in _installed():
+        if (folder / "CMakeLists.txt").exists():
+            return folder
+    raise NativeError(f"the native sources are not installed{_report()}")
+
+
+def find(kind: str, package: str = OWN) -> Path:
+    """The file of libsweep_<kind> of a package.
 
     Raises
     ------
     NativeError
         Where it was not built, with what the build reported.
     """
-    for folder in folders():
+    for folder in folders(package):
         path = folder / f"libsweep_{kind}{SUFFIX}"
         if path.exists():
             return path
+    if package != OWN:
+        raise NativeError(f"package {package} holds no libsweep_{kind}{SUFFIX}; docs/extending/equation.md builds one")
     raise NativeError(f"libsweep_{kind} is not installed{_report()}; build it with '{REBUILD}' where a compiler is")
 
 
@@ -83,10 +111,15 @@ def source_id() -> str | None:
 
 
 class Library:
-    """One loaded library: its functions, checked for version and layout."""
+    """One loaded library: its functions, checked for version and layout.
 
-    def __init__(self, path: Path):
+    One of another package is refused only if it does not fit; ours also if it was built from other sources than those
+    beside it.
+    """
+
+    def __init__(self, path: Path, package: str = OWN):
         self.path = path
+        rebuild = f"rebuild: {REBUILD}" if package == OWN else f"rebuild {package} with this SWEEP"
         try:
             self.dll = c.CDLL(str(path))
             self._declare()
@@ -94,14 +127,14 @@ class Library:
             raise NativeError(f"{path} cannot be loaded: {error}") from error
         version = self.dll.sweep_abi_version()
         if version != structs.ABI_VERSION:
-            raise NativeError(f"{path} speaks ABI {version}, this SWEEP {structs.ABI_VERSION}; rebuild: {REBUILD}")
+            raise NativeError(f"{path} speaks ABI {version}, this SWEEP {structs.ABI_VERSION}; {rebuild}")
         expected = structs.layout()
         given = (c.c_int64 * len(expected))()
         if self.dll.sweep_layout(given, len(expected)) != len(expected) or list(given) != expected:
-            raise NativeError(f"{path} lays out its structs as {list(given)}, expected {expected}; rebuild: {REBUILD}")
-        built, source = self.dll.sweep_build_id().decode(), source_id()
+            raise NativeError(f"{path} lays out its structs as {list(given)}, expected {expected}; {rebuild}")
+        built, source = self.dll.sweep_build_id().decode(), source_id() if package == OWN else None
         if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
-            raise NativeError(f"{path} is stale: native/ has changed since it was built; rebuild: {REBUILD}")
+            raise NativeError(f"{path} is stale: native/ has changed since it was built; {rebuild}")
 
     def _declare(self):
         dll = self.dll
@@ -201,28 +234,28 @@ def interruptible(call, control: structs.SweepControl) -> None:
         raise failure[0]
 
 
-@lru_cache(maxsize=8)
-def _load(path: Path) -> Library:
-    return Library(path)
+@lru_cache(maxsize=64)
+def _load(path: Path, package: str) -> Library:
+    return Library(path, package)
 
 
-def load(kind: str) -> Library:
-    """The library ``'cpu'`` or ``'cuda'``.
+def load(kind: str, package: str = OWN) -> Library:
+    """The library ``'cpu'`` or ``'cuda'`` of a package.
 
     Raises
     ------
     NativeError
         Where it is missing, stale or of another version.
     """
-    return _load(find(kind))
+    return _load(find(kind, package), package)
 
 
-def status(kind: str) -> str:
+def status(kind: str, package: str = OWN) -> str:
     """One line: what a library can do here, or why it is not there."""
     try:
         if kind == "xla":
             return str(find(kind))
-        library = load(kind)
+        library = load(kind, package)
         runs = f"uses {library.isa}" if library.isa else "no device here"
         return f"{library.path} ({', '.join(library.builds)}; {runs})"
     except NativeError as error:
@@ -230,17 +263,18 @@ def status(kind: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def supports(equation: str, ndim: int, kind: str) -> Support:
-    """Whether library `kind` holds an equation in so many dimensions and can run here."""
+def supports(equation: str, ndim: int, kind: str, package: str = OWN) -> Support:
+    """Whether library `kind` of a package holds an equation in so many dimensions and can run here."""
     try:
-        library = load(kind)
+        library = load(kind, package)
     except NativeError as error:
         return Support(False, str(error))
+    found = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
     if library.isa is None:
-        return Support(False, f"libsweep_{kind} finds no device that it can run on")
+        return Support(False, f"{found} finds no device that it can run on")
     for compiled in library.describe():
         if compiled.name.decode() == equation:
             if compiled.ndim_mask >> ndim & 1:
-                return Support(True, f"libsweep_{kind} ({library.isa}) holds {equation}")
+                return Support(True, f"{found} ({library.isa}) holds {equation}")
             return Support(False, f"{equation} is not compiled for {ndim} dimensions")
-    return Support(False, f"{equation} has no compiled kernel in libsweep_{kind}; use impl='eager'")
+    return Support(False, f"{equation} has no compiled kernel in {found}; use impl='eager'")

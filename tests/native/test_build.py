@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sweep_core.native import sources
+
 ROOT = Path(__file__).parents[2]
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIMITS = {"cpu": 15e6, "cuda": 40e6, "xla": 5e6}
@@ -61,11 +63,13 @@ def test_report_is_installed():
         assert found[kind].startswith("yes (" if built else "no ("), found[kind]
 
 
-def test_headers_are_installed():
+def test_native_sources_are_installed():
+    """With which a stranger builds a library: tests/plugins does."""
     library("cpu")
-    names = {path.name for path in (ROOT / "native/include/sweep/physics").glob("*.h")}
-    assert names == {path.name for path in (installed() / "include/sweep/physics").glob("*.h")}
-    assert (installed() / "include/sweep/sweep.h").is_file()
+    for path in (ROOT / "native").rglob("*.*"):
+        there = installed() / path.relative_to(ROOT / "native")
+        assert there.read_bytes() == path.read_bytes(), f"{there} is stale: make setup"
+    assert sources().samefile(installed())
 
 
 def test_no_console_scripts():

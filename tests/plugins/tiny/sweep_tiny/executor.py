@@ -19,7 +19,8 @@ class TinyExecutor:
     def supports(self, problem):
         if isinstance(problem.equation, StaggeredEquation):
             return Support(False, "tiny transposes coefficients cell by cell, and this equation averages between cells")
-        return native.supports(problem.equation.name, problem.grid.ndim, "cpu")
+        equation = problem.equation
+        return native.supports(equation.name, problem.grid.ndim, "cpu", equation.library)
 
     def forward(self, problem, shots, models):
         return Run(problem, shots, models, gradient=False).record("forward")
