@@ -19,7 +19,8 @@ def main() -> None:
     print("\ncompiled libraries")
     for kind in ("cpu", "cuda", "xla"):
         print(f"  {kind:24s} {library.status(kind)}")
-    for package in sorted({cls.library for cls in equations().values()} - {library.OWN}):
+    packages = {getattr(cls, "library", library.OWN) for cls in equations().values()}
+    for package in sorted(packages - {library.OWN}):
         for kind in ("cpu", "cuda"):
             print(f"  {f'{kind} of {package}':24s} {library.status(kind, package)}")
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "benchmarks" not in p.parts)]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-STRANGERS = ("tiny", "elliptic")
+STRANGERS = ("tiny", "damped")
 
 RUNNER = """
 import contextlib, io, json, sys

@@ -26,7 +26,7 @@ from sweep_core import (
 from sweep_core.reference import ReferenceExecutor
 
 ORDERS = (2, 4, 6, 8, 10)
-PLAUSIBLE = {"vp": (1700, 2500), "vs": (800, 1200), "rho": (1800, 2300)}
+PLAUSIBLE = {"vp": (1700, 2500), "vs": (800, 1200), "rho": (1800, 2300), "gamma": (5, 50)}
 DT = 0.0015
 OURS = ("reference", "torch", "jax")
 STRATEGIES = {

@@ -1,0 +1,198 @@
+"""What is special to equation 'damped'. test_plugins.py runs this and tests/equations/test_laws.py over it."""
+
+import numpy as np
+import pytest
+from laws import case, error, reference_born
+
+import sweep_core as sweep
+from sweep_core import Acoustic, Shots, make_problem, native, ricker
+from sweep_core.errors import DomainError, NativeError, StabilityError, UnsupportedError
+from sweep_core.native import library, structs
+from sweep_core.ops import NumpyOps
+
+reference = sweep.backend("reference")
+Damped = sweep.equations()["damped"]
+
+
+# --- the equation -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(12, 15), (7, 8, 9)])
+def test_standing_mode(shape):
+    """In a closed box a product of sines swings as r^k cos(omega k dt), r^2 = (1 - g) / (1 + g), g = gamma dt, where
+    sqrt(1 - g^2) cos(omega dt) = 1 - dt^2 vp^2 kappa^2 / 2.
+    """
+    vp, gamma, dt, dh = 2000.0, 40.0, 0.001, 10.0
+    problem = make_problem(Damped(spatial_order=2), shape, dh, dt, pml_width=0)
+    mode, squared = 1.0, 0.0
+    for axis, n in enumerate(shape):
+        half_phase = np.pi * (axis + 1) / (n + 1) / 2
+        along = np.sin(2 * half_phase * np.arange(1, n + 1)).reshape((-1,) + (1,) * (len(shape) - 1 - axis))
+        mode = mode * along
+        squared += 4 * np.sin(half_phase) ** 2 / dh**2
+    g = gamma * dt
+    root = np.sqrt((1 - g) / (1 + g)) * np.exp(1j * np.arccos((1 - (dt * vp) ** 2 * squared / 2) / np.sqrt(1 - g**2)))
+    drift = 1 / (1 + g)
+    coefficients = tuple(np.full((1, *shape), c) for c in (drift * vp**2, drift))
+    state = {name: np.zeros((1, *shape)) for name in problem.equation.state_names(len(shape))}
+    state |= {"h1": mode[None], "h1_old": mode[None] * (1 / root).real}
+    for k in range(1, 200):
+        state = problem.equation.step(NumpyOps(problem, np.float64), state, coefficients, lambda field, x: x)
+        assert np.abs(state["h1"] - mode * (root**k).real).max() < 1e-12
+
+
+def plain_loop(shots, vp, gamma, dh, dt):
+    """Second-order differences in a closed box, written without SWEEP."""
+    ndim, nt = vp.ndim, shots.wavelet.shape[-1]
+    record = np.zeros((len(shots), nt, len(shots.receivers), 1))
+    for shot in range(len(shots)):
+        u, old = np.zeros(vp.shape), np.zeros(vp.shape)
+        at = tuple(shots.sources[shot][::-1])
+        for k in range(nt):
+            record[shot, k, :, 0] = u[tuple(shots.receivers.T[::-1])]
+            around = np.pad(u, 1)
+            change = np.zeros(vp.shape)
+            for axis in range(ndim):
+                inside = [slice(1, -1)] * ndim
+                before, after = list(inside), list(inside)
+                before[axis], after[axis] = slice(0, -2), slice(2, None)
+                change += (around[tuple(before)] - 2 * u + around[tuple(after)]) / dh[axis] ** 2
+            change[at] += shots.wavelet[k] / np.prod(dh)
+            # vp^-2 ((new - 2 u + old) / dt^2 + 2 gamma (new - old) / (2 dt)) = change
+            new = (vp**2 * change + 2 * u / dt**2 - old * (1 / dt**2 - gamma / dt)) / (1 / dt**2 + gamma / dt)
+            u, old = new, u
+    return record
+
+
+@pytest.mark.parametrize("shape", [(17, 20), (9, 10, 11)])
+def test_forward_equals_a_plain_loop(shape):
+    rng, nt, dt = np.random.default_rng(0), 80, 0.001
+    dh = (10.0, 9.0, 8.0)[: len(shape)]
+    vp, gamma = rng.uniform(1800, 2200, shape), rng.uniform(0, 60, shape)
+    points = np.stack([rng.integers(0, n, 6) for n in shape[::-1]], axis=1)
+    shots = Shots(ricker(40, nt, dt), points[:2], points)
+    problem = make_problem(Damped(spatial_order=2), shape, dh, dt, pml_width=0)
+    expected = plain_loop(shots, vp, gamma, dh, dt)
+    assert error(reference.forward(problem, shots, [vp, gamma]), expected) < 1e-12
+
+
+def test_without_damping_it_is_acoustic():
+    made, plain = case(Damped), case(Acoustic)
+    record = reference.forward(made.problem, plain.shots, [plain.models[0], np.zeros(plain.models[0].shape)])
+    assert error(record, reference.forward(plain.problem, plain.shots, plain.models)) < 1e-13
+
+
+def test_bounds_and_stability_follow_from_the_equation():
+    made = case(Damped)
+    vp, gamma = made.models
+    with pytest.raises(DomainError, match="gamma is -1.0 .*; expected finite values from 0"):
+        reference.forward(made.problem, made.shots, [vp, np.full_like(gamma, -1)])
+    reference.forward(made.problem, made.shots, [np.full_like(vp, 0.99 * made.problem.largest_speed), gamma])
+    with pytest.raises(StabilityError, match="the largest stable dt is"):
+        reference.forward(made.problem, made.shots, [np.full_like(vp, 1.01 * made.problem.largest_speed), gamma])
+
+
+def test_a_dimension_that_an_equation_does_not_state_is_refused_by_name():
+    class Flat(Damped):
+        ndims = (2,)
+
+    assert make_problem(Flat(), (20, 20), 10.0, 0.001).grid.ndim == 2
+    with pytest.raises(UnsupportedError, match=r"damped is supported in \(2,\) dimensions.*, not in 3"):
+        make_problem(Flat(), (20, 20, 20), 10.0, 0.001)
+
+
+# --- torch and JAX ----------------------------------------------------------------------------------------------------
+
+
+def test_transforms_of_torch():
+    """torch.func and torch.compile give what autograd and the reference do."""
+    torch = pytest.importorskip("torch")
+    from sweep_torch import PropTorch
+
+    made = case(Damped)
+    solver = PropTorch(**made.arguments, impl="c")
+    call = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    models = [torch.tensor(m) for m in made.models]
+
+    def record(*models):
+        return solver(*call, models=list(models))
+
+    directions = tuple(torch.tensor(d) for d in made.direction())
+    assert error(torch.func.jvp(record, tuple(models), directions)[1], reference_born(made)) < 1e-12
+
+    def misfit(vp, gamma):
+        return record(vp, gamma).square().sum()
+
+    leaves = [m.clone().requires_grad_() for m in models]
+    expected = torch.autograd.grad(misfit(*leaves), leaves)
+    compiled = torch.compile(misfit, fullgraph=True, backend="aot_eager")
+    answers = torch.func.grad(misfit, (0, 1))(*models), torch.autograd.grad(compiled(*leaves), leaves)
+    for gradients in answers:
+        for found, wanted in zip(gradients, expected, strict=True):
+            assert error(found, wanted.numpy()) < 1e-12
+    with pytest.raises(DomainError):
+        torch.func.grad(misfit)(models[0] * 5, models[1])
+
+
+@pytest.mark.parametrize("impl", ["eager", "c"])
+def test_jax_agrees_with_the_reference(impl):
+    """Also after a call of SWEEP's own library, whose functions have the same names."""
+    pytest.importorskip("jax")
+    from sweep_jax import JaxExecutor
+
+    backend = JaxExecutor(impl)
+    for made in (*((case(Damped), case(Acoustic)) if impl == "c" else ()), case(Damped, 2)):
+        record = np.asarray(backend.forward(made.problem, made.shots, made.models))
+        assert error(record, reference.forward(made.problem, made.shots, made.models)) < 1e-12
+    _, gradients = backend.misfit_and_gradient(made.problem, made.shots, made.models, record - made.noise())
+    born = backend.born(made.problem, made.shots, made.models, made.direction())
+    assert error(born, reference_born(made)) < 1e-12
+    terms = np.concatenate([(d * np.asarray(g)).ravel() for d, g in zip(made.direction(), gradients, strict=True)])
+    assert abs(terms.sum() - np.vdot(reference_born(made), made.noise())) < 1e-12 * np.abs(terms).sum()
+
+
+# --- the library ------------------------------------------------------------------------------------------------------
+
+
+def test_the_header_says_what_the_class_says():
+    (header,) = native.load("cpu", Damped.library).describe()
+    assert header.name.decode() == Damped.name
+    assert [header.field[i].value.decode() for i in range(header.fields)] == [f.name for f in Damped.fields]
+    names = [header.coefficient[i].value.decode() for i in range(header.coefficients)]
+    assert tuple(names) == Damped.coefficient_names
+    assert (header.levels, header.memories) == (Damped.levels, len(Damped.memories))
+    assert header.ndim_mask == sum(1 << n for n in Damped.ndims)
+
+
+def test_auto_is_compiled_and_says_where():
+    pytest.importorskip("torch")
+    from sweep_torch import PropTorch
+
+    solver = PropTorch(Damped(), shape=(20, 20), dh=10.0, dt=0.001)
+    assert solver.impl == "c" and "libsweep_cpu of sweep_damped" in solver.explain()
+
+
+def test_other_sources_do_not_make_it_stale_but_another_abi_is_refused_by_name(monkeypatch):
+    path = library.find("cpu", Damped.library)
+    monkeypatch.setattr(library, "source_id", lambda: "of other sources")
+    monkeypatch.delenv("SWEEP_NATIVE_DIR", raising=False)
+    native.Library(path, Damped.library)
+    with pytest.raises(NativeError, match="is stale"):
+        native.Library(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(structs, "ABI_VERSION", structs.ABI_VERSION + 1)
+        with pytest.raises(NativeError, match=r"speaks ABI \d+, this SWEEP \d+; rebuild sweep_damped with this SWEEP"):
+            native.Library(path, Damped.library)
+    monkeypatch.setattr(structs, "layout", lambda: [0])
+    with pytest.raises(NativeError, match="lays out its structs as .*; rebuild sweep_damped with this SWEEP"):
+        native.Library(path, Damped.library)
+
+
+@pytest.mark.parametrize("package", ["sweep_absent", "sweep_absent.native", "json.decoder", "json"])
+def test_a_package_without_the_library_is_refused_by_name(package):
+    class Elsewhere(Damped):
+        library = package
+
+    problem = make_problem(Elsewhere(), (20, 20), 10.0, 0.001)
+    support = native.supports("damped", 2, "cpu", problem.equation.library)
+    assert not support and f"package {package} holds no libsweep_cpu" in support.reason
