@@ -235,10 +235,11 @@ def make_problem(
             )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
     rows = equation.rows_near_surface if free_surface is True else 0
-    if grid.shape[0] + cpml_width[0][1] < rows:
+    cells = grid.shape[0] + cpml_width[0][1]
+    if cells < rows:
         raise DomainError(
-            f"the model and the PML below it have {grid.shape[0] + cpml_width[0][1]} cells along z; a free surface needs "
-            f"at least {rows} at spatial_order {equation.spatial_order}"
+            f"the model and the PML below it have {cells} cells along z; a free surface needs at least {rows} at "
+            f"spatial_order {equation.spatial_order}"
         )
     if pml_type is not None and pml_type != equation.pml_type:
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")

@@ -13,7 +13,7 @@ from .surface import closure, rows_near_surface, rows_of
 
 @attrs.frozen
 class Rate:
-    """What a step differentiates: `sign` times the sum over `terms` (axis, field) of the derivative of field along axis."""
+    """What a step differentiates: `sign` times the sum over `terms`, (axis, field), of derivatives along axes."""
 
     name: str
     terms: tuple[tuple[str, str], ...]
@@ -41,8 +41,8 @@ class StaggeredEquation(Equation):
 
     v <- v + sum over its moduli of coefficient * e + source.
 
-    A subclass states `rates`, `moduli` and `source_coefficients`, in all dimensions at once: what has fields that a grid
-    does not have is left out. A field is differentiated along each axis at most once.
+    A subclass states `rates`, `moduli` and `source_coefficients`, in all dimensions at once: what has fields that a
+    grid does not have is left out. A field is differentiated along each axis at most once.
     """
 
     rates: ClassVar[tuple[Rate, ...]]

@@ -12,18 +12,18 @@ from ..staggered import Modulus, Rate, StaggeredEquation
 class Elastic(StaggeredEquation):
     r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e + m(t) delta(x - xs).
 
-    e is the strain rate, mu = rho vs^2, lam = rho (vp^2 - 2 vs^2); tension is positive, and the receiver `p` is minus
-    the mean of the normal stresses. Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander 1988, Geophysics
-    53), here in 2-D:
+    e is the strain rate, mu = rho vs^2, lam = rho (vp^2 - 2 vs^2); tension is positive, and the receiver `p` is
+    minus the mean of the normal stresses. Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander
+    1988, Geophysics 53), here in 2-D:
 
     vx <- vx + bx (S D_x sxx + S D_z sxz + dt fx),  vz <- vz + bz (S D_x sxz + S D_z szz + dt fz),
     sxx <- sxx + pi exx + lam ezz + dt mxx,  szz <- szz + lam exx + pi ezz + dt mzz,  sxz <- sxz + mu_xz exz + dt mxz,
     exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
 
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
-    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92, eqs. 24 to 29; docs/theory/elastic.md). On a free
-    surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences beside it conserve energy
-    (`sweep_core.surface`).
+    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92, eqs. 24 to 29;
+    docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
+    beside it conserve energy (`sweep_core.surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.
 

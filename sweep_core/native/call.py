@@ -130,8 +130,9 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
 def signals(problem: Problem, shape: CallShape, xp, samples, points: list[Points], coefficients):
     """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
 
-    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it is, that
-    is divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the framework's own.
+    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it
+    is, that is divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the
+    framework's own.
     """
     samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
     if problem.source_scaling == "physical":

@@ -21,7 +21,7 @@ def under_a_surface(order, dh, source, depth, receivers, freq=10.0, duration=0.8
     Source and receivers lie on their fields' own nodes, which the exact solution knows: a vertical force at depth 0 acts
     half a cell below the surface.
     """
-    nt, wavelet = round(duration / dt), ricker(freq, round(duration / dt), dt)
+    wavelet = ricker(freq, round(duration / dt), dt)
     far = max(x for _, x, _ in receivers)
     deep = int(solid.vp * duration / 2 / dh) + 4
     side = deep if not layers else 20

@@ -21,21 +21,26 @@ from sweep_core.native.library import find
 NATIVE = Path(__file__).parents[2] / "native"
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
-#define SWEEP_EVERY_TABLE(X) X({0}, acoustic)
-#define SWEEP_TABLES_OF_{0}(X) X({0}, acoustic)
+#define SWEEP_EVERY_TABLE(X) {1}
+#define SWEEP_TABLES_OF_{0}(X) {1}
 """
 
 
-def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str) -> c.CDLL:
+def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, equations=("acoustic",)) -> c.CDLL:
     """A library of one variant from the sources; without contraction, so that two of them agree to the last bit."""
     folder.mkdir()
-    (folder / "sweep_builds.h").write_text(BUILDS.format(variant))
+    tables = " ".join(f"X({variant}, {equation})" for equation in equations)
+    (folder / "sweep_builds.h").write_text(BUILDS.format(variant, tables))
     library = folder / "library.so"
-    common = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]
-    names = [f"-DSWEEP_VARIANT={variant}", "-DSWEEP_EQUATION=acoustic", f"-I{folder}", f"-I{NATIVE / 'include'}"]
-    sources = ["-x", "c++", *(str(NATIVE / "src" / name) for name in (kernels, builds, "library.cpp"))]
+    common = ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]
+    common += [f"-DSWEEP_VARIANT={variant}", f"-I{folder}", f"-I{NATIVE / 'include'}"]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    subprocess.run([COMPILER, *common, *names, "-o", str(library), *sources], check=True, env=environment)
+    objects = [folder / f"{equation}.o" for equation in equations]
+    for equation, made in zip(equations, objects, strict=True):
+        source = [f"-DSWEEP_EQUATION={equation}", "-x", "c++", str(NATIVE / "src" / kernels)]
+        subprocess.run([COMPILER, *common, *source, "-c", "-o", str(made)], check=True, env=environment)
+    sources = [*map(str, objects), "-x", "c++", str(NATIVE / "src" / builds), str(NATIVE / "src/library.cpp")]
+    subprocess.run([COMPILER, *common, "-shared", "-o", str(library), *sources], check=True, env=environment)
     return c.CDLL(str(library))
 
 

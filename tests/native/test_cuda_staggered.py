@@ -1,0 +1,43 @@
+"""The CUDA path of staggered equations, emulated by loops: forward, Born and Jacobian equal the reference's."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from laws import has
+from test_cuda_kernels import COMPILER, build
+
+SUPPORT = Path(__file__).parents[1] / "support"
+EQUATIONS = ("acoustic_variable_density", "elastic")
+SCRIPT = f"""
+import sys
+sys.path[:0] = [{str(SUPPORT)!r}]
+from laws import TABLE, case, error, reference_born, reference_record, variant
+from sweep_core import equations
+
+(entry,) = [e for e in TABLE if e.name == "torch-c"]
+for name in {EQUATIONS!r}:
+    equation = equations()[name]
+    made = [case(equation, order) for order in (2, 8)] + [case(equation).remembering("ckpt-7")]
+    made += [case(equation, shape=(11, 12, 13), pml=(5, 4, 7, 6, 4, 5), nt=30).remembering("ckpt-7")]
+    made += [variant(v, equation) for v in ("free surface, between nodes", "increments between nodes, an earth each")]
+    made += [variant("3-D, free surface, between nodes", equation)]
+    for one in made:
+        y = one.noise()
+        assert error(entry.forward(one), reference_record(one)) < 1e-12
+        assert error(entry.born(one), reference_born(one)) < 1e-12
+        terms = [d * g for d, g in zip(one.direction(), entry.jacobian_transposed(one, y), strict=True)]
+        gap = (reference_born(one) * y).sum() - sum(t.sum() for t in terms)
+        assert abs(gap) < 1e-12 * sum(abs(t).sum() for t in terms)
+"""
+
+
+@pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
+@pytest.mark.skipif(not has("torch"), reason="needs torch, through which the library is called")
+def test_equals_the_reference(tmp_path):
+    built = build(tmp_path / "cuda", "cuda", "cuda/kernels.cu", "cuda/builds.cu", "-DSWEEP_EMULATE", equations=EQUATIONS)
+    Path(built._name).rename(tmp_path / "cuda/libsweep_cpu.so")
+    environment = os.environ | {"SWEEP_NATIVE_DIR": str(tmp_path / "cuda")}
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=environment)
