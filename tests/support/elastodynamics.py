@@ -121,7 +121,7 @@ def half_space(solid: Solid, source: str, depth: float, receivers) -> Callable:
     def response(omega):
         reach = 1.2 * solid.vp * 2 * np.pi / np.diff(omega.real).min() + 2 * max(abs(x) for _, x, _ in receivers)
         shallow = depth + min(z for _, _, z in receivers)
-        last = 1.5 * omega.real.max() / solid.vs + 30 / shallow
+        last = 1.5 * omega.real.max() / solid.vs + 20 / shallow
         k = 2 * np.pi / reach * np.arange(-int(last * reach / 2 / np.pi), int(last * reach / 2 / np.pi) + 1)
         answer = np.stack([d(omega) for d in direct], -1)
         for row, w in zip(answer, omega, strict=True):
