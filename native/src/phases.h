@@ -53,7 +53,7 @@ T limit_of(const sweep_problem& p, int c) {
 
 // What a coefficient must be larger than: zero, or what admits zero, or anything finite.
 template <class Eq, class T>
-SWEEP_HD constexpr T floor_of(int c) {
+SWEEP_HD T floor_of(int c) {
   if constexpr (is_staggered<Eq>) {
     if (Eq::range(c) == staggered::NOT_NEGATIVE)
       return sizeof(T) == 4 ? static_cast<T>(-1.2e-38) : static_cast<T>(-2.3e-308);

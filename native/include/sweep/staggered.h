@@ -31,7 +31,22 @@ struct Equation {
   }
   static constexpr Names<table.fields> fields = names_of_fields();
   static constexpr Names<table.coefficients> coefficients = names_of_coefficients();
-  SWEEP_HD static constexpr int range(int c) { return table.coefficient[c].range; }
+
+  // What device code looks up by an index that it learns at run time: a bit for each, since it cannot see the tables.
+  template <class Of>
+  static constexpr unsigned bits(const Of& of) {
+    unsigned mask = 0;
+    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(of(i)) << i;
+    return mask;
+  }
+  static constexpr unsigned halves = bits([](int f) { return f < table.fields && table.at_half(f); });
+  static constexpr unsigned multiples = bits([](int c) { return table.scaled[c]; });
+  static constexpr unsigned any =
+      bits([](int c) { return c < table.coefficients && table.coefficient[c].range == ANY; });
+  static constexpr unsigned fluid =
+      bits([](int c) { return c < table.coefficients && table.coefficient[c].range == NOT_NEGATIVE; });
+  SWEEP_HD static bool at_half(int field) { return halves >> field & 1; }
+  SWEEP_HD static Range range(int c) { return any >> c & 1 ? ANY : fluid >> c & 1 ? NOT_NEGATIVE : POSITIVE; }
 
   // --- forward ---------------------------------------------------------------------------------------------------
 
@@ -48,7 +63,10 @@ struct Equation {
           store(m, psi);
           d = d + psi;
         }
-        e[r] = table.term[i].first ? d : e[r] + d;
+        if constexpr (table.term[i].first)
+          e[r] = d;
+        else
+          e[r] = e[r] + d;
       }
     });
     for_axes<table.rates>([&](auto index) SWEEP_INLINE {
@@ -135,7 +153,8 @@ struct Equation {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_half(f) == AT_HALF) {
-        if (table.pinned(f) && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
+        constexpr bool pinned = table.pinned(f);
+        if (pinned && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
         if constexpr (table.kept[f]) {
           Value* const to = v.adjoint + v.at(table.rates + f, c);
           store(to, load<V>(to) + d[f]);
@@ -147,7 +166,10 @@ struct Equation {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       if constexpr (table.half[m.rate] == AT_HALF) {
         const V part = load<V>(v.coefficient + v.at(m.coefficient, c)) * d[m.target];
-        change[m.rate] = first_of_rate(decltype(index)::value) ? part : change[m.rate] + part;
+        if constexpr (first_of_rate(decltype(index)::value))
+          change[m.rate] = part;
+        else
+          change[m.rate] = change[m.rate] + part;
       }
     });
     V made[table.rates];
@@ -174,15 +196,17 @@ struct Equation {
   SWEEP_HD static void inject_back(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
+      constexpr int r = m.rate;
+      constexpr bool kept = table.kept[m.target];
       if (m.target != field) return;
       const Value part = v.coefficient[v.at(m.coefficient, c)] * amount;
       v.adjoint[v.at(m.rate, c)] += part;
       for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
         constexpr int i = decltype(inner)::value, a = table.term[i].axis;
-        if constexpr (table.term[i].rate == m.rate)
+        if constexpr (table.term[i].rate == r)
           if (v.layout.in_rim(a, c.i[a])) v.memory[v.strip(a, table.term[i].slot, c)] += gain<Value, i>(v, c) * part;
       });
-      if (v.rate) v.image[v.at(m.coefficient, c)] += (table.kept[m.target] ? amount : part) * v.rate[v.at(m.rate, c)];
+      if (v.rate) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * v.rate[v.at(m.rate, c)];
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
@@ -211,7 +235,7 @@ struct Equation {
 
   // d misfit / d coefficient of one cell from what was correlated.
   SWEEP_HD static Value gradient(int c, Value coefficient, Value image) {
-    return table.scaled[c] ? image / coefficient : image;
+    return multiples >> c & 1 ? image / coefficient : image;
   }
 
  private:
@@ -291,7 +315,10 @@ struct Equation {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       if constexpr (table.half[m.rate] == AT_HALF) {
         const V part = load<V>(coefficient + v.at(m.coefficient, c)) * e[m.rate];
-        change[m.target] = first_of_target(decltype(index)::value) ? part : change[m.target] + part;
+        if constexpr (first_of_target(decltype(index)::value))
+          change[m.target] = part;
+        else
+          change[m.target] = change[m.target] + part;
       }
     });
   }
@@ -300,7 +327,8 @@ struct Equation {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_half(f) == AT_HALF) {
-        if (table.pinned(f) && where.near_surface() && c.i[0] == 0) return;
+        constexpr bool pinned = table.pinned(f);
+        if (pinned && where.near_surface() && c.i[0] == 0) return;
         Value* const to = field + v.at(f, c);
         store(to, load<V>(to) + change[f]);
       }

@@ -16,15 +16,15 @@ enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
 struct Field {
-  const char* name;
-  unsigned stagger;
-  int parity;         // about a free surface
-  int source;         // the coefficient that a source is multiplied with, or -1
+  const char* name = nullptr;
+  unsigned stagger = NODE;
+  int parity = 0;     // about a free surface
+  int source = -1;    // the coefficient that a source is multiplied with, or -1
   bool deep = false;  // only in three dimensions
 };
 struct Coefficient {
-  const char* name;
-  Range range;
+  const char* name = nullptr;
+  Range range = ANY;
 };
 struct Term {
   int axis = 0, field = -1;
@@ -36,7 +36,15 @@ struct Rate {
 };
 // Field `target` grows by `coefficient` times `rate`.
 struct Modulus {
-  int target, rate, coefficient;
+  int target = 0, rate = 0, coefficient = 0;
+};
+
+// A term with what follows for it.
+struct Derivative {
+  int rate = 0, axis = 0, field = 0;
+  int slot = 0;          // of the memory variables of the axis
+  bool forward = false;  // whether the derivative lies half a cell further than the field
+  bool first = false;    // of its rate
 };
 
 // The tables of an equation in NDIM dimensions, indices without gaps.
@@ -46,11 +54,7 @@ struct Tables {
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
   bool half[SWEEP_MAX_FIELDS] = {};  // of a rate: what it changes lies at half steps
-  struct {
-    int rate, axis, field, slot;  // slot: of the memory variables of the axis
-    bool forward;                 // whether the derivative lies half a cell further than the field
-    bool first;                   // of its rate
-  } term[SWEEP_MAX_TERMS] = {};
+  Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
   bool kept[SWEEP_MAX_FIELDS] = {};    // of a field: its adjoint is kept beside that of its rates
   bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field

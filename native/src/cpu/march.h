@@ -110,7 +110,7 @@ class March {
     }
     // Under a free surface a row depends on more of the rows below than elsewhere: the first ones wait for the last of
     // them.
-    const int near = views[0].layout.surface ? staggered::near_rows(half_) : 0;
+    const int near = units_.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
     const auto row = [&](int i, int z) {
       if (z < box[i].low[0] || z >= box[i].high[0]) return;
       if (i % 2)
@@ -202,7 +202,7 @@ class March {
     const int n = gather.run.plan.layout.field.n[last];
     const ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * out.total;
     const auto row_of = [&](ptrdiff_t p) {
-      const bool at_half = decltype(gather.run)::Equation::table.at_half(field_of(out, p));
+      const bool at_half = decltype(gather.run)::Equation::at_half(field_of(out, p));
       return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * at_half;
     };
     for (int r = 0; r <= 2 * rows_; ++r) row_begin_[r] = 0;

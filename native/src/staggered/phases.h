@@ -195,7 +195,7 @@ struct Inject {
   const Value* varied;  // may be null
   int sample;
 
-  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::table.at_half(field) == AT_HALF; }
+  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
   SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
     if (sample < 0 || !concerns(field) || !points.fits(p, v.layout.cells)) return;
@@ -219,7 +219,7 @@ struct Gather {
   int sample;
   Box<ndim> box;  // beyond it nothing was computed
 
-  SWEEP_HD static bool concerns(int field) { return R::Equation::table.at_half(field) == AT_HALF; }
+  SWEEP_HD static bool concerns(int field) { return R::Equation::at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot);
     v.adjoint = v.field;
