@@ -6,7 +6,9 @@ import pytest
 
 from sweep_core import (
     Acoustic,
+    AcousticVariableDensity,
     BackendRecord,
+    Elastic,
     EquationRecord,
     ObserverRecord,
     PluginError,
@@ -16,6 +18,8 @@ from sweep_core import (
 )
 from sweep_core.hookspecs import impl
 from sweep_core.plugins import registry
+
+BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic)}
 
 
 class Entry:
@@ -66,7 +70,7 @@ TINY = BackendRecord("tiny", "types:SimpleNamespace")
 def test_without_plugins_there_is_the_reference(install):
     install()
     assert [(s.name, s.available) for s in backends()] == [("reference", True)]
-    assert equations() == {"acoustic": Acoustic}
+    assert equations() == BUILT_IN
 
 
 def test_a_backend_of_a_stranger_is_found(install):
@@ -145,4 +149,4 @@ def test_an_unknown_backend_is_refused_with_what_is_known(install):
 def test_an_equation_that_does_not_load_is_left_out(install):
     records = [EquationRecord("bad", "no_such_module:X"), EquationRecord("good", "sweep_core:Acoustic")]
     install(("s", plugin(sweep_equations=records)))
-    assert set(equations()) == {"acoustic", "good"}
+    assert set(equations()) == {*BUILT_IN, "good"}
