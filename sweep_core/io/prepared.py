@@ -336,7 +336,7 @@ def _cell_sums(rows: Callable[[slice], NDArray[np.float64]], ratio: int) -> NDAr
 
 
 def downsample(
-    vp: NDArray[np.floating[Any]], source_dh: float, target_dh: float, water: NDArray[np.bool_]
+    vp: NDArray[np.floating[Any]], source_dh: float, target_dh: float, water: NDArray[np.bool_], power: int = -2
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Bring a model to a coarser grid without aliasing, its seafloor kept sharp.
 
@@ -353,6 +353,8 @@ def downsample(
         Spacing in metres before and after; the second is a whole multiple of the first.
     water : numpy.ndarray
         `(nz, nx)` bool, see `find_water`.
+    power : int
+        The mean is that of `vp**power`: -1 for a stiffness, 1 for a density, which are taken as well.
 
     Returns
     -------
@@ -386,5 +388,5 @@ def downsample(
     wet_weight, dry_weight = window(water, 0), window(~water, 0)
     wet = wet_weight > dry_weight
     weight = np.where(wet, wet_weight, dry_weight)
-    sloth = np.where(wet, window(water, -2), window(~water, -2)) / weight
-    return (sloth**-0.5).astype(np.float32), wet
+    mean = np.where(wet, window(water, power), window(~water, power)) / weight
+    return (mean ** (1 / power)).astype(np.float32), wet

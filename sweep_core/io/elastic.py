@@ -1,0 +1,111 @@
+"""Elastic models to invert for: vp, vs and rho, true and smooth, from a folder of arrays or made from vp alone."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from ..errors import CheckpointError, DomainError, ShapeError
+from .prepared import PreparedModel, check_spacing, downsample, find_water
+
+NAMES = ("vp", "vs", "rho")
+_FILE = re.compile(r"(?P<name>.+)_(?P<dh>\d+(p\d+)?)m_vp_true\.npy")
+
+
+@frozen(eq=False)
+class ElasticModel:
+    """A model to invert for, its start and what is known beforehand. Instances compare by identity.
+
+    Attributes
+    ----------
+    true, initial : numpy.ndarray
+        `(3, nz, nx)` float32: vp and vs in m/s, rho in kg/m3. They are equal in the water, where vs is zero.
+    water : numpy.ndarray
+        `(nz, nx)` bool: cells of water, known and kept fixed.
+    dh : float
+        Grid spacing in metres, the same in depth and along the line.
+    name : str
+
+    Raises
+    ------
+    ShapeError, DomainError
+        If arrays do not fit each other, or no solid has such values.
+    """
+
+    true: NDArray[np.float32] = field(repr=False)
+    initial: NDArray[np.float32] = field(repr=False)
+    water: NDArray[np.bool_] = field(repr=False)
+    dh: float = field(converter=check_spacing)
+    name: str = "model"
+
+    def __attrs_post_init__(self) -> None:
+        if self.true.ndim != 3 or len(self.true) != 3 or {self.initial.shape} != {self.true.shape}:
+            raise ShapeError(f"true has shape {self.true.shape}, initial {self.initial.shape}; expected (3, nz, nx)")
+        if self.water.shape != self.true.shape[1:] or self.water.all():
+            raise ShapeError(f"water has shape {self.water.shape}; expected {self.true.shape[1:]}, not all of it water")
+        for what, (vp, vs, rho) in (("true", self.true), ("initial", self.initial)):
+            # Written so that NaN is refused, too.
+            if not ((vs >= 0) & (rho > 0) & (vp**2 > 4 / 3 * vs**2) & (vp < np.inf) & (rho < np.inf)).all():
+                raise DomainError(f"{what} holds values of no solid; expected rho > 0, vs >= 0 and vp > sqrt(4/3) vs")
+        if (self.initial != self.true)[:, self.water].any() or self.true[1, self.water].any():
+            raise DomainError("water is known: expected initial equal to true in it, and vs = 0")
+
+
+def elastic_from_vp(model: PreparedModel) -> ElasticModel:
+    """An elastic earth over a prepared vp, its start made in the same way from the smooth one.
+
+    vs follows the mudrock line (Castagna et al. 1985, Geophysics 50), or vp / 4 where that is more; rho follows
+    Gardner et al. (1974, Geophysics 39). Water has 1000 kg/m3.
+    """
+
+    def earth(vp: NDArray[np.float32]) -> NDArray[np.float32]:
+        vs = np.where(model.water, 0, np.maximum((vp - 1360) / 1.16, vp / 4))
+        return np.stack([vp, vs, np.where(model.water, 1000, 310 * vp**0.25)]).astype(np.float32)
+
+    return ElasticModel(earth(model.true), earth(model.initial), model.water, model.dh, f"{model.name}-elastic")
+
+
+def read_elastic(folder: Path, dh: float | None = None) -> ElasticModel:
+    """Read `<name>_<spacing>m_{vp,vs,rho}_{true,smooth}.npy`, spacing as in 12p5, and restore the water in the start.
+
+    Parameters
+    ----------
+    folder : path
+        Holds one such set.
+    dh : float, optional
+        The spacing in metres to bring them to, a whole multiple of theirs: stiffnesses by harmonic, density by
+        arithmetic means, water apart from rock.
+
+    Raises
+    ------
+    CheckpointError
+        If files are missing or cannot be read.
+    """
+    found = [match for path in sorted(folder.glob("*.npy")) if (match := _FILE.fullmatch(path.name))]
+    if len(found) != 1:
+        raise CheckpointError(f"{folder} holds {len(found)} files <name>_<spacing>m_vp_true.npy; expected one")
+    stem, spacing = found[0][0].removesuffix("vp_true.npy"), float(found[0]["dh"].replace("p", "."))
+    true, smooth = ([_load(folder / f"{stem}{name}_{kind}.npy") for name in NAMES] for kind in ("true", "smooth"))
+    water, target = find_water(true[0]), dh or spacing
+    # The start is averaged with the known water in it, from which smoothing took it.
+    smooth = [np.where(water, known, values) for known, values in zip(true, smooth, strict=True)]
+    (whole, wet), (start, _) = (_coarser(earth, spacing, target, water) for earth in (true, smooth))
+    return ElasticModel(whole, np.where(wet, whole, start), wet, target, f"{found[0]['name']}-elastic")
+
+
+def _coarser(earth: Any, spacing: float, target: float, water: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    vp, vs, rho = (values.astype(np.float64) for values in earth)
+    vs = np.where(water, vp, vs)  # a harmonic mean needs numbers above zero; water is averaged by itself
+    density, wet = downsample(rho, spacing, target, water, power=1)
+    pi, mu = (downsample(rho * speed**2, spacing, target, water, power=-1)[0] for speed in (vp, vs))
+    return np.stack([np.sqrt(pi / density), np.where(wet, 0, np.sqrt(mu / density)), density]), wet
+
+
+def _load(path: Path) -> NDArray[Any]:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from None
