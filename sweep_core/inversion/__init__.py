@@ -1,6 +1,6 @@
 """What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
 
-from .engine import ExecutorEngine
+from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
 from .report import Report
 from .run import RunFolder
@@ -15,4 +15,5 @@ __all__ = [
     "make_parser",
     "marine_experiment",
     "read_settings",
+    "separate",
 ]

@@ -2,18 +2,24 @@
 
 import numpy as np
 
-from ..equations import Acoustic
 from ..errors import UnsupportedError
 from ..plugins import backend
 from ..problem import Problem, make_problem
 from .settings import Settings
 
 
-def acoustic_problem(settings: Settings) -> Problem:
-    """The problem of an inversion: acoustic, on the model's own grid."""
+def inversion_problem(settings: Settings) -> Problem:
+    """The problem of an inversion, on the model's own grid."""
     experiment = settings.experiment
-    equation = Acoustic(spatial_order=experiment.spatial_order)
-    return make_problem(equation, experiment.model.true.shape, experiment.model.dh, experiment.dt)
+    return make_problem(
+        experiment.equation, experiment.model.water.shape, experiment.model.dh, experiment.dt,
+        source_type=experiment.source_type, receiver_type=experiment.receiver_type,
+    )  # fmt: skip
+
+
+def separate(model):
+    """The list of parameters that a propagator takes: of (n, nz, nx), or of one alone, (nz, nx)."""
+    return list(model) if model.ndim == 3 else [model]
 
 
 class ExecutorEngine:
@@ -26,7 +32,7 @@ class ExecutorEngine:
     """
 
     def __init__(self, settings: Settings):
-        self.executor, self.problem = backend(settings.backend), acoustic_problem(settings)
+        self.executor, self.problem = backend(settings.backend), inversion_problem(settings)
         support = self.executor.supports(self.problem)
         if not support:
             raise UnsupportedError(f"backend {settings.backend!r} does not run this problem: {support.reason}")
@@ -36,22 +42,27 @@ class ExecutorEngine:
     def _batches(self, chosen):
         return (chosen[first : first + self.batch] for first in range(0, len(chosen), self.batch))
 
-    def model(self, vp: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Record (len(chosen), nt, nrec, 1), float32."""
+    def model(self, model: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Record (len(chosen), nt, nrec, nfield), float32."""
         parts = [
-            np.asarray(self.executor.forward(self.problem, self.shots.take(some), [vp]), np.float32)
+            np.asarray(self.executor.forward(self.problem, self.shots.take(some), separate(model)), np.float32)
             for some in self._batches(chosen)
         ]
-        empty = np.empty((0, self.shots.wavelet.shape[-1], self.shots.receivers.shape[-2], 1), np.float32)
+        empty = np.empty(
+            (0, self.shots.wavelet.shape[-1], self.shots.receivers.shape[-2], len(self.problem.receiver_type)),
+            np.float32,
+        )
         return np.concatenate([empty, *parts])
 
-    def misfit_and_gradient(self, vp: np.ndarray, observed: np.ndarray, chosen: np.ndarray) -> tuple[float, np.ndarray]:
+    def misfit_and_gradient(
+        self, model: np.ndarray, observed: np.ndarray, chosen: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         """Sums over the chosen shots of the misfit and of its gradient; `observed` holds all shots."""
-        misfit, gradient = 0.0, np.zeros_like(vp)
+        misfit, gradient = 0.0, np.zeros_like(model)
         for some in self._batches(chosen):
-            value, (slope,) = self.executor.misfit_and_gradient(
-                self.problem, self.shots.take(some), [vp], observed[some]
+            value, slopes = self.executor.misfit_and_gradient(
+                self.problem, self.shots.take(some), separate(model), observed[some]
             )
             misfit += float(value)
-            gradient += np.asarray(slope)
+            gradient += np.reshape([np.asarray(slope) for slope in slopes], gradient.shape)
         return misfit, gradient

@@ -1,13 +1,15 @@
 """A synthetic experiment over a prepared model: wavelet, survey, and the order in which shots are used."""
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
+from ..equation import Equation
+from ..equations import Acoustic
 from ..errors import DomainError, ShapeError
-from ..io import PreparedModel
-from ..stencil import largest_dt
+from ..io import ElasticModel, PreparedModel
 from ..survey import Shots
 from ..wavelet import ricker
 
@@ -18,26 +20,36 @@ class Experiment:
 
     Parameters
     ----------
-    model : PreparedModel
-        True and initial vp (nz, nx) in m/s, and the water that stays fixed.
+    model : PreparedModel or ElasticModel
+        True and initial parameters, (nz, nx) for one or (n, nz, nx) for several, and the water that stays fixed.
     shots : Shots
         float32 wavelet (nt,), sources (nshots, 2) and receivers (nrec, 2) in cells.
     dt : float
         Time step, s.
     freq : float
         Peak frequency of the wavelet, Hz.
-    spatial_order : int
-    slowest, fastest : float
-        Bounds of vp during the inversion, m/s; dt is stable up to `fastest`.
+    equation : Equation
+    slowest, fastest : float, or array (n, 1, 1)
+        Bounds of the parameters during the inversion; dt is stable up to `fastest`.
+    source_type, receiver_type : tuple of str
+    steps : tuple of float
+        Step length of each parameter over that of the first.
     """
 
-    model: PreparedModel
+    model: PreparedModel | ElasticModel
     shots: Shots
     dt: float
     freq: float
-    spatial_order: int
-    slowest: float
-    fastest: float
+    equation: Equation
+    slowest: Any
+    fastest: Any
+    source_type: tuple[str, ...] = ("h1",)
+    receiver_type: tuple[str, ...] = ("h1",)
+    steps: tuple[float, ...] = (1.0,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self.equation.parameters)
 
     @property
     def nshots(self) -> int:
@@ -48,23 +60,19 @@ class Experiment:
         shuffled = np.random.default_rng((seed, epoch)).permutation(self.nshots)
         return [np.sort(shuffled[i : i + batchsize]) for i in range(0, self.nshots, batchsize)]
 
-    def model_error(self, vp: np.ndarray) -> float:
-        """RMS difference from the true model, m/s."""
-        return float(np.sqrt(np.mean((np.asarray(vp, np.float64) - self.model.true) ** 2)))
+    def model_error(self, model: np.ndarray) -> Any:
+        """RMS difference from the true model: a float, or a list of one for each of several parameters."""
+        return np.sqrt(np.mean((np.asarray(model, np.float64) - self.model.true) ** 2, axis=(-2, -1))).tolist()
 
-    def update(self, vp: np.ndarray) -> np.ndarray:
-        """vp within the bounds, and the true velocity in the water."""
-        return np.where(self.model.water, self.model.true, np.clip(vp, self.slowest, self.fastest))
+    def update(self, model: np.ndarray) -> np.ndarray:
+        """The model within the bounds, and the true one in the water."""
+        return np.where(self.model.water, self.model.true, np.clip(model, self.slowest, self.fastest))
 
 
 def marine_experiment(
-    model: PreparedModel,
-    nshots: int = 16,
-    freq: float = 5.0,
-    spatial_order: int = 8,
-    duration: float | None = None,
+    model: PreparedModel, nshots: int = 16, freq: float = 5.0, spatial_order: int = 8, duration: float | None = None
 ) -> Experiment:
-    """Shots and a fixed spread of receivers along the top of a model, two cells deep.
+    """Acoustic: shots and a fixed spread of receivers along the top of a model, two cells deep.
 
     Parameters
     ----------
@@ -75,9 +83,24 @@ def marine_experiment(
     duration : float, optional
         Record length in s: by default 2.3 times the depth over 2000 m/s, and the wavelet's delay.
     """
-    nz, nx = model.true.shape
-    fastest = 1.15 * float(max(model.true.max(), model.initial.max()))
-    slowest = 0.85 * float(min(model.true.min(), model.initial.min()))
+    equation = Acoustic(spatial_order=spatial_order)
+    slowest, fastest = bounds(model.true, model.initial)
+    shots, dt = marine_survey(model, equation, nshots, freq, (slowest, fastest), duration)
+    return Experiment(model, shots, dt, freq, equation, slowest, fastest)
+
+
+def bounds(true: np.ndarray, initial: np.ndarray) -> tuple[float, float]:
+    """What a parameter may become: 15 % beyond what it is anywhere."""
+    return 0.85 * float(min(true.min(), initial.min())), 1.15 * float(max(true.max(), initial.max()))
+
+
+def marine_survey(
+    model: PreparedModel | ElasticModel, equation: Equation, nshots: int, freq: float,
+    speeds: tuple[float, float], duration: float | None = None,
+) -> tuple[Shots, float]:  # fmt: skip
+    """Shots of :func:`marine_experiment` and a time step that is stable for P waves between `speeds`."""
+    nz, nx = model.true.shape[-2:]
+    slowest, fastest = speeds
     if slowest / (2.5 * freq) < 2 * model.dh:
         raise DomainError(
             f"{freq} Hz is too high for dh = {model.dh} m: waves of {slowest:.0f} m/s at 2.5 times the peak frequency "
@@ -85,7 +108,7 @@ def marine_experiment(
         )
     if nshots < 1 or nx < 8 or nz < 8:
         raise ShapeError(f"{nshots} shots over a model of {nz} x {nx} cells; expected at least 1 and 8 x 8")
-    stable = 0.9 * largest_dt(spatial_order, (model.dh, model.dh), fastest)
+    stable = 0.9 * (equation.largest_speed((model.dh, model.dh), 1.0) / fastest)
     dt = math.floor(stable * 1e4) / 1e4 if stable > 1e-4 else stable
     seconds = duration if duration is not None else 2.3 * nz * model.dh / 2000 + 1.5 / freq
     nt = math.ceil(seconds / dt)
@@ -93,5 +116,4 @@ def marine_experiment(
     at = np.linspace(2, nx - 3, nshots).round() if nshots > 1 else np.array([nx // 2])
     sources = np.stack([at, np.full(nshots, depth)], axis=1).astype(np.int64)
     receivers = np.stack([np.arange(0, nx, 2), np.full(len(range(0, nx, 2)), depth)], axis=1).astype(np.int64)
-    shots = Shots(ricker(freq, nt, dt).astype(np.float32), sources, receivers)
-    return Experiment(model, shots, dt, freq, spatial_order, slowest, fastest)
+    return Shots(ricker(freq, nt, dt).astype(np.float32), sources, receivers), dt

@@ -1,6 +1,7 @@
 """The command line that inversion scripts share."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ class Settings:
         }
 
 
-def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
+def make_parser(description: str, backend: str, model: str = "prepared model (.npz)") -> argparse.ArgumentParser:
     """Options of every inversion script; a script adds its own."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     add = parser.add_argument
-    add("--model", help="prepared model (.npz); an embedded, faulted one by default")
+    add("--model", help=f"{model}; an embedded, faulted one by default")
     add("--dh", type=float, help="spacing that --model must have (m)")
-    add("--init", help="start from this model (.npy or .npz, vp in m/s) instead of the prepared start")
+    add("--init", help="start from this model (.npy or .npz, SI units) instead of the prepared start")
     add(
         "--backend",
         default=backend,
@@ -65,7 +66,7 @@ def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
     add("--epochs", type=int, default=20, help="passes over all shots")
     add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
     add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
-    add("--lr", type=float, default=20.0, help="step length of Adam (m/s)")
+    add("--lr", type=float, default=20.0, help="step length of Adam (m/s of vp)")
     add("--freq", type=float, default=5.0, help="peak frequency (Hz)")
     add("--seed", type=int, default=0, help="order of the shots")
     add("--max-shots", type=int, default=16, help="number of shots")
@@ -75,8 +76,13 @@ def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
     return parser
 
 
-def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
-    """Settings from parsed arguments.
+def read_settings(
+    arguments: argparse.Namespace,
+    default_out: Path,
+    read: Callable[[argparse.Namespace], Any] | None = None,
+    survey: Callable[[Any, int, float], Experiment] = marine_experiment,
+) -> Settings:
+    """Settings from parsed arguments; `read` makes the model of them, a prepared one by default, `survey` its shots.
 
     Raises
     ------
@@ -89,7 +95,8 @@ def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
             raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
     if not arguments.lr > 0 or not arguments.freq > 0:
         raise DomainError(f"--lr is {arguments.lr} and --freq {arguments.freq}; both must be positive")
-    experiment = marine_experiment(_model(arguments), arguments.max_shots, arguments.freq)
+    model = _started((read or prepared_model)(arguments), arguments.init)
+    experiment = survey(model, arguments.max_shots, arguments.freq)
     return Settings(
         experiment=experiment,
         epochs=arguments.epochs,
@@ -105,16 +112,20 @@ def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
     )
 
 
-def _model(arguments) -> PreparedModel:
+def prepared_model(arguments: argparse.Namespace) -> PreparedModel:
+    """The model of --model, or the embedded one."""
     if arguments.model:
-        model = read_prepared(arguments.model, dh=arguments.dh)
-    elif arguments.dh is not None:
+        return read_prepared(arguments.model, dh=arguments.dh)
+    if arguments.dh is not None:
         raise OptionError("--dh states the spacing of --model; the embedded model has its own")
-    else:
-        model = faulted_model(**EMBEDDED)
-    if not arguments.init:
+    return faulted_model(**EMBEDDED)
+
+
+def _started(model, start: str | None):
+    """The model with another start, if one is given."""
+    if not start:
         return model
-    initial = _array(Path(arguments.init))
+    initial = _array(Path(start))
     if initial.shape != model.true.shape:
         raise ShapeError(f"--init has shape {initial.shape}; the model has {model.true.shape}")
     return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))

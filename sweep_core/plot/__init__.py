@@ -1,6 +1,6 @@
 """Figures and films, written without a screen; matplotlib is imported with the first one."""
 
-from .figures import plot_epoch, plot_loss, plot_wavelet
+from .figures import plot_epoch, plot_loss, plot_parameters, plot_wavelet
 from .gathers import plot_gather
 from .models import plot_model
 from .shot import plot_shot
@@ -12,6 +12,7 @@ __all__ = [
     "plot_gather",
     "plot_loss",
     "plot_model",
+    "plot_parameters",
     "plot_shot",
     "plot_snapshots",
     "plot_wavelet",

@@ -1,5 +1,6 @@
 """The figures of an inversion."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +23,21 @@ def plot_wavelet(path: Path | str, wavelet, dt: float, freq: float) -> None:
     save(figure, path)
 
 
-def plot_loss(path: Path | str, history: list[dict]) -> None:
-    """Misfit and model error against the epoch."""
+def plot_loss(path: Path | str, history: list[dict], labels: Sequence[str] = ("vp (m/s)",)) -> None:
+    """Misfit and model error against the epoch; errors of several parameters relative to those of the first epoch."""
     figure = new_figure((9, 3.2))
     left, right = figure.subplots(1, 2)
     epochs = [line["epoch"] for line in history]
     left.semilogy(epochs, [line["misfit"] / history[0]["misfit"] for line in history], "o-", color="black", ms=3)
     left.set(xlabel="epoch", ylabel="misfit / first misfit", title="data")
-    right.plot(epochs, [line["model_error"] for line in history], "o-", color="black", ms=3)
-    right.set(xlabel="epoch", ylabel="RMS error (m/s)", title="model")
+    errors = np.array([line["model_error"] for line in history])
+    if errors.ndim == 1:
+        right.plot(epochs, errors, "o-", color="black", ms=3)
+        right.set(xlabel="epoch", ylabel="RMS error (m/s)", title="model")
+    else:
+        right.plot(epochs, errors / errors[0], "o-", ms=3, label=[label.split()[0] for label in labels])
+        right.set(xlabel="epoch", ylabel="RMS error / first", title="model")
+        right.legend()
     for axis in (left, right):
         axis.grid(alpha=0.3)
     save(figure, path)
@@ -53,4 +60,20 @@ def plot_epoch(path: Path | str, true, inverted, gradient, dh: float, epoch: int
         axis.set_title(title)
         axis.label_outer()
         add_colour_bar(figure, image, axis, label, values)
+    save(figure, path)
+
+
+def plot_parameters(path: Path | str, labels: Sequence[str], stages: Mapping[str, np.ndarray], dh: float) -> None:
+    """Stages (n, nz, nx) of n parameters: a row for each stage, a column and a colour scale for each parameter."""
+    steps, shown = spacing(dh, 2), [np.asarray(values) for values in stages.values()]
+    figure = new_figure(panel_size(shown[0].shape[1:] * steps, 16.0, len(shown), len(labels)))
+    axes = figure.subplots(len(shown), len(labels), sharex=True, sharey=True, squeeze=False)
+    for column, label in enumerate(labels):
+        low, high = float(shown[0][column].min()), float(shown[0][column].max())
+        for row, title in enumerate(stages):
+            axis, values = axes[row, column], shown[row][column]
+            image = draw_section(axis, values, steps, vmin=low, vmax=high)
+            axis.set_title(f"{label.split()[0]}, {title}", fontsize=10)
+            axis.label_outer()
+            add_colour_bar(figure, image, axis, label, values)
     save(figure, path)

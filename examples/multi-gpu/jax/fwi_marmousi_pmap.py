@@ -14,7 +14,7 @@ import numpy as np
 import optax
 from tqdm import tqdm
 
-from sweep_core import Acoustic, ShotPlan, SweepError
+from sweep_core import ShotPlan, SweepError
 from sweep_core.inversion import ExecutorEngine, Report, RunFolder, make_parser, read_settings
 from sweep_jax import PropJax
 from sweep_jax.distribution import (
@@ -32,7 +32,7 @@ class PmapEngine:
     def __init__(self, settings, devices):
         experiment = settings.experiment
         self.solver = PropJax(
-            Acoustic(spatial_order=experiment.spatial_order), shape=experiment.model.true.shape,
+            experiment.equation, shape=experiment.model.true.shape,
             dh=experiment.model.dh, dt=experiment.dt, source_type=["h1"], receiver_type=["h1"], impl=settings.impl,
         )  # fmt: skip
         self.shots, self.devices = experiment.shots, devices

@@ -1,0 +1,197 @@
+"""An inversion with shots spread over processes: engines, observed data, and Adam on every parameter.
+
+Imported by scripts alone: it needs tqdm, and matplotlib for the figures.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from sweep_core.distribution import ShotPlan
+from sweep_core.inversion import ExecutorEngine, Experiment, Report, RunFolder, Settings, separate
+
+from .distribution import (
+    TorchDistributor,
+    broadcast_observed_data,
+    chunked_observed_data,
+    split_indices_for_rank,
+)
+from .prop import PropTorch
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What torch.optim.Adam keeps of a parameter."""
+
+
+class TorchEngine:
+    """Misfit and gradient of some shots by PropTorch and autograd."""
+
+    def __init__(self, settings: Settings, device: torch.device):
+        experiment = settings.experiment
+        self.solver = PropTorch(
+            experiment.equation, shape=experiment.model.water.shape, dev=device, dh=experiment.model.dh,
+            dt=experiment.dt, source_type=experiment.source_type, receiver_type=experiment.receiver_type,
+            impl=settings.impl,
+        )  # fmt: skip
+        self.batch = settings.forward_batchsize
+        self.wavelet = torch.as_tensor(experiment.shots.wavelet, device=device)
+        self.sources = torch.as_tensor(experiment.shots.sources)
+        self.receivers = torch.as_tensor(experiment.shots.receivers)
+        self.about = self.solver.explain()
+
+    def model(self, model, shots):
+        """Record of `shots`, a few at a time."""
+        return chunked_observed_data(
+            self.solver, self.wavelet, self.sources[shots], self.receivers, models=separate(model),
+            forward_batchsize=self.batch,
+        )  # fmt: skip
+
+    def misfit_and_gradient(self, model, observed, shots):
+        """(misfit, gradient), summed over `shots`; zero for none."""
+        inverted = model.detach().clone().requires_grad_()
+        misfit = torch.zeros((), dtype=model.dtype, device=model.device)
+        inverted.grad = torch.zeros_like(inverted)
+        for first in range(0, len(shots), self.batch):
+            some = shots[first : first + self.batch]
+            synthetic = self.solver(self.wavelet, self.sources[some], self.receivers, models=separate(inverted))
+            loss = 0.5 * (synthetic - observed[some].to(model.device)).pow(2).sum()
+            loss.backward()
+            misfit += loss.detach()
+        return misfit, inverted.grad
+
+
+class PluginEngine:
+    """The same by any registered backend: arrays change hands as NumPy."""
+
+    def __init__(self, settings: Settings):
+        self.engine = ExecutorEngine(settings)
+        self.about = self.engine.about
+
+    def model(self, model, shots):
+        return torch.as_tensor(self.engine.model(model.cpu().numpy(), shots), device=model.device)
+
+    def misfit_and_gradient(self, model, observed, shots):
+        misfit, gradient = self.engine.misfit_and_gradient(model.cpu().numpy(), observed.numpy(), shots)
+        return torch.tensor(misfit, dtype=model.dtype, device=model.device), torch.as_tensor(
+            gradient, device=model.device
+        )
+
+
+def make_engine(settings: Settings, device: torch.device) -> TorchEngine | PluginEngine:
+    """The engine of the backend that the settings name."""
+    return TorchEngine(settings, device) if settings.backend == "torch" else PluginEngine(settings)
+
+
+def observe(engine, group: TorchDistributor, experiment: Experiment, how: str) -> torch.Tensor:
+    """Observed data of all shots on every rank: modelled in slices and gathered, or on rank 0 and broadcast."""
+    everything, true = np.arange(experiment.nshots), torch.as_tensor(experiment.model.true, device=group.device)
+    if how == "rank0":
+        data = engine.model(true, everything) if group.rank == 0 else None
+        return broadcast_observed_data(group.rank, group.device, data)
+    mine = split_indices_for_rank(everything, group.rank, group.size)
+    return group.all_gather(ShotPlan(experiment.nshots, group.size), engine.model(true, mine))
+
+
+class Inversion:
+    """Adam on every parameter; every rank steps the same optimiser with the same summed gradient.
+
+    Parameters
+    ----------
+    settings : Settings
+    engine : TorchEngine or PluginEngine
+    group : TorchDistributor
+    observed : (nshots, nt, nrec, nfield) tensor
+        On the host.
+    folder : RunFolder
+    """
+
+    def __init__(self, settings: Settings, engine, group: TorchDistributor, observed: torch.Tensor, folder: RunFolder):
+        self.settings, self.engine, self.group = settings, engine, group
+        self.observed, self.folder = observed, folder
+        self.experiment, self.report = settings.experiment, Report(settings, folder)
+        self.m = torch.as_tensor(self.experiment.model.initial, device=group.device).clone()
+        # Views: a step of the optimiser is one of the model.
+        self.parameters = [torch.nn.Parameter(part) for part in separate(self.m)]
+        pairs = zip(self.parameters, self.experiment.steps, strict=True)
+        self.optimiser = torch.optim.Adam([{"params": [p], "lr": settings.lr * step} for p, step in pairs])
+        self.rock = torch.as_tensor(~self.experiment.model.water, device=group.device)
+
+    def current(self) -> np.ndarray:
+        return self.m.cpu().numpy().copy()
+
+    def gradient(self, shots):
+        """Misfit and gradient of `shots`, summed over the ranks."""
+        mine = split_indices_for_rank(shots, self.group.rank, self.group.size)
+        misfit, gradient = self.engine.misfit_and_gradient(self.m, self.observed, mine)
+        return float(self.group.all_reduce(misfit)), self.group.all_reduce(gradient) * self.rock
+
+    def tell(self, epoch, misfit, gradient, seconds):
+        if self.group.rank == 0:
+            return self.report.epoch(epoch, misfit, self.current(), gradient.cpu().numpy(), seconds)
+
+    def begin(self) -> int:
+        """The first gradient, at the starting model."""
+        misfit, gradient = self.gradient(np.arange(self.experiment.nshots))
+        # Adam's epsilon is absolute: gradients are brought to about one, once and for all.
+        self.scale = [1 / float(part.abs().max()) for part in separate(gradient)]
+        self.tell(0, misfit, gradient, 0.0)
+        return 0
+
+    def epoch(self, number: int) -> tuple[float, Any]:
+        """All shots once; returns their misfit, each at the model that its step met, and the model error."""
+        start, total = time.perf_counter(), 0.0
+        for shots in self.experiment.order(self.settings.seed, number, self.settings.batchsize):
+            misfit, gradient = self.gradient(shots)
+            total += misfit
+            for parameter, slope, scale in zip(self.parameters, separate(gradient), self.scale, strict=True):
+                parameter.grad = slope * scale
+            self.optimiser.step()
+            self.m.copy_(torch.as_tensor(self.experiment.update(self.current())))
+        error = self.tell(number, total, gradient, time.perf_counter() - start)
+        self.save(number)
+        return total, error
+
+    def misfit(self) -> float:
+        """Misfit of all shots in the present model."""
+        mine = split_indices_for_rank(np.arange(self.experiment.nshots), self.group.rank, self.group.size)
+        residual = self.engine.model(self.m, mine).cpu() - self.observed[mine]
+        return float(self.group.all_reduce((0.5 * residual.pow(2).sum()).to(self.group.device)))
+
+    def save(self, epoch: int) -> None:
+        if self.group.rank == 0:
+            states = [self.optimiser.state[parameter] for parameter in self.parameters]
+            moments = {name: np.squeeze([state[name].cpu().numpy() for state in states]) for name in MOMENTS}
+            model = dict(zip(self.experiment.names, separate(self.current()), strict=True))
+            self.folder.save(epoch, {**model, "scale": np.squeeze(self.scale), **moments})
+
+    def resume(self) -> int:
+        epoch, arrays = self.folder.load()
+        self.scale = np.ravel(arrays["scale"]).tolist()
+        # One parameter alone is kept without the axis that counts them.
+        steps, first, second = (arrays[name].reshape(len(self.parameters), -1) for name in MOMENTS)
+        for i, (name, parameter) in enumerate(zip(self.experiment.names, self.parameters, strict=True)):
+            with torch.no_grad():
+                parameter.copy_(torch.as_tensor(arrays[name]))
+            moments = [torch.as_tensor(x[i], device=self.m.device).reshape(parameter.shape) for x in (first, second)]
+            values = (torch.as_tensor(steps[i, 0]), *moments)
+            self.optimiser.state[parameter] = dict(zip(MOMENTS, values, strict=True))
+        return epoch
+
+    def run(self) -> str:
+        """From the start, or the checkpoint, to the last epoch; returns the closing lines."""
+        done = self.resume() if self.settings.resume else None
+        if self.group.rank == 0:
+            self.report.data(self.observed.numpy())
+            self.folder.start(done)
+        if done is None:
+            done = self.begin()
+        with tqdm(total=self.settings.epochs, initial=done, unit="epoch", disable=self.group.rank > 0) as bar:
+            for epoch in range(done + 1, self.settings.epochs + 1):
+                misfit, error = self.epoch(epoch)
+                errors = ", ".join(f"{value:.1f}" for value in np.ravel(error or 0))
+                bar.set_postfix(misfit=f"{misfit:.3e}", error=errors)
+                bar.update()
+        final = self.misfit()
+        return self.report.conclude(final, self.current()) if self.group.rank == 0 else ""
