@@ -5,6 +5,7 @@ VENV        ?= .venv
 TORCH_INDEX ?=
 RANKS       ?= 2
 FWI         ?= --backend torch --impl c --device auto
+FWI_ELASTIC ?= --backend torch --impl auto --device auto
 PYTEST      ?=
 
 ifeq ($(VENV),none)
@@ -41,10 +42,11 @@ pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi test lint format gpu bench pictures clean
+.PHONY: help setup fwi fwi-elastic test lint format gpu bench pictures clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
+	@echo 'make fwi-elastic  the same for vp, vs and rho, of Marmousi-II at 25 m where SWEEP_DATA has it (FWI_ELASTIC="...")'
 	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
@@ -60,6 +62,10 @@ help:
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
 	  examples/multi-gpu/torch/fwi_marmousi_dist.py $(FWI)
+
+fwi-elastic: setup
+	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
+	  examples/multi-gpu/torch/fwi_marmousi_elastic_dist.py $(FWI_ELASTIC)
 
 test: lint
 	$(run) pytest -rs --numprocesses auto --maxprocesses 8 --dist loadscope $(PYTEST)

@@ -1,5 +1,6 @@
 """What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
 
+from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
 from .report import Report
@@ -12,8 +13,11 @@ __all__ = [
     "Report",
     "RunFolder",
     "Settings",
+    "elastic_experiment",
+    "make_elastic_parser",
     "make_parser",
     "marine_experiment",
+    "read_elastic_settings",
     "read_settings",
     "separate",
 ]
