@@ -35,7 +35,8 @@ class Shots:
     def take(self, indices) -> "Shots":
         """The shots of `indices`, in that order; what is shared by all shots stays shared."""
         indices = np.asarray(indices, dtype=np.int64)
-        wavelet = self.wavelet if len(self.wavelet.shape) == 1 else self.wavelet[indices]
+        own = len(self.wavelet.shape) > 1 and self.wavelet.shape[0] == len(self)  # otherwise (nt, nfield) for all
+        wavelet = self.wavelet[indices] if own else self.wavelet
         receivers = self.receivers if len(self.receivers.shape) == 2 else self.receivers[indices]
         return Shots(wavelet, self.sources[indices], receivers, None if self.mask is None else self.mask[indices])
 

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import case, random_cells, variant
+from laws import case, error, random_cells, reference_record, variant
 
 from sweep_core import (
     Acoustic,
+    AcousticVariableDensity,
     DomainError,
     Shots,
     StabilityError,
@@ -24,12 +25,14 @@ from sweep_core.positions import points_of
 from sweep_core.stencil import largest_dt
 from sweep_core.survey import listening, samples_of
 
+VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
+
 
 def test_the_numbers_of_a_call():
     made = case(nshots=3, nsrc=2, nrec=5, nt=48)
     shape = check_call(made.problem, made.shots, made.models)
-    assert shape == CallShape(3, 48, 2, 5, "float64") and hash(shape) == hash(attrs.evolve(shape))
-    assert shape.record(made.problem) == (3, 48, 5, 1)
+    assert shape == CallShape(3, 48, 2, 5, "float64", samples=48) and hash(shape) == hash(attrs.evolve(shape))
+    assert shape.seen(made.problem) == (3, 48, 5, 1)
     more = variant("increments between nodes, an earth each")
     shape = check_call(more.problem, more.shots, more.models)
     assert (shape.earths, shape.source_taps, shape.receiver_taps) == (3, 64, 64)
@@ -78,10 +81,31 @@ def test_masked_receivers_are_moved_into_the_model():
 
 
 @pytest.mark.parametrize(
-    ("shape", "expected"), [((7,), (1, 1, 7)), ((3, 7), (3, 1, 7)), ((3, 2, 7), (3, 2, 7))], ids=str
+    ("shape", "expected"),
+    [
+        *(((7,), (1, 1, 1, 7)), ((3, 7), (3, 1, 1, 7)), ((3, 2, 7), (3, 2, 1, 7))),
+        *(((7, 2), (1, 1, 2, 7)), ((3, 7, 2), (3, 1, 2, 7)), ((3, 2, 7, 2), (3, 2, 2, 7))),
+    ],
+    ids=str,
 )
 def test_samples_of_a_wavelet(shape, expected):
-    assert samples_of(np.zeros(shape)).shape == expected
+    """The last three have one for each of two source fields."""
+    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros(shape)))
+    found = check_call(made.problem, made.shots, made.models)
+    assert samples_of(made.shots.wavelet, found).shape == expected and found.samples == 7
+
+
+def test_a_wavelet_for_each_field_is_the_sum_of_both():
+    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    wavelet = np.random.default_rng(5).standard_normal((48, 2))
+    parts = [wavelet * one for one in ((1, 0), (0, 1))]
+    whole, *single = (
+        reference_record.__wrapped__(attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=w)))
+        for w in (wavelet, *parts)
+    )
+    assert error(sum(single), whole) < 1e-12 and min(np.abs(s).max() for s in single) > 0
+    np.testing.assert_array_equal(attrs.evolve(made.shots, wavelet=wavelet).take([1]).wavelet, wavelet)
 
 
 def test_taking_shots_keeps_what_they_share():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from abi import LISTS, Run, cpu_library, raw_status
+from abi import LISTS, Run, assert_tables_agree, cpu_library, raw_status
 from laws import ORDERS, case, variant
 
 from sweep_core import (
@@ -20,7 +20,6 @@ from sweep_core import (
     equations,
     native,
 )
-from sweep_core.grid import AXES
 from sweep_core.native import structs
 from sweep_core.staggered import StaggeredEquation
 
@@ -54,23 +53,6 @@ def test_each_header_says_what_its_python_class_says(library, ndim):
             assert_tables_agree(header, stated, fields, coefficients, ndim)
         else:
             assert header.memories == len(stated.memories)
-
-
-def assert_tables_agree(header, stated, fields, coefficients, ndim):
-    bits = dict(zip("zyxt", (1, 2, 4, 8), strict=True))
-    axes, rates = AXES[ndim], stated.rates_in(ndim)
-    for i, field in enumerate(fields):
-        source = stated.source_coefficient(field.name)
-        given = header.stagger[i], header.parity[i], header.source[i]
-        expected = -1 if source is None else coefficients.index(source)
-        assert given == (sum(bits[axis] for axis in field.stagger), field.parity, expected), field.name
-    at = {f.name: i for i, f in enumerate(fields)}
-    assert [header.sign[i] for i in range(header.rates)] == [r.sign for r in rates]
-    terms = [(i, axes.index(axis), at[f]) for i, rate in enumerate(rates) for axis, f in rate.terms]
-    assert sorted(map(tuple, header.term[: header.terms])) == sorted(terms)
-    number = {r.name: i for i, r in enumerate(rates)}
-    moduli = [(at[m.target], number[m.rate], coefficients.index(m.coefficient)) for m in stated.moduli_in(ndim)]
-    assert [tuple(m) for m in header.modulus[: header.moduli]] == moduli
 
 
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
