@@ -25,7 +25,7 @@ cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 list(LENGTH equations count)
 math(EXPR threads "(${cores} + ${count} - 1) / ${count}")
 target_compile_options(sweep_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:--threads=${threads};-Xcompiler=-Wall,-Wextra>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--threads=${threads};--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
   "$<$<AND:$<BOOL:${SWEEP_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")
 
 sweep_add_library(src/library.cpp src/cuda/builds.cu)
