@@ -31,14 +31,14 @@ class PropTorch(torch.nn.Module):
     source_type, receiver_type : list of str, optional
         Fields that sources act on and receivers record; the equation's first by default.
     pml_type : str, optional
-        The equation's own, ``'cpmlr'`` on the regular grid.
+        The equation's own, ``'cpmlr'`` on the regular grid, ``'cpmls'`` on a staggered one.
     pml_width : int or tuple of int
         Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
         is 0 the field is zero outside.
     pml_velocity, pml_freq : float, optional
         Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
     free_surface : bool
-        The top of the model, z = 0, is free: pressure is zero there and odd about it, and there is no PML above.
+        The top of the model, z = 0, is free: pressure or traction is zero there, and there is no PML above.
     source_scaling : {'physical', 'increment'}
         s(t) delta(x - xs), with delta = 1 / cell volume; or the wavelet is added to the field as it is at each step.
     edge_gradient : {'exact', 'interior'}
@@ -136,13 +136,17 @@ class PropTorch(torch.nn.Module):
         """Times (s) of the samples of a recorded field."""
         return self.problem.time(field, nt)
 
+    def source_time(self, field: str, nt: int) -> np.ndarray:
+        """Times (s) at which the samples of a wavelet act on a source field."""
+        return self.problem.source_time(field, nt)
+
     def forward(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
         """Models some shots.
 
         Parameters
         ----------
         wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) tensor
-            Of the dtype and on the device of the models.
+            Of the dtype and on the device of the models. A trailing ``nfield`` where each source field has its own.
         sources : (nshots, ndim) or (nshots, nsrc, ndim) tensor or array
             Grid cells, columns (x, z) or (x, y, z). Integers name nodes; other positions are interpolated by a windowed
             sinc (8 cells along each axis), and differentiable with ``impl='eager'``.

@@ -8,7 +8,7 @@ import pytest
 from small import DT, NT, NX, NZ, VP, problem, record, reference, torch_solver
 
 import sweep_core as sweep
-from sweep_core import Acoustic, CkptOptions, EagerOptions, MemoryOptions, Shots, ricker
+from sweep_core import Acoustic, CkptOptions, EagerOptions, Elastic, MemoryOptions, Shots, make_problem, ricker
 from sweep_core.boundary import widths
 from sweep_core.errors import (
     DeviceError,
@@ -339,6 +339,9 @@ REFUSED = {
     'a derivative in positions with `impl="c"`': lambda: torch_run(positions=True),
     'second derivatives with `impl="c"`': second_derivative,
     "another `pml_type`": lambda: problem(pml_type="cpmls"),
+    '`time_dispersion="corrected"` on a staggered grid': lambda: make_problem(
+        Elastic(), (NZ, NX), 10.0, DT, time_dispersion="corrected"
+    ),
     '`MemoryOptions("boundary")`': lambda: MemoryOptions("boundary"),
     "`MemoryOptions(dtype=...)` other than that of the models": lambda: sweep.check_call(
         problem(memory=MemoryOptions(dtype="float32")), Shots(ricker(20, NT, DT), **POINTS), [VP]
@@ -364,3 +367,18 @@ def test_the_page_lists_what_is_refused():
     table = PAGE.read_text().split("## Not yet")[1]
     rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")][1:]
     assert rows == list(REFUSED)
+
+
+def test_times_of_a_staggered_grid():
+    """A force is seen half a step after its sample, an explosion a whole step after; p is minus the mean of stresses."""
+    arguments = {"shape": (NZ, NX), "dh": 10.0, "dt": DT, "receiver_type": ["p", "sxx", "szz", "vz"]}
+    models, wavelet = [VP, VP / 2, VP], np.eye(1, 20)[0]
+    for fields, first in ((["vz"], 0), (["sxx", "szz"], 1)):
+        made = make_problem(Elastic(), source_type=fields, **arguments)
+        shots = Shots(wavelet, np.array([[20, 15]]), np.array([[20, 15]]))
+        seen = reference.forward(made, shots, models)[0, :, 0]
+        np.testing.assert_array_equal(seen[:, 0], -(seen[:, 1] + seen[:, 2]) / 2)
+        assert np.flatnonzero(np.abs(seen).sum(axis=1))[0] == first
+        np.testing.assert_allclose(made.source_time(fields[0], 3), (np.arange(3) + first / 2) * DT)
+    np.testing.assert_allclose(made.time("vz", 3), (np.arange(3) + 0.5) * DT)
+    np.testing.assert_allclose(made.time("p", 3), np.arange(3) * DT)
