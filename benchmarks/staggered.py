@@ -1,0 +1,150 @@
+"""``python -m benchmarks.staggered``: elastic waves and variable density beside Deepwave, alternating in one process.
+
+Both are driven by an explosion in the middle, differentiated with respect to the same vp, (vs,) rho, and must agree to
+5 % on the pressure before they are timed. Where the source is, waves reach the edges soon, so that computing everywhere
+costs SWEEP little more.
+"""
+
+import argparse
+import os
+import sys
+
+import attrs
+import numpy as np
+import torch
+
+from sweep_core import AcousticVariableDensity, Elastic, MemoryOptions, ricker
+from sweep_torch import PropTorch
+
+from .timing import Job, alternate, ratio
+
+DH, DT, FREQ = 5.0, 0.0005, 15.0
+EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0}
+
+
+@attrs.frozen
+class Case:
+    """A homogeneous earth and one shot; float32, order 4, 20 cells of PML."""
+
+    equation: type
+    shape: tuple[int, ...]
+    steps: int
+
+    @property
+    def name(self) -> str:
+        size = " x ".join(map(str, self.shape))
+        return f"{self.equation.name} {size} + 20, nt {self.steps}"
+
+    @property
+    def cell_updates(self) -> int:
+        return int(np.prod([n + 40 for n in self.shape])) * self.steps
+
+    def arrays(self):
+        """(wavelet, source (x, .., z), receivers, models)."""
+        middle = [n // 2 for n in self.shape[::-1]]
+        line = np.array([[x, *middle[1:-1], middle[-1] // 2] for x in range(0, self.shape[-1], 5)])
+        models = [torch.full(self.shape, EARTH[p.name]) for p in self.equation.parameters]
+        return ricker(FREQ, self.steps, DT).astype(np.float32), np.array([middle]), line, models
+
+
+CASES = [
+    Case(Elastic, (500, 500), 300),
+    Case(AcousticVariableDensity, (500, 500), 300),
+    Case(Elastic, (100, 100, 100), 100),
+]
+
+
+class Side:
+    """A way to make the pressure record (receivers, steps) of a case from its models."""
+
+    def forward(self):
+        with torch.no_grad():
+            return self.record(self.models)
+
+    def gradient(self):
+        models = [m.clone().requires_grad_() for m in self.models]
+        record = self.record(models)
+        record.backward(record.detach())
+        return [m.grad for m in models]
+
+
+class Sweep(Side):
+    """Ours. An explosion of moment rate m is a pressure rate of -m."""
+
+    def __init__(self, case: Case, strategy: str = "auto"):
+        wavelet, self.source, self.receivers, self.models = case.arrays()
+        elastic = case.equation is Elastic
+        normal = ["sxx", "szz"] if len(case.shape) == 2 else ["sxx", "syy", "szz"]
+        self.solver = PropTorch(
+            case.equation(4), case.shape, DH, DT, source_type=normal if elastic else ["p"], receiver_type=["p"],
+            pml_freq=FREQ / 2, impl="c", memory=MemoryOptions(strategy),
+        )  # fmt: skip
+        self.wavelet = torch.from_numpy(-wavelet if elastic else wavelet)
+
+    def record(self, models):
+        return self.solver(self.wavelet, self.source, self.receivers, models=models)[0, ..., 0].T
+
+
+class Deepwave(Side):
+    """`deepwave.elastic` of a pressure rate, or `deepwave.acoustic` of a volume rate."""
+
+    def __init__(self, case: Case):
+        import deepwave
+
+        wavelet, source, receivers, self.models = case.arrays()
+        self.elastic, self.deepwave = case.equation is Elastic, deepwave
+        rate = "pressure_rate" if self.elastic else "volume_rate"
+        self.survey = {
+            f"source_amplitudes_{rate}": torch.from_numpy(wavelet)[None, None] / DH ** len(case.shape),
+            f"source_locations_{rate}": torch.from_numpy(source[None, :, ::-1].copy()),
+            "receiver_locations_p": torch.from_numpy(receivers[None, :, ::-1].copy()),
+        }
+
+    def record(self, models):
+        options = {"accuracy": 4, "pml_width": 20, "pml_freq": FREQ, "max_vel": EARTH["vp"]} | self.survey
+        if self.elastic:
+            vp, vs, rho = models
+            earth = rho * (vp**2 - 2 * vs**2), rho * vs**2, 1 / rho
+            return self.deepwave.elastic(*earth, DH, DT, **options).receiver_amplitudes_p[0]
+        return self.deepwave.acoustic(*models, DH, DT, **options).receiver_amplitudes_p[0]
+
+
+def compare(case: Case, rounds: int, strategy: str) -> None:
+    """Prints a row for the forward run and one for the gradient."""
+    ours, peer = Sweep(case, strategy), Deepwave(case)
+    mine, other = ours.forward(), peer.forward()
+    scale = float((mine * other).sum() / (other * other).sum())
+    difference = float((mine - scale * other).abs().max() / mine.abs().max())
+    if difference > 0.05:
+        sys.exit(f"{case.name}: SWEEP and Deepwave differ by {difference:.1%} beside a factor: not the same problem")
+    jobs = {
+        f"{side} {what}": Job(getattr(one, what), case.cell_updates)
+        for what in ("forward", "gradient")
+        for side, one in (("SWEEP", ours), ("Deepwave", peer))
+        if what == "forward" or len(case.shape) == 2
+    }
+    alternate(jobs, 1)
+    costs = alternate(jobs, rounds)
+    for what in ("forward", "gradient"):
+        if f"SWEEP {what}" in costs:
+            mine, other = costs[f"SWEEP {what}"], costs[f"Deepwave {what}"]
+            rates = [f"{1e-9 / np.median(c):.3f}" for c in (mine, other)]
+            own = f"{ratio(mine, costs['SWEEP forward']):.2f}" if what == "gradient" else ""
+            print(f"| {case.name}, {what} | {' | '.join(rates)} | {ratio(other, mine):.2f} | {own} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=5, help="rounds")
+    parser.add_argument("--strategy", default="auto", help="how our gradient remembers: auto, full, ckpt")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    print("| problem | SWEEP, Gcell/s | Deepwave | x Deepwave | own forward runs |\n|---|---|---|---|---|")
+    for case in CASES:
+        compare(case, arguments.repeats, arguments.strategy)
+
+
+if __name__ == "__main__":
+    main()
