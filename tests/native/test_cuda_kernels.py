@@ -7,41 +7,14 @@ run one by one, the last one first. SWEEP_SANITIZE=address,undefined adds saniti
 import ctypes as c
 import math
 import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
+from building import COMPILER, build
 
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
-
-NATIVE = Path(__file__).parents[2] / "native"
-COMPILER = shutil.which(os.environ.get("CXX", "c++"))
-BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
-#define SWEEP_EVERY_TABLE(X) {1}
-#define SWEEP_TABLES_OF_{0}(X) {1}
-"""
-
-
-def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, equations=("acoustic",)) -> c.CDLL:
-    """A library of one variant from the sources; without contraction, so that two of them agree to the last bit."""
-    folder.mkdir()
-    tables = " ".join(f"X({variant}, {equation})" for equation in equations)
-    (folder / "sweep_builds.h").write_text(BUILDS.format(variant, tables))
-    library = folder / "library.so"
-    common = ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]
-    common += [f"-DSWEEP_VARIANT={variant}", f"-I{folder}", f"-I{NATIVE / 'include'}"]
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    objects = [folder / f"{equation}.o" for equation in equations]
-    for equation, made in zip(equations, objects, strict=True):
-        source = [f"-DSWEEP_EQUATION={equation}", "-x", "c++", str(NATIVE / "src" / kernels)]
-        subprocess.run([COMPILER, *common, *source, "-c", "-o", str(made)], check=True, env=environment)
-    sources = [*map(str, objects), "-x", "c++", str(NATIVE / "src" / builds), str(NATIVE / "src/library.cpp")]
-    subprocess.run([COMPILER, *common, "-shared", "-o", str(library), *sources], check=True, env=environment)
-    return c.CDLL(str(library))
 
 
 class Machine:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from building import COMPILER, build
 from laws import has
-from test_cuda_kernels import COMPILER, build
 
 SUPPORT = Path(__file__).parents[1] / "support"
 EQUATIONS = ("acoustic_variable_density", "elastic")

@@ -19,7 +19,7 @@ struct Physics {
       {"sxx", NODE, 1, -1},        {"syy", NODE, 1, -1, true}, {"szz", NODE, -1, -1},
       {"sxy", X | Y, 1, -1, true}, {"sxz", X | Z, -1, -1},     {"syz", Y | Z, -1, -1, true}};
   static constexpr Coefficient coefficients[] = {
-      {"bx", POSITIVE}, {"by", POSITIVE},        {"bz", POSITIVE},        {"pi", POSITIVE},
+      {"bx", POSITIVE}, {"by", POSITIVE},        {"bz", POSITIVE},        {"pi", NOT_NEGATIVE},
       {"lam", ANY},     {"mu_xy", NOT_NEGATIVE}, {"mu_xz", NOT_NEGATIVE}, {"mu_yz", NOT_NEGATIVE}};
   static constexpr Rate rates[] = {{{{x, sxx}, {y, sxy}, {z, sxz}}},
                                    {{{x, sxy}, {y, syy}, {z, syz}}},
