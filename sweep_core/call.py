@@ -154,7 +154,7 @@ def check_values(problem: Problem, models, wavelet) -> None:
             raise DomainError(
                 f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values {bound} {parameter.low:g}"
             )
-    if len(models) > 1 and not (good := problem.equation.admits(*models)).all():
+    if not np.all(good := problem.equation.fits(*models)):
         cell, where = _first_bad(problem, good)
         given = ", ".join(
             f"{p.name} = {np.broadcast_to(m, good.shape)[cell]:g}"

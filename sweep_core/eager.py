@@ -26,6 +26,8 @@ class EagerRun:
         self.problem, self.ops, self.shape = problem, ops, shape
         self.sources = [points_of(ops.xp, problem, f, sources, shape.shots) for f in problem.source_type]
         self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.recorded]
+        self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
+        self.driven = {field: i for i, field in enumerate(problem.source_type)}
         self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)
         self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
 
@@ -56,7 +58,7 @@ class EagerRun:
     def one_more(self) -> bool:
         """Whether the last sample of the record takes a step of its own: that of a field half a step later does."""
         seen = (*self.problem.recorded, *(self.shape.snapshots.fields if self.shape.snapshots else ()))
-        return any(map(self.problem.at_half_step, seen))
+        return not self.late.isdisjoint(seen)
 
     def record(self, state, new) -> list[Array]:
         """What the receivers see of this state, of fields at half steps in the `new` one: (nshots, nrec) for each."""
@@ -75,19 +77,18 @@ class EagerRun:
         return [self.ops.hold(crop(self.problem, asked, self._of(f, state, new))) for f in asked.fields]
 
     def _of(self, field, state, new):
-        return (new if self.problem.at_half_step(field) else state)[field]
+        return (new if field in self.late else state)[field]
 
     def advance(self, state, samples) -> dict[str, Array]:
         """The state one step later; `samples` of the wavelet are (nshots or 1, nsrc or 1, nfield or 1)."""
-        problem, driven = self.problem, dict(zip(self.problem.source_type, range(len(self.sources)), strict=True))
 
         def inject(field, x):
-            if field not in driven:
+            if field not in self.driven:
                 return x
-            i = driven[field]
+            i = self.driven[field]
             factor, cells = self.factors[i], self.sources[i].cells
             amounts = factor * samples[..., i if samples.shape[-1] > 1 else 0][..., None]
             amounts = amounts.reshape(factor.shape[0], -1)
             return self.ops.add(x, cells.reshape(amounts.shape), amounts)
 
-        return problem.equation.step(self.ops, state, self.coefficients, inject)
+        return self.problem.equation.step(self.ops, state, self.coefficients, inject)

@@ -106,13 +106,17 @@ class Equation(ABC):
 
     @property
     def rule(self) -> str:
-        """What :meth:`admits` asks of the parameters together, for a message."""
+        """What :meth:`fits` asks of the parameters, for a message."""
         return "admissible parameters"
+
+    def fits(self, *parameters):
+        """Whether parameters that are admissible by themselves are so together, cell by cell; always, by default."""
+        return True
 
     def admits(self, *parameters):
         """Whether parameters are admissible, cell by cell; of any array library."""
         good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
-        return reduce(and_, good)
+        return reduce(and_, good) & self.fits(*parameters)
 
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
         """The largest wave speed (m/s) for which steps of dt are stable."""

@@ -70,6 +70,13 @@ class Problem:
         """The largest stable wave speed (m/s) at this time step."""
         return self.equation.largest_speed(self.grid.spacing, self.dt)
 
+    def admits(self, *models):
+        """Whether models are admissible, cell by cell, and stable at dt unless that is left to compiled code."""
+        good = self.equation.admits(*models)
+        if isfinite(self.equation.coefficient_limit(self.largest_speed)):
+            return good
+        return good & (self.equation.speed(*models) <= self.largest_speed)
+
     @property
     def fields(self) -> tuple[Field, ...]:
         """The equation's fields on this grid."""

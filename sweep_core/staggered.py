@@ -1,5 +1,6 @@
 """First-order systems on a staggered grid, stated as tables: which derivatives there are, and what they change."""
 
+from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -29,6 +30,18 @@ class Modulus:
     coefficient: str
 
 
+@lru_cache(maxsize=64)
+def _tables_in(equation: type["StaggeredEquation"], ndim: int) -> tuple[tuple[Rate, ...], tuple[Modulus, ...]]:
+    """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
+    there = [f.name for f in equation.fields if ndim in f.ndims]
+    terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in equation.rates]
+    kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
+    used = {m.rate for m in equation.moduli if m.target in there}
+    rates = tuple(r for r in kept if r.terms and r.name in used)
+    names = {r.name for r in rates}
+    return rates, tuple(m for m in equation.moduli if m.target in there and m.rate in names)
+
+
 class StaggeredEquation(Equation):
     """Base of first-order systems, stepped by leapfrog on a staggered grid.
 
@@ -56,15 +69,11 @@ class StaggeredEquation(Equation):
 
     def rates_in(self, ndim: int) -> tuple[Rate, ...]:
         """The rates that there are in so many dimensions."""
-        there = [f.name for f in self.fields_in(ndim)]
-        terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in self.rates]
-        kept = [attrs.evolve(r, terms=t) for r, t in zip(self.rates, terms, strict=True)]
-        return tuple(r for r in kept if r.terms and any(m.target in there and m.rate == r.name for m in self.moduli))
+        return _tables_in(type(self), ndim)[0]
 
     def moduli_in(self, ndim: int) -> tuple[Modulus, ...]:
         """The moduli that there are in so many dimensions."""
-        fields, rates = ([x.name for x in some] for some in (self.fields_in(ndim), self.rates_in(ndim)))
-        return tuple(m for m in self.moduli if m.target in fields and m.rate in rates)
+        return _tables_in(type(self), ndim)[1]
 
     def coefficient_names_in(self, ndim):
         used = {m.coefficient for m in self.moduli_in(ndim)}

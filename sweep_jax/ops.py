@@ -44,10 +44,7 @@ class JaxOps(Ops):
 
 def admitted(problem: Problem, models) -> list[jax.Array]:
     """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
-    equation = problem.equation
-    good = equation.admits(*models)
-    if equation.coefficient_limit(problem.largest_speed) == float("inf"):
-        good &= equation.speed(*models) <= problem.largest_speed
+    good = problem.admits(*models)
     return [m * one_or_nan(good, m.dtype) for m in models]
 
 

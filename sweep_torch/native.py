@@ -257,10 +257,7 @@ def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, per
 
 def admitted(problem: Problem, models) -> list[torch.Tensor]:
     """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
-    equation = problem.equation
-    good = equation.admits(*models)
-    if equation.coefficient_limit(problem.largest_speed) == float("inf"):
-        good = good & (equation.speed(*models) <= problem.largest_speed)
+    good = problem.admits(*models)
     return [m * torch.where(good, 1.0, float("nan")).to(m.dtype) for m in models]
 
 

@@ -90,8 +90,8 @@ class Elastic(StaggeredEquation):
     def rule(self):
         return "vp > sqrt(4/3) vs, without which the solid has no resistance to compression"
 
-    def admits(self, vp, vs, rho):
-        return super().admits(vp, vs, rho) & (3 * vp**2 > 4 * vs**2)
+    def fits(self, vp, vs, rho):
+        return 3 * vp**2 > 4 * vs**2
 
     def derived(self, ndim):
         normal = ("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz")

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from ..equations import Elastic
 from ..errors import CheckpointError, DomainError, ShapeError
 from .prepared import PreparedModel, check_spacing, downsample, find_water
 
@@ -47,8 +48,7 @@ class ElasticModel:
         if self.water.shape != self.true.shape[1:] or self.water.all():
             raise ShapeError(f"water has shape {self.water.shape}; expected {self.true.shape[1:]}, not all of it water")
         for what, (vp, vs, rho) in (("true", self.true), ("initial", self.initial)):
-            # Written so that NaN is refused, too.
-            if not ((vs >= 0) & (rho > 0) & (vp**2 > 4 / 3 * vs**2) & (vp < np.inf) & (rho < np.inf)).all():
+            if not Elastic().admits(vp, vs, rho).all():
                 raise DomainError(f"{what} holds values of no solid; expected rho > 0, vs >= 0 and vp > sqrt(4/3) vs")
         if (self.initial != self.true)[:, self.water].any() or self.true[1, self.water].any():
             raise DomainError("water is known: expected initial equal to true in it, and vs = 0")
