@@ -39,10 +39,6 @@ struct Forward {
   T* state;
   int first, last;
 
-  template <class Device>
-  int prepare(const Device&, int) const {
-    return SWEEP_OK;
-  }
   Wave<T> wave() const {
     constexpr int levels = R::Equation::levels;
     const auto& plan = run.plan;
@@ -102,10 +98,6 @@ struct Born {
   T* record;
   T* workspace;  // (lanes, 2, state)
 
-  template <class Device>
-  int prepare(const Device&, int) const {
-    return SWEEP_OK;
-  }
   Wave<T> wave(int which) const {
     constexpr int levels = R::Equation::levels;
     const auto& plan = run.plan;
@@ -150,10 +142,6 @@ struct Adjoint {
   T* images;
   T* past;  // of the filters of receivers, then of sources
 
-  template <class Device>
-  int prepare(const Device&, int) const {
-    return SWEEP_OK;
-  }
   // The adjoint run's own field, which ends in the filters that the forward run does not have.
   Wave<T> wave() const {
     const ptrdiff_t stride = run.plan.adjoint_state();

@@ -68,6 +68,15 @@ struct Entry {
     return SWEEP_OK;
   }
 
+  // Staggered runs read their earth in whole vectors.
+  template <class Body>
+  static int prepare(const Device& device, Body& body, int earths) {
+    if constexpr (is_staggered<Eq>)
+      return body.prepare(device, earths);
+    else
+      return SWEEP_OK;
+  }
+
   static int expect(const sweep_buffer* buffers, const int64_t* bytes, int count, const sweep_context* context) {
     for (int i = 0; i < count; ++i)
       if (buffers[i].bytes < bytes[i] || (bytes[i] > 0 && !buffers[i].data))
@@ -139,7 +148,7 @@ struct Entry {
                                      data<T>(b[SWEEP_F_STATE]),
                                      p.first,
                                      p.last};
-    if (const int status = forward.prepare(device, p.earths)) return status;
+    if (const int status = prepare(device, forward, p.earths)) return status;
     if (const int status = device.execute(plan, forward)) return status;
     if (const int status = device.poison(forward.snapshots, snapshots)) return status;
     return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record / size);
@@ -181,7 +190,7 @@ struct Entry {
                                      workspace,
                                      images,
                                      images + plan.images()};
-    if (const int status = adjoint.prepare(device, p.earths)) return status;
+    if (const int status = prepare(device, adjoint, p.earths)) return status;
     if (const int status = device.execute(plan, adjoint)) return status;
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
     if (const int status =
@@ -226,7 +235,7 @@ struct Entry {
                                data<T>(b[SWEEP_B_TANGENT_WAVELET]),
                                record,
                                data<T>(b[SWEEP_B_SCATTERING])};
-    if (const int status = born.prepare(device, p.earths)) return status;
+    if (const int status = prepare(device, born, p.earths)) return status;
     if (const int status = device.execute(plan, born)) return status;
     return device.poison(record, need.record / size);
   }

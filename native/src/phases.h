@@ -309,6 +309,20 @@ struct InjectBoth {
   }
 };
 
+// One trace: `taps` points that lie together from p on, of which `of(p, cell)` is the value, into its column of a
+// sample. Beyond the box nothing was computed.
+template <class T, int NDIM, class Of>
+SWEEP_HD void sum_trace(const Points<T>& points, const Layout<NDIM>& layout, const Box<NDIM>& box, ptrdiff_t p,
+                        int taps, T* columns, const Of& of) {
+  T sum = 0;
+  for (int i = 0; i < taps; ++i, ++p) {
+    if (!points.fits(p, layout.cells)) return;
+    const Cell<NDIM> c = layout.cell(points.cell[p]);
+    if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
+  }
+  columns[points.column[p - 1]] = sum;
+}
+
 // What receivers see of level k; with a past, what the sources take from the adjoint's field.
 template <class R>
 struct Gather {
@@ -325,19 +339,13 @@ struct Gather {
   T* past;
 
   SWEEP_HD View view(int shot) const { return run.view(wave, shot, k); }
-  // One trace: `taps` points that lie together from p on.
   SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
     const T* const from = v.now + field * v.layout.field.total;
-    T sum = 0;
-    for (int i = 0; i < taps; ++i, ++p) {
-      if (!points.fits(p, v.layout.cells)) return;
-      const Cell<ndim> c = v.layout.cell(points.cell[p]);
-      if (!box.contains(c.i)) continue;
+    T* const columns = record + (static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns;
+    sum_trace(points, v.layout, box, p, taps, columns, [&](ptrdiff_t point, const Cell<ndim>& c) {
       const T value = from[c.at];
-      sum += points.weight[p] * (past ? R::Equation::unstretch(v, c, past + p * ndim, value) : value);
-    }
-    --p;
-    record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
+      return past ? R::Equation::unstretch(v, c, past + point * ndim, value) : value;
+    });
   }
 };
 

@@ -78,6 +78,40 @@ struct Shared {
   ptrdiff_t strip_at[NDIM];
   ptrdiff_t sources, receivers;  // points of one shot
 
+  Shared() = default;
+  // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
+  Shared(const sweep_problem& p, bool together) {
+    half = layout.half = p.order / 2;
+    layout.cells = 1;
+    for (int a = 0; a < NDIM; ++a) {
+      layout.pml_low[a] = p.pml_low[a];
+      layout.pml_high[a] = p.pml_high[a];
+      layout.cells *= p.shape[a];
+    }
+    layout.field = frame_of<NDIM>(p.shape, half);
+    layout.surface = p.free_surface;
+    sources = sum(p.source_points, SWEEP_MAX_FIELDS);
+    receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
+    shots = p.shots;
+    steps = p.steps;
+    groups = group_count(p, layout.cells, together);
+    const bool whole = p.first == 0 && p.last == p.steps;
+    lanes = together || !whole ? shots : groups;
+  }
+
+  // Strips of so many cells across each axis.
+  void lay_strips(const int* widths) {
+    strips = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      int n[NDIM];
+      for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
+      n[a] = widths[a];
+      layout.strip[a] = frame_of<NDIM>(n, half);
+      strip_at[a] = strips;
+      strips += layout.strip[a].total;
+    }
+  }
+
   SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
   SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
   SWEEP_HD int group_begin(int group) const {
@@ -96,41 +130,20 @@ struct Plan : Shared<NDIM> {
   ptrdiff_t slots;  // times that a history holds
   ptrdiff_t tables;
 
-  // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
-  Plan(const sweep_problem& p, bool together) {
-    half = layout.half = p.order / 2;
+  Plan(const sweep_problem& p, bool together) : Base(p, together) {
     fields = field_count<Eq>;
     coefficients = coefficient_count<Eq>;
-    layout.cells = 1;
     tables = 0;
     for (int a = 0; a < NDIM; ++a) {
-      layout.pml_low[a] = p.pml_low[a];
-      layout.pml_high[a] = p.pml_high[a];
       layout.rim_low[a] = p.pml_low[a] ? p.pml_low[a] + half : 0;
       layout.rim_high[a] = p.pml_high[a] ? p.pml_high[a] + half : 0;
-      layout.cells *= p.shape[a];
       tables += 2 * half + 1 + 2 * p.shape[a];
     }
     if (NDIM == 2 && widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
       widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
-    layout.field = frame_of<NDIM>(p.shape, half);
-    strips = 0;
-    for (int a = 0; a < NDIM; ++a) {
-      int n[NDIM];
-      for (int b = 0; b < NDIM; ++b) n[b] = p.shape[b];
-      n[a] = layout.rim_low[a] + half + layout.rim_high[a];
-      layout.strip[a] = frame_of<NDIM>(n, half);
-      strip_at[a] = strips;
-      strips += layout.strip[a].total;
-    }
-    layout.surface = p.free_surface;
-    sources = sum(p.source_points, SWEEP_MAX_FIELDS);
-    receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
-    shots = p.shots;
-    steps = p.steps;
-    groups = group_count(p, layout.cells, together);
-    const bool whole = p.first == 0 && p.last == p.steps;
-    lanes = together || !whole ? shots : groups;
+    int widths[NDIM];
+    for (int a = 0; a < NDIM; ++a) widths[a] = layout.rim_low[a] + half + layout.rim_high[a];
+    this->lay_strips(widths);
     level = fields * layout.field.total;
     state = Eq::levels * level + Eq::memories * strips;
     const int advances = steps > 1 ? steps - 1 : 0;

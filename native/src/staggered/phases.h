@@ -228,18 +228,11 @@ struct Gather {
   SWEEP_HD static Value value(const View& v, const Cell<ndim>& c, int field) {
     return ADJOINT ? R::Equation::taken(v, c, field) : v.field[v.at(field, c)];
   }
-  // One trace: `taps` points that lie together from p on; `of(p, c)` is what there is at a point.
   template <class Of>
   SWEEP_HD void sum_up(int shot, ptrdiff_t p, int taps, const Of& of) const {
     if (sample < 0) return;
-    Value sum = 0;
-    for (int i = 0; i < taps; ++i, ++p) {
-      if (!points.fits(p, run.plan.layout.cells)) return;
-      const Cell<ndim> c = run.plan.layout.cell(points.cell[p]);
-      if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
-    }
-    --p;
-    record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
+    Value* const columns = record + (static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns;
+    sum_trace(points, run.plan.layout, box, p, taps, columns, of);
   }
   SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
     if (concerns(field)) sum_up(shot, p, taps, [&](ptrdiff_t, const Cell<ndim>& c) { return value(v, c, field); });

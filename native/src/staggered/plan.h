@@ -24,37 +24,18 @@ struct Plan : Shared<NDIM> {
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
 
   Plan() = default;
-  Plan(const sweep_problem& p, bool at_once) : together(at_once) {
-    half = layout.half = p.order / 2;
+  Plan(const sweep_problem& p, bool at_once) : Base(p, at_once), together(at_once) {
     coefficients = coefficient_count<Eq>;
-    layout.cells = 1;
     const int near = near_rows(half);
     tables = p.free_surface ? field_count<Eq> * 2 * near * (near + half) : 0;
+    int widths[NDIM];
     for (int a = 0; a < NDIM; ++a) {
-      layout.pml_low[a] = p.pml_low[a];
-      layout.pml_high[a] = p.pml_high[a];
-      layout.cells *= p.shape[a];
       tables += half + 4 * p.shape[a];
       profile[a] = whole(p.shape[a]) + 16;
+      widths[a] = rims(p, a);
     }
-    layout.field = frame_of<NDIM>(p.shape, half);
+    this->lay_strips(widths);
     total = layout.field.total;
-    strips = 0;
-    for (int a = 0; a < NDIM; ++a) {
-      int n[NDIM];
-      for (int b = 0; b < NDIM; ++b) n[b] = p.shape[b];
-      n[a] = rims(p, a);
-      layout.strip[a] = frame_of<NDIM>(n, half);
-      strip_at[a] = strips;
-      strips += layout.strip[a].total;
-    }
-    layout.surface = p.free_surface;
-    sources = sum(p.source_points, SWEEP_MAX_FIELDS);
-    receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
-    shots = p.shots;
-    steps = p.steps;
-    groups = group_count(p, layout.cells, together);
-    lanes = together || !(p.first == 0 && p.last == p.steps) ? shots : groups;
     state = field_count<Eq> * total + Eq::memories * strips;
     slot = rates * total;
     keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
