@@ -241,28 +241,33 @@ struct Entry {
   }
 };
 
-// Orders that have loops of their own; the others share one, as all do where speed is not asked for: in the build for
-// any processor, and in double precision and three dimensions.
+// How many orders have loops of their own: 4 and 8, or 2 and 6 as well. The others share one, as all do in the build
+// for any processor, in double precision beside acoustic planes, and of staggered equations in three dimensions.
+template <class T, int NDIM, bool STAGGERED>
+constexpr int own_orders() {
 #if defined(SWEEP_ANY_ORDER)
-template <class T, int NDIM>
-constexpr bool specialised = false;
+  return 0;
 #else
-template <class T, int NDIM>
-constexpr bool specialised = NDIM == 2 || sizeof(T) == 4;
+  if (NDIM == 2 && !STAGGERED) return 4;
+  return sizeof(T) == 4 && (NDIM == 2 || !STAGGERED) ? 2 : 0;
 #endif
+}
 
 // Calls f(Entry) for the build that fits dtype, dimension and order.
 template <template <class, int, int> class Equation, class T, int NDIM, class F>
 int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
-  if (const int status = check_problem<Equation<T, NDIM, 0>, NDIM>(p, context)) return status;
-  // Cells of a staggered equation are computed in vectors, beside which a loop over taps costs nothing.
-  if constexpr (specialised<T, NDIM> && !is_staggered<Equation<T, NDIM, 0>>) {
-    if (p.order == 2) return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
+  using Any = Equation<T, NDIM, 0>;
+  if (const int status = check_problem<Any, NDIM>(p, context)) return status;
+  constexpr int own = own_orders<T, NDIM, is_staggered<Any>>();
+  if constexpr (own >= 2) {
     if (p.order == 4) return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
-    if (p.order == 6) return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
     if (p.order == 8) return f(Entry<Equation<T, NDIM, 4>, T, NDIM, 4>{});
   }
-  return f(Entry<Equation<T, NDIM, 0>, T, NDIM, 0>{});
+  if constexpr (own == 4) {
+    if (p.order == 2) return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
+    if (p.order == 6) return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
+  }
+  return f(Entry<Any, T, NDIM, 0>{});
 }
 
 template <template <class, int, int> class Equation, class F>

@@ -17,6 +17,7 @@ struct Equation {
   static constexpr Tables table = tables_of<Physics, NDIM>();
   static constexpr bool staggered = true;
   static constexpr const char* name = Physics::name;
+  static_assert(table.holds, "fields at half steps, or the others, must have one positive modulus each, their own");
   static constexpr int levels = 1, memories = table.memories, ndim_mask = 1 << 2 | 1 << 3;
 
   static constexpr Names<table.fields> names_of_fields() {
@@ -41,6 +42,11 @@ struct Equation {
   }
   static constexpr unsigned halves = bits([](int f) { return f < table.fields && table.at_half(f); });
   static constexpr unsigned multiples = bits([](int c) { return table.scaled[c]; });
+  static constexpr unsigned squares = bits([](int c) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].coefficient == c && table.place[table.modulus[m].target] >= 0) return true;
+    return false;
+  });
   static constexpr unsigned any =
       bits([](int c) { return c < table.coefficients && table.coefficient[c].range == ANY; });
   static constexpr unsigned fluid =
@@ -50,17 +56,22 @@ struct Equation {
 
   // --- forward ---------------------------------------------------------------------------------------------------
 
-  // e = sign * sum over terms of S D f, for the rates of the fields at half steps or of the others.
-  template <class V, bool AT_HALF, class Where>
+  // e = sign * sum over terms of S D f, for the rates of the fields at half steps or of the others; of a history's
+  // fields with the memory variables that it holds, or with new ones.
+  template <class V, bool AT_HALF, bool HELD = false, class Where>
   SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, Value* memory, Where where, V* e) {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
       if constexpr (table.half[r] == AT_HALF) {
-        V d = difference<V, i, false>(v, c, field + v.at(table.term[i].field, c), where);
+        constexpr int f = table.term[i].field;
+        V d = difference<V, i, false>(v, c, field + v.at(HELD ? table.place[f] : f, c), where);
         if (where.has(a)) {
-          Value* const m = memory + v.strip(a, table.term[i].slot, c);
-          const V psi = decay<V, i>(v, c) * load<V>(m) + gain<V, i>(v, c) * d;
-          store(m, psi);
+          Value* const m = memory + v.strip(a, HELD ? table.term[i].place : table.term[i].slot, c);
+          V psi = load<V>(m);
+          if constexpr (!HELD) {
+            psi = decay<V, i>(v, c) * psi + gain<V, i>(v, c) * d;
+            store(m, psi);
+          }
           d = d + psi;
         }
         if constexpr (table.term[i].first)
@@ -81,19 +92,17 @@ struct Equation {
     rates<V, AT_HALF>(v, c, v.field, v.memory, where, e);
     applied<V, AT_HALF>(v.coefficient, v, c, e, change);
     add<V, AT_HALF>(v.field, v, c, where, change);
-    if (v.rate) keep<V, AT_HALF>(v, c, e);
+    if (v.held) hold<V, AT_HALF>(v, c, where, change);
   }
 
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.own(f);
       if (f != field) return;
-      if constexpr (m >= 0) {
-        if (v.rate) v.rate[v.at(table.modulus[m].rate, c)] += amount;
-        v.field[v.at(f, c)] += v.coefficient[v.at(table.modulus[m].coefficient, c)] * amount;
-      } else {
-        v.field[v.at(f, c)] += amount;
-      }
+      if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      v.field[v.at(f, c)] += amount;
+      if constexpr (table.place[f] >= 0)
+        if (v.held) v.held[v.at(table.place[f], c)] += amount;
     });
   }
 
@@ -189,15 +198,21 @@ struct Equation {
           store(m, decay<V, i>(v, c) * load<V>(m) + gain<V, i>(v, c) * made[r]);
         }
     });
-    correlate<V, AT_HALF>(v, c, made);
+    V e[table.rates];
+    held_rates<V, AT_HALF>(v, c, where, e);
+    correlate<V, AT_HALF>(v, c, made, e);
   }
 
   // A residual into the adjoint field, after the cells of its phase were made.
+  template <bool AT_HALF>
   SWEEP_HD static void inject_back(const View& v, const Cell& c, int field, Value amount) {
+    Value e[table.rates];
+    held_rates<Value, AT_HALF>(v, c, somewhere(v.layout, c.i), e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       constexpr int r = m.rate;
       constexpr bool kept = table.kept[m.target];
+      if constexpr (table.half[r] != AT_HALF) return;
       if (m.target != field) return;
       const Value part = v.coefficient[v.at(m.coefficient, c)] * amount;
       v.adjoint[v.at(m.rate, c)] += part;
@@ -206,12 +221,29 @@ struct Equation {
         if constexpr (table.term[i].rate == r)
           if (v.layout.in_rim(a, c.i[a])) v.memory[v.strip(a, table.term[i].slot, c)] += gain<Value, i>(v, c) * part;
       });
-      if (v.rate) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * v.rate[v.at(m.rate, c)];
+      v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.kept[f])
         if (f == field) v.adjoint[v.at(table.rates + f, c)] += amount;
+    });
+  }
+
+  // Whether there are sources that held_rates know nothing of, though they are multiplied with a modulus.
+  template <bool AT_HALF>
+  static constexpr bool recalls = [] {
+    for (int f = 0; f < table.fields; ++f)
+      if (table.at_half(f) == AT_HALF && table.place[f] < 0 && table.own(f) >= 0) return true;
+    return false;
+  }();
+  SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if constexpr (m >= 0 && table.place[f] < 0) {
+        constexpr int seen = table.kept[f] ? table.rates + f : table.modulus[m].rate;
+        if (f == field) v.image[v.at(table.modulus[m].coefficient, c)] += v.adjoint[v.at(seen, c)] * amount;
+      }
     });
   }
 
@@ -235,7 +267,8 @@ struct Equation {
 
   // d misfit / d coefficient of one cell from what was correlated.
   SWEEP_HD static Value gradient(int c, Value coefficient, Value image) {
-    return multiples >> c & 1 ? image / coefficient : image;
+    if (multiples >> c & 1) image /= coefficient;
+    return squares >> c & 1 ? image / coefficient : image;
   }
 
  private:
@@ -323,26 +356,51 @@ struct Equation {
     });
   }
   template <class V, bool AT_HALF, class Where>
-  SWEEP_HD static void add(Value* field, const View& v, const Cell& c, Where where, const V* change) {
+  SWEEP_HD static void add(Value* field, const View& v, const Cell& c, Where where, V* change) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_half(f) == AT_HALF) {
         constexpr bool pinned = table.pinned(f);
-        if (pinned && where.near_surface() && c.i[0] == 0) return;
+        if (pinned && where.near_surface() && c.i[0] == 0) change[f] = every<V>(Value(0));
         Value* const to = field + v.at(f, c);
-        store(to, load<V>(to) + change[f]);
+        change[f] = load<V>(to) + change[f];
+        store(to, change[f]);
       }
     });
   }
-  template <class V, bool AT_HALF>
-  SWEEP_HD static void keep(const View& v, const Cell& c, const V* e) {
-    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
-      constexpr int r = decltype(index)::value;
-      if constexpr (table.half[r] == AT_HALF) store(v.rate + v.at(r, c), e[r]);
-    });
+  // Into the history: fields as this phase has made them, or its memory variables.
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made) {
+    if constexpr (AT_HALF == table.holds_half)
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value;
+        if constexpr (table.place[f] >= 0) stream(v.held + v.at(table.place[f], c), made[f]);
+      });
+    else
+      for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+        constexpr Derivative t = table.term[decltype(index)::value];
+        if constexpr (t.place >= 0)
+          if (where.has(t.axis))
+            store(v.held_memory + v.strip(t.axis, t.place, c), load<V>(v.memory + v.strip(t.axis, t.slot, c)));
+      });
+  }
+  // What the history tells of the rates of this unit: those of held fields times their moduli.
+  template <class V, bool AT_HALF, class Where>
+  SWEEP_HD static void held_rates(const View& v, const Cell& c, Where where, V* e) {
+    if constexpr (AT_HALF == table.holds_half)
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value;
+        if constexpr (table.place[f] >= 0) {
+          const ptrdiff_t at = v.at(table.place[f], c);
+          fetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
+          e[table.modulus[sole(f)].rate] = load<V>(v.held + at) - load<V>(v.before + at);
+        }
+      });
+    else
+      rates<V, AT_HALF, true>(v, c, table.holds_half ? v.before : v.held, v.held_memory, where, e);
   }
   template <class V, bool AT_HALF>
-  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made) {
+  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* e) {
     for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
       constexpr int k = decltype(index)::value;
       if constexpr (used<AT_HALF>(k)) {
@@ -350,11 +408,10 @@ struct Equation {
         for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
           constexpr Modulus m = table.modulus[decltype(inner)::value];
           if constexpr (m.coefficient == k && table.half[m.rate] == AT_HALF) {
-            const V e = load<V>(v.rate + v.at(m.rate, c));
             if constexpr (table.kept[m.target])
-              sum = sum + load<V>(v.adjoint + v.at(table.rates + m.target, c)) * e;
+              sum = sum + load<V>(v.adjoint + v.at(table.rates + m.target, c)) * e[m.rate];
             else
-              sum = sum + made[m.rate] * e;
+              sum = sum + made[m.rate] * e[m.rate];
           }
         });
         store(v.image + v.at(k, c), sum);

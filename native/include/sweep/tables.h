@@ -43,6 +43,7 @@ struct Modulus {
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
   int slot = 0;          // of the memory variables of the axis
+  int place = -1;        // of those that a history holds
   bool forward = false;  // whether the derivative lies half a cell further than the field
   bool first = false;    // of its rate
 };
@@ -56,7 +57,12 @@ struct Tables {
   bool half[SWEEP_MAX_FIELDS] = {};  // of a rate: what it changes lies at half steps
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
-  bool kept[SWEEP_MAX_FIELDS] = {};    // of a field: its adjoint is kept beside that of its rates
+  bool kept[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is kept beside that of its rates
+  // A history holds the fields of one phase, and the memory variables of what differentiates them: the rates of the
+  // other phase follow from these, and those of its own from how the fields have changed.
+  bool holds = false, holds_half = false;
+  int held_fields = 0, held_memories = 0;
+  int place[SWEEP_MAX_FIELDS] = {};    // of a field that a history holds, or -1
   bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
 
   constexpr bool at_half(int f) const { return field[f].stagger & T; }
@@ -128,6 +134,23 @@ constexpr Tables tables_of() {
     t.kept[f] = of_field > 1 || of_rate > 1 || !positive;
   }
   for (int m = 0; m < t.moduli; ++m) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
+  const auto may_hold = [&](bool half) {
+    for (int f = 0; f < t.fields; ++f)
+      if (t.at_half(f) == half && (t.kept[f] || t.own(f) < 0)) return false;
+    return true;
+  };
+  int halves = 0;
+  for (int f = 0; f < t.fields; ++f) halves += t.at_half(f);
+  t.holds = may_hold(true) || may_hold(false);
+  t.holds_half = may_hold(true) && (!may_hold(false) || 2 * halves <= t.fields);
+  for (int f = 0; f < t.fields; ++f) t.place[f] = t.at_half(f) == t.holds_half ? t.held_fields++ : -1;
+  int memories[3] = {};
+  for (int i = 0; i < t.terms; ++i) {
+    auto& term = t.term[i];
+    if (t.half[term.rate] == t.holds_half) continue;
+    term.place = memories[term.axis]++;
+    if (term.place >= t.held_memories) t.held_memories = term.place + 1;
+  }
   return t;
 }
 
@@ -183,6 +206,20 @@ SWEEP_HD void store(Value* to, V value) {
     value.store(to);
 }
 
+// What will be read much later, or never: it need not stay in the cache.
+template <class V, class Value>
+SWEEP_HD void stream(Value* to, V value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    *to = value;
+  else
+    value.stream(to);
+}
+// What a neighbour will read soon.
+template <class V, class Value>
+SWEEP_HD void fetch(const Value* from) {
+  if constexpr (sizeof(V) > sizeof(Value)) V::fetch(from);
+}
+
 // One shot at one step, as the cells of a step see it.
 template <class Value, int NDIM, int HALF>
 struct View {
@@ -199,9 +236,11 @@ struct View {
   Value* memory;             // of the terms
   Value* scattered;          // Born: fields and memory again
   Value* scattered_memory;
-  Value* rate;     // (rates, frame) of this step: forward writes, adjoint reads; may be null
-  Value* adjoint;  // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
-  Value* image;    // adjoint: (coefficients, frame), summed over steps and shots
+  Value* held;          // (held fields, frame) after this unit: forward writes, adjoint reads; may be null
+  const Value* before;  // the same after the unit before
+  Value* held_memory;   // of this unit
+  Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
+  Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
   SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {

@@ -51,11 +51,11 @@ class March {
       for (int u = begin; u < end; ++u) {
         stage(units_.first(u));
         team_.poll(u);
-        team_.sync();
+        meet();
         if (team_.stopped()) return;
         team_.gather(units_.first(u).gather, Span{shot_, 1});
         stage(units_.second(u));
-        team_.sync();
+        meet();
         team_.gather(units_.second(u).gather, Span{shot_, 1});
       }
     } else {
@@ -64,7 +64,7 @@ class March {
       row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
       order_ = row_begin_ + 2 * rows_ + 1;
       if (rank_ == 0 && points_) sort(units_.first(begin).gather);
-      team_.sync();
+      meet();
       const int together = tile();
       for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= 1)
         make(u, u + together < end ? together : end - u, taken + parity * most * points_);
@@ -72,6 +72,11 @@ class March {
   }
 
  private:
+  void meet() {
+    settle();
+    team_.sync();
+  }
+
   // A stage by itself, in blocks of rows, so that planes that a difference reaches stay in the cache.
   template <class Stage>
   void stage(const Stage& s) {
@@ -86,6 +91,7 @@ class March {
           pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
         }
     team_.inject(s.inject, Span{shot_, 1});
+    if constexpr (Stage::recalls) team_.inject(s.recall, Span{shot_, 1});
   }
 
   // Units that are made at once: their rows of all arrays fill half of a second-level cache.
@@ -143,7 +149,7 @@ class March {
         }
     }
     team_.poll(u + count - 1);
-    team_.sync();
+    meet();
     if (rank_ && rank_ < threads) {
       const int from = border(rank_);
       for (int at = from; at < from + 2 * (stages - 1) * half_; ++at)
@@ -152,7 +158,7 @@ class March {
           if (z >= from - i * half_ && z < from + i * half_) rows_at(i, z);
         }
     }
-    team_.sync();
+    meet();
     for (int i = 0; i < count && points_; ++i) {
       sum_up(first[i].gather, taken + 2 * i * points_);
       sum_up(second[i].gather, taken + (2 * i + 1) * points_);
@@ -171,21 +177,27 @@ class March {
     const int at[ndim] = {z};
     const auto& layout = view.layout;
     pack_row<decltype(s.step)>(view, layout.cell(at), box.low[last], box.high[last]);
-    const auto& in = s.inject.points;
-    const ptrdiff_t from = static_cast<ptrdiff_t>(z) * layout.field.n[last], to = from + layout.field.n[last];
-    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * in.total;
-    for (int field = 0; field < SWEEP_MAX_FIELDS && in.total; begin += in.count[field++]) {
-      if (!in.count[field] || !s.inject.concerns(field)) continue;
-      const ptrdiff_t end = begin + in.count[field];
-      for (ptrdiff_t p = lower_bound(in.cell, begin, end, from); p < end && in.cell[p] < to; ++p)
-        s.inject.point(view, shot_, field, p);
-    }
+    inject_row(s.inject, view, z);
+    if constexpr (Stage::recalls) inject_row(s.recall, view, z);
     if (!points_ || s.gather.sample < 0) return;
     const auto& out = s.gather.points;
     const int r = z + rows_ * Stage::at_half;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
       const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
       taken[order_[k]] = s.gather.value(seen, layout.cell(out.cell[p]), field_of(out, order_[k]));
+    }
+  }
+
+  template <class Inject>
+  void inject_row(const Inject& inject, const View& view, int z) {
+    const auto& in = inject.points;
+    const ptrdiff_t from = static_cast<ptrdiff_t>(z) * view.layout.field.n[last], to = from + view.layout.field.n[last];
+    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * in.total;
+    for (int field = 0; field < SWEEP_MAX_FIELDS && in.total; begin += in.count[field++]) {
+      if (!in.count[field] || !inject.concerns(field)) continue;
+      const ptrdiff_t end = begin + in.count[field];
+      for (ptrdiff_t p = lower_bound(in.cell, begin, end, from); p < end && in.cell[p] < to; ++p)
+        inject.point(view, shot_, field, p);
     }
   }
 

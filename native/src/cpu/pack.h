@@ -2,6 +2,10 @@
 #ifndef SWEEP_CPU_PACK_H
 #define SWEEP_CPU_PACK_H
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #include "sweep/staggered.h"
 
 namespace sweep {
@@ -15,6 +19,13 @@ constexpr int pack_bytes = 32;
 constexpr int pack_bytes = 16;
 #endif
 
+// What was streamed past the caches is there for every thread.
+inline void settle() {
+#if defined(__AVX__)
+  _mm_sfence();
+#endif
+}
+
 template <class T>
 struct Pack {
   typedef T Vector __attribute__((vector_size(pack_bytes)));
@@ -27,6 +38,18 @@ struct Pack {
   SWEEP_HD static Pack every(T value) { return Pack(value - Vector{}); }
   SWEEP_HD static Pack load(const T* from) { return Pack(static_cast<Vector>(*reinterpret_cast<const Loose*>(from))); }
   SWEEP_HD void store(T* to) const { *reinterpret_cast<Loose*>(to) = v; }
+  // Past the caches, where whole vectors lie in line with the registers: for what is read much later, or never.
+  SWEEP_HD void stream(T* to) const {
+    if (reinterpret_cast<uintptr_t>(to) % pack_bytes) return store(to);
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
+#elif defined(__AVX__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+#else
+    store(to);
+#endif
+  }
+  SWEEP_HD static void fetch(const T* from) { __builtin_prefetch(from); }
   SWEEP_HD Pack operator-() const { return Pack(-v); }
   SWEEP_HD friend Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
   SWEEP_HD friend Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
@@ -34,25 +57,35 @@ struct Pack {
   SWEEP_HD friend Pack operator*(T a, Pack b) { return Pack(a * b.v); }
 };
 
-// Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
-template <class F, class View, int NDIM>
-SWEEP_APART void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
+// Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
+// changed would be slow to read.
+template <class F, class View, int NDIM, class Where>
+SWEEP_APART void pack_cells(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
   using P = Pack<typename F::Value>;
   constexpr int last = NDIM - 1;
-  const auto& layout = view.layout;
-  const unsigned outside = staggered::somewhere(layout, row.i).mask & ~(1u << last);
-  const int right = layout.field.n[last] - layout.rim_high[last], shift = layout.shift(last, layout.field.n[last] - 1);
+  Cell<NDIM> c = row;
+  c.shift[last] = shift;
   for (int x = low; x < high; x += P::size) {
-    Cell<NDIM> c = row;
     c.i[last] = x;
     c.at = row.at + x;
-    const bool rim = x < layout.rim_low[last] || x >= right;
-    c.shift[last] = x < layout.rim_low[last] ? 0 : shift;
-    if (const unsigned mask = outside | static_cast<unsigned>(rim) << last)
-      F::template cell<P>(view, c, staggered::Somewhere<NDIM>{mask});
-    else
-      F::template cell<P>(view, c, staggered::Inside{});
+    F::template cell<P>(view, c, where);
   }
+}
+
+// Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
+template <class F, class View, int NDIM>
+void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
+  constexpr int last = NDIM - 1;
+  const auto& layout = view.layout;
+  const int end = layout.field.n[last];
+  const unsigned outside = staggered::somewhere(layout, row.i).mask & ~(1u << last);
+  const staggered::Somewhere<NDIM> beside{outside}, within{outside | 1u << last};
+  const auto between = [=](int i) { return i < low ? low : i > high ? high : i; };
+  const int left = between(layout.rim_low[last]), right = between(end - layout.rim_high[last]);
+  if (low < left) pack_cells<F>(view, row, 0, low, left, within);
+  if (left < right && outside) pack_cells<F>(view, row, 0, left, right, beside);
+  if (left < right && !outside) pack_cells<F>(view, row, 0, left, right, staggered::Inside{});
+  if (right < high) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
 }
 
 }  // namespace SWEEP_VARIANT

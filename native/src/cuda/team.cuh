@@ -154,6 +154,7 @@ class Team {
   void stage(const Stage& s, Span shots) {
     elements(PhaseCell<decltype(s.step)>{s.step}, s.step.run.plan.layout.cells, shots);
     inject(s.inject, shots);
+    if constexpr (Stage::recalls) inject(s.recall, shots);
     gather(s.gather, shots);
   }
 

@@ -24,6 +24,14 @@ int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
   return frame(device, run, run.coefficient, to + run.plan.profiles(), earths);
 }
 
+// A history before its first unit.
+template <class Team, class R, class Value>
+void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const Parts<Value>& slots) {
+  team.elements(ClearHalos<R>{run, slots}, ClearHalos<R>::count(run), shots);
+  team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
+  team.sync();
+}
+
 // Units of a forward run: unit u makes the fields at whole steps, after which sample u - 1 has acted, then those at
 // half steps, and records index u.
 template <class R>
@@ -41,7 +49,7 @@ struct ForwardUnits {
   template <bool AT_HALF>
   auto stage(int u) const {
     using Step = Grow<R, AT_HALF>;
-    const Step step{{run, reach, u}, wave, slots, (u - begin) * run.plan.slot};
+    const Step step{{run, reach, u}, wave, slots, u - begin};
     const int sample = u - !AT_HALF;
     return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
         step, {step, sources, wavelet, nullptr, sample}, {run, wave, receivers, record, record ? u : -1, step.box()}};
@@ -75,32 +83,6 @@ struct BornUnits {
   auto second(int u) const { return stage<true>(u); }
 };
 
-// Units of an adjoint run, which go backwards: number n is unit last - n.
-template <class R>
-struct AdjointUnits {
-  using Value = typename R::Value;
-  R run;
-  Box<R::ndim> reach;
-  Parts<Value> adjoint, slots;
-  int begin, last;
-  Points<Value> receivers, sources;  // to inject at, to take from
-  const Value* cotangent;
-  Value* gradient_wavelet;
-  Value* images;
-  Value* scratch;
-
-  template <bool AT_HALF>
-  auto stage(int n) const {
-    using Step = Back<R, AT_HALF>;
-    const int u = last - n, sample = u - !AT_HALF;
-    const Step step{{run, reach, u}, adjoint, slots, (u - begin) * run.plan.slot, images};
-    return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, true>, AT_HALF>{
-        step, {step, receivers, cotangent, nullptr, u}, {run, adjoint, sources, gradient_wavelet, sample, step.box()}};
-  }
-  auto first(int n) const { return stage<true>(n); }
-  auto second(int n) const { return stage<false>(n); }
-};
-
 template <class R>
 struct Forward {
   using Value = typename R::Value;
@@ -128,10 +110,11 @@ struct Forward {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{state, plan.state, false};
-    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.steps * plan.slot, true};
+    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span(), true};
     const auto reach = team.cone(run, sources, shots).sources;
     if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
     team.sync();
+    if (slots.base) open(team, run, shots, wave, slots);
     for (int u = first, end; u < last && !team.stopped(); u = end) {
       if (plan.chunks > 1 && u > 0 && u % plan.chunk == 0) {
         const Parts<Value> to{checkpoints + (u / plan.chunk - 1) * plan.state, (plan.chunks - 1) * plan.state, true};
@@ -201,6 +184,34 @@ struct Born {
 };
 
 template <class R>
+struct Adjoint;
+
+// Units of an adjoint run, which go backwards: number n is unit last - n.
+template <class R>
+struct AdjointUnits {
+  using Value = typename R::Value;
+  const Adjoint<R>& of;
+  R run;
+  Value* scratch;
+  Box<R::ndim> reach;
+  Parts<Value> adjoint, slots;
+  int begin, last;
+
+  template <bool AT_HALF>
+  auto stage(int n) const {
+    using Step = Back<R, AT_HALF>;
+    const int u = last - n, sample = u - !AT_HALF;
+    const Step step{{run, reach, u}, adjoint, slots, u - begin, of.images};
+    const Gather<R, AT_HALF, true> gather{run, adjoint, of.sources, of.gradient_wavelet, sample, step.box()};
+    const Inject<Step, AT_HALF> inject{step, of.receivers, of.cotangent, nullptr, u};
+    const Inject<Recall<Step>, AT_HALF> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample};
+    return Recalling<Step, AT_HALF>{{step, inject, gather}, recall};
+  }
+  auto first(int n) const { return stage<true>(n); }
+  auto second(int n) const { return stage<false>(n); }
+};
+
+template <class R>
 struct Adjoint {
   using Value = typename R::Value;
   R run;
@@ -236,14 +247,12 @@ struct Adjoint {
     team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
       const int begin = c * plan.chunk, end = begin + plan.chunk < plan.steps ? begin + plan.chunk : plan.steps;
-      Parts<Value> slots{const_cast<Value*>(history), plan.steps * plan.slot, true};
+      Parts<Value> slots{const_cast<Value*>(history), plan.span(), true};
       if (!plan.keeps_all) {
         slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed(), false};
         recompute(team, shots, slots, reach, begin, end);
       }
-      const AdjointUnits<R> units{run,     reach,     adjoint, slots,     plan.keeps_all ? 0 : begin,
-                                  end - 1, receivers, sources, cotangent, gradient_wavelet,
-                                  images,  scratch};
+      const AdjointUnits<R> units{*this, run, scratch, reach, adjoint, slots, begin, end - 1};
       team.march(units, 0, end - begin, shots);
     }
   }
@@ -253,11 +262,12 @@ struct Adjoint {
   void recompute(Team& team, Span shots, const Parts<Value>& slots, const Box<R::ndim>& reach, int begin,
                  int end) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{slots.base + plan.chunk * plan.slot, plan.recomputed(), false};
+    const Parts<Value> wave{slots.base + plan.span(), plan.recomputed(), false};
     const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
                                    (plan.chunks - 1) * plan.state, true};
     copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved, plan.state);
     team.sync();
+    open(team, run, shots, wave, slots);
     Points<Value> none = {};
     team.march(ForwardUnits<R>{run, reach, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
                end, shots);

@@ -50,6 +50,13 @@ struct Run {
     v.memory = v.field + field_count<Eq> * plan.total;
     return v;
   }
+  // Unit `index` of the history at `slots`.
+  SWEEP_HD void open(View& v, Value* slots, ptrdiff_t index) const {
+    const ptrdiff_t size = plan.fields * plan.total;
+    v.before = slots + index * size;
+    v.held = slots + (index + 1) * size;
+    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.strips;
+  }
 };
 
 // Row `row` of a framed array and what lies between it and the next, which is zero.
@@ -108,18 +115,40 @@ struct Phase {
   SWEEP_HD Box<ndim> box() const { return reached(run.plan.layout, sources, 2 * unit - !AT_HALF); }
 };
 
-// Forward; where there are slots, the rates of this unit are left in its own.
+// Fields of a state into the slot that comes before all units.
+template <class R>
+struct HoldState {
+  using Value = typename R::Value;
+  R run;
+  Parts<Value> wave, slots;
+  static ptrdiff_t count(const R& run) { return run.plan.fields * run.plan.total; }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const ptrdiff_t total = run.plan.total;
+    for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
+      if (place == i / total) slots.of(run.plan, shot)[i] = wave.of(run.plan, shot)[f * total + i % total];
+    });
+  }
+};
+
+// Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
 template <class R, bool AT_HALF>
 struct Grow : Phase<R, AT_HALF> {
   using Value = typename R::Value;
   using View = typename R::View;
   Parts<Value> wave;
   Parts<Value> slots;
-  ptrdiff_t slot;
+  int index;
 
+  SWEEP_HD Box<R::ndim> box() const {
+    const auto& layout = this->run.plan.layout;
+    const auto own = reached(layout, this->sources, 2 * this->unit - !AT_HALF);
+    if (!slots.base || AT_HALF != R::Equation::table.holds_half) return own;
+    return around(layout, around(layout, own));
+  }
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot);
-    if (slots.base) v.rate = slots.of(this->run.plan, shot) + slot;
+    if (slots.base) this->run.open(v, slots.of(this->run.plan, shot), index);
     return v;
   }
   template <class V, class Where>
@@ -161,7 +190,7 @@ struct Back : Phase<R, AT_HALF> {
   using View = typename R::View;
   Parts<Value> adjoint;  // (rates, then fields), then memory variables
   Parts<Value> slots;
-  ptrdiff_t slot;
+  int index;
   Value* images;
 
   SWEEP_HD View view(int shot) const {
@@ -169,7 +198,7 @@ struct Back : Phase<R, AT_HALF> {
     View v = this->run.view(shot);
     v.adjoint = adjoint.of(plan, shot);
     v.memory = v.adjoint + (plan.rates + field_count<typename R::Equation>)*plan.total;
-    v.rate = slots.of(plan, shot) + slot;
+    this->run.open(v, slots.of(plan, shot), index);
     v.image = images + plan.group_of(shot) * plan.coefficient_size();
     return v;
   }
@@ -179,7 +208,16 @@ struct Back : Phase<R, AT_HALF> {
   }
   // Where the forward field is still zero, the adjoint's is not computed any more.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value) const {
-    if (this->box().contains(c.i)) R::Equation::inject_back(v, c, field, amount);
+    if (this->box().contains(c.i)) R::Equation::template inject_back<AT_HALF>(v, c, field, amount);
+  }
+};
+
+// What sources of the forward run say to the images of a unit.
+template <class Step>
+struct Recall : Step {
+  SWEEP_HD void point(const typename Step::View& v, const Cell<Step::ndim>& c, int field, typename Step::Value amount,
+                      typename Step::Value) const {
+    decltype(Step::run)::Equation::correlate_source(v, c, field, amount);
   }
 };
 
@@ -242,10 +280,17 @@ struct Gather {
 // Half a unit: cells, what is injected once they are made, and what is taken then.
 template <class Step, class Inject, class Gather, bool AT_HALF>
 struct Stage {
-  static constexpr bool at_half = AT_HALF;
+  static constexpr bool at_half = AT_HALF, recalls = false;
   Step step;
   Inject inject;
   Gather gather;
+};
+
+// With sources of the forward run that images have to be told of.
+template <class Step, bool AT_HALF, class R = decltype(Step::run)>
+struct Recalling : Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, true>, AT_HALF> {
+  static constexpr bool recalls = R::Equation::template recalls<AT_HALF>;
+  Inject<Recall<Step>, AT_HALF> recall;
 };
 
 // d misfit / d coefficient: what the groups have summed, group by group.

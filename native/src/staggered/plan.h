@@ -15,10 +15,11 @@ struct Plan : Shared<NDIM> {
   using Base = Shared<NDIM>;
   using Base::groups, Base::half, Base::lanes, Base::layout, Base::receivers, Base::shots, Base::sources, Base::steps,
       Base::strip_at, Base::strips, Base::coefficients, Base::chunk, Base::chunks, Base::keeps_all;
+  static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
   static constexpr int rates = Eq::table.rates, most_stages = 16;
   ptrdiff_t total;  // elements of one field
   ptrdiff_t state;  // of one lane: fields, then memory variables
-  ptrdiff_t slot;   // rates of one unit
+  ptrdiff_t slots;  // units that a history holds, and what was before them
   ptrdiff_t tables;
   bool together;
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
@@ -37,10 +38,10 @@ struct Plan : Shared<NDIM> {
     this->lay_strips(widths);
     total = layout.field.total;
     state = field_count<Eq> * total + Eq::memories * strips;
-    slot = rates * total;
     keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
     chunk = keeps_all ? steps : p.chunk;
     chunks = chunk ? (steps + chunk - 1) / chunk : 0;
+    slots = chunk ? chunk + 1 : 0;
   }
 
   // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
@@ -48,10 +49,12 @@ struct Plan : Shared<NDIM> {
   ptrdiff_t taken(ptrdiff_t points) const {
     return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * layout.field.n[0] + 2);
   }
-  ptrdiff_t history() const { return keeps_all ? static_cast<ptrdiff_t>(shots) * steps * slot : 0; }
+  // The slots of a shot: fields, then memory variables.
+  ptrdiff_t span() const { return slots * (fields * total + memories * strips); }
+  ptrdiff_t history() const { return keeps_all ? shots * span() : 0; }
   ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
   ptrdiff_t adjoint_state() const { return (rates + field_count<Eq>)*total + Eq::memories * strips; }
-  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : chunk * slot + state; }
+  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
   ptrdiff_t images() const { return groups * coefficient_size(); }
@@ -102,6 +105,12 @@ SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, const Box<NDIM>& sources,
     if (box.high[a] > n) box.high[a] = n;
   }
   return box;
+}
+
+// What differences at the cells of a box reach, in whole vectors.
+template <int NDIM>
+SWEEP_HD Box<NDIM> around(const Layout<NDIM>& layout, const Box<NDIM>& box) {
+  return reached(layout, box, 1);
 }
 
 }  // namespace staggered
