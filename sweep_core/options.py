@@ -73,7 +73,8 @@ class MemoryOptions:
     ----------
     strategy : {'auto', 'full', 'ckpt', 'boundary'}
         ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that is small
-        and otherwise recomputes in chunks that stay in the cache of a CPU. ``'boundary'`` is not there yet.
+        (in torch, which uses its buffers again, up to 2 GiB a call) and otherwise recomputes in chunks, which stay in
+        the cache of a CPU where these are not too short. ``'boundary'`` is not there yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
     dtype : str, optional

@@ -131,10 +131,10 @@ class Problem:
         """All axes' weights and profiles in the order of the C ABI, float64."""
         return _tables(self)
 
-    def chunk(self, nt: int, cells_bytes: int) -> int:
-        """Steps of history that a compiled run holds at once; nt - 1 or more keeps all of them.
+    def chunk(self, nt: int, history: int, room: int = 0) -> int:
+        """Steps of history that a run holds at once; nt - 1 or more keeps all of them.
 
-        `cells_bytes` is the size of one padded wavefield at one time.
+        `history` is what all steps of a shot take, and `room` what ``'auto'`` may keep of it beyond a cache, in bytes.
         """
         steps = max(nt - 1, 1)
         strategy, ckpt = self.memory.strategy, self.memory.ckpt
@@ -143,18 +143,18 @@ class Problem:
         if strategy == "ckpt":
             chunks = ckpt.chunks if ckpt is not None and ckpt.chunks is not None else round(sqrt(steps))
             return max(-(-steps // min(chunks, steps)), 1)
-        return _cached_chunk(steps, cells_bytes)
+        return steps if history <= room else _cached_chunk(steps, history // steps)
 
 
 CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
 
 
-def _cached_chunk(steps: int, cells_bytes: int) -> int:
+def _cached_chunk(steps: int, step: int) -> int:
     """All steps where they fit into the cache, or chunks that do; but where these are so short that saving states costs
     more than the cache spares, the square root of the steps, which takes the least memory.
     """
-    fits, worthwhile = CACHE_BYTES // max(cells_bytes, 1), 16
+    fits, worthwhile = CACHE_BYTES // max(step, 1), 16
     return min(steps, fits if fits >= worthwhile else round(sqrt(steps)))
 
 

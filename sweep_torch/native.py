@@ -18,7 +18,7 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .ops import transformed
-from .pool import Pool
+from .pool import ROOM, Pool
 
 pool = Pool()
 
@@ -189,7 +189,7 @@ class Born(torch.autograd.Function):
 @lru_cache(maxsize=32)
 def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, gradient: bool) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
-    call = compiled_call(device.type, problem, shape, gradient)
+    call = compiled_call(device.type, problem, shape, gradient, room=ROOM)
     dtype = np.dtype(shape.dtype)
     sources, lists = point_lists(problem, shape, survey, np, dtype)
 

@@ -4,6 +4,8 @@ import threading
 
 import torch
 
+ROOM = 2 << 30
+"""Bytes of history that ``MemoryOptions('auto')`` may keep of a call."""
 WASTE = 4
 """A buffer serves a request down to this fraction of its size."""
 

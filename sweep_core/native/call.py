@@ -75,8 +75,12 @@ class CompiledCall:
 
 
 @lru_cache(maxsize=64)
-def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool) -> CompiledCall:
-    """The call of `problem` for arrays of `shape`; with `gradient` the forward run leaves a history."""
+def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool, room: int = 0) -> CompiledCall:
+    """The call of `problem` for arrays of `shape`; with `gradient` the forward run leaves a history.
+
+    `room` is what a backend that uses its buffers again may keep of it, in bytes: fresh pages cost as much as
+    recomputing.
+    """
     library = load(kind, problem.equation.library)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)
@@ -94,7 +98,7 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
         steps=shape.steps,
         first=0,
         last=shape.steps,
-        chunk=problem.chunk(shape.steps, cells * itemsize * len(problem.fields)) if gradient else 0,
+        chunk=shape.steps if gradient else 0,
         source_columns=columns,
         receiver_columns=shape.receivers * receivers,
         free_surface=problem.free_surface,
@@ -115,6 +119,9 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool)
         for name in names:
             points[problem.field_index(name)] = count
     sizes = library.query(struct)
+    if gradient:
+        struct.chunk = problem.chunk(shape.steps, sizes.history // shape.shots, room // shape.shots)
+        sizes = library.query(struct)
     coefficients = (shape.earths, len(problem.coefficient_names), *problem.padded_shape)
     wavelet = (shape.shots, shape.steps, columns)
     record = shape.seen(problem)
