@@ -18,7 +18,7 @@ class AcousticVariableDensity(StaggeredEquation):
     v_a[k+1/2] = v_a[k-1/2] + b_a (-S D_a p[k] + dt f[k]),
     p[k+1] = p[k] + kappa (-sum over a of S D_a v_a[k+1/2] + dt q[k]),
 
-    with b_a the inverse of the mean density of the two cells beside v_a (Moczo et al. 2002, BSSA 92, eq. 24). The
+    with b_a the inverse of the mean density of the two cells beside v_a (Moczo et al. 2002, BSSA 92). The
     sample q[k] acts midway between p[k] and p[k+1].
 
     Parameters

@@ -21,7 +21,7 @@ class Elastic(StaggeredEquation):
     exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
 
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
-    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92, eqs. 24 to 29;
+    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
     docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
     beside it conserve energy (`sweep_core.surface`).
 
