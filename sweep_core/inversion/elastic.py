@@ -36,7 +36,8 @@ def elastic_experiment(model: ElasticModel, nshots: int = 16, freq: float = FREQ
     """
     equation, rock = Elastic(spatial_order=4), ~model.water
     limits = [bounds(true[rock], start[rock]) for true, start in zip(model.true, model.initial, strict=True)]
-    speeds = bounds(model.true[0], model.initial[0])
+    slowest = float(min(earth[1, rock].min() for earth in (model.true, model.initial)))
+    speeds = slowest, bounds(model.true[0], model.initial[0])[1]
     shots, dt = marine_survey(model, equation, nshots, freq, speeds)
     at = shots.receivers[:, 0]
     depth = np.maximum(shots.receivers[:, 1], model.water.sum(axis=0)[at])

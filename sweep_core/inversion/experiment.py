@@ -98,7 +98,7 @@ def marine_survey(
     model: PreparedModel | ElasticModel, equation: Equation, nshots: int, freq: float,
     speeds: tuple[float, float], duration: float | None = None,
 ) -> tuple[Shots, float]:  # fmt: skip
-    """Shots of :func:`marine_experiment` and a time step that is stable for P waves between `speeds`."""
+    """Shots of :func:`marine_experiment` and a time step, for waves between `speeds`: stable, and fine enough."""
     nz, nx = model.true.shape[-2:]
     slowest, fastest = speeds
     if slowest / (2.5 * freq) < 2 * model.dh:

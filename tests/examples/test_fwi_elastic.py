@@ -96,6 +96,14 @@ def test_bounds_hold_for_every_parameter_at_once():
         assert (vs[experiment.model.water] == 0).all() and vp.max() <= experiment.fastest[0]
 
 
+def test_shear_waves_must_fit_the_grid():
+    model = elastic_from_vp(earth())
+    slowest = min(earth[1, ~model.water].min() for earth in (model.true, model.initial))
+    assert elastic_experiment(model, nshots=1, freq=0.99 * slowest / (5 * model.dh)).dt > 0
+    with pytest.raises(DomainError, match=rf"waves of {slowest:.0f} m/s .* less than two cells"):
+        elastic_experiment(model, nshots=1, freq=1.01 * slowest / (5 * model.dh))
+
+
 def test_receivers_lie_on_the_seafloor_and_steps_follow_the_ranges():
     experiment = elastic_experiment(elastic_from_vp(earth()))
     x, z = experiment.shots.receivers.T
