@@ -63,10 +63,11 @@ struct Equation {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
       if constexpr (table.half[r] == AT_HALF) {
-        constexpr int f = table.term[i].field;
-        V d = difference<V, i, false>(v, c, field + v.at(HELD ? table.place[f] : f, c), where);
+        constexpr int f = table.term[i].field, which = HELD ? table.place[f] : f;
+        constexpr int slot = HELD ? table.term[i].place : table.term[i].slot;
+        V d = difference<V, i, false>(v, c, field + v.at(which, c), where);
         if (where.has(a)) {
-          Value* const m = memory + v.strip(a, HELD ? table.term[i].place : table.term[i].slot, c);
+          Value* const m = memory + v.strip(a, slot, c);
           V psi = load<V>(m);
           if constexpr (!HELD) {
             psi = decay<V, i>(v, c) * psi + gain<V, i>(v, c) * d;
@@ -97,12 +98,12 @@ struct Equation {
 
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f);
+      constexpr int f = decltype(index)::value, m = table.own(f), place = table.place[f];
       if (f != field) return;
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
       v.field[v.at(f, c)] += amount;
-      if constexpr (table.place[f] >= 0)
-        if (v.held) v.held[v.at(table.place[f], c)] += amount;
+      if constexpr (place >= 0)
+        if (v.held) v.held[v.at(place, c)] += amount;
     });
   }
 
@@ -373,8 +374,8 @@ struct Equation {
   SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made) {
     if constexpr (AT_HALF == table.holds_half)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-        constexpr int f = decltype(index)::value;
-        if constexpr (table.place[f] >= 0) stream(v.held + v.at(table.place[f], c), made[f]);
+        constexpr int f = decltype(index)::value, place = table.place[f];
+        if constexpr (place >= 0) stream(v.held + v.at(place, c), made[f]);
       });
     else
       for_axes<table.terms>([&](auto index) SWEEP_INLINE {
@@ -389,11 +390,12 @@ struct Equation {
   SWEEP_HD static void held_rates(const View& v, const Cell& c, Where where, V* e) {
     if constexpr (AT_HALF == table.holds_half)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-        constexpr int f = decltype(index)::value;
-        if constexpr (table.place[f] >= 0) {
-          const ptrdiff_t at = v.at(table.place[f], c);
+        constexpr int f = decltype(index)::value, place = table.place[f];
+        if constexpr (place >= 0) {
+          constexpr int r = table.modulus[sole(f)].rate;
+          const ptrdiff_t at = v.at(place, c);
           fetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
-          e[table.modulus[sole(f)].rate] = load<V>(v.held + at) - load<V>(v.before + at);
+          e[r] = load<V>(v.held + at) - load<V>(v.before + at);
         }
       });
     else
