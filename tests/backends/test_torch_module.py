@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from laws import case, error, executors, reference_born, reference_record
+from laws import case, error, executors, known_equations, reference_born, reference_record
 
 from sweep_core import Acoustic, DeviceError, DtypeError, OptionError, ShapeError, SweepError
 
@@ -24,18 +24,31 @@ def solver(made, **options):
     return PropTorch(**(made.arguments | options))
 
 
-@pytest.fixture
-def owner():
+@pytest.fixture(params=known_equations())
+def owner(request):
     """A case, and a solver that owns its models."""
-    made = case()
+    made = case(request.param)
     return made, solver(made, models=[torch.tensor(m) for m in made.models])
 
 
 def test_models_at_construction_are_parameters(owner):
     made, prop = owner
-    assert [name for name, _ in prop.named_parameters()] == ["vp"]
-    assert isinstance(prop.vp, torch.nn.Parameter) and prop.vp.requires_grad
+    names = [p.name for p in made.problem.equation.parameters]
+    assert [name for name, _ in prop.named_parameters()] == names == list(prop.state_dict())
+    for name, model in zip(names, made.models, strict=True):
+        parameter = getattr(prop, name)
+        assert isinstance(parameter, torch.nn.Parameter) and parameter.requires_grad
+        np.testing.assert_array_equal(parameter.detach(), model)
     assert error(prop(*shots_of(made)), reference_record(made)) < 1e-12
+
+
+def test_each_parameter_has_the_gradient_of_its_model(owner):
+    made, prop = owner
+    prop(*shots_of(made)).square().sum().backward()
+    leaves = [torch.tensor(m, requires_grad=True) for m in made.models]
+    record = solver(made)(*shots_of(made), models=leaves)
+    for parameter, expected in zip(prop.parameters(), torch.autograd.grad(record.square().sum(), leaves), strict=True):
+        assert expected.any() and torch.equal(parameter.grad, expected)
 
 
 def test_a_parameter_stays_the_one_that_was_given():
@@ -72,9 +85,9 @@ def test_an_optimiser_lowers_the_misfit(owner):
 
 def test_models_of_a_call_come_first(owner):
     made, prop = owner
-    faster = torch.tensor(made.models[0] * 1.01)
-    given = prop(*shots_of(made), models=[faster])
-    assert torch.equal(given, solver(made)(*shots_of(made), models=[faster]))
+    others = [torch.tensor(m * 1.01) for m in made.models]
+    given = prop(*shots_of(made), models=others)
+    assert torch.equal(given, solver(made)(*shots_of(made), models=others))
     assert not torch.equal(given, prop(*shots_of(made)))
 
 
@@ -83,7 +96,7 @@ def test_state_dict_round_trip(owner):
     stream = io.BytesIO()
     torch.save(prop.state_dict(), stream)
     stream.seek(0)
-    other = solver(made, models=[torch.full_like(prop.vp, 1800.0)])
+    other = solver(made, models=[1.01 * p.detach() for p in prop.parameters()])
     other.load_state_dict(torch.load(stream))
     assert torch.equal(other(*shots_of(made)), prop(*shots_of(made)))
 
@@ -95,14 +108,15 @@ def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
     other = duplicate(prop)
     assert torch.equal(other(*shots_of(made)), prop(*shots_of(made))) and other.problem == prop.problem
     with torch.no_grad():
-        other.vp.add_(1.0)
-    assert not torch.equal(other.vp, prop.vp)
+        for ours, theirs in zip(prop.parameters(), other.parameters(), strict=True):
+            theirs.add_(1.0)
+            assert not torch.equal(theirs, ours)
 
 
 def test_float_and_double_change_what_is_computed(owner):
     made, prop = owner
     prop.float()
-    assert prop.vp.dtype == torch.float32
+    assert {p.dtype for p in prop.parameters()} == {torch.float32}
     wavelet, sources, receivers = shots_of(made)
     assert prop(wavelet.float(), sources, receivers).dtype == torch.float32
     prop.double()
@@ -139,7 +153,7 @@ def test_it_works_inside_another_module(owner):
 
     outer = Scaled()
     outer(*shots_of(made)).square().sum().backward()
-    assert set(outer.state_dict()) == {"scale", "prop.vp"}
+    assert set(outer.state_dict()) == {"scale", *(f"prop.{p.name}" for p in made.problem.equation.parameters)}
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in outer.parameters())
 
 

@@ -1,7 +1,7 @@
 """What test_jax_pmap.py runs in processes of their own, since JAX counts its devices once: 5 shots on many devices.
 
-python jax_devices.py RESULTS.npz IMPL          four virtual CPU devices
-python jax_devices.py RESULTS.npz IMPL PORT RANK     two processes with two devices each
+python jax_devices.py RESULTS.npz IMPL EQUATION          four virtual CPU devices
+python jax_devices.py RESULTS.npz IMPL EQUATION PORT RANK     two processes with two devices each
 """
 
 import sys
@@ -13,21 +13,28 @@ from jax import lax
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
-from sweep_core import Acoustic, DomainError, ShotPlan, Shots, ricker
+from sweep_core import DomainError, ShotPlan, Shots, equations, ricker
 from sweep_jax import JaxExecutor, PropJax
 from sweep_jax import distribution as d
 
 SHAPE, NT, COUNT = (20, 24), 30, 5
 rng = np.random.default_rng(3)
-VP = rng.uniform(1800, 2400, SHAPE)
+RANGES = {"vp": (1800, 2400), "vs": (800, 1200), "rho": (1500, 2200)}
+TYPES = {"acoustic": ["h1"], "elastic": ["vx", "p"]}
 WAVELETS = np.stack([ricker(25 + i, NT, 0.001) for i in range(COUNT)])
 SOURCES = np.array([[20, 0], [3, 15], [1, 1], [7, 7], [9, 3]])
 RECEIVERS = np.stack([rng.integers(0, 20, (6, 2)) for _ in range(COUNT)])
-OBSERVED = 1e-2 * rng.standard_normal((COUNT, NT, 6, 1))
+EQUATION = equations()[sys.argv[3]]()
+MODELS = [rng.uniform(*RANGES[p.name], SHAPE) for p in EQUATION.parameters]
+OBSERVED = 1e-2 * rng.standard_normal((COUNT, NT, 6, len(TYPES[EQUATION.name])))
 
 
 def solver_of(impl):
-    return PropJax(Acoustic(), SHAPE, 10.0, 0.001, pml_width=5, impl=impl)
+    return PropJax(EQUATION, SHAPE, 10.0, 0.001, pml_width=5, impl=impl, receiver_type=TYPES[EQUATION.name])
+
+
+def flat(misfit, gradients):
+    return [np.asarray(x) for x in (misfit, *gradients)]
 
 
 def on_devices(solver, devices, shared=False):
@@ -41,25 +48,24 @@ def on_devices(solver, devices, shared=False):
     receivers = RECEIVERS[0] if shared else shards(RECEIVERS)
     sources, weights = d.shard_shots(plan, SOURCES, devices)
     function = d.make_misfit_and_gradient(solver, devices)
-    misfit, (gradient,) = function([VP], wavelet, sources, receivers, shards(OBSERVED), weights)
-    return [np.asarray(x.addressable_shards[0].data) for x in (misfit, gradient)]
+    misfit, gradients = function(MODELS, wavelet, sources, receivers, shards(OBSERVED), weights)
+    return [np.asarray(x.addressable_shards[0].data) for x in (misfit, *gradients)]
 
 
 def serial(impl, solver, shared=False):
     wavelet, receivers = (WAVELETS[0], RECEIVERS[0]) if shared else (WAVELETS, RECEIVERS)
     shots = Shots(wavelet, SOURCES, receivers)
-    misfit, (gradient,) = JaxExecutor(impl).misfit_and_gradient(solver.problem, shots, [VP], OBSERVED)
-    return [np.asarray(x) for x in (misfit, gradient)]
+    return flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, shots, MODELS, OBSERVED))
 
 
 def by_shard_map(solver, devices):
     """The first four shots, one a device, and the same in pmap with the sum inside."""
 
-    def local(vp, wavelet, sources, receivers, observed):
-        def misfit(vp):
-            return 0.5 * jnp.sum((solver(wavelet, sources, receivers, [vp]) - observed) ** 2)
+    def local(models, wavelet, sources, receivers, observed):
+        def misfit(models):
+            return 0.5 * jnp.sum((solver(wavelet, sources, receivers, models) - observed) ** 2)
 
-        return lax.psum(jax.value_and_grad(misfit)(vp), "devices")
+        return lax.psum(jax.value_and_grad(misfit)(models), "devices")
 
     mesh = Mesh(np.array(devices), ("devices",))
     own = (P("devices"),) * 4
@@ -67,8 +73,8 @@ def by_shard_map(solver, devices):
     given = [x[:4] for x in (WAVELETS, SOURCES, RECEIVERS, OBSERVED)]
     placed = [d.shard_shots(ShotPlan(4, 4), x, devices)[0] for x in given]
     axes = (None, 0, 0, 0, 0)
-    pmapped = jax.pmap(local, "devices", in_axes=axes, out_axes=None)(d.replicate(VP, devices), *placed)
-    return [*jax.jit(mapped)(VP, *given), *pmapped]
+    pmapped = jax.pmap(local, "devices", in_axes=axes, out_axes=None)(d.replicate(MODELS, devices), *placed)
+    return flat(*jax.jit(mapped)(MODELS, *given)), flat(*pmapped)
 
 
 def refusals(solver, devices):
@@ -80,17 +86,17 @@ def refusals(solver, devices):
         sources, weights = d.shard_shots(plan, bad, devices)
         observed, _ = d.shard_shots(plan, OBSERVED, devices)
         wavelets, _ = d.shard_shots(plan, WAVELETS, devices)
-        d.make_misfit_and_gradient(solver, devices)([VP], wavelets, sources, RECEIVERS[0], observed, weights)
+        d.make_misfit_and_gradient(solver, devices)(MODELS, wavelets, sources, RECEIVERS[0], observed, weights)
         text = "nothing was refused"
     except DomainError as error:
         text = str(error)
 
-    def local(vp, sources):
-        record, pull = jax.vjp(lambda vp: solver(WAVELETS[:1], sources, RECEIVERS[0], [vp]), vp)
-        return record, lax.psum(pull(jnp.ones_like(record))[0], "devices")
+    def local(models, sources):
+        record, pull = jax.vjp(lambda models: solver(WAVELETS[:1], sources, RECEIVERS[0], models), models)
+        return record, lax.psum(jnp.stack(pull(jnp.ones_like(record))[0]), "devices")
 
     sources, _ = d.shard_shots(ShotPlan(4, 4), bad[:4], devices)
-    record, gradient = jax.pmap(local, "devices", in_axes=(None, 0))(d.replicate(VP, devices), sources)
+    record, gradient = jax.pmap(local, "devices", in_axes=(None, 0))(d.replicate(MODELS, devices), sources)
     return text, np.asarray(record), np.asarray(gradient)
 
 
@@ -103,10 +109,8 @@ def four_devices(impl):
             found[f"{count}-{repeat}"] = on_devices(solver, devices[:count])
     found["shared"] = on_devices(solver, devices, shared=True)
     four = Shots(*(x[:4] for x in (WAVELETS, SOURCES, RECEIVERS)))
-    misfit, (gradient,) = JaxExecutor(impl).misfit_and_gradient(solver.problem, four, [VP], OBSERVED[:4])
-    found["serial-four"] = [misfit, gradient]
-    maps = by_shard_map(solver, devices)
-    found["shard_map"], found["pmap"] = maps[:2], maps[2:]
+    found["serial-four"] = flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, four, MODELS, OBSERVED[:4]))
+    found["shard_map"], found["pmap"] = by_shard_map(solver, devices)
     text, record, broken = refusals(solver, devices)
     return {f"{k}/{i}": x for k, v in found.items() for i, x in enumerate(v)} | {
         "text": text, "bad-record": record, "bad-gradient": broken
@@ -124,5 +128,5 @@ def two_processes(impl, port, rank):
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    path, impl, *group = sys.argv[1:]
+    path, impl, _, *group = sys.argv[1:]
     np.savez(path, **(two_processes(impl, *map(int, group)) if group else four_devices(impl)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from sweep_core import Acoustic, ShotPlan, ricker
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, ShotPlan, ricker
 from sweep_torch import PropTorch
 from sweep_torch.distribution import (
     TorchDistributor,
@@ -19,28 +19,37 @@ from sweep_torch.distribution import (
 )
 
 SHAPE, SHOTS, NT = (20, 24), 3, 60
+RECEIVERS = {Acoustic: ["h1"], AcousticVariableDensity: ["p", "vz"], Elastic: ["vx", "p"]}
 
 
-def problem(impl="c"):
+def solver_of(equation, **options):
+    receivers = RECEIVERS[equation]
+    return PropTorch(equation(4), SHAPE, 10.0, 0.001, pml_width=5, impl="c", receiver_type=receivers, **options)
+
+
+def problem(equation):
     torch.manual_seed(0)
-    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 0.001, pml_width=5, impl=impl, dev="cpu")
-    vp = 2000 + 300 * torch.rand(SHAPE, dtype=torch.float64)
+    solver = solver_of(equation, dev="cpu")
+    mean = {"vp": 2000, "vs": 1000, "rho": 1800}
+    models = [mean[p.name] + 300 * torch.rand(SHAPE, dtype=torch.float64) for p in solver.problem.equation.parameters]
     sources = torch.tensor([[4, 2], [12, 9], [20, 17]])[:SHOTS]
     receivers = torch.tensor([[2, 3], [22, 18], [10, 10]])
     wavelet = torch.tensor(ricker(30.0, NT, 0.001))
-    observed = torch.randn((SHOTS, NT, 3, 1), dtype=torch.float64) * 1e-3
-    return solver, vp, wavelet, sources, receivers, observed
+    record = solver(wavelet, sources, receivers, models=models)
+    observed = torch.randn(record.shape, dtype=torch.float64) * record.abs().amax((0, 1, 2))
+    return solver, models, wavelet, sources, receivers, observed
 
 
-def gradient(solver, vp, wavelet, sources, receivers, observed, shots):
-    model, total = vp.clone().requires_grad_(), torch.zeros((), dtype=vp.dtype)
-    model.grad = torch.zeros_like(vp)
+def gradient(solver, models, wavelet, sources, receivers, observed, shots):
+    leaves, total = [m.clone().requires_grad_() for m in models], torch.zeros((), dtype=torch.float64)
+    for leaf in leaves:
+        leaf.grad = torch.zeros_like(leaf)
     for s in shots:
-        record = solver(wavelet, sources[s : s + 1], receivers, models=[model])
+        record = solver(wavelet, sources[s : s + 1], receivers, models=leaves)
         loss = 0.5 * (record - observed[s : s + 1]).pow(2).sum()
         loss.backward()
         total += loss.detach()
-    return total, model.grad
+    return total, [leaf.grad for leaf in leaves]
 
 
 def adjoint_defects(group, rank):
@@ -84,23 +93,10 @@ def adjoint_defects(group, rank):
 def main(path):
     rank, size, device = setup_distributed("cpu")
     try:
-        solver, vp, wavelet, sources, receivers, observed = problem()
         group = TorchDistributor(device)
-        survey = wavelet, sources, receivers, observed
-        mine = split_indices_for_rank(range(SHOTS), rank, size)
-        misfit, slope = gradient(solver, vp, *survey, mine)
-        found = {"size": size, "misfit": float(group.all_reduce(misfit)), "gradient": group.all_reduce(slope).tolist()}
-        part = chunked_observed_data(
-            solver, wavelet, sources[mine.start : mine.stop], receivers, models=[vp], forward_batchsize=2
-        )
-        found["record"] = group.all_gather(ShotPlan(SHOTS, size), part).tolist()
-        given = observed if rank == 0 else None
-        found["broadcast"] = float(
-            group.all_reduce((broadcast_observed_data(rank, device, given) - observed).abs().max())
-        )
-        found["adjoints"] = adjoint_defects(group, rank)
-        if size > 1:
-            found["ddp"] = ddp_gradient(vp, survey, mine).tolist()
+        found = {"size": size, "adjoints": adjoint_defects(group, rank)}
+        for equation in RECEIVERS:
+            found[equation.name] = shared_out(equation, group, rank, device)
     finally:
         teardown_distributed()
     if rank == 0:
@@ -111,17 +107,35 @@ def main(path):
             json.dump(found, file)
 
 
-def ddp_gradient(vp, survey, mine):
+def shared_out(equation, group, rank, device):
+    solver, models, *survey = problem(equation)
+    wavelet, sources, receivers, observed = survey
+    mine = split_indices_for_rank(range(SHOTS), rank, group.size)
+    misfit, slopes = gradient(solver, models, *survey, mine)
+    part = chunked_observed_data(
+        solver, wavelet, sources[mine.start : mine.stop], receivers, models=models, forward_batchsize=2
+    )
+    given = broadcast_observed_data(rank, device, observed if rank == 0 else None)
+    found = {
+        "misfit": float(group.all_reduce(misfit)),
+        "gradient": [group.all_reduce(slope).tolist() for slope in slopes],
+        "record": group.all_gather(ShotPlan(SHOTS, group.size), part).tolist(),
+        "broadcast": float(group.all_reduce((given - observed).abs().max())),
+    }
+    return found | ({"ddp": ddp_gradient(equation, models, survey, mine)} if group.size > 1 else {})
+
+
+def ddp_gradient(equation, models, survey, mine):
     """Through DistributedDataParallel; a rank without shots runs a backward of weight zero."""
     wavelet, sources, receivers, observed = survey
-    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 0.001, pml_width=5, impl="c", models=[vp])
+    solver = solver_of(equation, models=models)
     ddp = torch.nn.parallel.DistributedDataParallel(solver)
     sum_gradients(ddp)
     weight = 1.0 if len(mine) else 0.0
     shots = list(mine) or [0]
     record = ddp(wavelet, sources[shots], receivers)
     (weight * 0.5 * (record - observed[shots]).pow(2).sum()).backward()
-    return solver.vp.grad
+    return [p.grad.tolist() for p in solver.parameters()]
 
 
 if __name__ == "__main__":

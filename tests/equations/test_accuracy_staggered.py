@@ -8,6 +8,7 @@ from plane_waves import fluids, measured, seafloor
 from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
+from sweep_core.medium import Medium
 from sweep_core.ops import NumpyOps, coefficients_of
 from sweep_core.stencil import largest_staggered_speed
 
@@ -117,6 +118,50 @@ def test_law5_reflection_of_the_seafloor(solid, angles, bound):
     water = (1500.0, 0.0, 1000.0)
     reflection, _ = measured(Elastic(8), water, solid, angles, ["sxx", "szz"], ["p"])
     assert np.abs(reflection - seafloor(water, solid, angles)[:, None]).mean(1).max() < bound
+
+
+# --- coefficients -----------------------------------------------------------------------------------------------------
+
+
+def elastic_coefficients(ndim, **options):
+    """(coefficients by name, pi, lam, mu, rho) of a rough solid with cells of fluid."""
+    rng, shape, equation = np.random.default_rng(0), (9,) * ndim, Elastic(4)
+    vp, vs, rho = (rng.uniform(*ends, shape) for ends in ((1700, 2500), (800, 1200), (1800, 2300)))
+    vs[rng.random(shape) < 0.1] = 0
+    problem = make_problem(equation, shape, 10.0, 1e-3, pml_width=0, **options)
+    values = equation.coefficients(Medium(problem, np), vp, vs, rho)
+    names = equation.coefficient_names_in(ndim)
+    return dict(zip(names, values, strict=True)), rho * vp**2, rho * (vp**2 - 2 * vs**2), rho * vs**2, rho
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
+    """So that thin layers add up as masses and springs do."""
+    found, _, _, mu, rho = elastic_coefficients(ndim)
+    axes = "zx" if ndim == 2 else "zyx"
+
+    def around(x, names):
+        cells = [np.pad(x, [(0, 1)] * ndim, "edge")]
+        for name in names:
+            cells += [np.roll(c, -1, axes.index(name)) for c in cells]
+        return np.stack(cells)[(slice(None), *[slice(-1)] * ndim)]
+
+    with np.errstate(divide="ignore"):
+        for name, value in found.items():
+            if name.startswith("b"):
+                assert error(1 / value, around(rho, name[1:]).mean(0)) < 1e-13
+            elif name.startswith("mu"):
+                assert error(value, 1 / (1 / around(mu, name[3:])).mean(0)) < 1e-13
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_a_free_surface_has_the_moduli_of_no_traction(ndim):
+    """Those that are left where szz = 0 gives the vertical strain."""
+    found, pi, lam, _, _ = elastic_coefficients(ndim, free_surface=True)
+    for name, modulus in {"pi": pi, "lam": lam}.items():
+        assert error(found[name][1:], modulus[1:]) < 1e-13
+        if name == "pi" or ndim == 3:  # in two dimensions no stress on the surface grows by lam
+            assert np.abs(found[name][0] - (modulus - lam**2 / pi)[0]).max() < 1e-13 * pi.max()
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------

@@ -122,15 +122,15 @@ def case(equation=Acoustic, order=4, shape=(19, 23), nt=48, pml=(5, 0, 7, 3), ns
 VARIANTS = {
     "free surface": {"free_surface": True},
     "between nodes": {"between": True},
-    "free surface, between nodes": {"free_surface": True, "between": True},
-    "an earth each": {"earths": True},
+    "free surface, between nodes": {"free_surface": True, "between": True, "sources": True},
+    "an earth each": {"earths": True, "sources": True},
     "increments between nodes, an earth each": {"source_scaling": "increment", "between": True, "earths": True},
     "edges as given": {"edge_gradient": "interior"},
     "no time dispersion, masked": {"time_dispersion": "corrected", "masked": True},
-    "3-D": {"shape": (11, 12, 13)},
+    "3-D": {"shape": (11, 12, 13), "sources": True},
     "3-D, free surface, between nodes": {"shape": (11, 12, 13), "free_surface": True, "between": True},
 }
-"""What a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes."""
+"""What a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes; sources of every field."""
 
 
 @lru_cache
@@ -138,9 +138,9 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3) -> Case:
     """A `case` of VARIANTS: rough earth, layers of other widths at each face, receivers at the corners."""
     asked = dict(VARIANTS[name])
     shape = asked.pop("shape", (19, 23))
-    between, earths, masked = (asked.pop(key, False) for key in ("between", "earths", "masked"))
+    between, earths, masked, every = (asked.pop(key, False) for key in ("between", "earths", "masked", "sources"))
     rng, eq, ndim = np.random.default_rng(seed), equation(spatial_order=order), len(shape)
-    top = int("free_surface" in asked)
+    top, names = int("free_surface" in asked), [f.name for f in eq.fields_in(ndim)]
     low, high = np.array([0] * (ndim - 1) + [top]), np.array(shape[::-1]) - 1
     sources, receivers = (rng.integers(low, high + 1, (3, n, ndim)) for n in (2, 5))
     receivers[:, 0], receivers[:, 1], receivers[:, 2] = sources[:, 0], low, high
@@ -155,8 +155,9 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3) -> Case:
         **{"equation": eq, "shape": shape, "dh": (10.0, 8.0, 9.0)[:ndim], "dt": DT, "memory": STRATEGIES["full"]},
         **{
             "pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim],
-            "receiver_type": [f.name for f in eq.fields_in(len(shape))],
+            "receiver_type": names,
         },
+        **({"source_type": names} if every else {}),
         **asked,
     }
     models = random_models(eq, (3, *shape) if earths else shape, rng)
