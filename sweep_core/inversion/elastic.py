@@ -17,7 +17,7 @@ STRENGTH = 1e12
 """Of the explosion, N/s: with it records are of the order of 1 cm/s, far from what float32 cannot hold."""
 
 FREQ = 1.5
-"""Peak frequency, Hz. On Marmousi-II all three parameters approach the truth with it; at 3 Hz vs moves away."""
+"""Peak frequency, Hz. On Marmousi-II vp and vs approach the truth with it; at 3 Hz vs moves away."""
 
 
 @attrs.frozen(eq=False)
