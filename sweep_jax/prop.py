@@ -172,7 +172,9 @@ class PropJax:
         record, seen, self._flag = run(
             self.problem, self._requested, shots, self._given(models), self.device, snapshots
         )
-        return record if snapshots is None else (record, seen)
+        if snapshots is None:
+            return record
+        return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
 
     def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
         """The derivative of the record in a direction: waves that a perturbed earth scatters once.

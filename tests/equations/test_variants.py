@@ -293,7 +293,7 @@ def test_snapshots_equal_the_reference(entry, every, name, equation):
     asked = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in made.models[0].shape[1:])))
     expected = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)
     record, seen = snapshots_of(entry, made, asked)
-    assert set(seen) == set(fields)
+    assert list(seen) == list(fields)
     for field, values in expected.items():
         assert seen[field].shape == values.shape and values.shape[1] == len(asked.times(40, made.problem.dt))
         assert error(seen[field], values) < 1e-12
