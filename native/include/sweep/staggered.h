@@ -4,7 +4,7 @@
 #ifndef SWEEP_STAGGERED_H
 #define SWEEP_STAGGERED_H
 
-#include "sweep/tables.h"
+#include "sweep/differences.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -65,12 +65,12 @@ struct Equation {
       if constexpr (table.half[r] == AT_HALF) {
         constexpr int f = table.term[i].field, which = HELD ? table.place[f] : f;
         constexpr int slot = HELD ? table.term[i].place : table.term[i].slot;
-        V d = difference<V, i, false>(v, c, field + v.at(which, c), where);
+        V d = difference<Equation, V, i, false>(v, c, field + v.at(which, c), where);
         if (where.has(a)) {
           Value* const m = memory + v.strip(a, slot, c);
           V psi = load<V>(m);
           if constexpr (!HELD) {
-            psi = decay<V, i>(v, c) * psi + gain<V, i>(v, c) * d;
+            psi = decay<Equation, V, i>(v, c) * psi + gain<Equation, V, i>(v, c) * d;
             store(m, psi);
           }
           d = d + psi;
@@ -152,8 +152,8 @@ struct Equation {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, f = table.term[i].field, r = table.term[i].rate, a = table.term[i].axis;
       if constexpr (table.at_half(f) == AT_HALF) {
-        V back = difference<V, i, true>(v, c, v.adjoint + v.at(r, c), where);
-        if (where.has(a)) back = back + memory_difference<V, i>(v, c);
+        V back = difference<Equation, V, i, true>(v, c, v.adjoint + v.at(r, c), where);
+        if (where.has(a)) back = back + memory_difference<Equation, V, i>(v, c);
         if constexpr (table.sign[r] > 0)
           d[f] = d[f] - back;
         else
@@ -196,7 +196,7 @@ struct Equation {
       if constexpr (table.half[r] == AT_HALF)
         if (where.has(a)) {
           Value* const m = v.memory + v.strip(a, table.term[i].slot, c);
-          store(m, decay<V, i>(v, c) * load<V>(m) + gain<V, i>(v, c) * made[r]);
+          store(m, decay<Equation, V, i>(v, c) * load<V>(m) + gain<Equation, V, i>(v, c) * made[r]);
         }
     });
     V e[table.rates];
@@ -220,7 +220,8 @@ struct Equation {
       for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
         constexpr int i = decltype(inner)::value, a = table.term[i].axis;
         if constexpr (table.term[i].rate == r)
-          if (v.layout.in_rim(a, c.i[a])) v.memory[v.strip(a, table.term[i].slot, c)] += gain<Value, i>(v, c) * part;
+          if (v.layout.in_rim(a, c.i[a]))
+            v.memory[v.strip(a, table.term[i].slot, c)] += gain<Equation, Value, i>(v, c) * part;
       });
       v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
     });
@@ -287,60 +288,6 @@ struct Equation {
     for (int m = 0; m < modulus; ++m)
       if (table.modulus[m].target == table.modulus[modulus].target) return false;
     return true;
-  }
-
-  // The difference of term I at a cell, of its field; transposed, minus that of its rate's adjoint.
-  template <class V, int I, bool TRANSPOSED, class Where>
-  SWEEP_HD static V difference(const View& v, const Cell& c, const Value* f, Where where) {
-    constexpr int a = table.term[I].axis;
-    const ptrdiff_t stride = v.layout.field.template step<a>();
-    if constexpr (a == 0)
-      if (where.near_surface()) return near_surface<V, I, TRANSPOSED>(v, c, f - c.i[0] * stride, stride);
-    return midway<V, table.term[I].forward != TRANSPOSED>(f, stride, v.taps[a]);
-  }
-  // The same of its memory variables.
-  template <class V, int I>
-  SWEEP_HD static V memory_difference(const View& v, const Cell& c) {
-    constexpr int a = table.term[I].axis;
-    const ptrdiff_t stride = v.layout.strip[a].template step<a>();
-    const Value* const m = v.memory + v.strip(a, table.term[I].slot, c);
-    return midway<V, !table.term[I].forward>(m, stride, v.taps[a]);
-  }
-
-  // sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back.
-  template <class V, bool FORWARD>
-  SWEEP_HD static V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
-    return taps.template over<V>([=](int k) SWEEP_INLINE {
-      constexpr int shift = FORWARD ? 0 : 1;
-      return load<V>(f + (k - shift) * stride) - load<V>(f + (1 - shift - k) * stride);
-    });
-  }
-  template <class V, int I, bool TRANSPOSED>
-  SWEEP_HD static V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
-    const int rows = near_rows(v.layout.half), columns = rows + v.layout.half;
-    const Value* const w = v.closure + ((table.term[I].field * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
-    V sum = w[0] * load<V>(column);
-    for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
-    return sum;
-  }
-
-  // Profiles at the node where the derivative of term I lies.
-  template <class V, int I>
-  SWEEP_HD static V profile(const View& v, const Cell& c, int which) {
-    constexpr int a = table.term[I].axis;
-    const Value* const at = v.profile[a][which] + (table.term[I].forward ? v.half_profile[a] : 0) + c.i[a];
-    if constexpr (a == NDIM - 1)
-      return load<V>(at);
-    else
-      return every<V>(*at);
-  }
-  template <class V, int I>
-  SWEEP_HD static V decay(const View& v, const Cell& c) {
-    return profile<V, I>(v, c, 0);
-  }
-  template <class V, int I>
-  SWEEP_HD static V gain(const View& v, const Cell& c) {
-    return profile<V, I>(v, c, 1);
   }
 
   template <class V, bool AT_HALF>

@@ -21,6 +21,16 @@ inline ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t en
   return begin;
 }
 
+// f(field, p) of the points of a shot that lie in cells from .. to - 1.
+template <class T, class F>
+void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t to, const F& f) {
+  ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * points.total;
+  for (int field = 0; field < SWEEP_MAX_FIELDS && points.total; begin += points.count[field++]) {
+    const ptrdiff_t end = begin + points.count[field];
+    for (ptrdiff_t p = lower_bound(points.cell, begin, end, from); p < end && points.cell[p] < to; ++p) f(field, p);
+  }
+}
+
 template <class Team, class Units>
 class March {
   static const Units& any();
@@ -190,15 +200,9 @@ class March {
 
   template <class Inject>
   void inject_row(const Inject& inject, const View& view, int z) {
-    const auto& in = inject.points;
-    const ptrdiff_t from = static_cast<ptrdiff_t>(z) * view.layout.field.n[last], to = from + view.layout.field.n[last];
-    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * in.total;
-    for (int field = 0; field < SWEEP_MAX_FIELDS && in.total; begin += in.count[field++]) {
-      if (!in.count[field] || !inject.concerns(field)) continue;
-      const ptrdiff_t end = begin + in.count[field];
-      for (ptrdiff_t p = lower_bound(in.cell, begin, end, from); p < end && in.cell[p] < to; ++p)
-        inject.point(view, shot_, field, p);
-    }
+    const ptrdiff_t n = view.layout.field.n[last], from = z * n;
+    points_within(inject.points, shot_, from, from + n,
+                  [&](int field, ptrdiff_t p) { inject.point(view, shot_, field, p); });
   }
 
   static int field_of(const Points<Value>& points, ptrdiff_t p) {

@@ -164,12 +164,7 @@ class Team {
       const ptrdiff_t plane = view.layout.dense_stride(0);
       const Span mine = part(box);
       const ptrdiff_t from = mine.first * plane, to = (mine.first + mine.count) * plane;
-      ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * f.points.total;
-      for (int field = 0; field < SWEEP_MAX_FIELDS; begin += f.points.count[field++]) {
-        const ptrdiff_t end = begin + f.points.count[field];
-        for (ptrdiff_t p = lower_bound(f.points.cell, begin, end, from); p < end && f.points.cell[p] < to; ++p)
-          f.point(view, shot, field, p);
-      }
+      points_within(f.points, shot, from, to, [&](int field, ptrdiff_t p) { f.point(view, shot, field, p); });
     }
   }
 
