@@ -1,8 +1,8 @@
 """``python -m benchmarks``: SWEEP and its peers on the same problems, alternating in one process.
 
 A ratio is the median over the rounds. What warms up is a comparison: all must agree to 5 % on the record, or on the
-gradient off the outermost cells, whose conventions differ. SWEEP does not compute where no wave can be yet; what it
-costs to compute everywhere, as the peers do, stands beside it.
+gradient off the outermost cells, whose conventions differ. SWEEP does not compute where no wave can be yet, nor
+where none can get to a receiver from any more; what it costs to compute everywhere, as the peers do, stands beside it.
 """
 
 import argparse
@@ -20,22 +20,11 @@ from .devito import Devito
 from .picture import draw
 from .sides import Deepwave, Sweep
 from .sweep_solver import Eager, Jax
-from .timing import Job, alternate, ratio
+from .timing import Job, alternate, everywhere, ratio
 
 BYTES = 16  # a cell and step of the leapfrog in float32: two levels and the coefficient read, one level written
 PEERS = [Deepwave, Devito, Eager, Jax]
 OURS = ["SWEEP", "SWEEP everywhere"]
-
-
-def everywhere(call):
-    def computed():
-        os.environ["SWEEP_EVERYWHERE"] = "1"
-        try:
-            call()
-        finally:
-            del os.environ["SWEEP_EVERYWHERE"]
-
-    return computed
 
 
 def triad() -> float:

@@ -1,6 +1,7 @@
 """Seconds of calls that alternate."""
 
 import math
+import os
 import time
 from collections.abc import Callable
 
@@ -35,3 +36,16 @@ def alternate(jobs: dict[str, Job], rounds: int) -> dict[str, list[float]]:
 def ratio(costs: list[float], others: list[float]) -> float:
     """The median over the rounds that both had."""
     return float(np.median([a / b for a, b in zip(costs, others, strict=False)]))
+
+
+def everywhere(call: Callable) -> Callable:
+    """The call, with SWEEP computing all cells at all times."""
+
+    def computed():
+        os.environ["SWEEP_EVERYWHERE"] = "1"
+        try:
+            call()
+        finally:
+            del os.environ["SWEEP_EVERYWHERE"]
+
+    return computed

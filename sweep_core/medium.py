@@ -30,20 +30,20 @@ class Medium:
 
     def harmonic(self, x, first: str, second: str):
         """Harmonic mean of the four cells around each node; zero, and of derivative zero, where one of them is zero."""
-        xp, pair = self.xp, (x, self._next(x, first))
-        four = (*pair, *(self._next(p, second) for p in pair))
-        solid = (four[0] > 0) & (four[1] > 0) & (four[2] > 0) & (four[3] > 0)
         # `where` twice: the derivative of the branch that is not taken must be finite too.
-        inverse = sum(1 / xp.where(solid, c, 1.0) for c in four)
-        return xp.where(solid, 4 / inverse, 0.0 * inverse)
+        solid = x > 0
+        inverse = 1 / self.xp.where(solid, x, 1.0)
+        for axis in (first, second):
+            solid, inverse = solid & self._next(solid, axis), inverse + self._next(inverse, axis)
+        return self.xp.where(solid, 4 / inverse, 0.0)
 
-    def surfaced(self, inside, surface):
-        """`inside`, but `surface` in the cells of the free surface, if there is one."""
+    def surfaced(self, inside, surface, *properties):
+        """`inside`, but ``surface(*properties)`` in the cells of the free surface, if there is one."""
         if not self.problem.free_surface:
             return inside
         depth = -self.problem.grid.ndim
         top, rest = ((Ellipsis, rows, *(slice(None),) * (-depth - 1)) for rows in (slice(0, 1), slice(1, None)))
-        return self.xp.concatenate([surface[top], inside[rest]], depth)
+        return self.xp.concatenate([surface(*(x[top] for x in properties)), inside[rest]], depth)
 
     def _next(self, x, axis):
         """The cell after each one along an axis."""

@@ -64,7 +64,7 @@ struct Forward {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Wave<T> forward = wave();
-    const auto cone = team.cone(run, sources, shots);
+    const auto cone = team.cone(run, sources, asked.every ? Points<T>{} : receivers, shots);
     if (first == 0) start(team, shots);
     for (int k = first; k < last; ++k) {
       if (team.stopped()) return;
@@ -78,7 +78,7 @@ struct Forward {
         advance(team, shots, step, Inject<R, false>{step, sources, wavelet, k, nullptr});
         team.poll(k);
       }
-      const auto box = cone.after(plan.layout, k ? k - 1 : 0);
+      const auto box = cone.after(run, k ? k - 1 : 0);
       team.gather(Gather<R>{run, forward, k, receivers, record, k, box, nullptr}, shots);
       if (asked.wanted(k)) team.elements(Snapshot<R>{run, forward, k, box, asked, snapshots}, asked.size(), shots);
       team.sync();
@@ -109,7 +109,7 @@ struct Born {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Wave<T> field = wave(0), scattered = wave(1);
-    const auto cone = team.cone(run, sources, shots);
+    const auto cone = team.cone(run, sources, receivers, shots);
     copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, 2 * plan.state, false}, {}, 2 * plan.state);
     team.sync();
     for (int k = 0; k < plan.steps && !team.stopped(); ++k) {
@@ -120,7 +120,7 @@ struct Born {
         advance(team, shots, step, InjectBoth<R>{step, sources, wavelet, k, tangent_wavelet});
         team.poll(k);
       }
-      const auto box = cone.after(plan.layout, k ? k - 1 : 0);
+      const auto box = cone.after(run, k ? k - 1 : 0);
       team.gather(Gather<R>{run, scattered, k, receivers, record, k, box, nullptr}, shots);
       team.sync();
     }
@@ -181,7 +181,7 @@ struct Adjoint {
   T* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
 
   template <class Team>
-  void chunk(Team& team, Span shots, const Cone<R::ndim>& cone, int begin, int end) const {
+  void chunk(Team& team, Span shots, const Cone<R>& cone, int begin, int end) const {
     const Wave<T> adjoint = wave(), forward = stored(begin);
     const auto everywhere = whole(run.plan.layout);
     if (!run.plan.keeps_all) {
@@ -211,7 +211,7 @@ struct Adjoint {
     team.elements(ClearImages<R>{run, images, plan.coefficient_cells()}, plan.coefficient_cells(), shots);
     clear(team, shots, past, plan.receivers * R::ndim);
     clear(team, shots, source_past(), plan.sources * R::ndim);
-    const auto cone = team.cone(run, forward_sources, shots);
+    const auto cone = team.cone(run, forward_sources, receivers, shots);
     if (!plan.keeps_all && plan.chunk) {
       const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed(), false};
       team.elements(ClearHalos<R>{run, slots}, ClearHalos<R>::count(run), shots);

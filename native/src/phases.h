@@ -69,37 +69,55 @@ SWEEP_HD int judge(T value, T floor, T limit) {
   return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
 }
 
-// Where one shot's waves may be: the cells of its sources, and what the differences reach from there step by step. In a
-// PML they reach twice as far, through psi. Beyond lie zeros, which need not be computed.
-template <int NDIM>
+// The cells of one shot that matter: its sources' waves may have reached them, and get from them to its receivers by
+// the end. Other cells hold zero, or what nobody will hear of, and need not be computed.
+template <class R>
 struct Cone {
-  Box<NDIM> sources;
+  static constexpr int ndim = R::ndim;
+  Box<ndim> sources, receivers;
 
-  // Level k + 1, made by step k. Rows begin and end with whole vectors.
-  SWEEP_HD Box<NDIM> after(const Layout<NDIM>& layout, int k) const {
-    Box<NDIM> box;
-    for (int a = 0; a < NDIM; ++a) {
-      const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
-      int first = sources.low[a], last = sources.high[a] - 1;
-      // Out of a PML, too, they reach twice as far, until they have left it.
-      const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
-      if (last < inner_low) last = inner_low;
-      if (first > inner_high) first = inner_high;
-      const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
-      const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
-      box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
-      box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
-    }
-    return box;
+  // What step k makes.
+  SWEEP_HD Box<ndim> after(const R& run, int k) const {
+    const int left = run.last_step() - k;
+    return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
   }
-  // Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML.
-  SWEEP_HD static ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
-    const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
-    return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
+  // Whether waves get from the sources to the receivers at all.
+  bool connected(const R& run) const {
+    const auto box = overlap(run.reached(sources, run.last_step()), receivers);
+    bool some = true;
+    for (int a = 0; a < ndim; ++a) some &= box.low[a] < box.high[a];
+    return some;
   }
   // How far beyond a box the next two steps may look.
-  SWEEP_HD static int margin(const Layout<NDIM>& layout) { return 4 * layout.half + 16; }
+  SWEEP_HD static int margin(const Layout<ndim>& layout) { return 4 * layout.half + 16; }
 };
+
+// Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML, where psi takes them
+// twice as far.
+template <int NDIM>
+SWEEP_HD ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
+  const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
+  return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
+}
+
+// What k steps reach from the cells of a box. Rows begin and end with whole vectors.
+template <int NDIM>
+SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, const Box<NDIM>& from, int k) {
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) {
+    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
+    int first = from.low[a], last = from.high[a] - 1;
+    // Out of a PML, too, they reach twice as far, until they have left it.
+    const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
+    if (last < inner_low) last = inner_low;
+    if (first > inner_high) first = inner_high;
+    const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
+    const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
+    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
+    box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
+  }
+  return box;
+}
 
 // A wavefield: time levels in a ring, one for each shot or lane, and the memory variables of each lane.
 template <class T>
@@ -125,6 +143,9 @@ struct Run {
   const T* coefficient;
   ptrdiff_t earth_stride;
 
+  SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int k) const { return sweep::reached(plan.layout, from, k); }
+  // That of the last level, since the first is zero.
+  SWEEP_HD int last_step() const { return plan.steps - 2; }
   SWEEP_HD T* level(const Wave& wave, int shot, int k) const {
     const ptrdiff_t owner = wave.by_shot ? shot : plan.lane(shot);
     return wave.levels + owner * wave.level_stride + (k - wave.origin) % wave.period * plan.level;
@@ -187,12 +208,12 @@ struct Advance {
   R run;
   Wave<T> wave;
   int k;
-  Cone<ndim> cone;
+  Cone<R> cone;
   int m;  // the forward field's own: where level m lies is where there is anything to do
   Wave<T> stored;
   T* images;
 
-  SWEEP_HD Box<ndim> box() const { return cone.after(run.plan.layout, m - 1); }
+  SWEEP_HD Box<ndim> box() const { return cone.after(run, m - 1); }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot, k);
     if constexpr (ADJOINT) {
@@ -225,10 +246,10 @@ struct Scatter {
   R run;
   Wave<T> wave, scattered;
   int k;
-  Cone<ndim> cone;
+  Cone<R> cone;
   const T* tangent;
 
-  SWEEP_HD Box<ndim> box() const { return cone.after(run.plan.layout, k); }
+  SWEEP_HD Box<ndim> box() const { return cone.after(run, k); }
   SWEEP_HD View view(int shot) const {
     return {run.view(wave, shot, k), run.view(scattered, shot, k), tangent + shot * run.earth_stride};
   }

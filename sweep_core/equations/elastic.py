@@ -78,8 +78,8 @@ class Elastic(StaggeredEquation):
         return (
             *(1 / medium.mean(rho, axis) for axis in axes),
             # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
-            medium.surfaced(pi, 4 * mu * (pi - mu) / pi),
-            medium.surfaced(lam, 2 * mu * lam / pi if "y" in axes else 0 * lam),
+            medium.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
+            medium.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
             *(medium.harmonic(mu, *pair) for pair in pairs),
         )
 

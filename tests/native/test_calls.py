@@ -107,54 +107,6 @@ def test_any_chunk_gives_the_same_gradient(chunk):
         np.testing.assert_array_equal(a, b)
 
 
-def everything(run, times=1) -> dict:
-    """The outputs of all operations; the last of several times."""
-    for _ in range(times):
-        run.forward()
-        found = {"record": run["record"].copy(), "snapshots": run["snapshots"].copy()}
-        if run.struct.chunk:
-            y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
-            found |= dict(zip(("coefficients", "wavelet"), map(np.copy, run.adjoint(y)), strict=True))
-        run.vary(run.made.direction())
-        run.run("born")
-        found["born"] = run["record"].copy()
-    return found
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("chunk", [0, 7, 1000])
-@pytest.mark.parametrize("name", [*VARIANTS, "large"])
-def test_computing_everywhere_changes_no_bit(monkeypatch, name, chunk, threads):
-    """Where no wave can be yet nothing is computed, and whatever the buffers held there, 0xFF first, is not seen."""
-    made = case(nt=30, nshots=5, shape=SHARED) if name == "large" else variant(name)
-    runs = [Run(made, chunk=chunk, threads=threads, snapshots=Snapshots(["h1"], 9)) for _ in range(2)]
-    near = everything(runs[0])
-    monkeypatch.setenv("SWEEP_EVERYWHERE", "1")
-    found = everything(runs[1])
-    monkeypatch.delenv("SWEEP_EVERYWHERE")
-    again = everything(runs[1], times=2)
-    for output, expected in near.items():
-        assert np.isfinite(expected).all()
-        np.testing.assert_array_equal(found[output], expected, output)
-        np.testing.assert_array_equal(again[output], expected, f"{output} after other runs")
-
-
-@pytest.mark.parametrize("chunk", [7, 1000])
-def test_computing_everywhere_changes_no_bit_of_sources_in_the_layers(monkeypatch, chunk):
-    """Out of a PML, as into it, waves go two widths of the stencil a step. No position lies there; a caller's may."""
-    made = case(order=8, nt=12, nshots=1, nsrc=1, shape=(90, 40), pml=(30, 30, 4, 4))
-    found = []
-    for everywhere in ("0", "1"):
-        monkeypatch.setenv("SWEEP_EVERYWHERE", everywhere)
-        run = Run(made, chunk=chunk, snapshots=Snapshots(["h1"], 1))
-        width = made.problem.padded_shape[1]
-        for name in ("forward inject", "adjoint source", "adjoint gather", "born inject"):
-            run.buffers[f"{name}_cell"].array[:] = 3 * width + 20
-        found.append(everything(run))
-    for output, expected in found[0].items():
-        np.testing.assert_array_equal(found[1][output], expected, output)
-
-
 def test_arguments_are_only_read():
     made, run = case(), Run(case(), chunk=7)
     outputs = {*sum(native.OUTPUTS.values(), ()), "cotangent"}

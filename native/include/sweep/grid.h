@@ -161,6 +161,15 @@ struct Box {
 };
 
 template <int NDIM>
+SWEEP_HD Box<NDIM> overlap(Box<NDIM> box, const Box<NDIM>& other) {
+  for (int a = 0; a < NDIM; ++a) {
+    if (box.low[a] < other.low[a]) box.low[a] = other.low[a];
+    if (box.high[a] > other.high[a]) box.high[a] = other.high[a];
+  }
+  return box;
+}
+
+template <int NDIM>
 SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) box.low[a] = 0, box.high[a] = layout.field.n[a];

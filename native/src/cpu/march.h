@@ -1,6 +1,6 @@
 // Units of a staggered run on CPU threads. In two dimensions several units are made while their rows are in the cache:
-// a row of stage i as soon as that of stage i - 1 which lies half a stencil further is there. Threads make first what
-// depends on their own rows alone, and then what lies across the borders between them.
+// rows of stage i as soon as those of stage i - 1 which lie half a stencil further are there. Threads have rows between
+// borders that sink from stage to stage, so that each needs of the next only what that one makes first.
 #ifndef SWEEP_CPU_MARCH_H
 #define SWEEP_CPU_MARCH_H
 
@@ -40,10 +40,11 @@ class March {
   using View = typename Step::View;
   using Value = typename Step::Value;
   static constexpr int ndim = Step::ndim, last = ndim - 1, most = 16;
+  static constexpr int band = 8;  // rows of a stage that follow each other, so that differences find them in the cache
 
   Team& team_;
   const Units& units_;
-  int shot_, rank_, size_, half_, rows_;
+  int shot_, rank_, size_, half_, rows_, near_;
   ptrdiff_t points_;             // of this shot that values are taken at
   int32_t *row_begin_, *order_;  // those in row r of fields at whole steps, then at half steps
 
@@ -53,6 +54,7 @@ class March {
     static_assert(most == decltype(Units::run.plan)::most_stages, "as many as there is room for");
     half_ = units.run.plan.half;
     rows_ = units.run.plan.layout.field.n[0];
+    near_ = units.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
     points_ = units.first(0).gather.points.total;
   }
 
@@ -113,6 +115,22 @@ class March {
     return stages < 2 ? 1 : stages > most ? most / 2 : static_cast<int>(stages / 2);
   }
 
+  // The rows of a thread at the first stage, and whether another has those above and below.
+  struct Strip {
+    int begin, end;
+    bool above, below;
+  };
+  Strip strip(int low, int high, int sunk) const {
+    const int least = 2 * (sunk + half_) + band + near_, rows = high > low ? high - low : 0;
+    const int room = rows / least < size_ ? rows / least : size_, threads = room > 1 ? room : 1;
+    const auto border = [&](int r) {
+      const int at = low + static_cast<int>(static_cast<ptrdiff_t>(rows) * r / threads) - sunk / 2;
+      return r == 0 ? low : r == threads ? high : at;
+    };
+    if (rank_ >= threads) return {high, high, false, false};
+    return {border(rank_), border(rank_ + 1), rank_ > 0, rank_ + 1 < threads};
+  }
+
   void make(int u, int count, Value* taken) {
     First first[most / 2];
     Second second[most / 2];
@@ -124,50 +142,37 @@ class March {
       prepare(first[i], views[2 * i], seen[2 * i], box[2 * i]);
       prepare(second[i], views[2 * i + 1], seen[2 * i + 1], box[2 * i + 1]);
     }
-    // Under a free surface a row depends on more of the rows below than elsewhere: the first ones wait for the last of
-    // them.
-    const int near = units_.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
-    const auto row = [&](int i, int z) {
-      if (z < box[i].low[0] || z >= box[i].high[0]) return;
+    const auto make_of = [&](int i, int from, int to) {
+      if (from < box[i].low[0]) from = box[i].low[0];
+      if (to > box[i].high[0]) to = box[i].high[0];
       if (i % 2)
-        make_row(second[i / 2], views[i], seen[i], box[i], z, taken + i * points_);
+        make_rows(second[i / 2], views[i], seen[i], box[i], from, to, taken + i * points_);
       else
-        make_row(first[i / 2], views[i], seen[i], box[i], z, taken + i * points_);
+        make_rows(first[i / 2], views[i], seen[i], box[i], from, to, taken + i * points_);
     };
-    const int stages = 2 * count;
+    const int stages = 2 * count, sunk = (stages - 1) * half_;
     int low = rows_, high = 0;
     for (int i = 0; i < stages; ++i) {
       if (box[i].low[0] < low) low = box[i].low[0];
       if (box[i].high[0] > high) high = box[i].high[0];
     }
-    const auto rows_at = [&](int i, int z) {
-      if (z >= near) return row(i, z);
-      for (int above = 0; z == near - 1 && above < near; ++above) row(i, above);
-    };
-    if (low < near && high < near) high = near;
-    // As many threads as find rows that do not depend on their neighbours'.
-    const int least = 2 * stages * half_, rows = high > low ? high - low : 0;
-    const int wide = rows / least < size_ ? rows / least : size_, threads = wide > 1 ? wide : 1;
-    const auto border = [&](int r) { return low + static_cast<int>(static_cast<ptrdiff_t>(rows) * r / threads); };
-    if (rank_ < threads) {
-      const int from = border(rank_), to = border(rank_ + 1);
-      const int top = rank_ ? half_ : 0, bottom = rank_ + 1 < threads ? half_ : 0;
-      for (int at = from; at < to + (stages - 1) * half_; ++at)
+    const Strip mine = strip(low, high, sunk);
+    const auto downwards = [&](int at, int until) {
+      for (; at < until; at += band)
         for (int i = 0; i < stages; ++i) {
-          const int z = at - i * half_;
-          if (z >= from + i * top && z < to - i * bottom) rows_at(i, z);
+          const int by = i * half_, first = mine.begin + mine.above * by, last = mine.end + mine.below * by;
+          int from = at - by > first ? at - by : first;
+          const int to = at - by + band < last ? at - by + band : last;
+          // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
+          if (from < near_) from = to < near_ ? to : 0;
+          make_of(i, from, to);
         }
-    }
+      return at;
+    };
+    const int rest = downwards(mine.begin, mine.end - half_ - band);
     team_.poll(u + count - 1);
     meet();
-    if (rank_ && rank_ < threads) {
-      const int from = border(rank_);
-      for (int at = from; at < from + 2 * (stages - 1) * half_; ++at)
-        for (int i = 0; i < stages; ++i) {
-          const int z = at - i * half_;
-          if (z >= from - i * half_ && z < from + i * half_) rows_at(i, z);
-        }
-    }
+    if (mine.begin < mine.end) downwards(rest, mine.end + (mine.below ? 2 : 1) * sunk);
     meet();
     for (int i = 0; i < count && points_; ++i) {
       sum_up(first[i].gather, taken + 2 * i * points_);
@@ -183,18 +188,24 @@ class March {
   }
 
   template <class Stage>
-  void make_row(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, int z, Value* taken) {
-    const int at[ndim] = {z};
-    const auto& layout = view.layout;
-    pack_row<decltype(s.step)>(view, layout.cell(at), box.low[last], box.high[last]);
-    inject_row(s.inject, view, z);
-    if constexpr (Stage::recalls) inject_row(s.recall, view, z);
-    if (!points_ || s.gather.sample < 0) return;
+  void make_rows(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, int from, int to,
+                 Value* taken) {
+    for (int z = from; z < to; ++z) {
+      const int at[ndim] = {z};
+      pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
+      inject_row(s.inject, view, z);
+      if constexpr (Stage::recalls) inject_row(s.recall, view, z);
+      if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
+    }
+  }
+
+  template <class Stage>
+  void take_row(const Stage& s, const View& seen, int z, Value* taken) {
     const auto& out = s.gather.points;
     const int r = z + rows_ * Stage::at_half;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
       const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
-      taken[order_[k]] = s.gather.value(seen, layout.cell(out.cell[p]), field_of(out, order_[k]));
+      taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]));
     }
   }
 

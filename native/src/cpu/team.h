@@ -57,21 +57,12 @@ class Team {
   }
   bool stopped() const { return *stop_ != 0; }
 
-  // Where the waves of a shot may be; a team has one shot at a time.
+  // The cells of a shot that matter; a team has one shot at a time. Without receivers all may be heard.
   template <class R>
-  Cone<R::ndim> cone(const R& run, const Points<typename R::Value>& sources, Span shots) const {
-    const auto& layout = run.plan.layout;
-    Cone<R::ndim> cone{whole(layout)};
-    const ptrdiff_t begin = static_cast<ptrdiff_t>(shots.first) * sources.total;
-    for (ptrdiff_t p = begin; p < begin + sources.total && !everywhere_; ++p) {
-      const Cell<R::ndim> c = layout.cell(sources.cell[p]);
-      for (int a = 0; a < R::ndim; ++a) {
-        int &low = cone.sources.low[a], &high = cone.sources.high[a];
-        if (p == begin || c.i[a] < low) low = c.i[a];
-        if (p == begin || c.i[a] >= high) high = c.i[a] + 1;
-      }
-    }
-    return cone;
+  Cone<R> cone(const R& run, const Points<typename R::Value>& sources, const Points<typename R::Value>& receivers,
+               Span shots) const {
+    const Cone<R> cone{around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
+    return cone.connected(run) ? cone : Cone<R>{cone.sources, whole(run.plan.layout)};
   }
 
   template <class F>
@@ -119,7 +110,7 @@ class Team {
       const auto& layout = view.layout;
       auto wide = box;
       for (int a = 0; a < F::ndim; ++a) {
-        const int margin = Cone<F::ndim>::margin(layout);
+        const int margin = Cone<decltype(f.run)>::margin(layout);
         wide.low[a] = box.low[a] > margin ? box.low[a] - margin : 0;
         wide.high[a] = box.high[a] < layout.field.n[a] - margin ? box.high[a] + margin : layout.field.n[a];
       }
@@ -194,6 +185,21 @@ class Team {
   static constexpr int rows_in_block = 32;
 
   ptrdiff_t share(ptrdiff_t count, int rank) const { return count * rank / size_; }
+
+  // The cells of the points of a shot, and those between them.
+  template <int NDIM, class T>
+  Box<NDIM> around(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
+    Box<NDIM> box = whole(layout);
+    const ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * points.total;
+    for (ptrdiff_t p = begin; p < begin + points.total && !everywhere_; ++p) {
+      const Cell<NDIM> c = layout.cell(points.cell[p]);
+      for (int a = 0; a < NDIM; ++a) {
+        if (p == begin || c.i[a] < box.low[a]) box.low[a] = c.i[a];
+        if (p == begin || c.i[a] >= box.high[a]) box.high[a] = c.i[a] + 1;
+      }
+    }
+    return box;
+  }
 
   // body(first cell of a row) for all rows of this thread.
   template <int NDIM, class Body>

@@ -102,8 +102,8 @@ class Team {
 
   // Everywhere: all shots advance in one launch.
   template <class R>
-  Cone<R::ndim> cone(const R& run, const Points<typename R::Value>&, Span) const {
-    return {whole(run.plan.layout)};
+  Cone<R> cone(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&, Span) const {
+    return {whole(run.plan.layout), whole(run.plan.layout)};
   }
   template <class F>
   void clear_around(const F&, Span) const {}

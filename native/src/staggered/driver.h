@@ -38,7 +38,7 @@ template <class R>
 struct ForwardUnits {
   using Value = typename R::Value;
   R run;
-  Box<R::ndim> reach;  // the sources, or everything
+  Cone<R> cone;
   Parts<Value> wave, slots;
   int begin;  // the unit whose slot is the first
   Points<Value> sources, receivers;
@@ -49,7 +49,7 @@ struct ForwardUnits {
   template <bool AT_HALF>
   auto stage(int u) const {
     using Step = Grow<R, AT_HALF>;
-    const Step step{{run, reach, u}, wave, slots, u - begin};
+    const Step step{{run, cone, u}, wave, slots, u - begin};
     const int sample = u - !AT_HALF;
     return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
         step, {step, sources, wavelet, nullptr, sample}, {run, wave, receivers, record, record ? u : -1, step.box()}};
@@ -62,7 +62,7 @@ template <class R>
 struct BornUnits {
   using Value = typename R::Value;
   R run;
-  Box<R::ndim> reach;
+  Cone<R> cone;
   Parts<Value> wave, scattered;
   const Value* tangent;
   Points<Value> sources, receivers;
@@ -73,7 +73,7 @@ struct BornUnits {
   template <bool AT_HALF>
   auto stage(int u) const {
     using Step = Scatter<R, AT_HALF>;
-    const Step step{{run, reach, u}, wave, scattered, tangent};
+    const Step step{{run, cone, u}, wave, scattered, tangent};
     return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
         step,
         {step, sources, wavelet, tangent_wavelet, u - !AT_HALF},
@@ -111,7 +111,7 @@ struct Forward {
     const auto& plan = run.plan;
     const Parts<Value> wave{state, plan.state, false};
     const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span(), true};
-    const auto reach = team.cone(run, sources, shots).sources;
+    const auto cone = team.cone(run, sources, asked.every ? Points<Value>{} : receivers, shots);
     if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
     team.sync();
     if (slots.base) open(team, run, shots, wave, slots);
@@ -122,10 +122,10 @@ struct Forward {
         team.sync();
       }
       end = next_event(u);
-      team.march(ForwardUnits<R>{run, reach, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
+      team.march(ForwardUnits<R>{run, cone, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
                  shots);
       if (asked.wanted(end - 1)) {
-        const auto box = reached(plan.layout, reach, 2 * (end - 1));
+        const auto box = cone.after(run, 2 * (end - 1));
         team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
         team.sync();
       }
@@ -174,10 +174,10 @@ struct Born {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{workspace, 2 * plan.state, false}, scattered{workspace + plan.state, 2 * plan.state, false};
-    const auto reach = team.cone(run, sources, shots).sources;
+    const auto cone = team.cone(run, sources, receivers, shots);
     copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, 2 * plan.state);
     team.sync();
-    team.march(BornUnits<R>{run, reach, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
+    team.march(BornUnits<R>{run, cone, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
                             tangent_wavelet, record, scratch},
                0, plan.steps, shots);
   }
@@ -193,7 +193,7 @@ struct AdjointUnits {
   const Adjoint<R>& of;
   R run;
   Value* scratch;
-  Box<R::ndim> reach;
+  Cone<R> cone;
   Parts<Value> adjoint, slots;
   int begin, last;
 
@@ -201,7 +201,7 @@ struct AdjointUnits {
   auto stage(int n) const {
     using Step = Back<R, AT_HALF>;
     const int u = last - n, sample = u - !AT_HALF;
-    const Step step{{run, reach, u}, adjoint, slots, u - begin, of.images};
+    const Step step{{run, cone, u}, adjoint, slots, u - begin, of.images};
     const Gather<R, AT_HALF, true> gather{run, adjoint, of.sources, of.gradient_wavelet, sample, step.box()};
     const Inject<Step, AT_HALF> inject{step, of.receivers, of.cotangent, nullptr, u};
     const Inject<Recall<Step>, AT_HALF> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample};
@@ -237,7 +237,7 @@ struct Adjoint {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> adjoint{workspace, plan.adjoint_state(), false};
-    const auto reach = team.cone(run, forward_sources, shots).sources;
+    const auto cone = team.cone(run, forward_sources, receivers, shots);
     copy<Team, decltype(run.plan), Value>(team, shots, plan, adjoint, {}, plan.adjoint_state());
     team.elements(ClearImages<R>{run, images, plan.coefficient_size()}, plan.coefficient_size(), shots);
     team.sync();
@@ -250,17 +250,16 @@ struct Adjoint {
       Parts<Value> slots{const_cast<Value*>(history), plan.span(), true};
       if (!plan.keeps_all) {
         slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed(), false};
-        recompute(team, shots, slots, reach, begin, end);
+        recompute(team, shots, slots, cone, begin, end);
       }
-      const AdjointUnits<R> units{*this, run, scratch, reach, adjoint, slots, begin, end - 1};
+      const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
       team.march(units, 0, end - begin, shots);
     }
   }
 
  private:
   template <class Team>
-  void recompute(Team& team, Span shots, const Parts<Value>& slots, const Box<R::ndim>& reach, int begin,
-                 int end) const {
+  void recompute(Team& team, Span shots, const Parts<Value>& slots, const Cone<R>& cone, int begin, int end) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{slots.base + plan.span(), plan.recomputed(), false};
     const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
@@ -269,7 +268,7 @@ struct Adjoint {
     team.sync();
     open(team, run, shots, wave, slots);
     Points<Value> none = {};
-    team.march(ForwardUnits<R>{run, reach, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
+    team.march(ForwardUnits<R>{run, cone, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
                end, shots);
   }
 };

@@ -23,6 +23,10 @@ struct Run {
   ptrdiff_t earth_stride;
   const Value* prepared = nullptr;  // profiles, then coefficients of each earth
 
+  SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
+    return staggered::reached(plan.layout, from, differences);
+  }
+  SWEEP_HD int last_step() const { return 2 * plan.steps - 2; }
   SWEEP_HD Value* level(const Wave& wave, int shot, int) const { return wave.of(plan, shot); }
   SWEEP_HD const Value* earth(const Value* framed, int shot) const {
     return framed + (earth_stride ? shot : 0) * plan.coefficient_size();
@@ -109,10 +113,10 @@ struct Phase {
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  Box<ndim> sources;
+  Cone<R> cone;
   int unit;
 
-  SWEEP_HD Box<ndim> box() const { return reached(run.plan.layout, sources, 2 * unit - !AT_HALF); }
+  SWEEP_HD Box<ndim> box() const { return cone.after(run, 2 * unit - !AT_HALF); }
 };
 
 // Fields of a state into the slot that comes before all units.
@@ -141,10 +145,9 @@ struct Grow : Phase<R, AT_HALF> {
   int index;
 
   SWEEP_HD Box<R::ndim> box() const {
-    const auto& layout = this->run.plan.layout;
-    const auto own = reached(layout, this->sources, 2 * this->unit - !AT_HALF);
+    const auto own = Phase<R, AT_HALF>::box();
     if (!slots.base || AT_HALF != R::Equation::table.holds_half) return own;
-    return around(layout, around(layout, own));
+    return this->run.reached(this->run.reached(own, 1), 1);
   }
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot);

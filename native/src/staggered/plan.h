@@ -92,25 +92,23 @@ struct Plan : Shared<NDIM> {
   }
 };
 
-// The cells that waves may have reached from the sources after so many differences, in whole vectors.
+// What so many differences, one after the other, reach from the cells of a box, in whole vectors. Those beside a free
+// surface reach all of the first rows.
 template <int NDIM>
-SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, const Box<NDIM>& sources, int differences) {
+SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, Box<NDIM> from, int differences) {
+  const int near = layout.surface ? near_rows(layout.half) : 0;
+  if (from.low[0] < near && from.high[0] < near) from.high[0] = near;
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) {
     const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
     const ptrdiff_t far = static_cast<ptrdiff_t>(differences) * layout.half;
-    const ptrdiff_t low = sources.low[a] - far, high = sources.high[a] + far;
+    const ptrdiff_t low = from.low[a] - far, high = from.high[a] + far;
     box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
     box.high[a] = high >= n ? n : (static_cast<int>(high) + unit - 1) / unit * unit;
     if (box.high[a] > n) box.high[a] = n;
   }
+  if (box.low[0] < near) box.low[0] = 0;
   return box;
-}
-
-// What differences at the cells of a box reach, in whole vectors.
-template <int NDIM>
-SWEEP_HD Box<NDIM> around(const Layout<NDIM>& layout, const Box<NDIM>& box) {
-  return reached(layout, box, 1);
 }
 
 }  // namespace staggered
