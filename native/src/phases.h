@@ -81,13 +81,6 @@ struct Cone {
     const int left = run.last_step() - k;
     return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
   }
-  // Whether waves get from the sources to the receivers at all.
-  bool connected(const R& run) const {
-    const auto box = overlap(run.reached(sources, run.last_step()), receivers);
-    bool some = true;
-    for (int a = 0; a < ndim; ++a) some &= box.low[a] < box.high[a];
-    return some;
-  }
   // How far beyond a box the next two steps may look.
   SWEEP_HD static int margin(const Layout<ndim>& layout) { return 4 * layout.half + 16; }
 };

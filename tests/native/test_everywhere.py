@@ -79,9 +79,10 @@ fraction = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 1.0])
     nt=st.integers(1, 40),
     chunk=st.integers(1, 41),
     threads=st.integers(1, 4),
+    seen=st.booleans(),
 )
 def test_only_what_gets_from_sources_to_receivers_is_computed(
-    equation, ndim, half, extra, pml, surface, places, nt, chunk, threads
+    equation, ndim, half, extra, pml, surface, places, nt, chunk, threads, seen
 ):
     """Two sources and two receivers that lie together, far apart or out of reach."""
     if ndim == 3:
@@ -93,7 +94,8 @@ def test_only_what_gets_from_sources_to_receivers_is_computed(
     made = case.__wrapped__(equation, 2 * half, shape, nt, tuple(pml), nshots=1)
     made.arguments["free_surface"] = surface
     made = attrs.evolve(made, shots=attrs.evolve(made.shots, sources=at[None, :2], receivers=at[None, 1:]))
-    near, everywhere = (Run(made, chunk=chunk, threads=n) for n in (threads, 1))
+    asked = Snapshots([made.problem.fields[0].name], 3) if seen else None
+    near, everywhere = (Run(made, chunk=chunk, threads=n, snapshots=asked) for n in (threads, 1))
     found = everything(near)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("SWEEP_EVERYWHERE", "1")

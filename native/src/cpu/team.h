@@ -61,8 +61,7 @@ class Team {
   template <class R>
   Cone<R> cone(const R& run, const Points<typename R::Value>& sources, const Points<typename R::Value>& receivers,
                Span shots) const {
-    const Cone<R> cone{around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
-    return cone.connected(run) ? cone : Cone<R>{cone.sources, whole(run.plan.layout)};
+    return {around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
   }
 
   template <class F>
