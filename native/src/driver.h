@@ -55,7 +55,8 @@ struct Forward {
     if (plan.keeps_all) {
       const Parts<T> kept{history, plan.slots * plan.level, true};
       copy<Team, decltype(run.plan), T>(team, shots, plan, kept, {}, R::Equation::levels * plan.level);
-      team.elements(ClearHalos<R>{run, kept}, ClearHalos<R>::count(run), shots);
+      const ClearHalos<R> halos{run, kept};
+      team.elements(halos, halos.count(), shots);
     }
     team.sync();
   }
@@ -214,7 +215,8 @@ struct Adjoint {
     const auto cone = team.cone(run, forward_sources, receivers, shots);
     if (!plan.keeps_all && plan.chunk) {
       const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed(), false};
-      team.elements(ClearHalos<R>{run, slots}, ClearHalos<R>::count(run), shots);
+      const ClearHalos<R> halos{run, slots};
+      team.elements(halos, halos.count(), shots);
     }
     team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {

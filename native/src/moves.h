@@ -35,19 +35,22 @@ void copy(Team& team, Span shots, const Plan& plan, Parts<T> to, Parts<const T> 
   team.elements(Copy<Plan, T>{plan, to, from}, count, shots);
 }
 
-// Zeroes what lies between the rows of every slot of a history, which no step ever writes.
+// Zeroes what lies between the rows of every slot of a history, which no step ever writes; without those `between`,
+// what lies before the first and after the last.
 template <class R>
 struct ClearHalos {
   using T = typename R::Value;
   R run;
   Parts<T> history;
+  bool between = true;
 
   SWEEP_HD static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
-  static ptrdiff_t count(const R& run) { return run.plan.slots * run.plan.fields * (rows(run) + 1); }
+  SWEEP_HD ptrdiff_t each() const { return between ? rows(run) + 1 : 2; }
+  ptrdiff_t count() const { return run.plan.slots * run.plan.fields * each(); }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto& frame = run.plan.layout.field;
-    const ptrdiff_t row = i % (rows(run) + 1), n = frame.n[R::ndim - 1];
-    T* const base = history.of(run.plan, shot) + i / (rows(run) + 1) * frame.total;
+    const ptrdiff_t in_slot = i % each(), row = between ? in_slot : in_slot * rows(run), n = frame.n[R::ndim - 1];
+    T* const base = history.of(run.plan, shot) + i / each() * frame.total;
     const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
     const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : frame.total;
     for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;

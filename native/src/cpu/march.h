@@ -193,6 +193,7 @@ class March {
     for (int z = from; z < to; ++z) {
       const int at[ndim] = {z};
       pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
+      s.step.close(view, z, box, Pack<Value>::size);
       inject_row(s.inject, view, z);
       if constexpr (Stage::recalls) inject_row(s.recall, view, z);
       if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);

@@ -38,6 +38,8 @@ class FlushDenormals {
 
 class Team {
  public:
+  static constexpr bool closes_rows = true;
+
   Team(int rank, int size, const sweep_context* context, volatile int32_t* stop)
       : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), stop_(stop) {}
 

@@ -85,6 +85,8 @@ struct GatherTrace {
 
 class Team {
  public:
+  static constexpr bool closes_rows = false;
+
   Team(void* stream, sweep_control* control) : stream_(stream), control_(control) {}
 
   // What a stream is given it does in order.

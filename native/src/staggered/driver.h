@@ -24,10 +24,11 @@ int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
   return frame(device, run, run.coefficient, to + run.plan.profiles(), earths);
 }
 
-// A history before its first unit.
+// A history before its first unit. Where rows are closed as they are made, nothing between them needs to be cleared.
 template <class Team, class R, class Value>
 void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const Parts<Value>& slots) {
-  team.elements(ClearHalos<R>{run, slots}, ClearHalos<R>::count(run), shots);
+  const ClearHalos<R> halos{run, slots, !(Team::closes_rows && R::ndim == 2)};
+  team.elements(halos, halos.count(), shots);
   team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
   team.sync();
 }

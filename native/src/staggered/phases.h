@@ -117,6 +117,8 @@ struct Phase {
   int unit;
 
   SWEEP_HD Box<ndim> box() const { return cone.after(run, 2 * unit - !AT_HALF); }
+  // Row z of the view is made, the cells of a box.
+  SWEEP_HD static void close(const View&, int, const Box<ndim>&, int) {}
 };
 
 // Fields of a state into the slot that comes before all units.
@@ -157,6 +159,17 @@ struct Grow : Phase<R, AT_HALF> {
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template grow<V, AT_HALF>(v, c, where);
+  }
+  // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
+  // written some.
+  SWEEP_HD static void close(const View& v, int z, const Box<2>& box, int size) {
+    constexpr bool holds = AT_HALF == R::Equation::table.holds_half;
+    const int n = v.layout.field.n[1], at[] = {z, 0};
+    if (!holds || !v.held || (box.low[1] && box.high[1] < n)) return;
+    Value* const row = v.held + v.layout.field.at(at);
+    for (int f = 0; f < decltype(R::plan)::fields; ++f)
+      for (ptrdiff_t i = box.high[1] < n ? n : (n + size - 1) / size * size; i < v.layout.field.stride[0]; ++i)
+        row[f * v.layout.field.total + i] = 0;
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, Value amount, Value) const {
     R::Equation::inject(v, c, field, amount);
