@@ -111,7 +111,8 @@ class March {
     constexpr ptrdiff_t cache = 1 << 20, arrays = 24;
     const ptrdiff_t row = units_.run.plan.layout.field.stride[0] * static_cast<ptrdiff_t>(sizeof(Value)) * arrays;
     ptrdiff_t stages = cache / (row * half_);
-    if (size_ > 1 && rows_ / size_ / (2 * half_) < stages) stages = rows_ / size_ / (2 * half_);
+    const int room = (rows_ / size_ - band - near_) / (2 * half_);
+    if (size_ > 1 && room < stages) stages = room;
     return stages < 2 ? 1 : stages > most ? most / 2 : static_cast<int>(stages / 2);
   }
 
