@@ -77,7 +77,7 @@ struct Cone {
   Box<ndim> sources, receivers;
 
   // What step k makes.
-  SWEEP_HD Box<ndim> after(const R& run, int k) const {
+  SWEEP_HD_APART Box<ndim> after(const R& run, int k) const {
     const int left = run.last_step() - k;
     return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
   }

@@ -17,6 +17,11 @@
 #else
 #define SWEEP_APART __attribute__((noinline, noclone))
 #endif
+#if defined(__CUDACC__)
+#define SWEEP_HD_APART __host__ __device__ __noinline__
+#else
+#define SWEEP_HD_APART SWEEP_APART
+#endif
 
 // Each build for another instruction set lives in a namespace of its own, or the linker would merge them.
 #ifndef SWEEP_VARIANT
