@@ -19,6 +19,10 @@ STRENGTH = 1e12
 FREQ = 1.5
 """Peak frequency, Hz. On Marmousi-II vp and vs approach the truth with it; at 3 Hz vs moves away."""
 
+DENSITY = 0.3
+"""Steps of rho beside those of vp and vs. Waves tell least of it: with steps as long as theirs it takes up what they do
+not explain yet, and on the embedded model ends farther from the truth than it began (+3.3 %; with 0.3, -6.5 %)."""
+
 
 @attrs.frozen(eq=False)
 class ElasticExperiment(Experiment):
@@ -32,7 +36,7 @@ class ElasticExperiment(Experiment):
 def elastic_experiment(model: ElasticModel, nshots: int = 16, freq: float = FREQ) -> ElasticExperiment:
     """Explosions two cells deep, and vx and vz on the seafloor at every second cell.
 
-    A step changes each parameter by the same part of the range that it has in the start.
+    A step changes vp and vs by the same part of the range that each has in the start, and rho by DENSITY of it.
     """
     equation, rock = Elastic(spatial_order=4), ~model.water
     limits = [bounds(true[rock], start[rock]) for true, start in zip(model.true, model.initial, strict=True)]
@@ -42,7 +46,7 @@ def elastic_experiment(model: ElasticModel, nshots: int = 16, freq: float = FREQ
     at = shots.receivers[:, 0]
     depth = np.maximum(shots.receivers[:, 1], model.water.sum(axis=0)[at])
     shots = Shots(np.float32(STRENGTH) * shots.wavelet, shots.sources, np.stack([at, depth], axis=1))
-    ranges = np.ptp(model.initial[:, rock], axis=1)
+    ranges = np.ptp(model.initial[:, rock], axis=1) * (1, 1, DENSITY)
     low, high = np.array(limits, np.float32).T[..., None, None]
     return ElasticExperiment(
         model, shots, dt, freq, equation, low, high, source_type=("sxx", "szz"), receiver_type=("vz", "vx"),
