@@ -23,7 +23,7 @@ EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0}
 
 @attrs.frozen
 class Case:
-    """A homogeneous earth and one shot; float32, order 4, 20 cells of PML."""
+    """A homogeneous earth and one shot, which receivers 25 cells above it hear; float32, order 4, 20 cells of PML."""
 
     equation: type
     shape: tuple[int, ...]
@@ -41,7 +41,7 @@ class Case:
     def arrays(self):
         """(wavelet, source (x, .., z), receivers, models)."""
         middle = [n // 2 for n in self.shape[::-1]]
-        line = np.array([[x, *middle[1:-1], middle[-1] // 2] for x in range(0, self.shape[-1], 5)])
+        line = np.array([[x, *middle[1:-1], middle[-1] - 25] for x in range(0, self.shape[-1], 5)])
         models = [torch.full(self.shape, EARTH[p.name]) for p in self.equation.parameters]
         return ricker(FREQ, self.steps, DT).astype(np.float32), np.array([middle]), line, models
 
@@ -114,7 +114,7 @@ def compare(case: Case, rounds: int, strategy: str) -> None:
     mine, other = ours.forward(), peer.forward()
     scale = float((mine * other).sum() / (other * other).sum())
     difference = float((mine - scale * other).abs().max() / mine.abs().max())
-    if difference > 0.05:
+    if not difference <= 0.05:
         sys.exit(f"{case.name}: SWEEP and Deepwave differ by {difference:.1%} beside a factor: not the same problem")
     whats = ["forward", "gradient"] if len(case.shape) == 2 else ["forward"]
     jobs = {}

@@ -81,8 +81,6 @@ struct Cone {
     const int left = run.last_step() - k;
     return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
   }
-  // How far beyond a box the next two steps may look.
-  SWEEP_HD static int margin(const Layout<ndim>& layout) { return 4 * layout.half + 16; }
 };
 
 // Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML, where psi takes them

@@ -79,7 +79,9 @@ Frame<NDIM> frame_of(const int* n, int half) {
     if (a == NDIM - 1) stride = round(stride);
   }
   f.lead = round(f.lead);
+  // From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
   f.total = round(f.lead + stride);
+  f.total += (1024 + 144 - f.total % 1024) % 1024;
   return f;
 }
 

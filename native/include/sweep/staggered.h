@@ -65,9 +65,12 @@ struct Equation {
       if constexpr (table.half[r] == AT_HALF) {
         constexpr int f = table.term[i].field, which = HELD ? table.place[f] : f;
         constexpr int slot = HELD ? table.term[i].place : table.term[i].slot;
-        V d = difference<Equation, V, i, false>(v, c, field + v.at(which, c), where);
+        const Value* const from = field + v.at(which, c);
+        V d = difference<Equation, V, i, false>(v, c, from, where);
+        fetch_next<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
         if (where.has(a)) {
           Value* const m = memory + v.strip(a, slot, c);
+          fetch_next<V>(v.layout.strip[a], m);
           V psi = load<V>(m);
           if constexpr (!HELD) {
             psi = decay<Equation, V, i>(v, c) * psi + gain<Equation, V, i>(v, c) * d;
@@ -290,12 +293,20 @@ struct Equation {
     return true;
   }
 
+  // The row after that of a cell: in space a processor does not see so many of them coming.
+  template <class V>
+  SWEEP_HD static void fetch_next(const Frame<NDIM>& frame, const Value* at) {
+    if constexpr (NDIM == 3) fetch<V>(at + frame.stride[1]);
+  }
+
   template <class V, bool AT_HALF>
   SWEEP_HD static void applied(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       if constexpr (table.half[m.rate] == AT_HALF) {
-        const V part = load<V>(coefficient + v.at(m.coefficient, c)) * e[m.rate];
+        const Value* const from = coefficient + v.at(m.coefficient, c);
+        const V part = load<V>(from) * e[m.rate];
+        fetch_next<V>(v.layout.field, from);
         if constexpr (first_of_target(decltype(index)::value))
           change[m.target] = part;
         else
@@ -311,6 +322,7 @@ struct Equation {
         constexpr bool pinned = table.pinned(f);
         if (pinned && where.near_surface() && c.i[0] == 0) change[f] = every<V>(Value(0));
         Value* const to = field + v.at(f, c);
+        fetch_next<V>(v.layout.field, to);
         change[f] = load<V>(to) + change[f];
         store(to, change[f]);
       }

@@ -162,8 +162,8 @@ struct Names {
 };
 
 // Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
-struct Inside {
-  SWEEP_HD static constexpr bool has(int) { return false; }
+template <unsigned MASK>
+struct Within : Rim<MASK> {
   SWEEP_HD static constexpr bool near_surface() { return false; }
 };
 template <int NDIM>
@@ -223,6 +223,7 @@ SWEEP_HD void fetch(const Value* from) {
 // One shot at one step, as the cells of a step see it.
 template <class Value, int NDIM, int HALF>
 struct View {
+  static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
   Taps<Value, HALF> taps[NDIM];
   const Value* profile[NDIM][2];  // decay, gain of a padded axis at nodes; then the same half a cell further

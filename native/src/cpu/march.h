@@ -48,6 +48,13 @@ class March {
   ptrdiff_t points_;             // of this shot that values are taken at
   int32_t *row_begin_, *order_;  // those in row r of fields at whole steps, then at half steps
 
+  // From the first row with points of this shot to the last.
+  struct Rows {
+    int low = 0, high = -1;
+    bool has(int z) const { return low <= z && z <= high; }
+  };
+  Rows injected_, recalled_;
+
  public:
   March(Team& team, const Units& units, int shot, int rank, int size)
       : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
@@ -55,7 +62,10 @@ class March {
     half_ = units.run.plan.half;
     rows_ = units.run.plan.layout.field.n[0];
     near_ = units.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
-    points_ = units.first(0).gather.points.total;
+    const auto first = units.first(0);
+    points_ = first.gather.points.total;
+    injected_ = rows_of(first.inject.points);
+    if constexpr (First::recalls || Second::recalls) recalled_ = rows_of(first.recall.points);
   }
 
   void operator()(int begin, int end) {
@@ -195,8 +205,9 @@ class March {
       const int at[ndim] = {z};
       pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
       s.step.close(view, z, box, Pack<Value>::size);
-      inject_row(s.inject, view, z);
-      if constexpr (Stage::recalls) inject_row(s.recall, view, z);
+      if (injected_.has(z)) inject_row(s.inject, view, z);
+      if constexpr (Stage::recalls)
+        if (recalled_.has(z)) inject_row(s.recall, view, z);
       if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
     }
   }
@@ -209,6 +220,19 @@ class March {
       const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
       taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]));
     }
+  }
+
+  Rows rows_of(const Points<Value>& points) const {
+    const int n = units_.run.plan.layout.field.n[last];
+    Rows rows;
+    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * points.total;
+    for (int field = 0; field < SWEEP_MAX_FIELDS && points.total; begin += points.count[field++]) {
+      if (!points.count[field]) continue;
+      const int low = points.cell[begin] / n, high = points.cell[begin + points.count[field] - 1] / n;
+      rows = rows.has(rows.low) ? Rows{low < rows.low ? low : rows.low, high > rows.high ? high : rows.high}
+                                : Rows{low, high};
+    }
+    return rows;
   }
 
   template <class Inject>

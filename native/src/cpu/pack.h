@@ -58,34 +58,45 @@ struct Pack {
 };
 
 // Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
-// changed would be slow to read.
+// changed would be slow to read. A copy of the view, which no store can change, stays in registers.
 template <class F, class View, int NDIM, class Where>
 SWEEP_APART void pack_cells(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
   using P = Pack<typename F::Value>;
   constexpr int last = NDIM - 1;
+  const View v = view;
   Cell<NDIM> c = row;
   c.shift[last] = shift;
   for (int x = low; x < high; x += P::size) {
     c.i[last] = x;
     c.at = row.at + x;
-    F::template cell<P>(view, c, where);
+    F::template cell<P>(v, c, where);
   }
 }
 
 // Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
+// In planes of an order that the compiler knows, cells in the PML of one axis have a loop that knows it, too.
 template <class F, class View, int NDIM>
 void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
+  using namespace staggered;
   constexpr int last = NDIM - 1;
   const auto& layout = view.layout;
   const int end = layout.field.n[last];
-  const unsigned outside = staggered::somewhere(layout, row.i).mask & ~(1u << last);
-  const staggered::Somewhere<NDIM> beside{outside}, within{outside | 1u << last};
   const auto between = [=](int i) { return i < low ? low : i > high ? high : i; };
   const int left = between(layout.rim_low[last]), right = between(end - layout.rim_high[last]);
-  if (low < left) pack_cells<F>(view, row, 0, low, left, within);
-  if (left < right && outside) pack_cells<F>(view, row, 0, left, right, beside);
-  if (left < right && !outside) pack_cells<F>(view, row, 0, left, right, staggered::Inside{});
-  if (right < high) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
+  const auto parts = [&](auto beside, auto within) {
+    if (low < left) pack_cells<F>(view, row, 0, low, left, within);
+    if (left < right) pack_cells<F>(view, row, 0, left, right, beside);
+    if (right < high) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
+  };
+  const unsigned outside = somewhere(layout, row.i).mask & ~(1u << last);
+  const Somewhere<NDIM> beside{outside}, within{outside | 1u << last};
+  if constexpr (NDIM == 2 && View::knows_order) {
+    if (!outside) return parts(Within<0>{}, Within<1u << last>{});
+    if (outside == 1) return parts(Within<1>{}, within);
+  } else if (!outside) {
+    return parts(Within<0>{}, within);
+  }
+  parts(beside, within);
 }
 
 }  // namespace SWEEP_VARIANT

@@ -38,7 +38,9 @@ class FlushDenormals {
 
 class Team {
  public:
-  static constexpr bool closes_rows = true;
+  // Whether the rows of a history are closed as they are made, as March does in the plane.
+  template <int NDIM>
+  static constexpr bool closes_rows = NDIM == 2;
 
   Team(int rank, int size, const sweep_context* context, volatile int32_t* stop)
       : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), stop_(stop) {}
@@ -111,7 +113,8 @@ class Team {
       const auto& layout = view.layout;
       auto wide = box;
       for (int a = 0; a < F::ndim; ++a) {
-        const int margin = Cone<decltype(f.run)>::margin(layout);
+        // What the next two steps may read, in whole vectors.
+        const int margin = 4 * layout.half + 16;
         wide.low[a] = box.low[a] > margin ? box.low[a] - margin : 0;
         wide.high[a] = box.high[a] < layout.field.n[a] - margin ? box.high[a] + margin : layout.field.n[a];
       }

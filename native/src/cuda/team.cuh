@@ -36,7 +36,7 @@ struct PhaseCell {
     if (where.mask)
       F::template cell<typename F::Value>(view, cell, where);
     else
-      F::template cell<typename F::Value>(view, cell, staggered::Inside{});
+      F::template cell<typename F::Value>(view, cell, staggered::Within<0>{});
   }
 };
 
@@ -85,6 +85,7 @@ struct GatherTrace {
 
 class Team {
  public:
+  template <int NDIM>
   static constexpr bool closes_rows = false;
 
   Team(void* stream, sweep_control* control) : stream_(stream), control_(control) {}

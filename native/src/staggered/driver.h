@@ -27,7 +27,7 @@ int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
 // A history before its first unit. Where rows are closed as they are made, nothing between them needs to be cleared.
 template <class Team, class R, class Value>
 void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const Parts<Value>& slots) {
-  const ClearHalos<R> halos{run, slots, !(Team::closes_rows && R::ndim == 2)};
+  const ClearHalos<R> halos{run, slots, !Team::template closes_rows<R::ndim>};
   team.elements(halos, halos.count(), shots);
   team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
   team.sync();

@@ -97,7 +97,7 @@ struct Plan : Shared<NDIM> {
 template <int NDIM>
 SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, Box<NDIM> from, int differences) {
   const int near = layout.surface ? near_rows(layout.half) : 0;
-  if (from.low[0] < near && from.high[0] < near) from.high[0] = near;
+  if (from.high[0] < near) from.high[0] = near;
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) {
     const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
