@@ -48,13 +48,6 @@ class March {
   ptrdiff_t points_;             // of this shot that values are taken at
   int32_t *row_begin_, *order_;  // those in row r of fields at whole steps, then at half steps
 
-  // From the first row with points of this shot to the last.
-  struct Rows {
-    int low = 0, high = -1;
-    bool has(int z) const { return low <= z && z <= high; }
-  };
-  Rows injected_, recalled_;
-
  public:
   March(Team& team, const Units& units, int shot, int rank, int size)
       : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
@@ -62,10 +55,7 @@ class March {
     half_ = units.run.plan.half;
     rows_ = units.run.plan.layout.field.n[0];
     near_ = units.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
-    const auto first = units.first(0);
-    points_ = first.gather.points.total;
-    injected_ = rows_of(first.inject.points);
-    if constexpr (First::recalls || Second::recalls) recalled_ = rows_of(first.recall.points);
+    points_ = units.first(0).gather.points.total;
   }
 
   void operator()(int begin, int end) {
@@ -205,9 +195,8 @@ class March {
       const int at[ndim] = {z};
       pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
       s.step.close(view, z, box, Pack<Value>::size);
-      if (injected_.has(z)) inject_row(s.inject, view, z);
-      if constexpr (Stage::recalls)
-        if (recalled_.has(z)) inject_row(s.recall, view, z);
+      inject_row(s.inject, view, z);
+      if constexpr (Stage::recalls) inject_row(s.recall, view, z);
       if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
     }
   }
@@ -222,21 +211,9 @@ class March {
     }
   }
 
-  Rows rows_of(const Points<Value>& points) const {
-    const int n = units_.run.plan.layout.field.n[last];
-    Rows rows;
-    ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * points.total;
-    for (int field = 0; field < SWEEP_MAX_FIELDS && points.total; begin += points.count[field++]) {
-      if (!points.count[field]) continue;
-      const int low = points.cell[begin] / n, high = points.cell[begin + points.count[field] - 1] / n;
-      rows = rows.has(rows.low) ? Rows{low < rows.low ? low : rows.low, high > rows.high ? high : rows.high}
-                                : Rows{low, high};
-    }
-    return rows;
-  }
-
   template <class Inject>
   void inject_row(const Inject& inject, const View& view, int z) {
+    if (z < inject.around.low[0] || z >= inject.around.high[0]) return;
     const ptrdiff_t n = view.layout.field.n[last], from = z * n;
     points_within(inject.points, shot_, from, from + n,
                   [&](int field, ptrdiff_t p) { inject.point(view, shot_, field, p); });

@@ -53,7 +53,9 @@ struct ForwardUnits {
     const Step step{{run, cone, u}, wave, slots, u - begin};
     const int sample = u - !AT_HALF;
     return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
-        step, {step, sources, wavelet, nullptr, sample}, {run, wave, receivers, record, record ? u : -1, step.box()}};
+        step,
+        {step, sources, wavelet, nullptr, sample, cone.sources},
+        {run, wave, receivers, record, record ? u : -1, step.box()}};
   }
   auto first(int u) const { return stage<false>(u); }
   auto second(int u) const { return stage<true>(u); }
@@ -77,7 +79,7 @@ struct BornUnits {
     const Step step{{run, cone, u}, wave, scattered, tangent};
     return Stage<Step, Inject<Step, AT_HALF>, Gather<R, AT_HALF, false>, AT_HALF>{
         step,
-        {step, sources, wavelet, tangent_wavelet, u - !AT_HALF},
+        {step, sources, wavelet, tangent_wavelet, u - !AT_HALF, cone.sources},
         {run, scattered, receivers, record, u, step.box()}};
   }
   auto first(int u) const { return stage<false>(u); }
@@ -204,8 +206,8 @@ struct AdjointUnits {
     const int u = last - n, sample = u - !AT_HALF;
     const Step step{{run, cone, u}, adjoint, slots, u - begin, of.images};
     const Gather<R, AT_HALF, true> gather{run, adjoint, of.sources, of.gradient_wavelet, sample, step.box()};
-    const Inject<Step, AT_HALF> inject{step, of.receivers, of.cotangent, nullptr, u};
-    const Inject<Recall<Step>, AT_HALF> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample};
+    const Inject<Step, AT_HALF> inject{step, of.receivers, of.cotangent, nullptr, u, cone.receivers};
+    const Inject<Recall<Step>, AT_HALF> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, cone.sources};
     return Recalling<Step, AT_HALF>{{step, inject, gather}, recall};
   }
   auto first(int n) const { return stage<true>(n); }

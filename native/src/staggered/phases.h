@@ -248,6 +248,7 @@ struct Inject {
   const Value* signal;
   const Value* varied;  // may be null
   int sample;
+  Box<ndim> around;  // its points
 
   SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
