@@ -24,8 +24,8 @@ class EagerRun:
 
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
-        self.sources = [points_of(ops.xp, problem, f, sources, shape.shots) for f in problem.source_type]
-        self.receivers = [points_of(ops.xp, problem, f, receivers, shape.shots) for f in problem.recorded]
+        self.sources = points_of(ops.xp, problem, problem.source_type, sources, shape.shots)
+        self.receivers = points_of(ops.xp, problem, problem.recorded, receivers, shape.shots)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
         self.driven = {field: i for i, field in enumerate(problem.source_type)}
         self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)

@@ -50,8 +50,8 @@ def taps(problem, positions) -> int:
     return len(OFFSETS) ** problem.grid.ndim if interpolated(positions) else 1
 
 
-def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
-    """The points of `field` at positions (nshots or 1, n, ndim) with columns (x, .., z), or (nshots, ndim), one a shot.
+def points_of(xp, problem, fields, positions, nshots: int) -> list[Points]:
+    """The points of each field at positions (nshots or 1, n, ndim) with columns (x, .., z), or (nshots, ndim).
 
     `xp` is numpy, torch or jax.numpy. Integers name the field's own node. Other positions x are interpolated from the
     nodes k of each axis by sinc(x - k) I0(b sqrt(1 - ((x - k) / r)^2)) / I0(b) (Hicks 2002, Geophysics 67), and
@@ -60,39 +60,51 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
     """
     if len(positions.shape) == 2:
         positions = positions[:, None]
-    ndim = problem.grid.ndim
-    stated = problem.field(field)
-    cells: Any = None
-    weights: Any = None
-    for axis, (n, (low, _), name) in enumerate(zip(problem.padded_shape, problem.pml, problem.grid.axes, strict=True)):
-        at = positions[..., ndim - 1 - axis]
-        if at.dtype.itemsize < 4:  # such integers may not hold the bounds
-            at = whole(xp, at)
-        outside = ~((at >= 0) & (at <= problem.grid.shape[axis] - 1))
-        if interpolated(positions):
-            at = at - 0.5 * (name in stated.stagger)
-            base = xp.floor(at)
-            index, weight = _taps(xp, at - base, whole(xp, base))
-        else:
-            index = whole(xp, at)[..., None]
-            weight = xp.ones_like(index) * 1.0
-        if axis == 0 and problem.free_surface:
-            zero = stated.on_surface or (stated.parity < 0 and interpolated(positions))
-            outside = outside | ((positions[..., -1] == 0) & zero)
-            weight = xp.where(index < 0, stated.parity * weight, weight)
-            weight = xp.where((index == 0) & stated.on_surface, 0.0 * weight, weight)
-            index = xp.where(index < 0, -index - int("z" in stated.stagger), index)
-        index = index + low
-        beyond = (index < 0) | (index >= n)
-        bad = (beyond & (weight != 0)).any(-1) | outside
-        index = xp.where(beyond, low, index)
-        if cells is None:
-            cells, weights, wrong = index, weight, bad
-        else:
-            shape = *at.shape, cells.shape[-1] * index.shape[-1]
-            cells = (cells[..., :, None] * n + index[..., None, :]).reshape(shape)
-            weights = (weights[..., :, None] * weight[..., None, :]).reshape(shape)
-            wrong = wrong | bad
+    lines: dict = {}  # fields share most of them
+
+    def line(axis, field):
+        key = axis, problem.grid.axes[axis] in field.stagger, *((field.parity, field.on_surface) if axis == 0 else ())
+        if key not in lines:
+            lines[key] = _line(xp, problem, field, axis, positions[..., problem.grid.ndim - 1 - axis])
+        return lines[key]
+
+    axes = range(problem.grid.ndim)
+    return [_product(xp, problem, [line(axis, problem.field(name)) for axis in axes], nshots) for name in fields]
+
+
+def _line(xp, problem, field, axis, at):
+    """Nodes of the padded grid and weights (nshots or 1, n, taps) along one axis, and whether a position is amiss."""
+    low, _ = problem.pml[axis]
+    half = problem.grid.axes[axis] in field.stagger
+    if at.dtype.itemsize < 4:  # such integers may not hold the bounds
+        at = whole(xp, at)
+    outside = ~((at >= 0) & (at <= problem.grid.shape[axis] - 1))
+    if interpolated(at):
+        shifted = at - 0.5 * half
+        base = xp.floor(shifted)
+        index, weight = _taps(xp, shifted - base, whole(xp, base))
+    else:
+        index = whole(xp, at)[..., None]
+        weight = xp.ones_like(index) * 1.0
+    if axis == 0 and problem.free_surface:
+        zero = field.on_surface or (field.parity < 0 and interpolated(at))
+        outside = outside | ((at == 0) & zero)
+        weight = xp.where(index < 0, field.parity * weight, weight)
+        weight = xp.where((index == 0) & field.on_surface, 0.0 * weight, weight)
+        index = xp.where(index < 0, -index - int(half), index)
+    index = index + low
+    beyond = (index < 0) | (index >= problem.padded_shape[axis])
+    return xp.where(beyond, low, index), weight, (beyond & (weight != 0)).any(-1) | outside
+
+
+def _product(xp, problem, lines, nshots) -> Points:
+    """The cells that lie on a node of each axis' line."""
+    (cells, weights, wrong), *others = lines
+    for n, (index, weight, amiss) in zip(problem.padded_shape[1:], others, strict=True):
+        shape = *wrong.shape, cells.shape[-1] * index.shape[-1]
+        cells = (cells[..., :, None] * n + index[..., None, :]).reshape(shape)
+        weights = (weights[..., :, None] * weight[..., None, :]).reshape(shape)
+        wrong = wrong | amiss
     cells = xp.where(wrong[..., None], -1, cells)
     shape = (nshots, *cells.shape[1:])
     return Points(xp.broadcast_to(cells, shape), xp.broadcast_to(weights, shape))
@@ -101,13 +113,11 @@ def points_of(xp, problem, field: str, positions, nshots: int) -> Points:
 def _taps(xp, fraction, base):
     """Nodes and weights of one axis for positions base + fraction; a position on a node has that one alone."""
     wave = xp.sin(pi * fraction) / pi
-    weights = []
-    for offset in OFFSETS:
-        x = fraction - offset
-        here = x == 0
-        sinc = xp.where(here, 1.0, (-1) ** offset * wave / xp.where(here, 1.0, x))
-        weights.append(sinc * _window(1 - (x / RADIUS) ** 2))
-    return xp.stack([base + offset for offset in OFFSETS], -1), xp.stack(weights, -1)
+    x = xp.stack([fraction - offset for offset in OFFSETS], -1)
+    here = x == 0
+    sinc = xp.stack([(-1) ** offset * wave for offset in OFFSETS], -1) / xp.where(here, 1.0, x)
+    weights = xp.where(here, 1.0, sinc) * _window(1 - (x / RADIUS) ** 2)
+    return xp.stack([base + offset for offset in OFFSETS], -1), weights
 
 
 def _window(s):

@@ -56,20 +56,26 @@ def _(task, primals, tangents):
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library))
-    return _propagate(task, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
+    points = _points(task, shots.sources, shots.receivers, shots.mask)
+    return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
-def _propagate(task, wavelet, sources, receivers, mask, models):
+def _points(task, sources, receivers, mask):
+    """By itself, since runs with and without a derivative share it."""
+    shots = Shots(None, sources, receivers, mask)
+    return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype))
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _propagate(task, points, wavelet, mask, models):
     problem, shape = task.problem, task.shape
-    dtype = np.dtype(shape.dtype)
-    shots = Shots(wavelet, sources, receivers, mask)
-    points, lists = point_lists(problem, shape, shots, jnp, dtype)
+    cells, lists = points
     made = coefficients_of(problem, admitted(problem, models), shape.earths, jnp, jax.lax.stop_gradient)
     coefficients = jnp.stack(made, axis=1)
     samples = driving(jnp, problem, samples_of(wavelet, shape))
-    samples = signals(problem, shape, jnp, samples, points, coefficients)
-    tables = jnp.asarray(problem.tables(), dtype)
+    samples = signals(problem, shape, jnp, samples, cells, coefficients)
+    tables = jnp.asarray(problem.tables(), shape.dtype)
     record, seen, flag = forward(task, coefficients, samples, lists, tables)
     record = finished(jnp, problem, shape, mask, record)
     return record, seen_fields(problem, shape, seen), flag

@@ -13,7 +13,6 @@ from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
 from sweep_core.native import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
 from sweep_core.ops import coefficients_of
-from sweep_core.positions import Points
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
@@ -28,7 +27,7 @@ class Task:
     """What a call computes with beside its differentiable arrays; `fixed` are buffers of each operation by name."""
 
     call: CompiledCall
-    sources: list[Points]
+    cells: list[torch.Tensor]
     device: torch.device
     fixed: dict[str, dict[str, torch.Tensor]]
     made: dict[str, tuple[tuple[int, ...], torch.dtype]]
@@ -191,7 +190,7 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
     call = compiled_call(device.type, problem, shape, gradient, room=ROOM)
     dtype = np.dtype(shape.dtype)
-    sources, lists = point_lists(problem, shape, survey, np, dtype)
+    cells, lists = point_lists(problem, shape, survey, np, dtype)
 
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
@@ -204,8 +203,7 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
             parts = zip(("cell", "column", "weight"), held[name], strict=True)
             fixed[operation] |= {f"{prefix}_{part}": x for part, x in parts}
     made = {x: (call.shapes[x], getattr(torch, call.dtype(x))) for names in OUTPUTS.values() for x in names}
-    placed = [Points(tensor(p.cells), tensor(p.weights)) for p in sources]
-    return Task(call, placed, device, fixed, made)
+    return Task(call, list(map(tensor, cells)), device, fixed, made)
 
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
@@ -222,7 +220,7 @@ def _arrays(problem, shape, wavelet, models, task):
     made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach)
     coefficients = torch.stack(made, dim=1)
     samples = driving(torch, problem, samples_of(wavelet, shape))
-    return coefficients, signals(problem, shape, torch, samples, task.sources, coefficients)
+    return coefficients, signals(problem, shape, torch, samples, task.cells, coefficients)
 
 
 def propagate(

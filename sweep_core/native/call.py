@@ -134,12 +134,12 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
     return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots)
 
 
-def signals(problem: Problem, shape: CallShape, xp, samples, points: list[Points], coefficients):
+def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients):
     """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
 
     It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it
-    is, that is divided out, cell by cell; `coefficients` are (earths, coefficients, *padded grid) and the
-    framework's own.
+    is, that is divided out in each of the `cells`, (nshots, nsrc, taps) for each source field; `coefficients` are
+    (earths, coefficients, *padded grid) and the framework's own.
     """
     samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
     if problem.source_scaling == "physical":
@@ -147,12 +147,12 @@ def signals(problem: Problem, shape: CallShape, xp, samples, points: list[Points
     flat = coefficients.reshape(shape.earths, coefficients.shape[1], -1)
     shots = np.arange(shape.shots)[:, None, None] if shape.earths > 1 else 0
     columns = []
-    for i, (field, at) in enumerate(zip(problem.source_type, points, strict=True)):
+    for i, (field, at) in enumerate(zip(problem.source_type, cells, strict=True)):
         name, each = problem.equation.source_coefficient(field), samples[:, :, None, i]
         if name is None:
-            columns.append(xp.broadcast_to(each, (*at.cells.shape, shape.steps)))
+            columns.append(xp.broadcast_to(each, (*at.shape, shape.steps)))
         else:
-            columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at.cells][..., None])
+            columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at][..., None])
     return xp.stack(columns, 3).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
 
 
@@ -192,16 +192,16 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
 
 def inject_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
     """The same, sorted by cell within each shot and field, as injection needs it."""
-    fields = problem.source_type if kind == "sources" else problem.recorded
     listed = gather_list(problem, kind, points, xp, dtype)
-    n = listed[0].shape[1] // len(fields)
-    parts = [slice(i * n, (i + 1) * n) for i in range(len(fields))]
-    order = xp.concatenate([xp.argsort(listed[0][:, p], axis=1, stable=True) + p.start for p in parts], axis=1)
+    nshots, total = listed[0].shape
+    within = listed[0].reshape(nshots, len(points), -1)
+    start = np.arange(len(points), dtype="int32")[:, None] * within.shape[2]
+    order = (xp.argsort(within, axis=2, stable=True) + start).reshape(nshots, total)
     return tuple(xp.take_along_axis(x, order, axis=1) for x in listed)
 
 
 def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
-    """(points of each source field, lists): sources in, sources out, receivers in, receivers out, three arrays each.
+    """(cells of each source field, lists): sources in, sources out, receivers in, receivers out, three arrays each.
 
     Sources and receivers are arrays of xp, numpy or jax.numpy.
     """
@@ -210,8 +210,8 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
         ("sources", problem.source_type, shots.sources),
         ("receivers", problem.recorded, listening(xp, problem, shots)),
     ):
-        points = [points_of(xp, problem, field, positions, shape.shots) for field in fields]
+        points = points_of(xp, problem, fields, positions, shape.shots)
         if kind == "sources":
-            sources = points
+            cells = [p.cells for p in points]
         lists += [make(problem, kind, points, xp, dtype) for make in (inject_list, gather_list)]
-    return sources, tuple(lists)
+    return cells, tuple(lists)

@@ -54,7 +54,7 @@ def test_cells_of_positions(data):
     problem = make_problem(Acoustic(), shape, 10.0, 1e-3, pml_width=pml)
     positions = random_cells(np.random.default_rng(0), shape, 3, 4)
     marked = np.zeros(problem.padded_shape)
-    points = points_of(np, problem, "h1", positions, 3)
+    (points,) = points_of(np, problem, ["h1"], positions, 3)
     assert points.cells.shape == points.weights.shape == (3, 4, 1) and (points.weights == 1).all()
     for shot, cells in enumerate(points.cells):
         marked[:] = 0
@@ -65,7 +65,7 @@ def test_cells_of_positions(data):
 
 def test_shared_receivers_are_repeated_for_each_shot():
     made = case()
-    cells = points_of(np, made.problem, "h1", made.shots.receivers[:1], 3).cells
+    cells = points_of(np, made.problem, ["h1"], made.shots.receivers[:1], 3)[0].cells
     assert cells.shape == (3, 5, 1) and (cells == cells[0]).all()
 
 

@@ -15,7 +15,7 @@ def problem(**options):
 
 def read(made, positions, wave, xp=np):
     """What a receiver at each position sees of wave(z, x), in cells of the model."""
-    points = points_of(xp, made, "h1", positions, 1)
+    (points,) = points_of(xp, made, ["h1"], positions, 1)
     (top, bottom), (left, right) = made.pml
     z, x = np.meshgrid(np.arange(-top, SHAPE[0] + bottom), np.arange(-left, SHAPE[1] + right), indexing="ij")
     return (np.asarray(points.weights) * wave(z, x).ravel()[np.asarray(points.cells)]).sum(-1)[0]
@@ -40,7 +40,7 @@ def test_plane_waves_are_interpolated(cycles, tolerance):
 def test_weights_are_those_of_hicks():
     """sinc(x) I0(b sqrt(1 - (x / r)^2)) / I0(b), with r = 4 and b = 6.31 (Hicks 2002, table 4)."""
     at = (11.3, 9.85)
-    points = points_of(np, problem(), "h1", np.array([[at]]), 1)
+    (points,) = points_of(np, problem(), ["h1"], np.array([[at]]), 1)
     across, down = (np.arange(-3, 5) - x % 1 for x in at)
     columns, rows = (np.sinc(x) * np.i0(6.31 * np.sqrt(1 - (x / 4) ** 2)) / np.i0(6.31) for x in (across, down))
     np.testing.assert_allclose(points.weights[0, 0], np.outer(rows, columns).ravel(), rtol=0, atol=1e-13)
@@ -55,7 +55,7 @@ def test_a_fold_is_the_mirror_image():
 
     at = somewhere(low=0.05)
     assert np.abs(read(made, at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < 3e-3
-    points = points_of(np, made, "h1", at, 1)
+    (points,) = points_of(np, made, ["h1"], at, 1)
     assert (points.cells >= 0).all(), "nothing is read above the grid"
     below = points.cells // made.padded_shape[1] > 0
     assert (points.weights[~below] == 0).all(), "nor on the surface"
@@ -64,7 +64,7 @@ def test_a_fold_is_the_mirror_image():
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32, np.float64])
 def test_a_node_is_its_own_cell(dtype):
     at = np.array([[[0, 0], [29, 23], [7, 11]]])
-    points = points_of(np, problem(pml_width=0), "h1", at.astype(dtype), 1)
+    (points,) = points_of(np, problem(pml_width=0), ["h1"], at.astype(dtype), 1)
     assert points.cells.shape == (1, 3, 1 if np.issubdtype(dtype, np.integer) else (2 * RADIUS) ** 2)
     alone = np.abs(points.weights) > 1e-12
     assert (alone.sum(-1) == 1).all() and np.allclose(points.weights[alone], 1)
@@ -85,23 +85,23 @@ OUTSIDE = {
 @pytest.mark.parametrize("at", OUTSIDE.values(), ids=OUTSIDE)
 def test_what_cannot_be_had_is_marked(at):
     with np.errstate(invalid="ignore"):
-        points = points_of(np, problem(pml_width=2), "h1", np.array([[at, (5.5, 5.5)]]), 1)
+        (points,) = points_of(np, problem(pml_width=2), ["h1"], np.array([[at, (5.5, 5.5)]]), 1)
     assert (points.cells[0, 0] == -1).all() and (points.cells[0, 1] >= 0).all()
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_the_surface_is_marked_where_the_field_is_zero(dtype):
     made = problem(free_surface=True, pml_width=(0, 5, 5, 5))
-    cells = points_of(np, made, "h1", np.array([[[3, 0], [3, 1]]], dtype), 1).cells
+    cells = points_of(np, made, ["h1"], np.array([[[3, 0], [3, 1]]], dtype), 1)[0].cells
     assert (cells[0, 0] == -1).all() and (cells[0, 1] >= 0).all()
 
 
 @pytest.mark.parametrize("free_surface", [False, True])
 def test_every_library_finds_the_same(free_surface):
     made, at = problem(free_surface=free_surface, pml_width=(0, *PML[1:]) if free_surface else PML), somewhere(0.1)
-    expected = points_of(np, made, "h1", at, 1)
+    (expected,) = points_of(np, made, ["h1"], at, 1)
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     for xp, x in ((torch, torch.tensor(at)), (jax.numpy, jax.numpy.asarray(at))):
-        points = points_of(xp, made, "h1", x, 1)
+        (points,) = points_of(xp, made, ["h1"], x, 1)
         np.testing.assert_array_equal(np.asarray(points.cells), expected.cells)
         np.testing.assert_allclose(np.asarray(points.weights), expected.weights, atol=1e-15)

@@ -71,7 +71,7 @@ class Run:
         shapes = self.call.shapes | {name: (getattr(sizes, name),) for name in native.call.BYTES}
         assert sizes.tables == itemsize * len(self.problem.tables())
         self.buffers = {name: Guarded(s, self.call.dtype(name)) for name, s in shapes.items()}
-        self.points, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
+        self.cells, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
         for operation, taken in LISTS.items():
             for prefix, which in taken.items():
                 for part, values in zip(("cell", "column", "weight"), lists[which], strict=True):
@@ -87,7 +87,7 @@ class Run:
         """What the library takes for models and the samples of a wavelet, real or complex."""
         problem = self.problem
         coefficients = np.stack(coefficients_of(problem, models, self.shape.earths, np, np.real), axis=1)
-        return coefficients, native.signals(problem, self.shape, np, samples, self.points, coefficients)
+        return coefficients, native.signals(problem, self.shape, np, samples, self.cells, coefficients)
 
     def vary(self, models, wavelet=None):
         """Sets the tangents to those of a direction, by complex step."""

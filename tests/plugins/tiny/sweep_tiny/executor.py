@@ -46,7 +46,7 @@ class Run:
         check_values(problem, models, shots.wavelet)
         self.problem, self.shots, self.models = problem, shots, models
         self.call = native.compiled_call("cpu", problem, self.shape, gradient)
-        self.sources, self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
+        self.cells, self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         self.buffers["tables"][:] = problem.tables()
@@ -55,7 +55,7 @@ class Run:
         """(coefficients, wavelet) as the library takes them; of complex models too."""
         coefficients = np.stack(coefficients_of(self.problem, models, self.shape.earths, np, np.real), axis=1)
         samples = driving(np, self.problem, samples_of(self.shots.wavelet, self.shape))
-        return coefficients, native.signals(self.problem, self.shape, np, samples, self.sources, coefficients)
+        return coefficients, native.signals(self.problem, self.shape, np, samples, self.cells, coefficients)
 
     def tangents(self, perturbations, h=1e-20):
         """The derivative of `inputs` in a direction of the models, by complex step."""
@@ -85,7 +85,7 @@ class Run:
         if self.problem.source_scaling == "increment":  # the wavelet depends on the earth at the sources
             earths, signals = self.shape.earths, (self.buffers["gradient_wavelet"] * wavelet).sum(axis=1)
             rows = np.arange(earths)[:, None] if earths > 1 else 0
-            np.add.at(cells.reshape(earths, -1), (rows, self.sources[0].cells.reshape(signals.shape)), signals)
+            np.add.at(cells.reshape(earths, -1), (rows, self.cells[0].reshape(signals.shape)), signals)
         return fold(self.problem, cells).reshape(-1, *self.models[i].shape).sum(axis=0)
 
     def _run(self, operation, **lists):
