@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,17 @@ def pytest_collection_modifyitems(items):
     reason = no_gpu() if marked else ""
     for item in marked if reason else ():
         item.add_marker(pytest.mark.skip(reason=reason))
+
+
+_worked = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """What JAX has compiled, now and then: some thousand programs are more pieces of memory than Linux maps."""
+    yield
+    if "jax" in sys.modules and next(_worked) % 200 == 0:
+        sys.modules["jax"].clear_caches()
 
 
 @pytest.fixture

@@ -264,7 +264,7 @@ def assert_lossless(entry, full, other, expected):
 )
 def test_law4_strategies_agree_with_full(entry, equation, strategy):
     """Bit for bit."""
-    full = case(equation, nt=41).remembering("full")
+    full = case(equation)
     expected = entry.jacobian_transposed(full, full.noise())
     assert_lossless(entry, full, full.remembering(strategy), expected)
 

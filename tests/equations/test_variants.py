@@ -9,6 +9,7 @@ from laws import (
     case,
     error,
     executors,
+    executors_and_variants,
     known_equations,
     record_error,
     reference_born,
@@ -23,7 +24,6 @@ from sweep_core.reference import ReferenceExecutor
 equation = pytest.mark.parametrize("equation", known_equations())
 anything = pytest.mark.parametrize("name", VARIANTS)
 anyone = pytest.mark.parametrize("entry", executors())
-gradients = pytest.mark.parametrize("entry", executors(gradient=True))
 quick = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if "jax" not in p.id])
 
 
@@ -51,9 +51,7 @@ def test_law1_forward_equals_the_reference(entry, name, equation):
         assert not record.swapaxes(1, 2)[~made.shots.mask].any()
 
 
-@equation
-@anything
-@gradients
+@pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(gradient=True))
 def test_law2_dot_test_of_the_jacobian(entry, name, equation):
     """And law 3: single cells on a face, an edge and in a corner, by complex step."""
     made = made_of(name, equation)
@@ -104,9 +102,7 @@ def test_law6_an_earth_each_for_more_shots_than_are_grouped(entry):
         assert error(a, b[again]) < 1e-13
 
 
-@equation
-@anything
-@pytest.mark.parametrize("entry", executors(pullback=True))
+@pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(pullback=True))
 def test_law2_dot_test_of_the_wavelet(entry, name, equation):
     made = made_of(name, equation)
     y = made.noise()
@@ -139,9 +135,7 @@ def test_laws_1_and_2_on_the_surface_itself(entry, name, equation):
     assert relative_to_terms((pushed * y).sum(), (x * pulled).sum(), x * pulled) < 1e-12
 
 
-@equation
-@anything
-@pytest.mark.parametrize("entry", executors(pullback=True))
+@pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(pullback=True))
 def test_law2_born_is_the_derivative_of_the_record(entry, name, equation):
     made = made_of(name, equation)
     assert record_error(entry.born(made), reference_born(made)) < 1e-12

@@ -336,7 +336,21 @@ def executors_and_orders(*names, **options):
     return [
         pytest.param(*entry.values, order, id=f"{entry.id}-{order}", marks=entry.marks)
         for entry in executors(*names, **options)
-        for order in (ORDERS if "jax" not in entry.id else (2, 8))
+        for order in (ORDERS if "jax" not in entry.id else (4, 8))
+    ]
+
+
+def executors_and_variants(**options):
+    """Each with every variant of every equation, but JAX with each variant of one equation, in turn, and two surfaces.
+
+    Its compiler takes seconds for each. `made_of` makes the case.
+    """
+    return [
+        pytest.param(*entry.values, name, *equation.values, id=f"{equation.id}-{name}-{entry.id}", marks=entry.marks)
+        for entry in executors(**options)
+        for i, name in enumerate(VARIANTS)
+        for j, equation in enumerate(known_equations())
+        if "jax" not in entry.id or name == "free surface" or (i + j) % len(known_equations()) == 0
     ]
 
 
