@@ -41,11 +41,11 @@ _worked = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
-def forget():
-    """What JAX has compiled, now and then: some thousand programs are more pieces of memory than Linux maps."""
+def forgetful():
+    """Drops what JAX has compiled now and then: some thousand programs are more pieces of memory than Linux maps."""
     yield
-    if "jax" in sys.modules and next(_worked) % 200 == 0:
-        sys.modules["jax"].clear_caches()
+    if next(_worked) % 200 == 0:
+        importlib.import_module("laws").forget()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, make_problem
+from sweep_core import Acoustic, Elastic, make_problem
 from sweep_core.positions import RADIUS, points_of
 
 SHAPE, PML = (24, 30), (6, 5, 4, 7)
@@ -94,6 +94,19 @@ def test_the_surface_is_marked_where_the_field_is_zero(dtype):
     made = problem(free_surface=True, pml_width=(0, 5, 5, 5))
     cells = points_of(np, made, ["h1"], np.array([[[3, 0], [3, 1]]], dtype), 1)[0].cells
     assert (cells[0, 0] == -1).all() and (cells[0, 1] >= 0).all()
+
+
+@pytest.mark.parametrize("shape", [(24, 30), (12, 13, 14)])
+@pytest.mark.parametrize("free_surface", [False, True])
+def test_fields_asked_for_together_find_what_each_finds_alone(free_surface, shape):
+    pml = (0 if free_surface else 6, *(5,) * (2 * len(shape) - 1))
+    made = make_problem(Elastic(4), shape, 10.0, 1e-3, free_surface=free_surface, pml_width=pml)
+    at = np.random.default_rng(0).uniform(0.1, 11, (2, 9, len(shape)))
+    names = [field.name for field in made.fields]
+    for name, points in zip(names, points_of(np, made, names, at, 2), strict=True):
+        (alone,) = points_of(np, made, [name], at, 2)
+        np.testing.assert_array_equal(points.cells, alone.cells, name)
+        np.testing.assert_array_equal(points.weights, alone.weights, name)
 
 
 @pytest.mark.parametrize("free_surface", [False, True])

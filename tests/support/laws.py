@@ -341,9 +341,9 @@ def executors_and_orders(*names, **options):
 
 
 def executors_and_variants(**options):
-    """Each with every variant of every equation, but JAX with each variant of one equation, in turn, and two surfaces.
+    """Each with every variant of every equation, but JAX, which compiles for seconds, with each of one in turn.
 
-    Its compiler takes seconds for each. `made_of` makes the case.
+    Of all equations where the surface is free, which each of them treats in its own way.
     """
     return [
         pytest.param(*entry.values, name, *equation.values, id=f"{equation.id}-{name}-{entry.id}", marks=entry.marks)
