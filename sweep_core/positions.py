@@ -1,6 +1,6 @@
 """From positions to weighted cells: a field's own node, or its interpolation between nodes."""
 
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from math import factorial, pi
 from typing import Any
 
@@ -60,22 +60,24 @@ def points_of(xp, problem, fields, positions, nshots: int) -> list[Points]:
     """
     if len(positions.shape) == 2:
         positions = positions[:, None]
-    lines: dict = {}  # fields share most of them
-
-    def line(axis, field):
-        key = axis, problem.grid.axes[axis] in field.stagger, *((field.parity, field.on_surface) if axis == 0 else ())
-        if key not in lines:
-            lines[key] = _line(xp, problem, field, axis, positions[..., problem.grid.ndim - 1 - axis])
-        return lines[key]
-
     axes = range(problem.grid.ndim)
-    return [_product(xp, problem, [line(axis, problem.field(name)) for axis in axes], nshots) for name in fields]
+    line = cache(partial(_line, xp, problem, positions))  # fields share most of them
+
+    def lines(field):
+        half = [problem.grid.axes[axis] in field.stagger for axis in axes]
+        fold = (field.parity, field.on_surface) if problem.free_surface else None
+        return [line(axis, half[axis], fold if axis == 0 else None) for axis in axes]
+
+    return [_product(xp, problem, lines(problem.field(name)), nshots) for name in fields]
 
 
-def _line(xp, problem, field, axis, at):
-    """Nodes of the padded grid and weights (nshots or 1, n, taps) along one axis, and whether a position is amiss."""
+def _line(xp, problem, positions, axis, half, fold):
+    """Nodes of the padded grid and weights (nshots or 1, n, taps) along one axis, and whether a position is amiss.
+
+    `half` is whether a field lies half a cell further there, `fold` its (parity, on_surface) under a free surface.
+    """
     low, _ = problem.pml[axis]
-    half = problem.grid.axes[axis] in field.stagger
+    at = positions[..., problem.grid.ndim - 1 - axis]
     if at.dtype.itemsize < 4:  # such integers may not hold the bounds
         at = whole(xp, at)
     outside = ~((at >= 0) & (at <= problem.grid.shape[axis] - 1))
@@ -86,11 +88,11 @@ def _line(xp, problem, field, axis, at):
     else:
         index = whole(xp, at)[..., None]
         weight = xp.ones_like(index) * 1.0
-    if axis == 0 and problem.free_surface:
-        zero = field.on_surface or (field.parity < 0 and interpolated(at))
-        outside = outside | ((at == 0) & zero)
-        weight = xp.where(index < 0, field.parity * weight, weight)
-        weight = xp.where((index == 0) & field.on_surface, 0.0 * weight, weight)
+    if fold is not None:
+        parity, on_surface = fold
+        outside = outside | ((at == 0) & (on_surface or (parity < 0 and interpolated(at))))
+        weight = xp.where(index < 0, parity * weight, weight)
+        weight = xp.where((index == 0) & on_surface, 0.0 * weight, weight)
         index = xp.where(index < 0, -index - int(half), index)
     index = index + low
     beyond = (index < 0) | (index >= problem.padded_shape[axis])

@@ -1,16 +1,6 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import (
-    BUFFERS,
-    OUTPUTS,
-    CompiledCall,
-    compiled_call,
-    gather_list,
-    inject_list,
-    point_lists,
-    seen_fields,
-    signals,
-)
+from .call import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
 from .library import Library, load, sources, status, supports, thread_count
 
 __all__ = [
@@ -19,8 +9,6 @@ __all__ = [
     "CompiledCall",
     "Library",
     "compiled_call",
-    "gather_list",
-    "inject_list",
     "load",
     "point_lists",
     "seen_fields",

@@ -190,12 +190,11 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
     return joined[0], xp.asarray(joined[1]), joined[2].astype(dtype)
 
 
-def inject_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
-    """The same, sorted by cell within each shot and field, as injection needs it."""
-    listed = gather_list(problem, kind, points, xp, dtype)
+def _by_cell(listed, fields: int, xp):
+    """A gather_list of so many fields, sorted by cell within each shot and field, as injection needs it."""
     nshots, total = listed[0].shape
-    within = listed[0].reshape(nshots, len(points), -1)
-    start = np.arange(len(points), dtype="int32")[:, None] * within.shape[2]
+    within = listed[0].reshape(nshots, fields, -1)
+    start = np.arange(fields, dtype="int32")[:, None] * within.shape[2]
     order = (xp.argsort(within, axis=2, stable=True) + start).reshape(nshots, total)
     return tuple(xp.take_along_axis(x, order, axis=1) for x in listed)
 
@@ -213,5 +212,6 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
         points = points_of(xp, problem, fields, positions, shape.shots)
         if kind == "sources":
             cells = [p.cells for p in points]
-        lists += [make(problem, kind, points, xp, dtype) for make in (inject_list, gather_list)]
+        listed = gather_list(problem, kind, points, xp, dtype)
+        lists += [_by_cell(listed, len(fields), xp), listed]
     return cells, tuple(lists)
