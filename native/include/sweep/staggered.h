@@ -163,6 +163,7 @@ struct Equation {
           d[f] = d[f] + back;
       }
     });
+    V kept[table.fields];
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_half(f) == AT_HALF) {
@@ -170,7 +171,8 @@ struct Equation {
         if (pinned && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
         if constexpr (table.kept[f]) {
           Value* const to = v.adjoint + v.at(table.rates + f, c);
-          store(to, load<V>(to) + d[f]);
+          kept[f] = load<V>(to) + d[f];
+          store(to, kept[f]);
         }
       }
     });
@@ -204,7 +206,7 @@ struct Equation {
     });
     V e[table.rates];
     held_rates<V, AT_HALF>(v, c, where, e);
-    correlate<V, AT_HALF>(v, c, made, e);
+    correlate<V, AT_HALF>(v, c, made, kept, e);
   }
 
   // A residual into the adjoint field, after the cells of its phase were made.
@@ -361,7 +363,7 @@ struct Equation {
       rates<V, AT_HALF, true>(v, c, table.holds_half ? v.before : v.held, v.held_memory, where, e);
   }
   template <class V, bool AT_HALF>
-  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* e) {
+  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* kept, const V* e) {
     for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
       constexpr int k = decltype(index)::value;
       if constexpr (used<AT_HALF>(k)) {
@@ -370,7 +372,7 @@ struct Equation {
           constexpr Modulus m = table.modulus[decltype(inner)::value];
           if constexpr (m.coefficient == k && table.half[m.rate] == AT_HALF) {
             if constexpr (table.kept[m.target])
-              sum = sum + load<V>(v.adjoint + v.at(table.rates + m.target, c)) * e[m.rate];
+              sum = sum + kept[m.target] * e[m.rate];
             else
               sum = sum + made[m.rate] * e[m.rate];
           }
