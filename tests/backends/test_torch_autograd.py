@@ -335,9 +335,10 @@ def test_overhead_of_a_small_call(entry, record_property):
 
 
 LONG_RUN = """
-    import sys, time, torch
+    import signal, torch
     from sweep_core import Acoustic
     from sweep_torch import PropTorch
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
     prop = PropTorch(Acoustic(4), (700, 700), 10.0, 1e-3, impl="c")
     model = torch.full((700, 700), 2000.0, requires_grad={gradient})
     at = torch.tensor([[5, 5]])
