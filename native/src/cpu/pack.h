@@ -58,7 +58,8 @@ struct Pack {
 };
 
 // Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
-// changed would be slow to read. A copy of the view, which no store can change, stays in registers.
+// changed would be slow to read. Copies of the view and of where the row begins, which no store can change, stay in
+// registers.
 template <class F, class View, int NDIM, class Where>
 SWEEP_APART void pack_cells(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
   using P = Pack<typename F::Value>;

@@ -299,8 +299,8 @@ class Team {
   }
 
   // A band of rows, each from end to end as memory has it: what lies before `low` and from `high` on is rim of the last
-  // axis; `between` says whether there is anything to do for the rest. A copy of the view, which no store can change,
-  // stays in registers.
+  // axis; `between` says whether there is anything to do for the rest. Copies of the view and of the first cell, which
+  // no store can change, stay in registers.
   template <class F, unsigned MASK, class V, int NDIM>
   SWEEP_APART static void band(const V& view, const Cell<NDIM>& row, int count, const Box<NDIM>& box, int low, int high,
                                bool between) {
