@@ -136,7 +136,7 @@ endif
 	@rm -f $(state)/packages-* && touch $@
 
 $(native): $(packages)
-	@echo 'make: building the native libraries (log: $(log))'
+	@echo 'make: building the native libraries: 5 minutes on two cores, 15 with nvcc (SWEEP_CUDA=OFF: without; log: $(log))'
 	@: >$(log)
 	@$(call pip,--no-build-isolation --no-deps --editable .)
 	@$(report)

@@ -20,12 +20,9 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(sweep_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
 endif()
 
-# nvcc takes one architecture after the other: where there are more cores than equations, several at once.
-cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-list(LENGTH equations count)
-math(EXPR threads "(${cores} + ${count} - 1) / ${count}")
+# As many architectures at once as there are cores (0): one after the other, the largest equation is waited for.
 target_compile_options(sweep_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:--threads=${threads};--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--threads=0;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
   "$<$<AND:$<BOOL:${SWEEP_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")
 
 sweep_add_library(src/library.cpp src/cuda/builds.cu)
