@@ -1,6 +1,8 @@
 """A solver inside torch.compile: one custom operator that Dynamo does not look into, and its gradient."""
 
+import functools
 import itertools
+import sys
 import weakref
 from typing import Any
 
@@ -11,6 +13,19 @@ from sweep_core.errors import UnsupportedError
 
 _numbers = itertools.count()
 _solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def undisturbed(function):
+    """`function` as plain Python, also where Dynamo gave up the frames around it and compiles each of those within, as
+    it does of ``torch.func`` over ``torch.compile``: an address is a constant to it. Dynamo is not imported for this.
+    """
+    outside = functools.cache(lambda: torch.compiler.disable(function))
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return (outside() if "torch._dynamo" in sys.modules else function)(*args, **kwargs)
+
+    return call
 
 
 def register(solver) -> int:

@@ -16,6 +16,8 @@ from sweep_core.options import MemoryOptions
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
+from .compiling import undisturbed
+
 
 def check_device(device) -> torch.device:
     """A torch device that exists here; DeviceError otherwise."""
@@ -45,8 +47,14 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
 def _on_host(name, x):
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
+        # Integers that are made inside torch.func are wrapped, too, and never differentiated.
+        while torch._C._functorch.is_gradtrackingtensor(x) and not x.is_floating_point():
+            x = torch._C._functorch.get_unwrapped(x)
         if torch._C._functorch.is_functorch_wrapped_tensor(x):
-            raise UnsupportedError(f"{name} are transformed (torch.func): they are read on the host and cannot be")
+            raise UnsupportedError(
+                f"{name} are transformed (torch.func), and cannot be read on the host; make them outside of the "
+                "function, or give NumPy arrays"
+            )
         with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
             x = x.detach().cpu().numpy()
     if x is None:
@@ -71,6 +79,8 @@ def _check_placed(pairs, device) -> None:
     for name, x in pairs:
         if not isinstance(x, torch.Tensor):
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
+        if x.layout != torch.strided:
+            raise DtypeError(f"{name} is {x.layout}; expected a dense tensor, such as its to_dense()")
         if x.device != device:
             raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
 
@@ -85,10 +95,12 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
 
     if native.readable(shots.wavelet, *models):
         with torch._C._DisableFuncTorch():
-            check_values(problem, [m.detach().numpy() for m in models], shots.wavelet.detach().numpy())
+            *earth, wavelet = (x.detach().resolve_neg().numpy() for x in (*models, shots.wavelet))
+            check_values(problem, earth, wavelet)
     return shape, survey
 
 
+@undisturbed
 def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device, snapshots=None):
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
     shape, survey = checked(problem, shots, models, device, snapshots)
@@ -123,6 +135,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     )
 
 
+@undisturbed
 def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
     shape, survey = checked(problem, shots, models, device)

@@ -16,6 +16,7 @@ from sweep_core.ops import coefficients_of
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
+from .compiling import undisturbed
 from .ops import transformed
 from .pool import ROOM, Pool
 
@@ -32,6 +33,7 @@ class Task:
     fixed: dict[str, dict[str, torch.Tensor]]
     made: dict[str, tuple[tuple[int, ...], torch.dtype]]
 
+    @undisturbed
     def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
         """Runs the library on tensors by buffer name; the outputs."""
         if get_proxy_mode() is not None:
@@ -40,7 +42,7 @@ class Task:
                 "nothing was written to; use torch.func.jvp or impl='eager'"
             )
         outputs = {name: self.empty(name) for name in OUTPUTS[operation]}
-        arrays = self.fixed[operation] | outputs | {name: x.contiguous() for name, x in given.items()}
+        arrays = self.fixed[operation] | outputs | {name: x.resolve_neg().contiguous() for name, x in given.items()}
         buffers = [(x.data_ptr(), x.nbytes) for x in map(arrays.__getitem__, BUFFERS[operation])]
         if self.device.type == "cuda":
             with torch.cuda.device(self.device):

@@ -201,6 +201,8 @@ class PropTorch(torch.nn.Module):
         -------
         (nshots, nt, nrec, nfield) tensor
         """
+        if torch.compiler.is_compiling():
+            raise UnsupportedError("born is not supported inside torch.compile; call it outside")
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         return born(self.problem, self.impl, shots, self._given(models), perturbations, self.device, d_wavelet)
 

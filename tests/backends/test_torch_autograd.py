@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from laws import case, error, executors
 
-from sweep_core import DomainError, StabilityError, UnsupportedError
+from sweep_core import DomainError, DtypeError, StabilityError, UnsupportedError
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402
@@ -174,6 +174,17 @@ def test_layouts_of_memory_do_not_matter(entry):
     assert torch.equal(this.gradient(strided), this.gradient())
     reversed_time = this.wavelet.flip(-1).contiguous().flip(-1)
     assert torch.equal(this.record(wavelet=reversed_time), this.record())
+    negated = torch.complex(this.wavelet, -this.wavelet).conj().imag
+    assert negated.is_neg() and torch.equal(this.record(wavelet=negated), this.record())
+    negated = torch.complex(this.model, -this.model).conj().imag
+    assert torch.equal(this.gradient(negated), this.gradient())
+
+
+@impls
+def test_sparse_tensors_are_refused(entry):
+    this = Setting(entry)
+    with pytest.raises(DtypeError, match="model 0 is torch.sparse_coo; expected a dense tensor"):
+        this.record(this.model.to_sparse())
 
 
 @impls
@@ -274,6 +285,23 @@ def test_second_derivatives_of_eager_code(strategy):
     (second,) = torch.autograd.grad((first * direction).sum(), leaf)
     difference = (this.gradient(this.model + direction) - this.gradient(this.model - direction)) / 2
     assert error(difference, second.numpy()) < 1e-4
+
+
+@impls
+def test_shots_may_be_chosen_inside_transforms(entry):
+    this = Setting(entry)
+    sources, receivers = torch.tensor(this.made.shots.sources), torch.tensor(this.made.shots.receivers)
+
+    def misfit(model, given=lambda x: x):
+        mask = given(torch.arange(10)).reshape(2, 5) % 3 > 0
+        return (this.solver(this.wavelet[:2], sources[:2], given(receivers)[:2], [model], mask) ** 2).sum()
+
+    leaf = this.model.clone().requires_grad_()
+    expected = torch.autograd.grad(misfit(leaf), leaf)[0]
+    inside = torch.func.grad(lambda model: misfit(model, lambda x: x + 0 * torch.ones_like(x)))(this.model)
+    assert error(inside, expected.numpy()) < 1e-13
+    nested = torch.func.jvp(torch.func.grad(misfit), (this.model,), (this.model,)) if "eager" in str(entry) else None
+    assert nested is None or error(nested[0], expected.numpy()) < 1e-13
 
 
 @impls

@@ -15,6 +15,13 @@ impls = pytest.mark.parametrize("impl", ["c", "eager"])
 equation = pytest.mark.parametrize("equation", known_equations())
 
 
+@pytest.fixture(autouse=True)
+def forget():
+    """What Dynamo has given up once it gives up for good."""
+    yield
+    torch._dynamo.reset()
+
+
 def leaves(made):
     return [torch.tensor(x, requires_grad=True) for x in (made.shots.wavelet, *made.models)]
 
@@ -51,6 +58,23 @@ def test_a_module_with_parameters(equation):
     assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(made)) < 1e-12
 
 
+@equation
+@impls
+def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equation):
+    """Dynamo gives up what torch.func has wrapped, and would compile the frames within, addresses and all."""
+    made = case(equation)
+    solver = PropTorch(**made.arguments, impl=impl)
+    first, *rest = map(torch.tensor, made.models)
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+
+    def misfit(model):
+        return (solver(*survey, models=[model, *rest]) ** 2).sum()
+
+    expected = torch.func.grad(misfit)(first)
+    for _ in range(3):
+        assert torch.equal(torch.func.grad(torch.compile(misfit))(first), expected)
+
+
 @impls
 def test_forward_mode_is_refused_and_never_zero_in_silence(impl):
     made = case()
@@ -77,6 +101,15 @@ def test_derivatives_in_positions_are_refused_and_never_missing_in_silence(impl,
 
     with pytest.raises(Exception, match="no derivative in positions"):
         torch.compile(record, fullgraph=True)(leaf)
+
+
+def test_born_is_refused():
+    made = case()
+    solver = PropTorch(**made.arguments, impl="c")
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    models = [torch.tensor(m) for m in made.models]
+    with pytest.raises(Exception, match="born is not supported inside torch.compile"):
+        torch.compile(solver.born, fullgraph=True)(*survey, models, models=models)
 
 
 def test_snapshots_are_refused():
