@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from .equation import Equation, Field
+from .errors import OptionError
 from .grid import AXES
 from .stencil import largest_staggered_speed
 from .surface import closure, rows_near_surface, rows_of
@@ -30,9 +31,44 @@ class Modulus:
     coefficient: str
 
 
+def _check_tables(equation: type["StaggeredEquation"]) -> None:
+    """That tables name what there is, and that derivatives lie where they are added: what has no partner is left out
+    of grids that lack it, so a misspelt name would be, too.
+    """
+    fields = {f.name: set(f.stagger) for f in equation.fields}
+    rates = {r.name: r.terms for r in equation.rates}
+
+    def known(where, kind, name, names):
+        if name not in names:
+            raise OptionError(f"{equation.name}: {where} names the {kind} {name!r}; there are {list(names)}")
+
+    for f in equation.fields:
+        for axis in f.stagger:
+            known(f, "axis", axis, tuple("xyzt"))
+    for rate in equation.rates:
+        for axis, field in rate.terms:
+            known(rate, "axis", axis, tuple("xyz"))
+            known(rate, "field", field, fields)
+    for modulus in equation.moduli:
+        known(modulus, "field", modulus.target, fields)
+        known(modulus, "rate", modulus.rate, rates)
+        known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
+        for axis, field in rates[modulus.rate]:
+            here, there = fields[field] ^ {axis, "t"}, fields[modulus.target]
+            if here != there:
+                raise OptionError(
+                    f"{equation.name}: {modulus} adds the derivative of {field} along {axis}, which is staggered along "
+                    f"{sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                )
+    for field, coefficient in equation.source_coefficients.items():
+        known("source_coefficients", "field", field, fields)
+        known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
+
+
 @lru_cache(maxsize=64)
 def _tables_in(equation: type["StaggeredEquation"], ndim: int) -> tuple[tuple[Rate, ...], tuple[Modulus, ...]]:
     """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
+    _check_tables(equation)
     there = [f.name for f in equation.fields if ndim in f.ndims]
     terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in equation.rates]
     kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
@@ -55,7 +91,9 @@ class StaggeredEquation(Equation):
     v <- v + sum over its moduli of coefficient * e + source.
 
     A subclass states `rates`, `moduli` and `source_coefficients`, in all dimensions at once: what has fields that a
-    grid does not have is left out. A field is differentiated along each axis at most once.
+    grid does not have is left out. A field is differentiated along each axis at most once, and a derivative lies half a
+    cell further along that axis and half a step later than its field: where what it changes must lie, or the first use
+    raises an OptionError.
     """
 
     rates: ClassVar[tuple[Rate, ...]]

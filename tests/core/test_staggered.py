@@ -1,0 +1,38 @@
+"""Tables of staggered equations: what is misspelt would be left out like what a grid does not have, so it is refused."""
+
+import pytest
+
+from sweep_core import AcousticVariableDensity, Elastic, Field, OptionError
+from sweep_core.staggered import Modulus, Rate
+
+TABLES = {
+    "axis of a term": ({"rates": (Rate("ax", (("X", "p"),)),)}, "names the axis 'X'; there are"),
+    "field of a term": ({"rates": (Rate("ax", (("x", "q"),)),)}, "names the field 'q'; there are"),
+    "stagger": ({"fields": (Field("p", "Pa", ("w",)),)}, "names the axis 'w'; there are"),
+    "target": ({"moduli": (Modulus("v", "ax", "bx"),)}, "names the field 'v'; there are"),
+    "rate": ({"moduli": (Modulus("vx", "aq", "bx"),)}, "names the rate 'aq'; there are"),
+    "coefficient": ({"moduli": (Modulus("vx", "ax", "b"),)}, "names the coefficient 'b'; there are"),
+    "source": ({"source_coefficients": {"q": "bx"}}, "source_coefficients names the field 'q'; there are"),
+    "source's coefficient": ({"source_coefficients": {"vx": "b"}}, "source_coefficients names the coefficient 'b'"),
+    "place": ({"moduli": (Modulus("vz", "ax", "bx"),)}, "adds the derivative of p along x, which is staggered along"),
+    "time": (
+        {"fields": tuple(Field(n, "", tuple(s)) for n, s in (("p", ""), ("vx", "x"), ("vy", "y"), ("vz", "z")))},
+        "adds the derivative of p along x, which is staggered along .'t', 'x'., to vx, along .'x'.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_do_not_fit_are_refused(name):
+    changed, message = TABLES[name]
+    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changed})
+    with pytest.raises(OptionError, match=f"^wrong: .*{message}"):
+        wrong().rates_in(2)
+
+
+@pytest.mark.parametrize("equation", [AcousticVariableDensity, Elastic])
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_what_a_grid_does_not_have_is_left_out(equation, ndim):
+    there = {f.name for f in equation().fields_in(ndim)}
+    assert {field for rate in equation().rates_in(ndim) for _, field in rate.terms} <= there
+    assert {m.target for m in equation().moduli_in(ndim)} == there
