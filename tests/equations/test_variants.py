@@ -190,6 +190,8 @@ def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, st
     """Bit for bit, in grids that the waves do not fill, over histories that other shots have used before."""
     from sweep_torch.native import pool
 
+    if ndim not in equation(4).ndims:
+        pytest.skip(f"{equation.name} has no {ndim} dimensions")
     shape, pml, nt = ((60, 90), 12, 14) if ndim == 2 else ((24, 25, 40), 5, 6)
     made = case(equation, shape=shape, pml=pml, nt=nt).remembering(strategy)
     answers = []
