@@ -17,6 +17,7 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
 from .compiling import undisturbed
+from .ops import transformed
 
 
 def check_device(device) -> torch.device:
@@ -50,7 +51,7 @@ def _on_host(name, x):
         # Integers that are made inside torch.func are wrapped, too, and never differentiated.
         while torch._C._functorch.is_gradtrackingtensor(x) and not x.is_floating_point():
             x = torch._C._functorch.get_unwrapped(x)
-        if torch._C._functorch.is_functorch_wrapped_tensor(x):
+        if transformed(x):
             raise UnsupportedError(
                 f"{name} are transformed (torch.func), and cannot be read on the host; make them outside of the "
                 "function, or give NumPy arrays"

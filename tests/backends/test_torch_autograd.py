@@ -300,8 +300,9 @@ def test_shots_may_be_chosen_inside_transforms(entry):
     expected = torch.autograd.grad(misfit(leaf), leaf)[0]
     inside = torch.func.grad(lambda model: misfit(model, lambda x: x + 0 * torch.ones_like(x)))(this.model)
     assert error(inside, expected.numpy()) < 1e-13
-    nested = torch.func.jvp(torch.func.grad(misfit), (this.model,), (this.model,)) if "eager" in str(entry) else None
-    assert nested is None or error(nested[0], expected.numpy()) < 1e-13
+    if "eager" in str(entry):  # the only one with second derivatives
+        nested = torch.func.jvp(torch.func.grad(misfit), (this.model,), (this.model,))[0]
+        assert error(nested, expected.numpy()) < 1e-13
 
 
 @impls
