@@ -48,7 +48,7 @@ class Task:
             with torch.cuda.device(self.device):
                 self.call.run(operation, buffers, stream=torch.cuda.current_stream(self.device).cuda_stream)
         else:
-            self.call.run(operation, buffers, threads=torch.get_num_threads())
+            self.call.run(operation, buffers, threads=torch.get_num_threads(), keep=arrays)
         return outputs
 
     def empty(self, name: str) -> torch.Tensor:

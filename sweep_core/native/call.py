@@ -3,6 +3,7 @@
 import ctypes as c
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import attrs
 import numpy as np
@@ -61,15 +62,19 @@ class CompiledCall:
             return "uint8"
         return "int32" if buffer == "flag" or buffer.endswith(("_cell", "_column")) else self.shape.dtype
 
-    def run(self, operation: str, buffers, threads: int = 1, stream: int = 0) -> None:
-        """Calls the library on (address, bytes) pairs in the order of BUFFERS."""
+    def run(self, operation: str, buffers, threads: int = 1, stream: int = 0, keep: Any = None) -> None:
+        """Calls the library on (address, bytes) pairs in the order of BUFFERS, which `keep` holds until it returns.
+
+        A long call on a CPU runs beside this thread; one on a GPU queues its work in this thread, whose current device
+        is the caller's.
+        """
         control = structs.SweepControl()
 
         def call():
             self.library.call(operation, self.struct, buffers, threads, stream, control)
 
-        if self.work > LONG_CALL and not stream:
-            interruptible(call, control)
+        if self.library.kind == "cpu" and self.work > LONG_CALL:
+            interruptible(call, control, keep)
         else:
             call()
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
 from ..executor import Support
@@ -118,7 +119,7 @@ class Library:
     """
 
     def __init__(self, path: Path, package: str = OWN):
-        self.path = path
+        self.path, self.kind = path, path.stem.removeprefix("libsweep_")
         rebuild = f"rebuild: {REBUILD}" if package == OWN else f"rebuild {package} with this SWEEP"
         try:
             self.dll = c.CDLL(str(path))
@@ -158,7 +159,7 @@ class Library:
     @property
     def isa(self) -> str | None:
         """The build that runs on this machine, or SWEEP_ISA where that is set; None where none runs."""
-        forced = os.environ.get("SWEEP_ISA") if "cpu" in self.path.name else None
+        forced = os.environ.get("SWEEP_ISA") if self.kind == "cpu" else None
         if forced and forced not in self.builds:
             raise NativeError(f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds}")
         best = self.dll.sweep_isa_default()
@@ -187,7 +188,7 @@ class Library:
 
     def _run(self, function, problem, *arguments, threads=1, stream=0, control=None):
         text = c.create_string_buffer(512)
-        forced = os.environ.get("SWEEP_ISA") and "cpu" in self.path.name
+        forced = os.environ.get("SWEEP_ISA") and self.kind == "cpu"
         context = structs.SweepContext(
             bytes=c.sizeof(structs.SweepContext),
             threads=threads,
@@ -211,27 +212,37 @@ def raise_for(status: int, text: str) -> None:
         raise ERRORS.get(status, NativeError)(text or f"the compiled library answered status {status}")
 
 
-def interruptible(call, control: structs.SweepControl) -> None:
-    """Runs `call` beside the main thread, so that Ctrl-C and SIGTERM handlers act while the kernel computes."""
-    failure: list[BaseException] = []
+def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None:
+    """Runs `call` beside the main thread, so that Ctrl-C and SIGTERM handlers act while the kernel computes.
 
-    def work():
+    Returns, or raises what a handler raised, once `call` has ended: until then it writes into its buffers. The thread
+    holds `keep`, which owns them, so they outlive an exception that strikes between two lines of the wait, too.
+    """
+    outcome: list[BaseException | None] = []
+    running = threading.Lock()
+
+    def work(_held):
+        failure = None
         try:
             call()
         except BaseException as error:
-            failure.append(error)
+            failure = error
+        finally:
+            outcome.append(failure)
+            running.release()
 
-    thread = threading.Thread(target=work, name="sweep")
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.1)
-    except BaseException:
-        control.cancel = 1
-        thread.join()
-        raise
-    if failure:
-        raise failure[0]
+    running.acquire()
+    interruption = None
+    threading.Thread(target=work, args=(keep,), name="sweep").start()
+    # Not Thread.join: interrupted before Python 3.13, it takes the thread for ended.
+    while not outcome:
+        try:
+            running.acquire(timeout=0.1)
+        except BaseException as error:
+            control.cancel, interruption = 1, error
+    failure = interruption or outcome[0]
+    if failure is not None:
+        raise failure
 
 
 @lru_cache(maxsize=64)

@@ -1,10 +1,6 @@
-"""What torch does with a solver: graphs, transforms, buffers that are used again, overhead, Ctrl-C."""
+"""What torch does with a solver: graphs, transforms, buffers that are used again, overhead."""
 
 import gc
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 
@@ -361,39 +357,3 @@ def test_overhead_of_a_small_call(entry, record_property):
         times.append(time.perf_counter() - start)
     record_property("median_ms", 1e3 * float(np.median(times)))
     assert min(times) < 5e-3
-
-
-LONG_RUN = """
-    import signal, torch
-    from sweep_core import Acoustic
-    from sweep_torch import PropTorch
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
-    prop = PropTorch(Acoustic(4), (700, 700), 10.0, 1e-3, impl="c")
-    model = torch.full((700, 700), 2000.0, requires_grad={gradient})
-    at = torch.tensor([[5, 5]])
-    print("ready", flush=True)
-    try:
-        prop(torch.zeros(200000), at, at, models=[model])
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-        assert prop(torch.zeros(3), at, at, models=[model]).shape == (1, 3, 1, 1), "the next call works"
-        print("again", flush=True)
-"""
-
-
-@compiled
-@pytest.mark.parametrize("gradient", [False, True], ids=["forward", "checkpointing"])
-def test_ctrl_c_stops_a_long_run_within_a_second(entry, gradient):
-    entry.executor_for(case().problem)
-    code = textwrap.dedent(LONG_RUN).format(gradient=gradient)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(1.5)
-            process.send_signal(signal.SIGINT)
-            start = time.perf_counter()
-            assert process.stdout.readline() == "interrupted\n"
-            assert time.perf_counter() - start < 1.0
-            assert process.stdout.readline() == "again\n" and process.wait(30) == 0
-        finally:
-            process.kill()
