@@ -26,7 +26,7 @@ packages := $(state)/packages-$(call sum,pyproject.toml constraints.txt,$(python
 native   := $(state)/native-$(call sum,CMakeLists.txt $(shell find native cmake -type f | LC_ALL=C sort),\
   $(SWEEP_CUDA) $(SWEEP_CUDA_ARCHITECTURES) $(SWEEP_WERROR))
 run     := $(python) -m
-clang_format := find native tests/plugins -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
+clang_format := find native tests/plugins tests/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
   xargs $(python) -c 'import clang_format; clang_format.clang_format()'
 report  := $(python) -c 'import importlib.metadata as m; \
   print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'

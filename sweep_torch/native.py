@@ -46,7 +46,10 @@ class Task:
         buffers = [(x.data_ptr(), x.nbytes) for x in map(arrays.__getitem__, BUFFERS[operation])]
         if self.device.type == "cuda":
             with torch.cuda.device(self.device):
-                self.call.run(operation, buffers, stream=torch.cuda.current_stream(self.device).cuda_stream)
+                stream = torch.cuda.current_stream(self.device)
+                for x in (*self.cells, *self.fixed[operation].values()):
+                    x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
+                self.call.run(operation, buffers, stream=stream.cuda_stream)
         else:
             self.call.run(operation, buffers, threads=torch.get_num_threads(), keep=arrays)
         return outputs

@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 import pytest
-from building import COMPILER, build
+from building import COMPILER, EMULATED, build
 
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
@@ -93,7 +93,7 @@ def device(request, tmp_path_factory):
     sanitize = os.environ.get("SWEEP_SANITIZE")
     flags = [f"-fsanitize={sanitize}", "-fno-sanitize-recover", "-g"] if sanitize else []
     folder = tmp_path_factory.mktemp("emulated") / "cuda"
-    return Machine(build(folder, "cuda", "cuda/kernels.cu", "cuda/builds.cu", "-DSWEEP_EMULATE", *flags))
+    return Machine(build(folder, "cuda", "cuda/kernels.cu", "cuda/builds.cu", *EMULATED, *flags))
 
 
 def weights(half):
@@ -334,6 +334,25 @@ def test_cancel_and_progress(device):
     control.cancel = 1
     assert Case().forward(device, control)[0] == structs.CANCELLED
     assert control.progress == 0
+
+
+def test_a_call_computes_on_the_card_that_holds_its_buffers(device):
+    """Whatever thread makes it, whose current card is the first one; that stays so for what the thread does next."""
+    if not device.exact:
+        pytest.skip("one card is enough for the other tests; this one is emulated")
+    case, dll = Case(chunk=7), device.dll
+    dll.emulated_launches.restype = c.c_int64
+    start = [dll.emulated_launches(card) for card in (0, 1)]
+    case.results(device)
+    first = dll.emulated_launches(0)
+    assert first > start[0]
+    dll.emulated_second_card(c.c_void_p(case.flag.ctypes.data), c.c_int64(case.flag.nbytes))
+    try:
+        case.results(device)
+    finally:
+        dll.emulated_second_card(None, c.c_int64(0))
+    assert dll.emulated_launches(0) == first and dll.emulated_launches(1) - start[1] == first - start[0]
+    assert dll.emulated_current() == 0
 
 
 @pytest.mark.gpu

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from building import COMPILER, build
+from building import COMPILER, EMULATED, build
 from laws import has
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -37,7 +37,7 @@ for name in {EQUATIONS!r}:
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
 @pytest.mark.skipif(not has("torch"), reason="needs torch, through which the library is called")
 def test_equals_the_reference(tmp_path):
-    flags = "-DSWEEP_EMULATE", "-DSWEEP_ANY_ORDER"  # as nvcc builds them
+    flags = *EMULATED, "-DSWEEP_ANY_ORDER"  # as nvcc builds them
     built = build(tmp_path / "cuda", "cuda", "cuda/kernels.cu", "cuda/builds.cu", *flags, equations=EQUATIONS)
     Path(built._name).rename(tmp_path / "cuda/libsweep_cpu.so")
     environment = os.environ | {"SWEEP_NATIVE_DIR": str(tmp_path / "cuda")}

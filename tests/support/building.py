@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 NATIVE = Path(__file__).parents[2] / "native"
+EMULATED = "-DSWEEP_EMULATE", f"-I{Path(__file__).parents[1] / 'native' / 'emulated'}"
+"""Flags that compile native/src/cuda with a plain C++ compiler, its launches as loops on two cards."""
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
 #define SWEEP_EVERY_TABLE(X) {1}

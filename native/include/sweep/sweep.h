@@ -80,7 +80,7 @@ typedef struct sweep_context {
   int32_t threads;        /* CPU: threads to use, at least 1. CUDA: ignored */
   int32_t isa;            /* CPU: 0 the best of this processor, otherwise the index of sweep_isa() plus one */
   int32_t everywhere;     /* CPU: 1 also computes where no wave can be yet, which changes no bit; for timing */
-  void* stream;           /* CUDA: the caller's stream */
+  void* stream;           /* CUDA: the caller's stream, on the card that holds the flag */
   sweep_control* control; /* may be null */
   char* error;            /* receives a text that ends in 0; may be null */
   int64_t error_bytes;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "card.cuh"
 #include "team.cuh"
 
 namespace sweep {
@@ -66,7 +67,7 @@ class Device {
  public:
   static constexpr bool together = true;
 
-  Device(const sweep_context* context, int32_t* flag) : context_(context), flag_(flag) {}
+  Device(const sweep_context* context, int32_t* flag) : context_(context), flag_(flag), card_(flag) {}
 
   // A call that continues a run goes on with the flag of the one before.
   template <class R>
@@ -108,6 +109,7 @@ class Device {
  private:
   template <class Work>
   int with_team(const Work& work) const {
+    if (card_.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", card_.error());
     Team team(context_->stream, context_->control);
     work(team);
     if (team.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", team.error());
@@ -117,6 +119,7 @@ class Device {
 
   const sweep_context* context_;
   int32_t* flag_;
+  Card card_;
 };
 
 }  // namespace SWEEP_VARIANT

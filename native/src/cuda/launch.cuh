@@ -3,11 +3,9 @@
 #ifndef SWEEP_CUDA_LAUNCH_H
 #define SWEEP_CUDA_LAUNCH_H
 
-#include "../driver.h"
-
-#if !defined(SWEEP_EMULATE)
 #include <cuda_runtime.h>
-#endif
+
+#include "../driver.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -31,6 +29,7 @@ SWEEP_HD void stride(const Body& body, ptrdiff_t count, Span shots, const Place&
 // Few threads, so that they stride, the last one first: what depended on their order would not equal the CPU's answer.
 template <class Body>
 const char* launch(void*, const Body& body, ptrdiff_t count, Span shots) {
+  emulated::launched();
   const ptrdiff_t threads = count < 1000 ? count : 1000;
   const int rows = shots.count < 2 ? shots.count : 2;
   for (int row = rows - 1; row >= 0; --row)

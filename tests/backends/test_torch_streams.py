@@ -1,0 +1,50 @@
+"""Streams and threads of a call on a GPU, with stand-ins for torch.cuda on every machine."""
+
+import contextlib
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from sweep_core.native import BUFFERS, OUTPUTS  # noqa: E402
+from sweep_core.native.call import LONG_CALL, CompiledCall  # noqa: E402
+from sweep_torch.native import Task  # noqa: E402
+
+
+class Cached:
+    """A tensor of a GPU as far as a call touches it."""
+
+    nbytes = 4
+
+    def __init__(self):
+        self.streams = []
+
+    def data_ptr(self):
+        return id(self)
+
+    def record_stream(self, stream):
+        self.streams.append(stream)
+
+
+@pytest.mark.parametrize("operation", BUFFERS)
+def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_what_is_cached(monkeypatch, operation):
+    """A helper thread's current card is the first one, whatever the caller's is. What is cached was made on another
+    stream, to which its memory returns as soon as it is dropped."""
+    made = []
+
+    def call(name, struct, buffers, threads, stream, control):
+        made.append((name, stream, threading.current_thread()))
+
+    library = SimpleNamespace(kind="cuda", call=call)
+    stream, device = SimpleNamespace(cuda_stream=0), torch.device("cuda", 1)
+    within = []
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    monkeypatch.setattr(torch.cuda, "device", lambda d: contextlib.nullcontext(within.append(d)))
+    monkeypatch.setattr(Task, "empty", lambda self, name: Cached())
+    cached = {name: Cached() for name in BUFFERS[operation] if name not in OUTPUTS[operation]}
+    cells = [Cached(), Cached()]
+    compiled = CompiledCall(library, None, None, None, {}, int(10 * LONG_CALL))
+    Task(compiled, cells, device, {operation: cached}, {}).run(operation)
+    assert made == [(operation, 0, threading.current_thread())] and within == [device]
+    assert all(x.streams == [stream] for x in (*cells, *cached.values()))
