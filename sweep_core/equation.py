@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from .errors import OptionError
 from .stencil import check_order, largest_speed
 
 
@@ -30,9 +31,9 @@ class Parameter:
 class Field:
     """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
 
-    `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even.
-    Where it is not `mirrored`, that holds for positions alone, and differences are closed at the surface so that energy
-    is conserved (:func:`sweep_core.surface.closure`).
+    `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even, 0
+    where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
+    surface so that energy is conserved (:func:`sweep_core.surface.closure`); a parity of 0 is such a field's alone.
     """
 
     name: str
@@ -41,6 +42,14 @@ class Field:
     parity: int = -1
     mirrored: bool = True
     ndims: tuple[int, ...] = (2, 3)
+
+    def __attrs_post_init__(self):
+        expected = (-1, 1) if self.mirrored else (-1, 0, 1)
+        if self.parity not in expected:
+            raise OptionError(
+                f"field {self.name}: parity is {self.parity!r}; expected one of {expected} (0 only "
+                "where it is not mirrored)"
+            )
 
     @property
     def on_surface(self) -> bool:

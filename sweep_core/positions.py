@@ -1,7 +1,7 @@
 """From positions to weighted cells: a field's own node, or its interpolation between nodes."""
 
 from functools import cache, lru_cache, partial
-from math import factorial, pi
+from math import factorial, pi, prod
 from typing import Any
 
 import attrs
@@ -56,7 +56,7 @@ def points_of(xp, problem, fields, positions, nshots: int) -> list[Points]:
     `xp` is numpy, torch or jax.numpy. Integers name the field's own node. Other positions x are interpolated from the
     nodes k of each axis by sinc(x - k) I0(b sqrt(1 - ((x - k) / r)^2)) / I0(b) (Hicks 2002, Geophysics 67), and
     differentiable: on a node, where the cut of the window leaves a kink of 0.3 %, to the right. What lies above a free
-    surface folds back with the field's parity.
+    surface folds back with the field's parity, or is read off the cubic through the first nodes of a field of parity 0.
     """
     if len(positions.shape) == 2:
         positions = positions[:, None]
@@ -91,12 +91,30 @@ def _line(xp, problem, positions, axis, half, fold):
     if fold is not None:
         parity, on_surface = fold
         outside = outside | ((at == 0) & (on_surface or (parity < 0 and interpolated(at))))
-        weight = xp.where(index < 0, parity * weight, weight)
+        weight = xp.where(index < 0, parity * weight, weight) if parity else _continued(xp, index, weight)
         weight = xp.where((index == 0) & on_surface, 0.0 * weight, weight)
         index = xp.where(index < 0, -index - int(half), index)
     index = index + low
     beyond = (index < 0) | (index >= problem.padded_shape[axis])
     return xp.where(beyond, low, index), weight, (beyond & (weight != 0)).any(-1) | outside
+
+
+CUBIC = range(4)
+"""Nodes through which a field that is neither odd nor even is continued above a free surface."""
+
+
+def _continued(xp, index, weight):
+    """The weights (..., taps) of nodes `index`, where those above the surface are handed to the nodes of CUBIC.
+
+    These are among the taps wherever some are above.
+    """
+    for node in CUBIC:
+        others = [other for other in CUBIC if other != node]
+        # Lagrange's polynomial of the node, which is whole at whole numbers.
+        share = prod(index - other for other in others) // prod(node - other for other in others)
+        handed = xp.where(index < 0, share * weight, 0.0 * weight).sum(-1)[..., None]
+        weight = xp.where(index == node, weight + handed, weight)
+    return xp.where(index < 0, 0.0 * weight, weight)
 
 
 def _product(xp, problem, lines, nshots) -> Points:

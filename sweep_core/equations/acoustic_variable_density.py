@@ -33,8 +33,8 @@ class AcousticVariableDensity(StaggeredEquation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("rho", "kg/m3"))
     fields: ClassVar[tuple[Field, ...]] = (
         Field("p", "Pa"),
-        Field("vx", "m/s", ("x", "t"), parity=1),
-        Field("vy", "m/s", ("y", "t"), parity=1, ndims=(3,)),
+        Field("vx", "m/s", ("x", "t")),
+        Field("vy", "m/s", ("y", "t"), ndims=(3,)),
         Field("vz", "m/s", ("z", "t"), parity=1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")

@@ -42,13 +42,13 @@ class Elastic(StaggeredEquation):
         Parameter("rho", "kg/m3"),
     )
     fields: ClassVar[tuple[Field, ...]] = (
-        Field("vx", "m/s", ("x", "t"), parity=1, mirrored=False),
-        Field("vy", "m/s", ("y", "t"), parity=1, mirrored=False, ndims=(3,)),
-        Field("vz", "m/s", ("z", "t"), parity=1, mirrored=False),
-        Field("sxx", "Pa", parity=1, mirrored=False),
-        Field("syy", "Pa", parity=1, mirrored=False, ndims=(3,)),
+        Field("vx", "m/s", ("x", "t"), parity=0, mirrored=False),
+        Field("vy", "m/s", ("y", "t"), parity=0, mirrored=False, ndims=(3,)),
+        Field("vz", "m/s", ("z", "t"), parity=0, mirrored=False),
+        Field("sxx", "Pa", parity=0, mirrored=False),
+        Field("syy", "Pa", parity=0, mirrored=False, ndims=(3,)),
         Field("szz", "Pa", mirrored=False),
-        Field("sxy", "Pa", ("x", "y"), parity=1, mirrored=False, ndims=(3,)),
+        Field("sxy", "Pa", ("x", "y"), parity=0, mirrored=False, ndims=(3,)),
         Field("sxz", "Pa", ("x", "z"), mirrored=False),
         Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,)),
     )

@@ -18,7 +18,7 @@ enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 struct Field {
   const char* name = nullptr;
   unsigned stagger = NODE;
-  int parity = 0;     // about a free surface
+  int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
   int source = -1;    // the coefficient that a source is multiplied with, or -1
   bool deep = false;  // only in three dimensions
 };

@@ -15,7 +15,7 @@ struct Physics {
   enum { ax, ay, az, e };
   static constexpr const char* name = "acoustic_variable_density";
   static constexpr Field fields[] = {
-      {"p", NODE, -1, kappa}, {"vx", X | T, 1, bx}, {"vy", Y | T, 1, by, true}, {"vz", Z | T, 1, bz}};
+      {"p", NODE, -1, kappa}, {"vx", X | T, -1, bx}, {"vy", Y | T, -1, by, true}, {"vz", Z | T, 1, bz}};
   static constexpr Coefficient coefficients[] = {
       {"kappa", POSITIVE}, {"bx", POSITIVE}, {"by", POSITIVE}, {"bz", POSITIVE}};
   static constexpr Rate rates[] = {{{{x, p}}, -1}, {{{y, p}}, -1}, {{{z, p}}, -1}, {{{x, vx}, {y, vy}, {z, vz}}, -1}};
