@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import pluggy
 
-from . import equations as brought
 from . import hookspecs
+from .equations import BROUGHT
 from .errors import PluginError
 from .executor import Executor
 from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
@@ -27,8 +27,7 @@ class BuiltIn:
     @staticmethod
     @hookspecs.impl
     def sweep_equations():
-        classes = {name: getattr(brought, name) for name in brought.__all__}
-        return [EquationRecord(cls.name, f"{brought.__name__}:{name}") for name, cls in classes.items()]
+        return [EquationRecord(cls.name, f"{cls.__module__}:{cls.__name__}") for cls in BROUGHT]
 
 
 @attrs.frozen

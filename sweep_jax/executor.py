@@ -61,7 +61,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     def support():
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        return shim.supports(equation.name, problem.grid.ndim, KINDS[device.platform], equation.library)
+        return shim.supports(equation, problem.grid.ndim, KINDS[device.platform])
 
     return core.choose_impl(impl, equation.name, device_name(device), support)
 

@@ -9,6 +9,7 @@ import jax
 import jaxlib
 
 from sweep_core import native as compiled
+from sweep_core.equation import Equation
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
 from sweep_core.native import OUTPUTS
@@ -77,12 +78,12 @@ def load(kind: str, package: str = OWN) -> None:
         shim.sweep_xla_bind(kind.encode(), named(operation, package).encode(), function)
 
 
-def supports(equation: str, ndim: int, kind: str, package: str = OWN) -> Support:
-    """Whether compiled code of library `kind` of a package runs an equation under XLA."""
-    support = compiled.supports(equation, ndim, kind, package)
+def supports(equation: Equation, ndim: int, kind: str) -> Support:
+    """Whether compiled code of library `kind` runs an equation under XLA."""
+    support = compiled.supports(equation, ndim, kind)
     if support:
         try:
-            load(kind, package)
+            load(kind, equation.library)
         except NativeError as error:
             return Support(False, str(error))
     return support

@@ -40,7 +40,7 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     def support():
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        return compiled.supports(equation.name, problem.grid.ndim, device.type, equation.library)
+        return compiled.supports(equation, problem.grid.ndim, device.type)
 
     return core.choose_impl(impl, equation.name, device, support)
 

@@ -4,4 +4,6 @@ from .acoustic import Acoustic
 from .acoustic_variable_density import AcousticVariableDensity
 from .elastic import Elastic
 
-__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic"]
+BROUGHT = (Acoustic, AcousticVariableDensity, Elastic)
+
+__all__ = ["BROUGHT", "Acoustic", "AcousticVariableDensity", "Elastic"]

@@ -12,9 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..equation import Equation
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
 from ..executor import Support
 from . import structs
+from .description import difference
 
 DISTRIBUTION = "seismic-sweep"
 OWN = "sweep_core.native"
@@ -274,8 +276,9 @@ def status(kind: str, package: str = OWN) -> str:
 
 
 @lru_cache(maxsize=64)
-def supports(equation: str, ndim: int, kind: str, package: str = OWN) -> Support:
-    """Whether library `kind` of a package holds an equation in so many dimensions and can run here."""
+def supports(equation: Equation, ndim: int, kind: str) -> Support:
+    """Whether library `kind`, ``'cpu'`` or ``'cuda'``, holds an equation, as its class states it, and can run here."""
+    name, package = equation.name, equation.library
     try:
         library = load(kind, package)
     except NativeError as error:
@@ -283,9 +286,12 @@ def supports(equation: str, ndim: int, kind: str, package: str = OWN) -> Support
     found = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
     if library.isa is None:
         return Support(False, f"{found} finds no device that it can run on")
-    for compiled in library.describe():
-        if compiled.name.decode() == equation:
-            if compiled.ndim_mask >> ndim & 1:
-                return Support(True, f"{found} ({library.isa}) holds {equation}")
-            return Support(False, f"{equation} is not compiled for {ndim} dimensions")
-    return Support(False, f"{equation} has no compiled kernel in {found}; use impl='eager'")
+    for compiled in library.describe(ndim):
+        if compiled.name.decode() != name:
+            continue
+        if not compiled.ndim_mask >> ndim & 1:
+            return Support(False, f"{name} is not compiled for {ndim} dimensions")
+        if other := difference(equation, compiled, ndim, package == OWN):
+            return Support(False, f"{found} holds another {name}: {other}; give yours a name of its own")
+        return Support(True, f"{found} ({library.isa}) holds {name}")
+    return Support(False, f"{name} has no compiled kernel in {found}; use impl='eager'")

@@ -109,7 +109,7 @@ def test_gradient_equals_compiled(setting):
     made, arrays, record = setting
     from sweep_jax import shim
 
-    support = shim.supports("acoustic", 2, "cpu")
+    support = shim.supports(Acoustic(), 2, "cpu")
     if not support:
         pytest.skip(support.reason)
     solver = PropJax(**made.arguments, impl="c")

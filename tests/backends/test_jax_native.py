@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from laws import case, error
 
-from sweep_core import DomainError, MemoryOptions, StabilityError
+from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
 from sweep_core.call import check_call
 from sweep_core.native import compiled_call
 from sweep_core.reference import ReferenceExecutor
@@ -16,7 +16,7 @@ from sweep_jax import JaxExecutor, PropJax, shim  # noqa: E402
 from sweep_jax.native import refusals  # noqa: E402
 
 pytestmark = [
-    pytest.mark.skipif(not shim.supports("acoustic", 2, "cpu"), reason=shim.supports("acoustic", 2, "cpu").reason),
+    pytest.mark.skipif(not shim.supports(Acoustic(), 2, "cpu"), reason=shim.supports(Acoustic(), 2, "cpu").reason),
     pytest.mark.usefixtures("double"),
 ]
 COUNT = 3

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from laws import error
 
-from sweep_core import DeviceError, Distributor, DtypeError, OptionError, ShapeError, ShotPlan
+from sweep_core import Acoustic, DeviceError, Distributor, DtypeError, OptionError, ShapeError, ShotPlan
 
 jax = pytest.importorskip("jax")
 from sweep_jax import distribution as d  # noqa: E402
 from sweep_jax import shim  # noqa: E402
 
 SCRIPT = Path(__file__).with_name("jax_devices.py")
-SUPPORT = shim.supports("acoustic", 2, "cpu")
+SUPPORT = shim.supports(Acoustic(), 2, "cpu")
 
 
 def start(*arguments):

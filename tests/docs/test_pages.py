@@ -13,7 +13,7 @@ import attrs
 import pytest
 from strangers import install
 
-from sweep_core import native
+from sweep_core import Acoustic, native
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,7 +78,7 @@ def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
     text = "".join(c for _, c, _ in code)
     if "torch" in text and not find_spec("torch"):
         pytest.skip("torch is not installed")
-    compiled = native.supports("acoustic", 2, "cpu")
+    compiled = native.supports(Acoustic(), 2, "cpu")
     if re.search('native|"tiny"', text) and not compiled and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
         pytest.skip(compiled.reason)
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -194,5 +194,5 @@ def test_a_package_without_the_library_is_refused_by_name(package):
         library = package
 
     problem = make_problem(Elsewhere(), (20, 20), 10.0, 0.001)
-    support = native.supports("damped", 2, "cpu", problem.equation.library)
+    support = native.supports(problem.equation, 2, "cpu")
     assert not support and f"package {package} holds no libsweep_cpu" in support.reason

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from strangers import install
 
-from sweep_core import native
+from sweep_core import Acoustic, native
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 LAWS, VARIANTS = (ROOT / "tests/equations" / name for name in ("test_laws.py", "test_variants.py"))
@@ -42,7 +42,7 @@ def pytest_in(python, names, *arguments) -> int:
 
 @pytest.fixture
 def compiled():
-    support = native.supports("acoustic", 2, "cpu")
+    support = native.supports(Acoustic(), 2, "cpu")
     if not support and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
         pytest.skip(support.reason)
 

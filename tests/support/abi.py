@@ -8,7 +8,6 @@ from laws import case, executors
 
 from sweep_core import NativeError, check_call, native
 from sweep_core.call import driving, finished
-from sweep_core.grid import AXES
 from sweep_core.native import structs
 from sweep_core.ops import coefficients_of
 from sweep_core.survey import samples_of
@@ -149,21 +148,3 @@ def raw_status(run: Run, operation="forward", count=None, **context) -> tuple[in
     function = getattr(run.library.dll, f"sweep_{operation}")
     status = function(c.byref(run.struct), array, len(buffers) if count is None else count, c.byref(made))
     return status, text.value.decode()
-
-
-def assert_tables_agree(header, stated, fields, coefficients, ndim):
-    """That the tables of a staggered equation are the same in its header and its class."""
-    bits = dict(zip("zyxt", (1, 2, 4, 8), strict=True))
-    axes, rates = AXES[ndim], stated.rates_in(ndim)
-    for i, field in enumerate(fields):
-        source = stated.source_coefficient(field.name)
-        given = header.stagger[i], header.parity[i], header.source[i]
-        expected = -1 if source is None else coefficients.index(source)
-        assert given == (sum(bits[axis] for axis in field.stagger), field.parity, expected), field.name
-    at = {f.name: i for i, f in enumerate(fields)}
-    assert [header.sign[i] for i in range(header.rates)] == [r.sign for r in rates]
-    terms = [(i, axes.index(axis), at[f]) for i, rate in enumerate(rates) for axis, f in rate.terms]
-    assert sorted(map(tuple, header.term[: header.terms])) == sorted(terms)
-    number = {r.name: i for i, r in enumerate(rates)}
-    moduli = [(at[m.target], number[m.rate], coefficients.index(m.coefficient)) for m in stated.moduli_in(ndim)]
-    assert [tuple(m) for m in header.modulus[: header.moduli]] == moduli

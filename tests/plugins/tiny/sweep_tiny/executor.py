@@ -19,8 +19,7 @@ class TinyExecutor:
     def supports(self, problem):
         if isinstance(problem.equation, StaggeredEquation):
             return Support(False, "tiny transposes coefficients cell by cell, and this equation averages between cells")
-        equation = problem.equation
-        return native.supports(equation.name, problem.grid.ndim, "cpu", equation.library)
+        return native.supports(problem.equation, problem.grid.ndim, "cpu")
 
     def forward(self, problem, shots, models):
         return Run(problem, shots, models, gradient=False).record("forward")

@@ -1,0 +1,91 @@
+"""A class that differs from the header of its name never runs it: refused with the difference, or eager."""
+
+import re
+
+import attrs
+import numpy as np
+import pytest
+from abi import cpu_library
+
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, UnsupportedError, native
+from sweep_core.staggered import Modulus, Rate
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library():
+    return cpu_library()
+
+
+def variant(base, **stated):
+    """A subclass that keeps the name of its base and states something else."""
+    return type(f"Other{base.__name__}", (base,), {"__slots__": (), "__annotations__": {}, **stated})
+
+
+def field(base, name, **changes):
+    return variant(base, fields=tuple(attrs.evolve(f, **changes) if f.name == name else f for f in base.fields))
+
+
+def slow_step(self, ops, state, coefficients, inject):
+    return Acoustic.step(self, ops, state, coefficients, inject)
+
+
+VD = AcousticVariableDensity
+OTHERS = {
+    "step": (variant(Acoustic, step=slow_step), "OtherAcoustic has a step() of its own"),
+    "step of a table": (variant(Elastic, step=slow_step), "OtherElastic has a step() of its own"),
+    "sources": (variant(Acoustic, source_coefficient=lambda self, f: None), "source_coefficient() of its own"),
+    "another class": (type("Mine", (VD,), {"name": "elastic"}), "fields: ['p', 'vx', 'vz'] in the class, ['vx',"),
+    "parity": (field(VD, "vx", parity=1), "parity of vx: 1 in the class, -1 in the header"),
+    "order of fields": (variant(VD, fields=VD.fields[::-1]), "fields: ['vz', 'vx', 'p'] in the class"),
+    "coefficients": (variant(VD, coefficient_names=("bx", "kappa", "by", "bz")), "coefficients: ['bx', 'kappa', 'bz']"),
+    "sign": (
+        variant(VD, rates=tuple(attrs.evolve(r, sign=1) if r.name == "e" else r for r in VD.rates)),
+        "sign of rate e: 1 in the class, -1 in the header",
+    ),
+    "term": (
+        variant(VD, rates=(*VD.rates[:3], Rate("e", (("x", "vx"),), -1))),
+        "terms of rate e: [('x', 'vx')] in the class, [('x', 'vx'), ('z', 'vz')] in the header",
+    ),
+    "modulus": (
+        variant(Elastic, moduli=tuple(Modulus(m.target, m.rate, "pi") if m.coefficient == "lam" else m for m in Elastic.moduli), coefficient_names=tuple(c for c in Elastic.coefficient_names if c != "lam")),
+        "coefficients: ['bx', 'bz', 'pi', 'mu_xz'] in the class",
+    ),
+    "moduli": (
+        variant(Elastic, moduli=tuple(Modulus(m.target, m.rate, "pi") if m.target == "sxx" else m for m in Elastic.moduli)),
+        "moduli: [('vx', 'ax', 'bx'),",
+    ),
+    "source": (variant(VD, source_coefficients={"p": "kappa", "vx": "bx", "vz": "bx"}), "sources into vz: bx in the class, bz"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "difference"), OTHERS.values(), ids=OTHERS)
+def test_a_class_with_another_content_is_refused_by_its_difference(other, difference):
+    support = native.supports(other(), 2, "cpu")
+    assert not support and difference in support.reason and "holds another" in support.reason
+    solver = PropTorch(other(), (20, 20), 10.0, 1e-3)
+    assert solver.impl == "eager" and difference in solver.explain()
+    with pytest.raises(UnsupportedError, match=re.escape(difference)):
+        PropTorch(other(), (20, 20), 10.0, 1e-3, impl="c")
+
+
+def test_what_a_header_does_not_stand_for_may_differ():
+    """Coefficients are made in Python: another parametrisation costs no kernel."""
+
+    class Slowness(Acoustic):
+        def coefficients(self, medium, slowness):
+            return super().coefficients(medium, 1 / slowness)
+
+        def speed(self, slowness):
+            return 1 / slowness
+
+    assert native.supports(Slowness(), 2, "cpu")
+    arrays = torch.ones(30, dtype=torch.float64), torch.tensor([[8, 9]]), torch.tensor([[11, 12]])
+    vp = torch.full((20, 20), 2000.0, dtype=torch.float64)
+    records = [
+        PropTorch(equation, (20, 20), 10.0, 1e-3, impl="c")(*arrays, models=[model])
+        for equation, model in ((Acoustic(), vp), (Slowness(), 1 / vp))
+    ]
+    np.testing.assert_allclose(*records, rtol=1e-12)
