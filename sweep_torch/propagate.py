@@ -28,8 +28,16 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     `shots` hold torch tensors on the device of the models.
     """
     ops = TorchOps(problem, models[0].dtype, models[0].device)
+    length, wavelet = chunk_length(problem, shape.steps), shots.wavelet
+    if length < shape.steps and any(map(differentiated, (*models, wavelet))):
+        if problem.memory.strategy == "ckpt":
+            raise UnsupportedError("torch.func cannot recompute (strategy 'ckpt') with impl='eager'; use 'full' or 'c'")
+        length = shape.steps
+    recomputed = length + 1 < shape.steps and torch.is_grad_enabled()
+    if recomputed:  # what the caller changes in the meantime, autograd notices in tensors that it saves alone
+        wavelet, *models = (x.clone() for x in (wavelet, *models))
     run = EagerRun(problem, ops, shape, shots.sources, listening(torch, problem, shots), models)
-    wavelet = driving(torch, problem, samples_of(shots.wavelet, shape))
+    wavelet = driving(torch, problem, samples_of(wavelet, shape))
     names, every = list(run.start()), shape.snapshots.every if shape.snapshots else 0
 
     def some_steps(first, last, *values):
@@ -42,15 +50,10 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
             state = new
         return torch.stack(records, dim=1), seen, *(state[name] for name in names)
 
-    length = chunk_length(problem, shape.steps)
-    if length < shape.steps and any(map(differentiated, (*models, wavelet))):
-        if problem.memory.strategy == "ckpt":
-            raise UnsupportedError("torch.func cannot recompute (strategy 'ckpt') with impl='eager'; use 'full' or 'c'")
-        length = shape.steps
     values, parts, waves = tuple(run.start().values()), [], []
     for first in range(0, shape.steps, length):
         bounds = first, min(first + length, shape.steps)
-        if length + 1 < shape.steps and torch.is_grad_enabled():
+        if recomputed:
             again = partial(checkpoint, some_steps, use_reentrant=False, preserve_rng_state=False)
             part, seen, *values = again(*bounds, *values)
         else:

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from laws import case
+from laws import case, executors, variant
 
 from sweep_core import (
     Acoustic,
@@ -44,6 +44,22 @@ def test_numpy_and_jax_arrays_are_the_same():
     arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
     np.testing.assert_array_equal(call(None, *arrays, models=[jnp.asarray(MODEL)]), expected)
     assert expected.shape == (1, 8, 2, 1) and expected.dtype == np.float32
+
+
+@pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
+@pytest.mark.parametrize("strategy", ["full", "ckpt"])
+def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
+    """Whatever becomes of them before the pullback."""
+    made, found = variant("between nodes", nt=16).remembering(strategy), []
+    solver = PropJax(**made.arguments, impl=entry.executor_for(made.problem).impl)
+    for change in (1.0, 0.5):
+        given = [x.copy() for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers, *made.models)]
+        record, back = jax.vjp(lambda model, given=given: solver(*given[:3], [model]), given[3])
+        jax.block_until_ready(record)
+        for x in given:
+            x *= change
+        found.append(back(jnp.ones_like(record))[0])
+    np.testing.assert_array_equal(*found)
 
 
 def test_models_of_the_constructor():
