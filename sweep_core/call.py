@@ -37,7 +37,7 @@ class CallShape:
 
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
     """Checks whatever can be checked without reading values. Where the time dispersion is corrected, more steps are run
-    than the wavelet has samples.
+    than the wavelet has samples. There may be no shots: see :func:`without_shots`.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | No
     check_positions("receivers", shots.receivers, ndim)
     nshots = int(shots.sources.shape[0])
     nsrc = int(shots.sources.shape[1]) if len(shots.sources.shape) == 3 else 1
-    if nshots < 1 or nsrc < 1:
-        raise ShapeError(f"sources have shape {tuple(shots.sources.shape)}; expected at least one shot and one source")
+    if nsrc < 1:
+        raise ShapeError(f"sources have shape {tuple(shots.sources.shape)}; expected at least one source for each shot")
     if len(shots.receivers.shape) == 3 and shots.receivers.shape[0] != nshots:
         raise ShapeError(
             f"receivers are given for {shots.receivers.shape[0]} shots and sources for {nshots}; expected "
@@ -114,7 +114,7 @@ def _wavelet_layout(problem, wavelet, nshots, nsrc) -> tuple[int, bool]:
     full, nfield = (nshots, nsrc), len(problem.source_type)
     shared = len(shape) in (1, 2, 3) and shape[:-1] == full[: len(shape) - 1]
     by_field = not shared and len(shape) in (2, 3, 4) and shape[-1] == nfield and shape[:-2] == full[: len(shape) - 2]
-    if not (shared or by_field) or 0 in shape:
+    if not (shared or by_field) or shape[-1 - by_field] == 0:
         own = f", each with a trailing {nfield} where source fields have their own" if nfield > 1 else ""
         raise ShapeError(
             f"wavelet has shape {shape} for {nshots} shots of {nsrc} sources; expected (nt,), ({nshots}, nt) or "
@@ -140,12 +140,15 @@ def check_perturbations(problem: Problem, models, perturbations, wavelet, pertur
 
 
 def check_values(problem: Problem, models, wavelet) -> None:
-    """Checks NumPy values of models and wavelet: finite, in bounds, stable.
+    """Checks NumPy values of models and wavelet: finite, in bounds, stable. Where there are no shots, and one earth
+    for each of them, there is nothing to check.
 
     Raises
     ------
     DomainError, StabilityError
     """
+    if not all(model.size for model in models):
+        return
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
         if not (parameter.admits(model.min()) and parameter.admits(model.max())):  # NaN is its own extremum
             cell, where = _first_bad(problem, parameter.admits(model))
@@ -169,7 +172,7 @@ def check_values(problem: Problem, models, wavelet) -> None:
             f"dt = {problem.dt:g} s is unstable for a speed of {speed:g} m/s at dh = {problem.grid.spacing} m and "
             f"spatial_order {problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
         )
-    if not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
+    if wavelet.size and not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
         raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")
 
 
@@ -213,6 +216,17 @@ def finished(xp, problem: Problem, shape: CallShape, mask, record):
     if mask is not None:
         record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
     return record
+
+
+def without_shots(problem: Problem, shape: CallShape, zeros):
+    """(record, snapshots) of a call of no shots, such as that of a rank with none, by ``zeros(shape)`` of the
+    framework: axes that are as long as ever, but for the first.
+    """
+    asked = shape.snapshots
+    record = zeros((0, shape.samples, shape.receivers, len(problem.receiver_type)))
+    if asked is None:
+        return record, {}
+    return record, {field: zeros((0, asked.count(shape.samples), *asked.shape)) for field in asked.fields}
 
 
 def check_forward_batchsize(value) -> int:

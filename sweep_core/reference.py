@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .call import CallShape, check_call, check_survey, check_values, driving, finished
+from .call import CallShape, check_call, check_survey, check_values, driving, finished, without_shots
 from .eager import EagerRun
 from .errors import UnsupportedError
 from .executor import Support
@@ -21,11 +21,14 @@ class ReferenceExecutor:
     def forward(self, problem, shots, models):
         """Record (nshots, nt, nrec, nfield), float64."""
         checked = self._checked(problem, shots, models)
+        if not len(shots):
+            return without_shots(problem, checked[1], np.zeros)[0]
         return finished(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
 
     def snapshots(self, problem, shots, models, snapshots):
         """Fields by name, (nshots, nsnap, *region), float64."""
-        return self._run(problem, *self._checked(problem, shots, models, snapshots))[1]
+        checked = self._checked(problem, shots, models, snapshots)
+        return self._run(problem, *checked)[1] if len(shots) else without_shots(problem, checked[1], np.zeros)[1]
 
     def born(self, problem, shots, models, perturbations):
         """Derivative of the record in direction `perturbations`, exact to rounding.
@@ -33,6 +36,8 @@ class ReferenceExecutor:
         Im F(m + i h dm) / h with h = 1e-30 (Squire and Trapp 1998, SIAM Review 40).
         """
         shots, shape, models = self._checked(problem, shots, models)
+        if not len(shots):
+            return without_shots(problem, shape, np.zeros)[0]
         h = 1e-30
         stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
         return finished(np, problem, shape, shots.mask, self._run(problem, shots, shape, stepped)[0].imag / h)

@@ -1,5 +1,7 @@
 """The JAX backend: chooses compiled or eager, checks a call, runs it."""
 
+from functools import partial
+
 import attrs
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 
 from sweep_core import executor as core
-from sweep_core.call import check_call, check_perturbations, check_survey, check_values
+from sweep_core.call import check_call, check_perturbations, check_survey, check_values, without_shots
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
@@ -161,6 +163,8 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     check_readable(problem, shots, models)
     placed = {name: _positions(name, getattr(shots, name), device) for name in ("sources", "receivers")}
     shots = attrs.evolve(shots, **placed)
+    if not shape.shots:
+        return *without_shots(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
     device = device or default_device()
     if choose_impl(problem, impl, device)[0] == "eager":
         (record, seen), flag = propagate.propagate(problem, shape, shots, models), None

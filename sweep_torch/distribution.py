@@ -3,12 +3,14 @@
 import os
 
 import attrs
+import numpy as np
 import torch
 import torch.distributed as dist
 
 from sweep_core.call import check_forward_batchsize
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
+from sweep_core.survey import Shots
 
 from .executor import check_device
 
@@ -153,24 +155,15 @@ def chunked_observed_data(
     Arguments are those of the solver; no shots at all give a record of length 0.
     """
     batch, problem = check_forward_batchsize(forward_batchsize), solver.problem
-    count = int(sources.shape[0])
-
-    def part(x, shared, some):
-        """What belongs to some shots; an array of `shared` axes belongs to all."""
-        return x if x is None or x.ndim == shared else x[some]
-
-    parts = []
+    shots, parts = Shots(wave, sources, receivers, receiver_mask), []
     with torch.no_grad():
-        for first in range(0, count, batch):
-            some = slice(first, first + batch)
+        for first in range(0, max(len(shots), 1), batch):
+            some = np.arange(first, min(first + batch, len(shots)))
             several = isinstance(models, list | tuple)  # the solver says what else is wrong with them
-            earths = [part(m, problem.grid.ndim, some) for m in models] if several else models
-            survey = part(wave, 1, some), sources[some], part(receivers, 2, some)
-            parts.append(solver(*survey, models=earths, receiver_mask=part(receiver_mask, None, some)))
-    if parts:
-        return torch.cat(parts)
-    nrec = int(receivers.shape[-2])
-    return torch.empty((0, wave.shape[-1], nrec, len(problem.receiver_type)), dtype=wave.dtype, device=wave.device)
+            earths = [m if m.ndim == problem.grid.ndim else m[some] for m in models] if several else models
+            part = shots.take(some)
+            parts.append(solver(part.wavelet, part.sources, part.receivers, earths, part.mask))
+    return torch.cat(parts)
 
 
 def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torch.Tensor:
@@ -184,7 +177,7 @@ def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torc
 def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
     """Makes DistributedDataParallel sum gradients over the ranks; it averages by itself.
 
-    Every rank must run a backward for each step: one without shots multiplies its loss by zero.
+    Every rank must run a backward for each step, also one without shots: its record is empty, its gradient zero.
     """
 
     # Waits here: a callback would be freed by a thread of Gloo, which aborts if Python has ended in the meantime.

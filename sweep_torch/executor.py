@@ -1,6 +1,6 @@
 """The torch backend: chooses compiled or eager, checks a call, runs it."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import attrs
 import numpy as np
@@ -8,7 +8,15 @@ import torch
 
 from sweep_core import executor as core
 from sweep_core import native as compiled
-from sweep_core.call import CallShape, check_call, check_perturbations, check_survey, check_values, finished
+from sweep_core.call import (
+    CallShape,
+    check_call,
+    check_perturbations,
+    check_survey,
+    check_values,
+    finished,
+    without_shots,
+)
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import least_squares
@@ -17,7 +25,7 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
 from .compiling import undisturbed
-from .ops import transformed
+from .ops import tie, transformed
 
 
 def check_device(device) -> torch.device:
@@ -119,12 +127,17 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
                 raise UnsupportedError(
                     f"impl='c' has no derivative in positions, and {name} ask for one; use impl='eager'"
                 )
+    given = shots.wavelet, *models, *filter(_differentiable, (shots.sources, shots.receivers))
+    if not shape.shots:
+        return *_without_shots(problem, shape, device, *given), flag
+    if impl == "c":
         record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
         positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
         unread = not native.readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
         models = native.admitted(problem, models) if unread else models
         record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
+        record = record + tie(*given)
         if unread:
             stable = problem.equation.speed(*models).max() <= problem.largest_speed
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
@@ -136,6 +149,16 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     )
 
 
+def _differentiable(positions) -> bool:
+    return isinstance(positions, torch.Tensor) and positions.is_floating_point()
+
+
+def _without_shots(problem, shape, device, *differentiable):
+    """(record, snapshots) of no shots; the record has a derivative, of zero, in what is differentiable."""
+    record, seen = without_shots(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
+    return record + tie(*differentiable), seen
+
+
 @undisturbed
 def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
@@ -143,6 +166,8 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
     _check_placed([(f"perturbation {i}", p) for i, p in enumerate(perturbations)], device)
     _check_placed([] if wavelet is None else [("the wavelet's perturbation", wavelet)], device)
+    if not shape.shots:
+        return _without_shots(problem, shape, device, *perturbations, *(() if wavelet is None else (wavelet,)))[0]
     if impl == "c":
         from . import native
 

@@ -17,7 +17,7 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .compiling import undisturbed
-from .ops import transformed
+from .ops import tie, transformed
 from .pool import ROOM, Pool
 
 pool = Pool()
@@ -240,6 +240,7 @@ def propagate(
     gradient = torch.is_grad_enabled() and any(x.requires_grad for x in differentiable)
     gradient = gradient or transformed(*differentiable)
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
+    samples = samples + tie(*models) if gradient else samples
     record, seen, _, _, flag = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
     return record, seen_fields(problem, shape, seen), kept

@@ -20,6 +20,13 @@ def differentiated(tensor: torch.Tensor) -> bool:
     return False
 
 
+def tie(*tensors: torch.Tensor) -> torch.Tensor:
+    """Zero, whose derivative in each of them is zero: with it a record answers for what the run made no use of as well,
+    such as a parameter that a dimension lacks, where autograd would call it an error.
+    """
+    return torch.as_tensor(0 * sum(x[(slice(1),) * x.ndim].sum() for x in tensors))
+
+
 class TorchOps(Ops):
     """On one device, in one dtype; differentiable."""
 

@@ -61,7 +61,5 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
         parts.append(part)
         waves += seen
     record = torch.cat(parts, dim=1)
-    if shape.steps == 1:  # the field at rest; that it depends on nothing is a gradient of zero, not a missing one
-        record = record + 0 * run.coefficients[0].sum()
     fields = shape.snapshots.fields if shape.snapshots else ()
     return record, {f: torch.stack(waves, dim=1)[:, :, i] for i, f in enumerate(fields)}

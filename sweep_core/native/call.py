@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from ..call import CallShape
+from ..errors import ShapeError
 from ..positions import Points, points_of
 from ..problem import Problem
 from ..survey import Shots, listening
@@ -85,7 +86,14 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
 
     `room` is what a backend that uses its buffers again may keep of it, in bytes: fresh pages cost as much as
     recomputing.
+
+    Raises
+    ------
+    ShapeError
+        Where there are no shots, which the library does not run; see :func:`sweep_core.call.without_shots`.
     """
+    if not shape.shots:
+        raise ShapeError("there are no shots for compiled code to run; the answer is sweep_core.call.without_shots")
     library = load(kind, problem.equation.library)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)

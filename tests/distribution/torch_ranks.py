@@ -126,15 +126,13 @@ def shared_out(equation, group, rank, device):
 
 
 def ddp_gradient(equation, models, survey, mine):
-    """Through DistributedDataParallel; a rank without shots runs a backward of weight zero."""
+    """Through DistributedDataParallel; a rank without shots has an empty record, and a gradient of zero."""
     wavelet, sources, receivers, observed = survey
     solver = solver_of(equation, models=models)
     ddp = torch.nn.parallel.DistributedDataParallel(solver)
     sum_gradients(ddp)
-    weight = 1.0 if len(mine) else 0.0
-    shots = list(mine) or [0]
-    record = ddp(wavelet, sources[shots], receivers)
-    (weight * 0.5 * (record - observed[shots]).pow(2).sum()).backward()
+    record = ddp(wavelet, sources[list(mine)], receivers)
+    (0.5 * (record - observed[list(mine)]).pow(2).sum()).backward()
     return [p.grad.tolist() for p in solver.parameters()]
 
 

@@ -1,0 +1,85 @@
+"""A rank with no shots: the record is empty, and its gradient zero, so that there is something to reduce."""
+
+import attrs
+import numpy as np
+import pytest
+from laws import VARIANTS, Case, case, executors, known_equations, numpy_of, variant
+
+from sweep_core import Acoustic, ShapeError, Snapshots, UnsupportedError
+
+MADE = {"case": case, **{name: (lambda equation, name=name: variant(name, equation)) for name in VARIANTS}}
+SHARED = {"wavelet": lambda w: w[0, 0], "receivers": lambda r: r[0]}
+
+
+def emptied(made: Case, **shared) -> Case:
+    """The case without its shots, and so without the earths of each; with what all shots share, where that is given."""
+    shots = made.shots.take([])
+    ndim = made.problem.grid.ndim
+    return attrs.evolve(
+        made, shots=attrs.evolve(shots, **shared), models=[m if m.ndim == ndim else m[:0] for m in made.models]
+    )
+
+
+def assert_empty(entry, made):
+    none = emptied(made)
+    shape = (0, none.shots.wavelet.shape[-1], none.shots.receivers.shape[-2], len(made.problem.receiver_type))
+    assert entry.forward(none).shape == shape and entry.born(none).shape == shape
+    misfit, gradients = entry.misfit_and_gradient(none, np.zeros(shape))
+    assert misfit == 0
+    for gradient, model in zip(gradients, none.models, strict=True):
+        assert gradient.shape == model.shape and gradient.dtype == model.dtype and not gradient.any()
+
+
+OURS = "torch-c", "torch-eager", "jax-c", "jax-eager"
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
+@pytest.mark.parametrize("entry", executors(*OURS))
+@pytest.mark.parametrize("equation", known_equations())
+@pytest.mark.parametrize("kind", MADE)
+def test_the_record_is_empty_and_the_gradient_zero(kind, equation, entry):
+    made = MADE[kind](equation)
+    try:
+        assert_empty(entry, made)
+    except UnsupportedError as reason:
+        if "time_dispersion" not in str(reason):
+            raise
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("entry", executors(*OURS, pullback=True))
+def test_it_answers_for_the_wavelet_too(entry):
+    """Of a wavelet for each shot, and of one that all shots share."""
+    made = case()
+    for shared in ({}, {name: take(getattr(made.shots, name)) for name, take in SHARED.items()}):
+        none = emptied(made, **shared)
+        wavelet, models = entry.pulled_back(none, np.zeros((0, 48, 5, 1)))
+        assert wavelet.shape == none.shots.wavelet.shape and not wavelet.any()
+        assert not models[0].any() and models[0].shape == (19, 23)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
+def test_the_reference_answers_alike():
+    (entry,) = (p.values[0] for p in executors("reference"))
+    for name in MADE:
+        none = emptied(MADE[name](Acoustic))
+        shape = 0, none.shots.wavelet.shape[-1], none.shots.receivers.shape[-2], len(none.problem.receiver_type)
+        assert entry.forward(none).shape == entry.born(none).shape == shape
+
+
+def test_snapshots_of_no_shots(front):
+    solver = front.solver({})
+    wavelet, sources, receivers, model = (
+        front.convert(x) for x in (np.ones(9), np.ones((0, 2), int), np.ones((4, 2), int), np.full((30, 40), 2000.0))
+    )
+    record, seen = solver(wavelet, sources, receivers, [model], snapshots=Snapshots(["h1"], every=4))
+    assert numpy_of(record).shape == (0, 9, 4, 1) and numpy_of(seen["h1"]).shape == (0, 3, 30, 40)
+    with pytest.raises(ShapeError, match="receivers are given for 3 shots and sources for 0"):
+        solver(wavelet, sources, front.convert(np.ones((3, 4, 2), int)), [model])
+
+
+def test_a_bad_model_is_refused_by_every_rank(front):
+    """One that has shots is not left waiting for one that went on without."""
+    none, bad = front.convert(np.ones((0, 2), int)), front.convert(np.full((30, 40), np.nan))
+    with pytest.raises(ValueError, match="vp is nan"):
+        front.solver({})(front.convert(np.ones(9)), none, front.convert(np.ones((4, 2), int)), [bad])

@@ -1,0 +1,71 @@
+"""A parameter that so few dimensions make no use of, such as c66 of a solid in 2-D: its gradient is zero, not an error."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from laws import STRATEGIES, case, error, executors, reference_record
+
+from sweep_core import Acoustic
+from sweep_core.equation import Parameter
+
+
+class Unused(Acoustic):
+    """The acoustic equation, and a parameter on either side of vp that it never asks for."""
+
+    parameters: ClassVar = (Parameter("before", "1"), *Acoustic.parameters, Parameter("after", "1"))
+
+    def coefficients(self, medium, before, vp, after):
+        return super().coefficients(medium, vp)
+
+    def speed(self, before, vp, after):
+        return vp
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("nt", [1, 2, 20])
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
+def test_its_gradient_is_zero_in_torch(entry, nt, strategy):
+    assert_zero(entry, case(Unused, nt=nt).remembering(strategy))
+
+
+@pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
+def test_its_gradient_is_zero_in_jax(entry):
+    assert_zero(entry, case(Unused, nt=20))
+
+
+def assert_zero(entry, made):
+    """And that of vp is what it would be alone; of the protocol, and of all inputs at once."""
+    plain = case(nt=made.shots.wavelet.shape[-1]).remembering("full")
+    plain = plain.__class__(plain.arguments, made.shots, made.models[1:2])
+    assert error(entry.forward(made) + 1, reference_record(plain) + 1) < 1e-12
+    y = np.random.default_rng(0).standard_normal(reference_record(plain).shape)
+    before, vp, after = entry.misfit_and_gradient(made, y)[1]
+    assert not before.any() and not after.any() and before.shape == after.shape == vp.shape
+    np.testing.assert_allclose(vp, entry.misfit_and_gradient(plain, y)[1][0], rtol=1e-10, atol=1e-12 * abs(vp).max())
+    before, _, after = entry.pulled_back(made, y)[1]
+    assert not before.any() and not after.any()
+
+
+@pytest.mark.parametrize("impl", ["c", "eager"])
+@pytest.mark.parametrize("nshots", [3, 0])
+def test_nor_under_transforms(impl, nshots):
+    """torch.func and torch.compile, with shots and without."""
+    torch = pytest.importorskip("torch")
+    from sweep_torch import PropTorch
+
+    made = case(Unused, nt=20)
+    solver = PropTorch(**made.arguments, impl=impl)
+    survey = [torch.tensor(x)[:nshots] for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    models = [torch.tensor(m, requires_grad=True) for m in made.models]
+
+    def misfit(*models):
+        return solver(*survey, models=list(models)).square().sum()
+
+    expected = torch.autograd.grad(misfit(*models), models)
+    assert not expected[0].any() and not expected[2].any() and bool(expected[1].any()) == (nshots > 0)
+    found = torch.func.grad(misfit, argnums=(0, 1, 2))(*models)
+    assert all(error(a + 1, b.numpy() + 1) < 1e-12 for a, b in zip(found, expected, strict=True))
+    compiled = torch.autograd.grad(torch.compile(misfit, fullgraph=True)(*models), models)
+    assert all(error(a + 1, b.numpy() + 1) < 1e-12 for a, b in zip(compiled, expected, strict=True))
+    torch._dynamo.reset()
