@@ -53,6 +53,13 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     return core.choose_impl(impl, equation.name, device, support)
 
 
+def host(x: torch.Tensor) -> np.ndarray:
+    """The values of a tensor as an array, for as long as they are looked at. Not by its ``numpy()``, after which FSDP
+    cannot resize what a parameter is stored in.
+    """
+    return np.from_dlpack(x.detach().cpu().resolve_neg())
+
+
 def _on_host(name, x):
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
@@ -65,7 +72,7 @@ def _on_host(name, x):
                 "function, or give NumPy arrays"
             )
         with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
-            x = x.detach().cpu().numpy()
+            x = host(x)
     if x is None:
         return None
     x = np.asarray(x)
@@ -104,7 +111,7 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
 
     if native.readable(shots.wavelet, *models):
         with torch._C._DisableFuncTorch():
-            *earth, wavelet = (x.detach().resolve_neg().numpy() for x in (*models, shots.wavelet))
+            *earth, wavelet = map(host, (*models, shots.wavelet))
             check_values(problem, earth, wavelet)
     return shape, survey
 

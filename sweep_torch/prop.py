@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from sweep_core.call import check_models, samples_in
-from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, UnsupportedError
+from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
 from sweep_core.survey import Shots
@@ -178,6 +178,7 @@ class PropTorch(torch.nn.Module):
             mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
             sizes = samples_in(self.problem, wavelet, positions[0]), len(self.problem.receiver_type)
             return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number, *sizes)
+        self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record, seen, self._flag = run(self.problem, self.impl, shots, self._given(models), self.device, snapshots)
         return record if snapshots is None else (record, seen)
@@ -203,8 +204,28 @@ class PropTorch(torch.nn.Module):
         """
         if torch.compiler.is_compiling():
             raise UnsupportedError("born is not supported inside torch.compile; call it outside")
+        self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         return born(self.problem, self.impl, shots, self._given(models), perturbations, self.device, d_wavelet)
+
+    def _check_parted(self, wavelet, sources, receivers) -> None:
+        """ShapeError where DataParallel, which cuts each tensor along its first axis, cut another one than that of the
+        shots, or could not cut.
+        """
+        if not getattr(self, "_is_replica", False):
+            return
+        shared = [("wavelet", wavelet, 1, "-1"), ("receivers", receivers, 2, "-1, -1")]
+        for name, x, ndim, rest in shared:
+            if isinstance(x, torch.Tensor) and x.ndim == ndim:
+                raise ShapeError(
+                    f"{name} of shape {tuple(x.shape)} in a replica of DataParallel, which cuts it along its first "
+                    f"axis; expected one that counts shots: give {name}.expand(nshots, {rest}), which takes no memory"
+                )
+        if not isinstance(sources, torch.Tensor):
+            raise ShapeError(
+                f"sources are a {type(sources).__name__}, which DataParallel does not share out: each replica would "
+                "model all shots; give a torch.Tensor"
+            )
 
     def _given(self, models):
         if models is not None:

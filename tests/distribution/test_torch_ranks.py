@@ -1,8 +1,5 @@
 """Law 6 under torchrun: 3 shots on 1, 2 and 5 processes give the serial sum; the verbs are each other's adjoints."""
 
-import json
-import os
-import subprocess
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -11,30 +8,20 @@ import numpy as np
 import pytest
 import torch
 from laws import case, error
+from ranks import SCRIPTS, launch
 
 from sweep_core import Acoustic, AcousticVariableDensity, DeviceError, Elastic, OptionError
 from sweep_torch import PropTorch
 from sweep_torch.distribution import chunked_observed_data, setup_distributed, split_indices_for_rank
 
-SCRIPT = Path(__file__).with_name("torch_ranks.py")
-ROOT = SCRIPT.parents[2]
+SCRIPT = "torch_ranks.py"
 EQUATIONS = (Acoustic, AcousticVariableDensity, Elastic)
 equations = pytest.mark.parametrize("equation", EQUATIONS, ids=lambda equation: equation.name)
 
 
-def launch(path, ranks):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    done = subprocess.run(
-        [*command, str(SCRIPT), str(path)], capture_output=True, text=True, env=environment, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(path.read_text())
-
-
 @lru_cache
 def serial(equation):
-    sys.path.insert(0, str(SCRIPT.parent))
+    sys.path.insert(0, str(SCRIPTS))
     import torch_ranks
 
     solver, models, *survey, observed = torch_ranks.problem(equation)
@@ -45,7 +32,7 @@ def serial(equation):
 
 @pytest.fixture(scope="module", params=[1, 2, 5])
 def ranks(request, tmp_path_factory):
-    return launch(tmp_path_factory.mktemp("ranks") / "found.json", request.param)
+    return launch(SCRIPT, tmp_path_factory.mktemp("ranks") / "found.json", request.param)
 
 
 def assert_gradients(found, expected):
@@ -85,7 +72,7 @@ def test_threads_of_the_group_end_with_it(ranks):
 
 
 def test_two_runs_are_bit_identical(tmp_path):
-    first, second = (launch(tmp_path / f"{i}.json", 2) for i in range(2))
+    first, second = (launch(SCRIPT, tmp_path / f"{i}.json", 2) for i in range(2))
     assert first == second
 
 

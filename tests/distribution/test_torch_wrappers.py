@@ -1,0 +1,84 @@
+"""PropTorch inside what torch wraps modules in: replicas of DataParallel, FSDP of either kind."""
+
+import pytest
+import torch
+from laws import case, error, reference_record
+from ranks import launch
+
+from sweep_core import ShapeError
+from sweep_torch import PropTorch
+
+
+def replicas(solver, count):
+    """What DataParallel makes of a solver for so many GPUs, by the methods that it calls, without one."""
+    made = [solver._replicate_for_data_parallel() for _ in range(count)]
+    for replica in made:
+        for name, parameter in solver.named_parameters():
+            setattr(replica, name, 1.0 * parameter)
+    return made
+
+
+def scattered(count, *tensors):
+    """The arguments of each replica: every tensor is cut along its first axis."""
+    parts = [x.chunk(count) if isinstance(x, torch.Tensor) else [x] * count for x in tensors]
+    return zip(*parts, strict=True)
+
+
+@pytest.fixture
+def owner():
+    made = case(nshots=4)
+    solver = PropTorch(**made.arguments, models=[torch.tensor(m) for m in made.models])
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    return made, solver, survey
+
+
+def record_of(solver, *survey):
+    pairs = zip(replicas(solver, 2), scattered(2, *survey), strict=True)
+    return torch.cat([replica(*part) for replica, part in pairs])
+
+
+def test_replicas_share_out_the_shots(owner):
+    made, solver, survey = owner
+    record = record_of(solver, *survey)
+    assert error(record, reference_record(made)) < 1e-12
+    record.square().sum().backward()
+    found = solver.vp.grad.clone()
+    solver.vp.grad = None
+    solver(*survey).square().sum().backward()
+    assert error(found, solver.vp.grad.numpy()) < 1e-12
+
+
+def test_what_is_shared_is_refused_and_expanded_is_right(owner):
+    """Cut along time or traces, it would give a record of another shape without a word."""
+    _, solver, (wavelet, sources, receivers) = owner
+    wavelet, receivers = wavelet[0, 0], receivers[0, :4]
+    expected = solver(wavelet, sources, receivers)
+    wide = wavelet.expand(4, -1), receivers.expand(4, -1, -1)
+    with pytest.raises(ShapeError, match=r"wavelet of shape \(24,\) in a replica.*give wavelet.expand\(nshots, -1\)"):
+        record_of(solver, wavelet, sources, wide[1])
+    with pytest.raises(
+        ShapeError, match=r"receivers of shape \(2, 2\) in a replica.*give receivers.expand\(nshots, -1, -1\)"
+    ):
+        record_of(solver, wide[0], sources, receivers)
+    with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not share out"):
+        record_of(solver, wide[0], sources.numpy(), wide[1])
+    assert torch.equal(record_of(solver, wide[0], sources, wide[1]), expected)
+    assert torch.equal(record_of(solver, wide[0], sources, receivers.numpy()), expected), "an array is not cut"
+
+
+def test_born_of_replicas(owner):
+    made, solver, (wavelet, sources, receivers) = owner
+    (direction,) = map(torch.tensor, made.direction())
+    pairs = zip(replicas(solver, 2), scattered(2, wavelet, sources, receivers), strict=True)
+    born = torch.cat([replica.born(*part, [direction]) for replica, part in pairs])
+    assert error(born, solver.born(wavelet, sources, receivers, [direction]).detach().numpy()) < 1e-12
+    with pytest.raises(ShapeError, match="wavelet of shape .* in a replica of DataParallel"):
+        replicas(solver, 1)[0].born(wavelet[0, 0], sources, receivers, [direction])
+
+
+def test_fsdp_of_either_kind_trains_as_ddp_does(tmp_path):
+    """Its parameters lose their storage between steps, which nothing that looked at their values may forbid."""
+    found = launch("torch_fsdp.py", tmp_path / "found.json", 2)
+    assert len(found) == 4
+    for moved, *differences in found.values():
+        assert moved > 1 and max(differences) < 1e-3 * moved
