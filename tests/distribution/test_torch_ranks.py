@@ -88,6 +88,17 @@ def test_shots_a_few_at_a_time_are_all_shots(batch):
     assert error(record, expected.numpy()) < 1e-12
 
 
+def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
+    made = case()
+    solver, models = PropTorch(**made.arguments), [torch.tensor(m) for m in made.models]
+    survey = (
+        torch.tensor(made.shots.wavelet[0, 0, :, None]),
+        *map(torch.tensor, (made.shots.sources, made.shots.receivers)),
+    )
+    record = chunked_observed_data(solver, *survey, models=models, forward_batchsize=2)
+    assert error(record, solver(*survey, models=models).numpy()) < 1e-12
+
+
 def test_without_torchrun_there_is_one_process():
     assert setup_distributed("cpu") == (0, 1, torch.device("cpu"))
 
