@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..equations import Elastic
 from ..errors import CheckpointError, DomainError, ShapeError
-from .prepared import PreparedModel, check_spacing, downsample, find_water
+from .prepared import PreparedModel, c_ordered, check_spacing, downsample, find_water
 
 NAMES = ("vp", "vs", "rho")
 _FILE = re.compile(r"(?P<name>.+)_(?P<dh>\d+(p\d+)?)m_vp_true\.npy")
@@ -18,7 +18,7 @@ _FILE = re.compile(r"(?P<name>.+)_(?P<dh>\d+(p\d+)?)m_vp_true\.npy")
 
 @frozen(eq=False)
 class ElasticModel:
-    """A model to invert for, its start and what is known beforehand. Instances compare by identity.
+    """A model to invert for, its start and what is known beforehand, in C order. Instances compare by identity.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class ElasticModel:
         If arrays do not fit each other, or no solid has such values.
     """
 
-    true: NDArray[np.float32] = field(repr=False)
-    initial: NDArray[np.float32] = field(repr=False)
-    water: NDArray[np.bool_] = field(repr=False)
+    true: NDArray[np.float32] = field(repr=False, converter=c_ordered)
+    initial: NDArray[np.float32] = field(repr=False, converter=c_ordered)
+    water: NDArray[np.bool_] = field(repr=False, converter=c_ordered)
     dh: float = field(converter=check_spacing)
     name: str = "model"
 

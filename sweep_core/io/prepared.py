@@ -43,6 +43,11 @@ def check_spacing(dh: Any, what: str = "dh") -> float:
     return check_positive(dh, what, "the grid spacing in metres")
 
 
+def c_ordered(array: Any) -> Any:
+    """An array in C order, copied if need be, as models are handed out; anything else as it is."""
+    return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+
+
 def _check_velocity(vp: Any, what: str) -> None:
     """Refuse anything but a 2-D array of floating-point velocities above zero."""
     if not isinstance(vp, np.ndarray) or vp.dtype.kind != "f":
@@ -68,7 +73,7 @@ def _check_water(water: Any, shape: tuple[int, ...]) -> None:
 
 @frozen(eq=False)
 class PreparedModel:
-    """A model to invert for, its start and what is known beforehand. Instances compare by identity.
+    """A model to invert for, its start and what is known beforehand, in C order. Instances compare by identity.
 
     Attributes
     ----------
@@ -90,9 +95,9 @@ class PreparedModel:
         water, or if there is nothing but water.
     """
 
-    true: NDArray[np.float32] = field(repr=False)
-    initial: NDArray[np.float32] = field(repr=False)
-    water: NDArray[np.bool_] = field(repr=False)
+    true: NDArray[np.float32] = field(repr=False, converter=c_ordered)
+    initial: NDArray[np.float32] = field(repr=False, converter=c_ordered)
+    water: NDArray[np.bool_] = field(repr=False, converter=c_ordered)
     dh: float = field(converter=check_spacing)
     name: str = "model"
 
@@ -251,7 +256,7 @@ def find_water(vp: NDArray[np.floating[Any]], velocity: float | None = None) -> 
             return np.zeros(vp.shape, dtype=bool)
     else:
         velocity = check_positive(velocity, "velocity", "that of water in m/s")
-    return np.logical_and.accumulate(np.abs(vp - vp.dtype.type(velocity)) <= _WATER_TOLERANCE, axis=0)
+    return np.logical_and.accumulate(np.abs(c_ordered(vp) - vp.dtype.type(velocity)) <= _WATER_TOLERANCE, axis=0)
 
 
 def _box_sum(values: NDArray[np.float64], radius: int, axis: int) -> NDArray[np.float64]:
@@ -319,7 +324,7 @@ def smooth(
     slowness = 1.0 / vp.astype(np.float64)
     for _ in range(passes):
         slowness = _box_sum(_box_sum(slowness * rock, rz, 0), rx, 1) / weight
-    result = vp.astype(np.float32)
+    result = vp.astype(np.float32, order="C")
     result[~water] = 1.0 / slowness[~water]
     return result
 
@@ -389,4 +394,4 @@ def downsample(
     wet = wet_weight > dry_weight
     weight = np.where(wet, wet_weight, dry_weight)
     mean = np.where(wet, window(water, power), window(~water, power)) / weight
-    return (mean ** (1 / power)).astype(np.float32), wet
+    return (mean ** (1 / power)).astype(np.float32, order="C"), c_ordered(wet)

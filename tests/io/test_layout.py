@@ -1,0 +1,77 @@
+"""Whatever hands out a model hands it out in C order, as the conventions state and torch's optimisers need."""
+
+import runpy
+from argparse import Namespace
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from sweep_core import io
+
+COMMAND = Path(__file__).parents[2] / "examples/models/marmousi/prepare_fwi_models.py"
+NEITHER = {"ElasticModel", "PreparedModel", "write_prepared"}
+"""The classes, which their makers are tried with, and what makes no array."""
+
+
+def earth():
+    return io.faulted_model((20, 30), 25.0)
+
+
+def as_it_comes(array):
+    return np.asarray(array, order="F")
+
+
+def saved(folder):
+    """Arrays of an elastic earth as somebody may have saved them."""
+    made = io.elastic_from_vp(earth())
+    for kind, values in (("true", made.true), ("smooth", made.initial)):
+        for name, part in zip(("vp", "vs", "rho"), values, strict=True):
+            np.save(folder / f"m_25m_{name}_{kind}.npy", as_it_comes(part))
+    return folder
+
+
+def foreign(folder):
+    """A prepared model in Fortran order, as older files hold it."""
+    model = io.write_prepared(folder / "m.npz", earth())
+    with np.load(model) as file:
+        np.savez(folder / "f.npz", **{key: as_it_comes(file[key]) for key in file.files})
+    return folder / "f.npz"
+
+
+def prepared(folder):
+    """What the command makes of an array."""
+    command = Namespace(**runpy.run_path(str(COMMAND)))
+    np.save(folder / "vp.npy", as_it_comes(earth().true))
+    wishes = ["--input", str(folder / "vp.npy"), "--source-dh", "25", "--target-dh", "50", "--crop", "2:,3:"]
+    return command.prepare(command.build_parser().parse_args(wishes))
+
+
+MAKERS = {
+    "downsample": lambda _: io.downsample(as_it_comes(earth().true), 25.0, 50.0, as_it_comes(earth().water)),
+    "elastic_from_vp": lambda _: io.elastic_from_vp(earth()),
+    "faulted_model": lambda _: earth(),
+    "find_water": lambda _: io.find_water(as_it_comes(earth().true)),
+    "read_elastic": lambda folder: io.read_elastic(saved(folder)),
+    "read_elastic, coarser": lambda folder: io.read_elastic(saved(folder), 50.0),
+    "read_prepared": lambda folder: io.read_prepared(foreign(folder)),
+    "smooth": lambda _: io.smooth(as_it_comes(earth().true), earth().water, (2, 2)),
+    "prepare_fwi_models": prepared,
+}
+
+
+def arrays(made):
+    if attrs.has(type(made)):
+        made = attrs.astuple(made, recurse=False)
+    return [x for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, np.ndarray)]
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_models_are_handed_out_in_c_order(make, tmp_path):
+    found = arrays(make(tmp_path))
+    assert found and all(x.flags.c_contiguous and x.flags.writeable for x in found)
+
+
+def test_every_maker_is_tried():
+    assert {name.split(",")[0] for name in MAKERS} == set(io.__all__) - NEITHER | {"prepare_fwi_models"}
