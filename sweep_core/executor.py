@@ -19,8 +19,16 @@ class Support:
         return self.ok
 
 
+METHODS = ("forward", "misfit_and_gradient", "pullback", "born")
+"""What an executor does with a problem that it supports."""
+
 IMPLS = ("auto", "c", "eager")
 """What a user may ask for: compiled where it can be, compiled, or the framework's own operations."""
+
+
+def lacking(found: object) -> list[str]:
+    """What an object lacks to be an :class:`Executor`."""
+    return [name for name in ("name", "supports", *METHODS) if not hasattr(found, name)]
 
 
 def choose_impl(impl: str, equation: str, device: object, support: Callable[[], Support]) -> tuple[str, str]:
@@ -47,7 +55,8 @@ def choose_impl(impl: str, equation: str, device: object, support: Callable[[], 
 class Executor(Protocol):
     """What a backend does with a problem. Arrays are the backend's own; NumPy arrays are always accepted.
 
-    `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey.
+    `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey. What makes
+    an object an executor is that it has all of these; one that it cannot do it refuses with an UnsupportedError.
     """
 
     name: str
@@ -60,6 +69,11 @@ class Executor(Protocol):
 
     def misfit_and_gradient(self, problem: Any, shots: Any, models: Any, observed: Any) -> tuple[Any, list]:
         """(0.5 sum (forward - observed)^2, its derivative in each model): a pure function, summed over the shots."""
+
+    def pullback(self, problem: Any, shots: Any, models: Any) -> tuple[Any, Callable[[Any], list]]:
+        """(record, pull): ``pull(cotangent)`` is the gradient in each model of a misfit whose derivative in the record
+        is `cotangent`, of the record's shape. Any misfit, by one forward run; `pull` may be called again.
+        """
 
     def born(self, problem: Any, shots: Any, models: Any, perturbations: Any) -> Any:
         """The derivative of the record in direction `perturbations` of the models."""

@@ -12,7 +12,7 @@ import pluggy
 from . import hookspecs
 from .equations import BROUGHT
 from .errors import PluginError
-from .executor import Executor
+from .executor import Executor, lacking
 from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
 
 
@@ -137,7 +137,7 @@ def backend(name: str):
     Raises
     ------
     PluginError
-        Where no such backend is known, something it requires is missing, or it fails to load.
+        Where no such backend is known, something it requires is missing, it fails to load or is no executor.
     """
     known = {status.name: status for status in reversed(backends())}
     if name not in known:
@@ -147,9 +147,14 @@ def backend(name: str):
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
     try:
         target = _load(status.record.target)
-        return target if isinstance(target, Executor) and not isinstance(target, type) else target()
+        made = target if isinstance(target, Executor) and not isinstance(target, type) else target()
     except (Exception, SystemExit) as error:
         raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
+    if missing := lacking(made):
+        raise PluginError(
+            f"backend {name!r} is a {type(made).__name__} that lacks {', '.join(missing)}; expected an Executor"
+        )
+    return made
 
 
 def equation_failures() -> dict[str, str]:

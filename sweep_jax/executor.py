@@ -236,14 +236,22 @@ class JaxExecutor:
         return run(problem, self.impl, shots, models, self.device)[0]
 
     def misfit_and_gradient(self, problem, shots, models, observed):
-        observed = place("observed", observed, self.device)
+        record, pull = self.pullback(problem, shots, models)
+        misfit, residual = least_squares(record, place("observed", observed, self.device))
+        return misfit, pull(residual)
+
+    def pullback(self, problem, shots, models):
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
-
-        def misfit(leaves):
-            return least_squares(self.forward(problem, shots, leaves), observed)[0]
-
         with native.refusals():
-            return jax.block_until_ready(jax.value_and_grad(misfit)(leaves))
+            record, back = jax.vjp(lambda leaves: self.forward(problem, shots, leaves), leaves)
+            jax.block_until_ready(record)
+
+        def pull(cotangent):
+            given = jnp.asarray(place("the cotangent", cotangent, self.device))
+            with native.refusals():
+                return jax.block_until_ready(back(given)[0])
+
+        return record, pull
 
     def born(self, problem, shots, models, perturbations):
         models, perturbations = ([place("a model", m, self.device) for m in g] for g in (models, perturbations))

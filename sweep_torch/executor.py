@@ -232,11 +232,19 @@ class TorchExecutor:
             return self._run(problem, shots, [self.array(m) for m in models])
 
     def misfit_and_gradient(self, problem, shots, models, observed):
+        record, pull = self.pullback(problem, shots, models)
+        misfit, residual = least_squares(record, self.array(observed))
+        return misfit, pull(residual)
+
+    def pullback(self, problem, shots, models):
         leaves = [self.array(m).detach().requires_grad_() for m in models]
         with torch.enable_grad():
-            misfit, _ = least_squares(self._run(problem, shots, leaves), self.array(observed))
-            gradients = torch.autograd.grad(misfit, leaves)
-        return misfit.detach(), list(gradients)
+            record = self._run(problem, shots, leaves)
+
+        def pull(cotangent):
+            return list(torch.autograd.grad(record, leaves, self.array(cotangent), retain_graph=True))
+
+        return record.detach(), pull
 
     def born(self, problem, shots, models, perturbations):
         models, perturbations = ([self.array(m) for m in group] for group in (models, perturbations))

@@ -18,6 +18,7 @@ from sweep_core import (
 )
 from sweep_core.hookspecs import impl
 from sweep_core.plugins import registry
+from sweep_core.reference import ReferenceExecutor
 
 BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic)}
 
@@ -64,7 +65,7 @@ def report():
     return {status.name: status for status in backends()}
 
 
-TINY = BackendRecord("tiny", "types:SimpleNamespace")
+TINY = BackendRecord("tiny", "sweep_core.reference:ReferenceExecutor")
 
 
 def test_without_plugins_there_is_the_reference(install):
@@ -76,7 +77,15 @@ def test_without_plugins_there_is_the_reference(install):
 def test_a_backend_of_a_stranger_is_found(install):
     install(("stranger", plugin(sweep_backends=[TINY])))
     assert report()["tiny"].available
-    assert isinstance(backend("tiny"), types.SimpleNamespace)
+    assert isinstance(backend("tiny"), ReferenceExecutor)
+
+
+@pytest.mark.parametrize("target", ["types:SimpleNamespace", "builtins:list"])
+def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
+    install(("s", plugin(sweep_backends=[BackendRecord("half", target)])))
+    lacks = "name, supports, forward, misfit_and_gradient, pullback, born"
+    with pytest.raises(PluginError, match=f"backend 'half' is a .* that lacks {lacks}; expected an Executor"):
+        backend("half")
 
 
 def test_all_three_hooks_are_read(install):

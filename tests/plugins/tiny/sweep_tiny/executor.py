@@ -25,9 +25,13 @@ class TinyExecutor:
         return Run(problem, shots, models, gradient=False).record("forward")
 
     def misfit_and_gradient(self, problem, shots, models, observed):
+        record, pull = self.pullback(problem, shots, models)
+        misfit, residual = least_squares(record, observed)
+        return misfit, pull(residual)
+
+    def pullback(self, problem, shots, models):
         run = Run(problem, shots, models, gradient=True)
-        misfit, residual = least_squares(run.record("forward"), observed)
-        return misfit, run.gradient(residual)
+        return run.record("forward").copy(), run.gradient
 
     def born(self, problem, shots, models, perturbations):
         check_perturbations(problem, models, perturbations, shots.wavelet, None)

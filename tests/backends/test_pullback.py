@@ -1,0 +1,76 @@
+"""Executor.pullback: one forward run, and the gradient of any misfit of its record."""
+
+import numpy as np
+import pytest
+from laws import case, executors, known_equations, numpy_of
+
+from sweep_core import Acoustic, UnsupportedError
+from sweep_core.native import CompiledCall
+from sweep_core.reference import ReferenceExecutor
+
+# JAX, which compiles each problem for seconds, has one.
+some = pytest.mark.parametrize(
+    ("entry", "equation", "strategy"),
+    [
+        pytest.param(*p.values, *e.values, s, id=f"{p.id}-{e.id}-{s}", marks=p.marks)
+        for p in executors(gradient=True)
+        for e in known_equations()
+        for s in ("full", "ckpt")
+        if "jax" not in p.id or (e.values[0] is Acoustic and s == "ckpt")
+    ],
+)
+
+
+def pulled(entry, made):
+    return entry.executor_for(made.problem).pullback(made.problem, made.shots, made.models)
+
+
+@some
+def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, strategy):
+    """To the last bit."""
+    made = case(equation).remembering(strategy)
+    record, pull = pulled(entry, made)
+    np.testing.assert_array_equal(numpy_of(record), entry.forward(made))
+    observed = entry.forward(made) - made.noise()
+    misfit, gradients = entry.misfit_and_gradient(made, observed)
+    residual = numpy_of(record) - observed
+    assert misfit == pytest.approx(0.5 * (residual**2).sum(), rel=1e-13)
+    for found, expected in zip(pull(residual), gradients, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), expected)
+
+
+@some
+def test_it_is_the_transpose_of_born(entry, equation, strategy):
+    """<J dm, y> = <dm, J^T y>, again and again: neither the record nor the history is used up."""
+    made = case(equation).remembering(strategy)
+    record, pull = pulled(entry, made)
+    kept, scattered = numpy_of(record).copy(), entry.born(made)
+    for seed in (1, 2):
+        y = made.noise(seed)
+        parts = [numpy_of(g) * d for g, d in zip(pull(y), made.direction(), strict=True)]
+        assert abs(np.vdot(scattered, y) - sum(p.sum() for p in parts)) <= 1e-12 * sum(abs(p).sum() for p in parts)
+        np.testing.assert_array_equal(numpy_of(record), kept)
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", *(p.id for p in executors(gradient=True) if "-" not in p.id)))
+def test_no_other_run_is_needed(entry, monkeypatch):
+    """For a correlation of the record with the observed one, of which least squares know nothing."""
+    made, ran, run = case(), [], CompiledCall.run
+    observed = made.noise()
+    monkeypatch.setattr(
+        CompiledCall, "run", lambda self, name, *a, **k: (ran.append(name), run(self, name, *a, **k))[1]
+    )
+    record, pull = pulled(entry, made)
+    length = np.linalg.norm(numpy_of(record))
+    alike = np.vdot(numpy_of(record), observed) / length
+    (gradient,) = pull((alike * numpy_of(record) / length - observed) / length)
+    assert ran == ["forward", "adjoint"]
+    assert abs(np.vdot(numpy_of(gradient), made.models[0])) > 0
+
+
+def test_the_reference_refuses_by_name():
+    made = case()
+    with pytest.raises(
+        UnsupportedError, match="the reference backend computes no gradient; use backend 'torch' or 'jax'"
+    ):
+        ReferenceExecutor().pullback(made.problem, made.shots, made.models)
