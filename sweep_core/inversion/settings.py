@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import CheckpointError, DomainError, OptionError, ShapeError
-from ..io import PreparedModel, faulted_model, read_prepared
+from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
+from ..io import PreparedModel, faulted_model, read_array, read_prepared
 from .experiment import Experiment, marine_experiment
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
@@ -125,20 +125,12 @@ def _started(model, start: str | None):
     """The model with another start, if one is given."""
     if not start:
         return model
-    initial = _array(Path(start))
+    initial = read_array(start, "vp", "initial")
     if initial.shape != model.true.shape:
         raise ShapeError(f"--init has shape {initial.shape}; the model has {model.true.shape}")
-    return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
-
-
-def _array(path: Path) -> np.ndarray:
+    if initial.dtype.kind not in "fiu":
+        raise DtypeError(f"--init {start} holds {initial.dtype}; expected real numbers in SI units")
     try:
-        loaded = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"--init: {path} cannot be read: {error}") from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
-    for key in ("vp", "initial"):
-        if key in loaded:
-            return loaded[key]
-    raise CheckpointError(f"--init: {path} holds {loaded.files}; expected an array 'vp' or 'initial'")
+        return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
+    except SweepError as error:
+        raise DomainError(f"--init {start} is no start of this model: {error}") from error

@@ -1,5 +1,6 @@
 """Earth models on disk and out of a generator. Readers of foreign formats load their library when called."""
 
+from .arrays import read_array
 from .elastic import ElasticModel, elastic_from_vp, read_elastic
 from .prepared import PreparedModel, downsample, find_water, read_prepared, smooth, write_prepared
 from .synthetic import faulted_model
@@ -11,6 +12,7 @@ __all__ = [
     "elastic_from_vp",
     "faulted_model",
     "find_water",
+    "read_array",
     "read_elastic",
     "read_prepared",
     "smooth",

@@ -1,6 +1,7 @@
 """Elastic models to invert for: vp, vs and rho, true and smooth, from a folder of arrays or made from vp alone."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from ..equations import Elastic
-from ..errors import CheckpointError, DomainError, ShapeError
+from ..errors import CheckpointError, DomainError, ShapeError, SweepError
+from .arrays import read_array
 from .prepared import PreparedModel, c_ordered, check_spacing, downsample, find_water
+from .quantities import check_plausible, check_section
 
 NAMES = ("vp", "vs", "rho")
 _FILE = re.compile(r"(?P<name>.+)_(?P<dh>\d+(p\d+)?)m_vp_true\.npy")
@@ -50,6 +53,8 @@ class ElasticModel:
         for what, (vp, vs, rho) in (("true", self.true), ("initial", self.initial)):
             if not Elastic().admits(vp, vs, rho).all():
                 raise DomainError(f"{what} holds values of no solid; expected rho > 0, vs >= 0 and vp > sqrt(4/3) vs")
+            for key, values in zip(NAMES, (vp, vs, rho), strict=True):
+                check_plausible(values, key, what)
         if (self.initial != self.true)[:, self.water].any() or self.true[1, self.water].any():
             raise DomainError("water is known: expected initial equal to true in it, and vs = 0")
 
@@ -83,17 +88,22 @@ def read_elastic(folder: Path, dh: float | None = None) -> ElasticModel:
     ------
     CheckpointError
         If files are missing or cannot be read.
+    DtypeError, ShapeError, DomainError
+        If a file does not hold (nz, nx) numbers in SI units, no solid has such values, or `dh` does not fit.
     """
     found = [match for path in sorted(folder.glob("*.npy")) if (match := _FILE.fullmatch(path.name))]
     if len(found) != 1:
         raise CheckpointError(f"{folder} holds {len(found)} files <name>_<spacing>m_vp_true.npy; expected one")
     stem, spacing = found[0][0].removesuffix("vp_true.npy"), float(found[0]["dh"].replace("p", "."))
-    true, smooth = ([_load(folder / f"{stem}{name}_{kind}.npy") for name in NAMES] for kind in ("true", "smooth"))
-    water, target = find_water(true[0]), dh or spacing
-    # The start is averaged with the known water in it, from which smoothing took it.
-    smooth = [np.where(water, known, values) for known, values in zip(true, smooth, strict=True)]
-    (whole, wet), (start, _) = (_coarser(earth, spacing, target, water) for earth in (true, smooth))
-    return ElasticModel(whole, np.where(wet, whole, start), wet, target, f"{found[0]['name']}-elastic")
+    true, smooth = _load(folder / stem)
+    try:
+        water, target = find_water(true[0]), check_spacing(spacing if dh is None else dh)
+        # The start is averaged with the known water in it, from which smoothing took it.
+        smooth = [np.where(water, known, values) for known, values in zip(true, smooth, strict=True)]
+        (whole, wet), (start, _) = (_coarser(earth, spacing, target, water) for earth in (true, smooth))
+        return ElasticModel(whole, np.where(wet, whole, start), wet, target, f"{found[0]['name']}-elastic")
+    except SweepError as error:
+        raise type(error)(f"{folder / stem}*.npy: {error}") from error
 
 
 def _coarser(earth: Any, spacing: float, target: float, water: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -104,8 +114,17 @@ def _coarser(earth: Any, spacing: float, target: float, water: Any) -> tuple[NDA
     return np.stack([np.sqrt(pi / density), np.where(wet, 0, np.sqrt(mu / density)), density]), wet
 
 
-def _load(path: Path) -> NDArray[Any]:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from None
+def _load(stem: Path) -> Iterator[list[NDArray[Any]]]:
+    """vp, vs and rho, true and then smooth, of one shape."""
+    shape = None
+    for kind in ("true", "smooth"):
+        arrays = []
+        for name in NAMES:
+            path = stem.with_name(f"{stem.name}{name}_{kind}.npy")
+            values = read_array(path)
+            check_section(values, name, str(path))
+            shape = shape or values.shape
+            if values.shape != shape:
+                raise ShapeError(f"{path} holds an array of shape {values.shape}; expected that of true vp, {shape}")
+            arrays.append(values)
+        yield arrays

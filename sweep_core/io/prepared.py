@@ -3,9 +3,6 @@
 import math
 import operator
 import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,16 +12,13 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
+from .arrays import read_archive
+from .quantities import check_plausible
 
 PREPARE_COMMAND = "python examples/models/marmousi/prepare_fwi_models.py"
 _FORMAT = "sweep-prepared-model"
 _VERSION = 1
 _KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
-# What NumPy and zipfile are seen to raise on damaged bytes.
-_BROKEN = (
-    *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, RuntimeError, OverflowError),
-    *(SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
-)
 _SEA_WATER = (1400.0, 1600.0)  # m/s: what a top row may read and still be taken for water unasked
 _WATER_TOLERANCE = 0.5  # m/s: rounding of the file formats, well below the step to the softest mud
 
@@ -78,7 +72,7 @@ class PreparedModel:
     Attributes
     ----------
     true : numpy.ndarray
-        P velocity in m/s, `(nz, nx)` float32, depth first.
+        P velocity in m/s, `(nz, nx)` float32, depth first; its largest value is from 100 to 20 000.
     initial : numpy.ndarray
         The start of the inversion, same shape, dtype and unit; equals `true` in the water.
     water : numpy.ndarray
@@ -119,6 +113,8 @@ class PreparedModel:
             )
         if not isinstance(self.name, str) or not self.name.strip():
             raise DtypeError(f"name is {self.name!r}; expected a string that is not empty")
+        for what, array in (("true", self.true), ("initial", self.initial)):
+            check_plausible(array, "vp", what)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -155,22 +151,11 @@ def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
 
 
 def _load_entries(path: Path) -> dict[str, NDArray[Any]]:
-    if not path.exists():
-        raise CheckpointError(f"there is no file {path}; make it with: {PREPARE_COMMAND}")
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            raise TypeError("it holds one bare array")
-        with loaded:
-            entries = {key: loaded[key] for key in _KEYS if key in loaded.files}
-    except _BROKEN as error:
-        reason = " ".join(str(error).split()) or "nothing more is known"
-        raise CheckpointError(
-            f"{path} cannot be read as a prepared model ({type(error).__name__}: {reason}); "
-            f"make it again with: {PREPARE_COMMAND}"
-        ) from error
-    # NumPy hands out raw bytes for an entry that is no array.
-    missing = [key for key in _KEYS if not isinstance(entries.get(key), np.ndarray)]
+        entries = read_archive(path, _KEYS, "a prepared model")
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; make it with: {PREPARE_COMMAND}") from error
+    missing = [key for key in _KEYS if key not in entries]
     if missing:
         raise CheckpointError(
             f"{path} is an archive of something else: it has no {', '.join(missing)}; "

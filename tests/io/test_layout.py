@@ -53,6 +53,8 @@ MAKERS = {
     "elastic_from_vp": lambda _: io.elastic_from_vp(earth()),
     "faulted_model": lambda _: earth(),
     "find_water": lambda _: io.find_water(as_it_comes(earth().true)),
+    "read_array": lambda folder: io.read_array(saved(folder) / "m_25m_vp_true.npy"),
+    "read_array, an archive": lambda folder: io.read_array(foreign(folder), "true"),
     "read_elastic": lambda folder: io.read_elastic(saved(folder)),
     "read_elastic, coarser": lambda folder: io.read_elastic(saved(folder), 50.0),
     "read_prepared": lambda folder: io.read_prepared(foreign(folder)),

@@ -141,7 +141,7 @@ def test_bytes_in_place_of_an_array_are_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as new:
         for name, content in entries.items():
             new.writestr(name, content)
-    with pytest.raises(CheckpointError, match="has no water"):
+    with pytest.raises(CheckpointError, match="entry water: the magic string"):
         read_prepared(path)
 
 

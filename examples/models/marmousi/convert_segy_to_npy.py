@@ -49,10 +49,14 @@ def read_traces(path: Path) -> NDArray[np.float32]:
         raise UnsupportedError("reading SEG-Y needs segyio, which is not installed: pip install segyio") from None
     try:
         with segyio.open(path, "r", ignore_geometry=True) as file:
+            stated = set(file.attributes(segyio.TraceField.TRACE_SAMPLE_COUNT)[:].tolist()) - {0}
+            if stated - {len(file.samples)}:
+                raise ValueError(f"its traces state {sorted(stated)} samples, its header {len(file.samples)}")
             return np.ascontiguousarray(file.trace.raw[:].T, dtype=np.float32)
-    except (OSError, RuntimeError, ValueError, IndexError) as error:
+    except Exception as error:  # whatever segyio raises on damaged bytes
         raise CheckpointError(
-            f"{path} cannot be read as SEG-Y ({error}); unpack it again with extract_model_segy.py"
+            f"{path} cannot be read as SEG-Y ({type(error).__name__}: {error}); unpack it again with "
+            "extract_model_segy.py"
         ) from error
 
 

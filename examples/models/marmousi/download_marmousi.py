@@ -79,7 +79,7 @@ def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | Non
     try:
         known = json.loads(record.read_text(encoding="utf-8"))
         size, sha256 = known["size"], known["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"{record} is not a record of a download ({error}); delete it and run again") from error
     if (size, sha256) != (found["size"], found["sha256"]):
         raise CheckpointError(

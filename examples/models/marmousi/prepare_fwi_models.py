@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep_core.errors import CheckpointError, DomainError, SweepError
-from sweep_core.io import PreparedModel, downsample, find_water, smooth, write_prepared
+from sweep_core.io import PreparedModel, downsample, find_water, read_array, smooth, write_prepared
+from sweep_core.io.quantities import check_section
 
 HERE = Path(__file__).resolve().parent
 
@@ -46,17 +47,12 @@ def parse_crop(text: str) -> tuple[slice, slice]:
 
 
 def load_velocity(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, memory-mapped: the model at 1.25 m is 150 MB and read once."""
+    """The model in a .npy file, (nz, nx) in m/s."""
     try:
-        vp = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise CheckpointError(f"there is no file {path}; make it with convert_segy_to_npy.py or give --input") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise CheckpointError(f"{path} cannot be read as a .npy file: {error}") from error
-    if not isinstance(vp, np.ndarray):
-        raise CheckpointError(
-            f"{path} is an archive; expected a .npy file with one (nz, nx) array of P velocity in m/s"
-        )
+        vp = read_array(path)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; make it with convert_segy_to_npy.py or give --input") from error
+    check_section(vp, "vp", str(path))
     return vp
 
 

@@ -1,0 +1,190 @@
+"""Damaged files: each is read to the same numbers, or refused by one of our errors that names the file.
+
+Where a format keeps a checksum (zip, gzip) the numbers are those that were written. A .npy or SEG-Y file has none of
+its samples: there, as many of them differ as bytes were hit, at most, and none has moved.
+"""
+
+import gzip
+import io as streams
+import os
+import runpy
+import tarfile
+from argparse import Namespace
+from functools import cache
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from sweep_core import SweepError, io
+from sweep_core.inversion.settings import _started
+
+SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
+ROUNDS = int(os.environ.get("SWEEP_FUZZ", 60))
+"""Damages of each kind of file; set SWEEP_FUZZ to try more."""
+
+
+@cache
+def script(name):
+    return Namespace(**runpy.run_path(str(SCRIPTS / f"{name}.py")))
+
+
+def earth():
+    return io.faulted_model((20, 30), 25.0)
+
+
+def write_archive(folder):
+    path = folder / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name, part in (("a.bin", earth().true), ("deep/b.bin", earth().initial)):
+            info = tarfile.TarInfo(name)
+            info.size = part.nbytes
+            tar.addfile(info, streams.BytesIO(part.tobytes()))
+    return path
+
+
+def unpack(path):
+    files = script("extract_model_segy").safe_extract(path, path.parent / "unpacked")
+    return {str(f.relative_to(path.parent)): np.frombuffer(f.read_bytes(), np.uint8) for f in files}
+
+
+def write_segy(folder):
+    segyio = pytest.importorskip("segyio", reason="segyio is not installed")
+    path, values, spec = folder / "MODEL_P-WAVE_VELOCITY.segy", earth().true, segyio.spec()
+    spec.format, spec.samples, spec.tracecount = 5, np.arange(len(values)), values.shape[1]
+    with segyio.create(str(path), spec) as file:
+        file.trace = np.ascontiguousarray(values.T)
+    return path
+
+
+def convert(path):
+    command = script("convert_segy_to_npy")
+    command.convert(command.QUANTITIES[0], path.parent, path.parent / "npy", True)
+    return {"vp": np.load(path.parent / "npy" / "vp_1p25m.npy")}
+
+
+def write_stored(folder):
+    np.savez(folder / "m.npz", vp=earth().true)
+    return folder / "m.npz"
+
+
+def write_npy(folder):
+    np.save(folder / "m.npy", earth().true)
+    return folder / "m.npy"
+
+
+def write_folder(folder):
+    made = io.elastic_from_vp(earth())
+    for kind, values in (("true", made.true), ("smooth", made.initial)):
+        for name, part in zip(("vp", "vs", "rho"), values, strict=True):
+            np.save(folder / f"m_25m_{name}_{kind}.npy", part)
+    return folder / "m_25m_rho_smooth.npy"
+
+
+def known(model):
+    return {key: value for key, value in attrs.asdict(model).items() if isinstance(value, np.ndarray)}
+
+
+READERS = {
+    "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), lambda p: known(io.read_prepared(p)), 0),
+    "read_array of .npz": (write_stored, lambda p: {"vp": io.read_array(p, "vp")}, 0),
+    "--init": (write_npy, lambda p: known(_started(earth(), str(p))), 1),
+    "read_elastic": (write_folder, lambda p: known(io.read_elastic(p.parent)), 3),
+    "prepare_fwi_models": (write_npy, lambda p: {"vp": script("prepare_fwi_models").load_velocity(p)}, 1),
+    "extract_model_segy": (write_archive, unpack, 0),
+    "convert_segy_to_npy": (write_segy, convert, 1),
+}
+"""How a file is written and read, and how many numbers may differ for each byte that was hit."""
+
+
+def damage(whole, rng):
+    """(what was damaged, as many bytes as were): flipped bits, digits of a header, a hole, fewer or more bytes."""
+    kind = rng.choice(["bit", "bytes", "header", "tail", "hole", "cut", "more"])
+    content, size = bytearray(whole), len(whole)
+    if kind == "cut":
+        return whole[: rng.integers(0, size)], size
+    if kind == "more":
+        return whole + rng.bytes(int(rng.integers(1, 99))), size
+    if kind == "hole":
+        begin = int(rng.integers(0, size))
+        content[begin : begin + 64] = bytes(len(content[begin : begin + 64]))
+        return bytes(content), 64
+    first, last = {"header": (0, min(size, 240)), "tail": (size - 64, size)}.get(kind, (0, size))
+    places = rng.integers(first, last, 1 if kind == "bit" else int(rng.integers(1, 4)))
+    for at in places:
+        flipped = content[at] ^ (1 << int(rng.integers(8)))
+        content[at] = int(rng.choice(list(b"0123456789<>|fiuO(,)'L \n"))) if kind == "header" else flipped
+    return bytes(content), len(places)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
+    write, read, each = READERS[reader]
+    path, rng = write(tmp_path), np.random.default_rng(len(reader))
+    whole, expected, refused = path.read_bytes(), read(path), 0
+    for _ in range(ROUNDS):
+        content, hits = damage(whole, rng)
+        path.write_bytes(content)
+        try:
+            found = read(path)
+        except SweepError as error:
+            assert path.name.split("rho")[0] in str(error) and "\n" not in str(error)
+            refused += 1
+            continue
+        assert found.keys() == expected.keys()
+        differ = sum(int((found[key] != expected[key]).sum()) for key in found)
+        assert differ <= each * hits
+    print(f"{reader}: {refused} of {ROUNDS} refused")
+    assert refused > 0.2 * ROUNDS
+
+
+def test_the_checksum_of_an_archive_is_looked_at(tmp_path):
+    """120 of 120 archives with a flipped bit were unpacked in silence, as long as the tar within could be read."""
+    path, data = write_archive(tmp_path), streams.BytesIO()
+    with gzip.GzipFile(fileobj=data, mode="wb", compresslevel=0) as stream:  # stored: a flipped bit stays one
+        stream.write(gzip.decompress(path.read_bytes()))
+    whole, rng = data.getvalue(), np.random.default_rng(0)
+    first = whole.index(earth().true.tobytes()[:99])
+    for at in rng.integers(first, first + earth().true.nbytes, 20):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(SweepError, match="m.tar.gz cannot be unpacked.*CRC"):
+            unpack(path)
+    assert not (tmp_path / "unpacked").exists() or not list((tmp_path / "unpacked").iterdir())
+
+
+UNITS = {
+    "g/cm3": ("rho_smooth", lambda rho: rho / 1000, r"rho_smooth.npy: the largest density is 2\.\d+; .*in g/cm3"),
+    "km/s": ("vs_true", lambda vs: vs / 1000, r"vs_true.npy: the largest S velocity .*in km/s, multiply it by 1000"),
+    "ns": ("vp_smooth", lambda vp: vp * 1e6, r"vp_smooth.npy: the largest P velocity is .*expected 100 to 20000 m/s"),
+    "a scalar": ("rho_smooth", lambda rho: np.float32(2000), r"rho_smooth.npy holds an array of shape \(\)"),
+    "a row": (
+        "rho_true",
+        lambda rho: rho[:1],
+        r"rho_true.npy holds an array of shape \(1, 30\); expected .*\(20, 30\)",
+    ),
+    "NaN": ("vs_smooth", lambda vs: vs * np.float32(np.nan), "vs_smooth.npy runs from nan to nan"),
+    "text": ("rho_true", lambda rho: rho.astype(str), "rho_true.npy holds <U.*; expected floating-point numbers"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "says"), UNITS.values(), ids=UNITS)
+def test_what_is_no_earth_in_si_units_is_refused(tmp_path, name, change, says):
+    path = write_folder(tmp_path).with_name(f"m_25m_{name}.npy")
+    np.save(path, change(np.load(path)))
+    with pytest.raises(SweepError, match=says):
+        io.read_elastic(tmp_path)
+
+
+def test_velocities_in_km_are_refused_wherever_they_come_from(tmp_path):
+    slow = earth().true / np.float32(1000)
+    np.save(tmp_path / "vp.npy", slow)
+    np.savez(tmp_path / "m.npz", format="sweep-prepared-model", version=1, name="x", dh=25.0, true=slow, initial=slow,
+             water=earth().water)  # fmt: skip
+    with pytest.raises(SweepError, match=r"m.npz.*true: the largest P velocity .*in km/s"):
+        io.read_prepared(tmp_path / "m.npz")
+    with pytest.raises(SweepError, match=r"vp.npy: the largest P velocity .*in km/s"):
+        script("prepare_fwi_models").load_velocity(tmp_path / "vp.npy")
+    with pytest.raises(SweepError, match="true: the largest density .*in g/cm3"):
+        solid = io.elastic_from_vp(earth())
+        io.ElasticModel(solid.true / [[[1]], [[1]], [[1000]]], solid.initial, ~solid.water & False, 25.0)
