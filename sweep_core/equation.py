@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from functools import reduce
+from itertools import product
+from math import isfinite
 from operator import and_
 from typing import Any, ClassVar
 
@@ -11,20 +13,37 @@ import numpy as np
 from .errors import OptionError
 from .stencil import check_order, largest_speed
 
+COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0), "Pa": (5e9, 1e10), "1": (0.05, 0.15)}
+"""What examples are drawn from, by unit, where a parameter states neither `typical` values nor two finite bounds."""
+
 
 @attrs.frozen
 class Parameter:
-    """A property of the earth: its unit and the interval of its admissible values, with `low` where it is `closed`."""
+    """A property of the earth: its unit and the interval of its admissible values, with `low` where it is `closed`.
+
+    `typical` is the interval from which :meth:`Equation.example` draws it.
+    """
 
     name: str
     unit: str
     low: float = 0.0
     high: float = float("inf")
     closed: bool = False
+    typical: tuple[float, float] | None = None
 
     def admits(self, x):
         """Whether values are admissible, one by one; NaN is not."""
         return ((x >= self.low) if self.closed else (x > self.low)) & (x < self.high)
+
+    @property
+    def drawn_from(self) -> tuple[float, float]:
+        """`typical` if it is stated; else between finite bounds; else what is common for the unit, from `low` on."""
+        if self.typical is not None:
+            return self.typical
+        if isfinite(self.low) and isfinite(self.high):
+            return self.low, self.high
+        low, high = COMMON.get(self.unit, COMMON["1"])
+        return max(self.low, 0.0) + low, max(self.low, 0.0) + high
 
 
 @attrs.frozen
@@ -61,8 +80,10 @@ class Field:
 class Equation(ABC):
     """Base of all equations: an immutable value that may serve any number of propagators at once.
 
-    A subclass states the class variables, `coefficients`, `step`, `source_coefficient` and `speed`. Its name is that of
-    its compiled header, if there is one, and `library` the package where libsweep_cpu and libsweep_cuda hold it.
+    A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
+    Its name is that of its compiled header, if there is one, and `library` the package where libsweep_cpu and
+    libsweep_cuda hold it. In each field of `reciprocal` it promises that a source and a receiver may change places, and
+    that float32 records err by `float32_error` of their maximum at most, in 2000 steps of at least half the largest dt.
     """
 
     name: ClassVar[str]
@@ -75,6 +96,8 @@ class Equation(ABC):
     ndims: ClassVar[tuple[int, ...]]
     pml_power: ClassVar[int] = 2
     library: ClassVar[str] = "sweep_core.native"
+    reciprocal: ClassVar[tuple[str, ...]] = ()
+    float32_error: ClassVar[float] = 1e-5
 
     spatial_order: int = attrs.field(default=4, converter=check_order)
     device: Any = attrs.field(default=None, eq=str)
@@ -126,6 +149,47 @@ class Equation(ABC):
         """Whether parameters are admissible, cell by cell; of any array library."""
         good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
         return reduce(and_, good) & self.fits(*parameters)
+
+    def example(self, shape: tuple[int, ...], rng: np.random.Generator, **ranges: tuple[float, float]) -> list:
+        """A rough earth, no two cells alike, that is admissible, also if parameters are changed by 2 % of their range.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Of each model.
+        rng : numpy.random.Generator
+            Draws each cell anew until the parameters of it fit together.
+        **ranges : (low, high)
+            Of parameters by name, instead of :attr:`Parameter.drawn_from`.
+
+        Returns
+        -------
+        list of numpy.ndarray, float64
+            In the order of `parameters`.
+
+        Raises
+        ------
+        OptionError
+            Where no parameter has such a name, or cells that fit are too rare.
+        """
+        names = [p.name for p in self.parameters]
+        if unknown := sorted(ranges.keys() - set(names)):
+            raise OptionError(f"{self.name} has no parameter {unknown[0]!r}; its parameters are {names}")
+        bounds = np.array([ranges.get(p.name, p.drawn_from) for p in self.parameters], dtype=np.float64)
+        low, high = (b.reshape(-1, *(1,) * len(shape)) for b in bounds.T)
+        models, bad = np.empty((len(names), *shape)), np.ones(shape, bool)
+        for _ in range(1000):
+            models = np.where(bad, rng.uniform(low, high, models.shape), models)
+            corners = (
+                models + 0.02 * (high - low) * np.reshape(c, low.shape) for c in product((-1, 1), repeat=len(names))
+            )
+            bad = ~reduce(and_, (np.broadcast_to(self.admits(*corner), shape) for corner in corners))
+            if not bad.any():
+                return list(models)
+        raise OptionError(
+            f"{self.name}: of 1000 draws from {dict(zip(names, bounds.tolist(), strict=True))} none was admissible in "
+            f"some cells ({self.rule}); state `typical` of its parameters, or override example"
+        )
 
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
         """The largest wave speed (m/s) for which steps of dt are stable."""

@@ -26,12 +26,15 @@ class BackendRecord:
         Modules that must be importable.
     devices : tuple of str
         Kinds of device that it may use, such as ``("cpu", "cuda")``.
+    impls : tuple of str
+        What `target` takes as ``impl=``, such as ``("eager", "c")``, where it runs a problem in more than one way.
     """
 
     name: str
     target: str
     requires: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
+    impls: tuple[str, ...] = ()
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import pluggy
 from . import hookspecs
 from .equations import BROUGHT
 from .errors import PluginError
-from .executor import Executor, lacking
+from .executor import lacking
 from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
 
 
@@ -120,7 +120,8 @@ def registry() -> Registry:
     return Registry(tuple(map(_status, backends)), equations, tuple(observers), tuple(failures))
 
 
-def _load(target: str):
+def load(target: str):
+    """What ``"package.module:attribute"`` names."""
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -131,8 +132,8 @@ def backends() -> list[BackendStatus]:
     return [*found.backends, *found.failures]
 
 
-def backend(name: str):
-    """The executor of a backend.
+def backend(name: str, **options):
+    """The executor of a backend; `options` are passed to what makes it, such as ``impl="eager"`` for torch and JAX.
 
     Raises
     ------
@@ -146,8 +147,9 @@ def backend(name: str):
     if status.record is None or not status.available:
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
     try:
-        target = _load(status.record.target)
-        made = target if isinstance(target, Executor) and not isinstance(target, type) else target()
+        target = load(status.record.target)
+        makes = isinstance(target, type) or (callable(target) and lacking(target))
+        made = target(**options) if makes or options else target
     except (Exception, SystemExit) as error:
         raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
     if missing := lacking(made):
@@ -171,7 +173,7 @@ def _equations():
     found, failures = {}, {}
     for record in registry().equations:
         try:
-            found[record.name] = _load(record.target)
+            found[record.name] = load(record.target)
         except (Exception, SystemExit) as error:
             failures[record.name] = _reason(error)
     return found, failures

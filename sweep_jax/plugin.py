@@ -5,4 +5,5 @@ from sweep_core.hookspecs import BackendRecord, impl
 
 @impl
 def sweep_backends():
-    return [BackendRecord("jax", "sweep_jax.executor:JaxExecutor", ("jax",), ("cpu", "cuda"))]
+    target = "sweep_jax.executor:JaxExecutor"
+    return [BackendRecord("jax", target, ("jax",), ("cpu", "cuda"), ("eager", "c"))]

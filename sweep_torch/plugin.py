@@ -5,4 +5,5 @@ from sweep_core.hookspecs import BackendRecord, impl
 
 @impl
 def sweep_backends():
-    return [BackendRecord("torch", "sweep_torch.executor:TorchExecutor", ("torch",), ("cpu", "cuda"))]
+    target = "sweep_torch.executor:TorchExecutor"
+    return [BackendRecord("torch", target, ("torch",), ("cpu", "cuda"), ("eager", "c"))]

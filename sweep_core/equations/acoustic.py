@@ -34,6 +34,7 @@ class Acoustic(Equation):
     memories: ClassVar[tuple[str, ...]] = ("psi", "zeta")
     pml_type: ClassVar[str] = "cpmlr"
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
+    reciprocal: ClassVar[tuple[str, ...]] = ("h1",)
 
     def coefficients(self, medium, vp):
         return (vp * vp,)

@@ -51,6 +51,7 @@ class AcousticVariableDensity(StaggeredEquation):
         Modulus("p", "e", "kappa"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
+    reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")
 
     def coefficients(self, medium, vp, rho):
         return rho * vp**2, *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)

@@ -38,7 +38,7 @@ class Elastic(StaggeredEquation):
     name: ClassVar[str] = "elastic"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("vp", "m/s"),
-        Parameter("vs", "m/s", closed=True),
+        Parameter("vs", "m/s", closed=True, typical=(800, 1200)),
         Parameter("rho", "kg/m3"),
     )
     fields: ClassVar[tuple[Field, ...]] = (
@@ -70,6 +70,7 @@ class Elastic(StaggeredEquation):
         *(Modulus(f"s{ab}", f"e{ab}", f"mu_{ab}") for ab in ("xy", "xz", "yz")),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
+    reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
 
     def coefficients(self, medium, vp, vs, rho):
         mu, pi = rho * vs**2, rho * vp**2

@@ -17,6 +17,7 @@ USES = {
     ),
     "the command line": "import runpy; runpy.run_module('sweep_core', run_name='__main__')",
     "io and plot": "import sweep_core.io, sweep_core.plot",
+    "the laws": "import sweep_core.testing.__main__; sweep_core.testing.__main__.main(['sweep_core:SerialDistributor'])",
     "the backends' packages": "import sweep_torch, sweep_jax, sweep_torch.plugin, sweep_jax.plugin",
 }
 

@@ -1,0 +1,158 @@
+"""Small rough problems, and what the reference says of them."""
+
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from .. import Acoustic, CkptOptions, MemoryOptions, Shots, make_problem, ricker
+from ..reference import ReferenceExecutor
+
+DH = (10.0, 8.0, 9.0)
+SHAPES = {2: (19, 23), 3: (11, 12, 13)}
+OF_LIMIT = 0.7
+"""The time step over the largest stable one."""
+STRATEGIES = {
+    "full": MemoryOptions("full"),
+    "auto": MemoryOptions("auto"),
+    "ckpt": MemoryOptions("ckpt"),
+    "ckpt-1": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=1)),
+    "ckpt-7": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=7)),
+    "ckpt-999": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=999)),
+}
+
+
+@attrs.frozen(eq=False)
+class Case:
+    """A problem and one call of it, in float64 NumPy arrays. Cached, so that the reference runs it once."""
+
+    arguments: dict
+    shots: Shots
+    models: list
+
+    @property
+    def problem(self):
+        return make_problem(**self.arguments)
+
+    def typed(self, dtype) -> "Case":
+        shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
+        return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
+
+    def remembering(self, strategy: str) -> "Case":
+        return attrs.evolve(self, arguments=self.arguments | {"memory": STRATEGIES[strategy]})
+
+    def noise(self, seed=1) -> np.ndarray:
+        """Random values in the shape of the record, of each field as large as it is there."""
+        record = reference_record(self)
+        scale = np.abs(record).max((0, 1, 2))
+        return np.random.default_rng(seed).standard_normal(record.shape) * np.where(scale > 0, scale, 1)
+
+    def direction(self, seed=2) -> list:
+        """A random perturbation of the models."""
+        rng = np.random.default_rng(seed)
+        return [rng.standard_normal(m.shape) * np.abs(m).mean() for m in self.models]
+
+
+def stable_dt(equation, spacing, models) -> float:
+    """A time step of so many seconds that it is stable with room to spare, and not small."""
+    return OF_LIMIT * equation.largest_speed(spacing, 1.0) / float(np.max(equation.speed(*models)))
+
+
+def random_cells(rng, shape, *leading) -> np.ndarray:
+    """Positions with columns (x, .., z)."""
+    return np.stack([rng.integers(0, n, leading) for n in shape[::-1]], axis=-1)
+
+
+@lru_cache
+def case(
+    equation=Acoustic, order=4, shape=None, nt=48, pml=(5, 0, 7, 3, 4, 2), nshots=3, nsrc=2, nrec=5, seed=0, ranges=()
+) -> Case:
+    """A heterogeneous model with a PML of another width at each face, and random shots of random wavelets.
+
+    Receivers sit on corners, edges and sources too; two receivers may share a cell. Wavelets are noise, so that no
+    symmetry of a Ricker hides an error in time. `ranges` are (parameter, (low, high)) for :meth:`Equation.example`.
+    """
+    rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
+    shape = shape or SHAPES[min(eq.ndims)]
+    sources = random_cells(rng, shape, nshots, nsrc)
+    receivers = random_cells(rng, shape, nshots, nrec)
+    receivers[:, 0] = sources[:, 0]
+    receivers[:, 1] = 0
+    receivers[:, 2] = np.array(shape[::-1]) - 1
+    wavelet, spacing = rng.standard_normal((nshots, nsrc, nt)), DH[: len(shape)]
+    models = eq.example(shape, rng, **dict(ranges))
+    arguments = {
+        **{"equation": eq, "shape": shape, "dh": spacing, "dt": stable_dt(eq, spacing, models)},
+        **{"pml_width": pml[: 2 * len(shape)] if isinstance(pml, tuple) else pml, "memory": STRATEGIES["full"]},
+        "receiver_type": [f.name for f in eq.fields_in(len(shape))],
+    }
+    return Case(arguments, Shots(wavelet, sources, receivers), models)
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "free surface": {"free_surface": True},
+    "between nodes": {"between": True},
+    "free surface, between nodes": {"free_surface": True, "between": True, "sources": True},
+    "an earth each": {"earths": True, "sources": True},
+    "increments between nodes, an earth each": {"source_scaling": "increment", "between": True, "earths": True},
+    "edges as given": {"edge_gradient": "interior"},
+    "no time dispersion, masked": {"time_dispersion": "corrected", "masked": True},
+    "3-D": {"shape": SHAPES[3], "sources": True},
+    "3-D, free surface, between nodes": {"shape": SHAPES[3], "free_surface": True, "between": True},
+}
+"""What a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes; sources of every field."""
+
+
+@lru_cache
+def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=()) -> Case:
+    """A `case` of VARIANTS: rough earth, layers of other widths at each face, receivers at the corners."""
+    asked = dict(VARIANTS[name])
+    rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
+    shape = asked.pop("shape", SHAPES[min(eq.ndims)])
+    between, earths, masked, every = (asked.pop(key, False) for key in ("between", "earths", "masked", "sources"))
+    ndim, top = len(shape), int("free_surface" in asked)
+    names = [f.name for f in eq.fields_in(ndim)]
+    low, high = np.array([0] * (ndim - 1) + [top]), np.array(shape[::-1]) - 1
+    sources, receivers = (rng.integers(low, high + 1, (3, n, ndim)) for n in (2, 5))  # type: Any, Any
+    receivers[:, 0], receivers[:, 1], receivers[:, 2] = sources[:, 0], low, high
+    if between:
+        sources, receivers = (
+            np.clip(x + rng.uniform(-0.5, 0.5, x.shape), low + 0.2 * top, high) for x in (sources, receivers)
+        )
+    mask = rng.random((3, 5)) < 0.7 if masked else None
+    if mask is not None:
+        receivers[~mask] = -99
+    models = eq.example((3, *shape) if earths else shape, rng, **dict(ranges))
+    arguments = {
+        **{"equation": eq, "shape": shape, "dh": DH[:ndim], "dt": stable_dt(eq, DH[:ndim], models)},
+        **{"pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim], "memory": STRATEGIES["full"]},
+        "receiver_type": names,
+        **({"source_type": names} if every else {}),
+        **asked,
+    }
+    return Case(arguments, Shots(rng.standard_normal((3, 2, nt)), sources, receivers, mask), models)
+
+
+def ricker_case(nt=60, **options) -> Case:
+    """A `case` with one smooth wavelet for all, of some twenty samples a period."""
+    made = case(nt=nt, **options)
+    dt = made.arguments["dt"]
+    return attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=ricker(0.045 / dt, nt, dt, delay=20 * dt)))
+
+
+@lru_cache
+def reference_record(made: Case) -> np.ndarray:
+    return ReferenceExecutor().forward(made.problem, made.shots, made.models)
+
+
+@lru_cache
+def reference_born(made: Case) -> np.ndarray:
+    return ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
+
+
+def born_of_cell(made: Case, cell, parameter=0) -> np.ndarray:
+    """The derivative of the record in one cell of one model, exact to rounding."""
+    direction = [np.zeros(m.shape) for m in made.models]
+    direction[parameter][cell] = 1
+    return ReferenceExecutor().born(made.problem, made.shots, made.models, direction)

@@ -1,0 +1,96 @@
+"""What runs a case: the backends of this environment, each in every way that it knows."""
+
+from collections.abc import Callable
+from typing import Any
+from unittest import SkipTest
+
+import attrs
+import numpy as np
+
+from ..errors import SweepError, UnsupportedError
+from ..plugins import backend, backends
+from .cases import Case
+
+
+def numpy_of(x) -> np.ndarray:
+    """The values of an array of any backend."""
+    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+
+
+@attrs.frozen
+class Entry:
+    """One executor: its name, and what makes it. `rounding` is how far answers of its memory strategies may differ."""
+
+    name: str
+    make: Callable[[], Any]
+    rounding: float = 0.0
+
+    def executor_for(self, problem):
+        """The executor; SkipTest where it does not support the problem, with its reason."""
+        try:
+            executor = self.make()
+        except (SweepError, ImportError) as reason:
+            self.absent(str(reason))
+        support = executor.supports(problem)
+        if not support:
+            self.absent(support.reason)
+        return executor
+
+    def absent(self, reason: str):
+        """Called where a problem cannot be run."""
+        raise SkipTest(f"{self.name}: {reason}")
+
+    def forward(self, made: Case) -> np.ndarray:
+        return numpy_of(self.executor_for(made.problem).forward(made.problem, made.shots, made.models))
+
+    def misfit_and_gradient(self, made: Case, observed):
+        executor = self.executor_for(made.problem)
+        misfit, gradient = executor.misfit_and_gradient(made.problem, made.shots, made.models, observed)
+        return float(misfit), [numpy_of(g) for g in gradient]
+
+    def born(self, made: Case) -> np.ndarray:
+        executor = self.executor_for(made.problem)
+        return numpy_of(executor.born(made.problem, made.shots, made.models, made.direction()))
+
+    def jacobian_transposed(self, made: Case, cotangent) -> list:
+        """The gradient whose residual is `cotangent`, in the dtype of the case."""
+        cotangent = cotangent.astype(made.models[0].dtype)
+        return self.misfit_and_gradient(made, self.forward(made) - cotangent)[1]
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether it may be asked for gradients."""
+        return self.name != "reference"
+
+
+def entries(*names: str) -> list[Entry]:
+    """The backends that can be used here, or those named, each with every implementation that it offers.
+
+    Raises
+    ------
+    PluginError
+        For a name that is not a backend, or one that cannot be used.
+    """
+    for name in names:
+        backend(name)
+    found = []
+    for status in backends():
+        if status.available and status.record and (status.name in names or not names):
+            impls = status.record.impls
+            found += [_entry(status.name, {"impl": impl}, f"{status.name}-{impl}") for impl in impls]
+            found += [] if impls else [_entry(status.name, {}, status.name)]
+    return found
+
+
+def _entry(name, options, title) -> Entry:
+    """A framework may order the operations of an eager step as it likes, by how many steps it sees."""
+    return Entry(title, lambda: backend(name, **options), 1e-12 if options.get("impl") == "eager" else 0.0)
+
+
+def runs(made: Case):
+    """The case; SkipTest where its equation does not support such a problem."""
+    try:
+        made.problem  # noqa: B018
+    except UnsupportedError as reason:
+        raise SkipTest(str(reason)) from None
+    return made

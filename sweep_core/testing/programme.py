@@ -1,0 +1,102 @@
+"""Which laws are run over an equation and an executor, on which cases, and what came of each."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from unittest import SkipTest
+
+import attrs
+import numpy as np
+
+from ..errors import UnsupportedError
+from . import laws
+from .cases import VARIANTS, case, ricker_case, variant
+from .entries import Entry, runs
+
+
+@attrs.frozen
+class Result:
+    """One law: who was asked, `status` ``'held'``, ``'broken'`` or ``'skipped'``, seconds, and figure or reason."""
+
+    who: str
+    law: str
+    status: str
+    seconds: float
+    figure: laws.Figure | None = None
+    reason: str = ""
+
+
+def judged(who: str, name: str, law: Callable[[], laws.Figure]) -> Result:
+    """A law, run."""
+    begin = time.perf_counter()
+
+    def result(status, **found):
+        return Result(who, name, status, time.perf_counter() - begin, **found)
+
+    try:
+        return result("held", figure=law())
+    except (SkipTest, UnsupportedError) as reason:
+        return result("skipped", reason=str(reason))
+    except Exception as failure:
+        kind = "" if isinstance(failure, AssertionError) else f"{type(failure).__name__}: "
+        return result("broken", reason=f"{kind}{failure}")
+
+
+def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Callable[[], laws.Figure]]]:
+    """(name, law) of an equation in one executor; `ranges` as for :func:`sweep_core.testing.cases.case`."""
+    small, asked = partial(case, equation, ranges=ranges), equation()
+
+    def on(law, make, *more):
+        return lambda: law(entry, runs(make()), *more)
+
+    yield "bad input", on(laws.bad_input_is_refused, small)
+    for order in (4, 8):
+        yield f"forward, order {order}", on(laws.forward_equals_reference, partial(small, order))
+    yield "two runs", on(laws.two_runs_are_identical, small)
+    yield "shots add up", on(laws.shots_add_up, small)
+    for field in asked.reciprocal:
+        if field in [f.name for f in asked.fields_in(min(asked.ndims))]:
+            yield f"reciprocity of {field}", on(laws.reciprocity, small, field)
+    long = partial(ricker_case, equation=equation, nt=2000, shape=(16, 18) if 2 in asked.ndims else (9, 10, 11))
+    yield "float32, 2000 steps", on(laws.single_precision, partial(long, ranges=ranges))
+    if entry.differentiates:
+        yield from _derivatives(on, small)
+    for name in VARIANTS:
+        made = partial(variant, name, equation, ranges=ranges)
+        yield f"forward, {name}", on(laws.forward_equals_reference, made)
+        # The reference's derivative is by complex step, which holds nothing fixed at the edges.
+        if entry.differentiates and "edge_gradient" not in VARIANTS[name]:
+            yield f"J and J^T, {name}", on(laws.jacobian_and_adjoint, made)
+
+
+def _derivatives(on, small):
+    yield "Born", on(laws.born_equals_reference, small)
+    yield "misfit", on(laws.half_the_sum_of_squares, small)
+    for order in (4, 8):
+        yield f"J and J^T, order {order}", on(laws.jacobian_and_adjoint, partial(small, order))
+    yield "Taylor", on(laws.taylor_remainder, small)
+    yield "gradient, every region", on(laws.gradient_in_every_region, small)
+    yield "gradient, finite difference", on(laws.gradient_equals_finite_difference, small)
+    yield "gradient in float32", on(laws.gradient_in_single_precision, small)
+    for strategy in ("auto", "ckpt-1", "ckpt-7"):
+        yield f"memory {strategy!r}", on(laws.strategies_agree, small, strategy)
+
+
+def conforms(equation: type, entries: list[Entry], ranges=(), minutes: float = 5.0) -> Iterator[Result]:
+    """Every law of an equation, one executor after the other, for so many minutes: a framework's own operations, which
+    take seconds to compile, come last, and of their variants those for which there is time.
+    """
+    end = time.monotonic() + 60 * minutes
+    for left, entry in enumerate(sorted(entries, key=lambda e: e.rounding), start=-len(entries)):
+        stop = time.monotonic() + (end - time.monotonic()) / -left
+        try:
+            entry.executor_for(runs(case(equation, ranges=ranges)).problem)
+        except SkipTest as reason:
+            yield Result(entry.name, "all", "skipped", 0.0, reason=str(reason))
+            continue
+        with np.errstate(all="ignore"):
+            for name, law in programme(equation, entry, ranges):
+                if time.monotonic() > stop:
+                    yield Result(entry.name, name, "skipped", 0.0, reason="time is up; --minutes gives more")
+                else:
+                    yield judged(entry.name, name, law)
