@@ -98,6 +98,7 @@ class Equation(ABC):
     library: ClassVar[str] = "sweep_core.native"
     reciprocal: ClassVar[tuple[str, ...]] = ()
     float32_error: ClassVar[float] = 1e-5
+    tables_stated: ClassVar[tuple[str, ...]] = ()
 
     spatial_order: int = attrs.field(default=4, converter=check_order)
     device: Any = attrs.field(default=None, eq=str)

@@ -14,6 +14,7 @@ from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
 from .grid import Grid, make_grid
 from .options import MemoryOptions
+from .statement import check_equation
 from .stencil import first_derivative, second_derivative, staggered_derivative
 
 
@@ -231,6 +232,7 @@ def make_problem(
     if not isinstance(equation, Equation):
         raise OptionError(f"equation is {equation!r}; expected an equation such as Acoustic(spatial_order=8)")
     grid = make_grid(shape, dh)
+    check_equation(equation, grid.ndim)
     if grid.ndim not in equation.ndims:
         raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
     if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:

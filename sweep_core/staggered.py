@@ -35,6 +35,18 @@ def _check_tables(equation: type["StaggeredEquation"]) -> None:
     """That tables name what there is, and that derivatives lie where they are added: what has no partner is left out
     of grids that lack it, so a misspelt name would be, too.
     """
+    for name, kind in (("rates", Rate), ("moduli", Modulus)):
+        wrong = [entry for entry in getattr(equation, name) if not isinstance(entry, kind)]
+        if wrong:
+            raise OptionError(f"{equation.name}: {name} holds {wrong[0]!r}; expected {kind.__name__}(...)")
+    stated: dict[str, list] = {
+        "rate": [rate.name for rate in equation.rates],
+        "derivative (axis, field)": [term for rate in equation.rates for term in rate.terms],
+    }
+    for what, names in stated.items():
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise OptionError(f"{equation.name}: rates state the {what} {twice[0]!r} twice; expected each once")
     fields = {f.name: set(f.stagger) for f in equation.fields}
     rates = {r.name: r.terms for r in equation.rates}
 
@@ -46,6 +58,8 @@ def _check_tables(equation: type["StaggeredEquation"]) -> None:
         for axis in f.stagger:
             known(f, "axis", axis, tuple("xyzt"))
     for rate in equation.rates:
+        if rate.sign not in (-1, 1):
+            raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
         for axis, field in rate.terms:
             known(rate, "axis", axis, tuple("xyz"))
             known(rate, "field", field, fields)
@@ -96,6 +110,7 @@ class StaggeredEquation(Equation):
     raises an OptionError.
     """
 
+    tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
     rates: ClassVar[tuple[Rate, ...]]
     moduli: ClassVar[tuple[Modulus, ...]]
     source_coefficients: ClassVar[dict[str, str]]

@@ -1,0 +1,131 @@
+"""What is wrong in a stranger's class is said by name, when a problem of it is made, whatever runs it."""
+
+import numpy as np
+import pytest
+
+from sweep_core import Acoustic, AcousticVariableDensity, Field, OptionError, Parameter, make_problem
+from sweep_core.equation import Equation
+from sweep_core.staggered import Rate, StaggeredEquation
+
+OWN = {name: value for name, value in vars(Acoustic).items() if not name.startswith("__") and name != "name"}
+VP, H1, RATES = Parameter("vp", "m/s"), Field("h1", "Pa"), AcousticVariableDensity.rates
+
+
+def acoustic(**changed):
+    """A class as a stranger would write it, without what is None."""
+    stated = {name: value for name, value in ({"name": "wrong"} | OWN | changed).items() if value is not None}
+    stated = {name: value for name, value in stated.items() if name not in ("spatial_order", "device")}
+    return type("Wrong", (Equation,), stated)
+
+
+def stepped(change):
+    """A step that hands out what `change` makes of (its result, the old state, inject)."""
+
+    def step(self, ops, state, coefficients, inject):
+        return change(Acoustic().step(ops, state, coefficients, inject), state, inject)
+
+    return {"step": step}
+
+
+def without(new, key):
+    return {name: value for name, value in new.items() if name != key}
+
+
+WRONG = {
+    **{f"no {n}": ({n: None}, f"does not state the class variable '{n}'") for n in ("name", "parameters", "fields")},
+    **{f"no {n}": ({n: None}, f"does not state .* '{n}'") for n in ("coefficient_names", "levels", "memories", "ndims")},
+    "parameters that are names": ({"parameters": ("vp",)}, "parameters is .*; expected a tuple of Parameter"),
+    "one parameter": ({"parameters": VP}, "parameters is .*; expected a tuple of Parameter"),
+    "bounds reversed": ({"parameters": (Parameter("vp", "", 3, 1),)}, r"interval of vp is \(3, 1\); expected low < high"),
+    "typical outside": ({"parameters": (Parameter("vp", "", typical=(-5, 3)),)}, "typical of vp is .* within 0..inf"),
+    "one name": ({"coefficient_names": "vp2"}, "coefficient_names is 'vp2'; expected a tuple of names"),
+    "misspelt memories": ({"memories": ("psi", "zet")}, r"step asks for 'zeta_0' of the state, .*'zet_0'"),
+    "missing memories": ({"memories": ()}, r"step asks for 'psi_0' .* are \['h1', 'h1_old'\]"),
+    "too few levels": ({"levels": 1}, "step asks for 'h1_old'"),
+    "too many levels": ({"levels": 3}, "levels is 3; expected 1 or 2"),
+    "one dimension": ({"ndims": 2}, r"ndims is 2; expected \(2,\), \(3,\) or \(2, 3\)"),
+    "two fields of a name": ({"fields": (H1, H1)}, "fields is .*; expected each name once"),
+    "unknown stagger": ({"fields": (Field("h1", "", ("w",)),)}, r"stagger of h1 is \('w',\)"),
+    "no parity": ({"fields": (Field("h1", "", parity=0),)}, "parity of h1 is 0; expected -1 or 1"),
+    "a field nowhere": ({"fields": (Field("h1", "", ndims=(4,)),)}, r"ndims of h1 is \(4,\)"),
+    "no field here": ({"fields": (Field("h1", "", ndims=(3,)),)}, "no field in 2 dimensions"),
+    "reciprocal": ({"reciprocal": ("h9",)}, r"reciprocal is \('h9',\); expected some of \['h1'\]"),
+    "two coefficients": ({"coefficients": lambda s, m, vp: (vp, vp)}, r"2 values; expected a tuple of 1: \['vp2'\]"),
+    "a bare coefficient": ({"coefficients": lambda s, m, vp: vp}, "coefficients gives ndarray; expected a tuple"),
+    "arguments": ({"coefficients": lambda s, m: ()}, "coefficients.* raises TypeError"),
+    "a cropped coefficient": ({"coefficients": lambda s, m, vp: (vp[1:],)}, r"coefficient 'vp2' gives \(5, 6\)"),
+    "source's coefficient": ({"source_coefficient": lambda s, f: "vp3"}, "'vp3'; expected None or one of .'vp2'"),
+    "source's weight": ({"source_weight": lambda s, f, dt, v: None}, "source_weight.* raises TypeError"),
+    "a cropped speed": ({"speed": lambda s, vp: vp[1:]}, r"speed gives \(5, 6\); expected an array of .* \(6, 6\)"),
+    "one speed": ({"speed": lambda s, vp: 2000.0}, "speed gives float; expected an array"),
+    "fits": ({"fits": lambda s, vp: vp[1:] > 0}, r"fits gives \(5, 6\); expected True, or an array"),
+    "derived of what": ({"derived": lambda s, n: {"p": {"h9": 1.0}}}, "derived 'p' gives .*'h9'.*; expected a weight"),
+    "derived list": ({"derived": lambda s, n: {"p": ["h1"]}}, "derived 'p' gives .*; expected a weight"),
+    "derived field": ({"derived": lambda s, n: {"h1": {"h1": 2.0}}}, "'h1', which is a field; expected another name"),
+    "a key less": (stepped(lambda new, *_: without(new, "psi_1")), r"step returns lacks \['psi_1'\]"),
+    "a key more": (stepped(lambda new, *_: new | {"h2": new["h1"]}), r"step returns has besides \['h2'\]"),
+    "nothing": (stepped(lambda *_: None), "step gives NoneType; expected the new state"),
+    "a number": (stepped(lambda new, *_: new | {"psi_0": 0.0}), "new state 'psi_0' gives float"),
+    "a cropped state": (stepped(lambda new, *_: new | {"psi_0": new["psi_0"][:, 1:]}), r"'psi_0' gives \(1, 5, 6\)"),
+    "another key": (stepped(lambda new, old, _: {"h1": old["h2"]}), "step asks for 'h2' of the state"),
+    "another field": (stepped(lambda new, old, inject: inject("h2", 0)), "inject with 'h2'; there are the fields"),
+    "sources twice": (stepped(lambda new, old, inject: new | {"h1": inject("h1", new["h1"])}), "2 times; expected once"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_mistakes_are_said_by_name(case):
+    changed, message = WRONG[case]
+    with pytest.raises(OptionError, match=f"(?i)^wrong.*{message}"):
+        make_problem(acoustic(**changed)(), (12, 14), 10.0, 0.001)
+
+
+STAGGERED = {
+    "a rate twice": ({"rates": (*RATES, RATES[0])}, "rates state the rate 'ax' twice"),
+    "a derivative twice": ({"rates": (*RATES, Rate("again", RATES[0].terms))}, r"\('x', 'p'\) twice"),
+    "no Rate": ({"rates": (("x", "p"),)}, r"rates holds \('x', 'p'\); expected Rate"),
+    "no sign": ({"rates": (Rate("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
+    "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),
+    "source": ({"source_coefficients": {"p": "kapa"}}, "source_coefficients names the coefficient 'kapa'"),
+}
+
+
+@pytest.mark.parametrize("case", STAGGERED)
+def test_mistakes_in_tables_are_said_by_name(case):
+    changed, message = STAGGERED[case]
+    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changed})
+    with pytest.raises(OptionError, match=f"^wrong: .*{message}"):
+        make_problem(wrong(), (12, 14), 10.0, 0.001)
+
+
+def test_tables_that_are_not_stated_are_named():
+    class Bare(StaggeredEquation):
+        name, parameters, fields, coefficient_names = "bare", (VP,), (Field("p", "Pa"),), ("k",)
+
+        def coefficients(self, medium, vp):
+            return (vp,)
+
+        def speed(self, vp):
+            return vp
+
+    with pytest.raises(OptionError, match="Bare does not state the class variable 'rates'"):
+        make_problem(Bare(), (12, 14), 10.0, 0.001)
+
+
+def test_a_class_is_looked_at_once():
+    """Not for each problem: the trial step is counted."""
+    steps = []
+
+    def count(new, *_):
+        steps.append(1)
+        return new
+
+    cls = acoustic(**stepped(count))
+    for n in (20, 21, 22):
+        for order in (2, 4):
+            make_problem(cls(spatial_order=order), (n, n), 10.0, 0.001)
+    assert len(steps) == 1
+
+
+def test_what_is_right_passes():
+    assert make_problem(acoustic()(), (12, 14), 10.0, 0.001).equation.speed(np.ones(3)).shape == (3,)
