@@ -66,6 +66,8 @@ class Distributor(Protocol):
 
     rank: int
     size: int
+    device: Any
+    """Where this rank's arrays are and its verbs answer; None for where the framework puts them by itself."""
 
     def scatter(self, plan: ShotPlan, x: Any) -> Any:
         """The part of x, whose first axis counts shots, that belongs to this rank. Adjoint: gather."""
@@ -91,8 +93,9 @@ class Distributor(Protocol):
 
 @attrs.frozen
 class SerialDistributor:
-    """A group of one: every verb is the identity."""
+    """A group of one: every verb is the identity. `device` is where its arrays are, of any framework."""
 
+    device: Any = None
     rank: int = attrs.field(default=0, init=False)
     size: int = attrs.field(default=1, init=False)
 

@@ -218,6 +218,11 @@ class JaxDistributor:
     def size(self) -> int:
         return len(self.devices)
 
+    @property
+    def device(self) -> jax.Device:
+        """Of rank 0, where what belongs to it alone is."""
+        return self.devices[0]
+
     def scatter(self, plan: ShotPlan, x) -> jax.Array:
         """(count, ...) -> (size, longest, ...)."""
         check_plan(self, plan, x.shape[0])

@@ -59,7 +59,8 @@ def test_a_part_is_checked_against_the_rank(given):
 
 def test_the_serial_distributor_is_a_distributor():
     group = SerialDistributor()
-    assert isinstance(group, Distributor) and (group.rank, group.size) == (0, 1)
+    assert isinstance(group, Distributor) and (group.rank, group.size, group.device) == (0, 1, None)
+    assert SerialDistributor("cuda:1").device == "cuda:1"
     assert group.barrier() is None
 
 
