@@ -19,7 +19,7 @@ from .errors import (
     UnsupportedError,
 )
 from .executor import Executor, Support
-from .hookspecs import BackendRecord, EquationRecord, ObserverRecord, impl
+from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
 from .options import BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions
 from .plugins import backend, backends, equations
 from .problem import Problem, make_problem
@@ -51,6 +51,7 @@ __all__ = [
     "Field",
     "MemoryOptions",
     "NativeError",
+    "Observation",
     "ObserverRecord",
     "OptionError",
     "Parameter",

@@ -16,6 +16,10 @@ def main() -> None:
     for record in registry().equations:
         reason = f"   {failed[record.name]}" if record.name in failed else ""
         print(f"  {record.name:24s} {record.target}{reason}")
+    print("\nobservers" if registry().observers else "\nno observers")
+    for observer in registry().observers:
+        where = f"{getattr(observer.call, '__module__', '')}:{getattr(observer.call, '__qualname__', observer.call)}"
+        print(f"  {f'{observer.name} ({observer.event})':24s} {where}")
     print("\ncompiled libraries")
     for kind in ("cpu", "cuda", "xla"):
         print(f"  {kind:24s} {library.status(kind)}")

@@ -116,8 +116,8 @@ def registry() -> Registry:
         _register(manager, entry.name, entry.load, failures)
     backends = _unique(_collect(manager, "sweep_backends", BackendRecord, failures), failures)
     equations = _unique(_collect(manager, "sweep_equations", EquationRecord, failures), failures)
-    observers = _collect(manager, "sweep_observers", ObserverRecord, failures)
-    return Registry(tuple(map(_status, backends)), equations, tuple(observers), tuple(failures))
+    observers = tuple(_collect(manager, "sweep_observers", ObserverRecord, failures))
+    return Registry(tuple(map(_status, backends)), equations, observers, tuple(failures))
 
 
 def load(target: str):

@@ -10,12 +10,10 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from sweep_core.distribution import ShotPlan
+from sweep_core.distribution import Distributor, ShotPlan
 from sweep_core.inversion import ExecutorEngine, Experiment, Report, RunFolder, Settings, separate
 
 from .distribution import (
-    TorchDistributor,
-    broadcast_observed_data,
     chunked_observed_data,
     split_indices_for_rank,
 )
@@ -48,8 +46,8 @@ class TorchEngine:
             forward_batchsize=self.batch,
         )  # fmt: skip
 
-    def misfit_and_gradient(self, model, observed, shots):
-        """(misfit, gradient), summed over `shots`; zero for none."""
+    def misfit_and_gradient(self, model, observed, shots, after=None):
+        """(misfit, gradient), summed over `shots`; zero for none. ``after(shots, misfit)`` follows every few."""
         inverted = model.detach().clone().requires_grad_()
         misfit = torch.zeros((), dtype=model.dtype, device=model.device)
         inverted.grad = torch.zeros_like(inverted)
@@ -59,6 +57,8 @@ class TorchEngine:
             loss = 0.5 * (synthetic - observed[some].to(model.device)).pow(2).sum()
             loss.backward()
             misfit += loss.detach()
+            if after:
+                after(some, loss.detach())
         return misfit, inverted.grad
 
 
@@ -72,8 +72,8 @@ class PluginEngine:
     def model(self, model, shots):
         return torch.as_tensor(self.engine.model(model.cpu().numpy(), shots), device=model.device)
 
-    def misfit_and_gradient(self, model, observed, shots):
-        misfit, gradient = self.engine.misfit_and_gradient(model.cpu().numpy(), observed.numpy(), shots)
+    def misfit_and_gradient(self, model, observed, shots, after=None):
+        misfit, gradient = self.engine.misfit_and_gradient(model.cpu().numpy(), observed.numpy(), shots, after)
         return torch.tensor(misfit, dtype=model.dtype, device=model.device), torch.as_tensor(
             gradient, device=model.device
         )
@@ -84,12 +84,12 @@ def make_engine(settings: Settings, device: torch.device) -> TorchEngine | Plugi
     return TorchEngine(settings, device) if settings.backend == "torch" else PluginEngine(settings)
 
 
-def observe(engine, group: TorchDistributor, experiment: Experiment, how: str) -> torch.Tensor:
+def observe(engine, group: Distributor, experiment: Experiment, how: str) -> torch.Tensor:
     """Observed data of all shots on every rank: modelled in slices and gathered, or on rank 0 and broadcast."""
     everything, true = np.arange(experiment.nshots), torch.as_tensor(experiment.model.true, device=group.device)
     if how == "rank0":
         data = engine.model(true, everything) if group.rank == 0 else None
-        return broadcast_observed_data(group.rank, group.device, data)
+        return group.broadcast(data)
     mine = split_indices_for_rank(everything, group.rank, group.size)
     return group.all_gather(ShotPlan(experiment.nshots, group.size), engine.model(true, mine))
 
@@ -101,16 +101,17 @@ class Inversion:
     ----------
     settings : Settings
     engine : TorchEngine or PluginEngine
-    group : TorchDistributor
+    group : Distributor
+        Of the ranks, whose verbs take tensors on its `device`.
     observed : (nshots, nt, nrec, nfield) tensor
         On the host.
     folder : RunFolder
     """
 
-    def __init__(self, settings: Settings, engine, group: TorchDistributor, observed: torch.Tensor, folder: RunFolder):
+    def __init__(self, settings: Settings, engine, group: Distributor, observed: torch.Tensor, folder: RunFolder):
         self.settings, self.engine, self.group = settings, engine, group
         self.observed, self.folder = observed, folder
-        self.experiment, self.report = settings.experiment, Report(settings, folder)
+        self.experiment, self.report = settings.experiment, Report(settings, folder, group.rank)
         self.m = torch.as_tensor(self.experiment.model.initial, device=group.device).clone()
         # Views: a step of the optimiser is one of the model.
         self.parameters = [torch.nn.Parameter(part) for part in separate(self.m)]
@@ -121,10 +122,11 @@ class Inversion:
     def current(self) -> np.ndarray:
         return self.m.cpu().numpy().copy()
 
-    def gradient(self, shots):
+    def gradient(self, shots, epoch):
         """Misfit and gradient of `shots`, summed over the ranks."""
         mine = split_indices_for_rank(shots, self.group.rank, self.group.size)
-        misfit, gradient = self.engine.misfit_and_gradient(self.m, self.observed, mine)
+        after = self.report.observers.after_shots(epoch, self.current)
+        misfit, gradient = self.engine.misfit_and_gradient(self.m, self.observed, mine, after)
         return float(self.group.all_reduce(misfit)), self.group.all_reduce(gradient) * self.rock
 
     def tell(self, epoch, misfit, gradient, seconds):
@@ -133,7 +135,7 @@ class Inversion:
 
     def begin(self) -> int:
         """The first gradient, at the starting model."""
-        misfit, gradient = self.gradient(np.arange(self.experiment.nshots))
+        misfit, gradient = self.gradient(np.arange(self.experiment.nshots), 0)
         # Adam's epsilon is absolute: gradients are brought to about one, once and for all.
         self.scale = [1 / float(part.abs().max()) for part in separate(gradient)]
         self.tell(0, misfit, gradient, 0.0)
@@ -143,7 +145,7 @@ class Inversion:
         """All shots once; returns their misfit, each at the model that its step met, and the model error."""
         start, total = time.perf_counter(), 0.0
         for shots in self.experiment.order(self.settings.seed, number, self.settings.batchsize):
-            misfit, gradient = self.gradient(shots)
+            misfit, gradient = self.gradient(shots, number)
             total += misfit
             for parameter, slope, scale in zip(self.parameters, separate(gradient), self.scale, strict=True):
                 parameter.grad = slope * scale

@@ -3,6 +3,7 @@
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
+from .observers import Observers
 from .report import Report
 from .run import RunFolder
 from .settings import Settings, make_parser, read_settings
@@ -10,6 +11,7 @@ from .settings import Settings, make_parser, read_settings
 __all__ = [
     "ExecutorEngine",
     "Experiment",
+    "Observers",
     "Report",
     "RunFolder",
     "Settings",

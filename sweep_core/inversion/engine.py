@@ -1,11 +1,16 @@
 """Misfit and gradient of some shots by any registered backend, a few shots at a time, in NumPy."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..plugins import backend
 from ..problem import Problem, make_problem
 from .settings import Settings
+
+AfterShots = Callable[[Any, Any], None] | None
 
 
 def inversion_problem(settings: Settings) -> Problem:
@@ -55,14 +60,19 @@ class ExecutorEngine:
         return np.concatenate([empty, *parts])
 
     def misfit_and_gradient(
-        self, model: np.ndarray, observed: np.ndarray, chosen: np.ndarray
+        self, model: np.ndarray, observed: np.ndarray, chosen: np.ndarray, after: AfterShots = None
     ) -> tuple[float, np.ndarray]:
-        """Sums over the chosen shots of the misfit and of its gradient; `observed` holds all shots."""
+        """Sums over the chosen shots of the misfit and of its gradient; `observed` holds all shots.
+
+        ``after(shots, misfit)`` is called after every few of them; see :meth:`Observers.after_shots`.
+        """
         misfit, gradient = 0.0, np.zeros_like(model)
         for some in self._batches(chosen):
             value, slopes = self.executor.misfit_and_gradient(
                 self.problem, self.shots.take(some), separate(model), observed[some]
             )
             misfit += float(value)
+            if after:
+                after(some, value)
             gradient += np.reshape([np.asarray(slope) for slope in slopes], gradient.shape)
         return misfit, gradient

@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 
 from .engine import separate
+from .observers import Observers
 from .run import RunFolder
 from .settings import Settings
 
 
 class Report:
-    """Writes the results of one inversion into its folder."""
+    """Writes the results of one inversion into its folder, and tells the observers of `rank`."""
 
-    def __init__(self, settings: Settings, folder: RunFolder):
+    def __init__(self, settings: Settings, folder: RunFolder, rank: int = 0):
+        self.observers = Observers(rank)
         self.settings, self.folder, self.experiment = settings, folder, settings.experiment
         self.labels = [f"{parameter.name} ({parameter.unit})" for parameter in self.experiment.equation.parameters]
 
@@ -43,6 +45,7 @@ class Report:
                 stages = {"true": earth.true, "start": earth.initial, f"inverted, epoch {epoch}": model}
                 plot_parameters(path, self.labels, stages, earth.dh)
             plot_loss(self.folder.path / "loss.png", self.folder.history(), self.labels)
+        self.observers.after_iteration(epoch, misfit, self.experiment.nshots, model, gradient)
         return error
 
     def conclude(self, misfit: float, model: np.ndarray) -> str:

@@ -1,5 +1,6 @@
 """Plugins are loaded one by one: what fails is reported with its reason and stops nobody."""
 
+import re
 import types
 
 import pytest
@@ -16,6 +17,7 @@ from sweep_core import (
     backends,
     equations,
 )
+from sweep_core.__main__ import main
 from sweep_core.hookspecs import impl
 from sweep_core.plugins import registry
 from sweep_core.reference import ReferenceExecutor
@@ -93,6 +95,34 @@ def test_all_three_hooks_are_read(install):
     hooks = {"sweep_backends": [TINY], "sweep_observers": [observer]}
     install(("s", plugin(**hooks, sweep_equations=[EquationRecord("mine", "sweep_core:Acoustic")])))
     assert registry().observers == (observer,) and equations()["mine"] is Acoustic
+
+
+BAD_OBSERVERS = {
+    "event": (
+        ("bar", "epoch", print),
+        r"OptionError: observer 'bar' asks for the event 'epoch'; expected one of \('shot'",
+    ),
+    "call": (
+        ("bar", "shot", "print"),
+        "OptionError: observer 'bar' is 'print'; expected a function of one Observation",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "reason"), BAD_OBSERVERS.values(), ids=BAD_OBSERVERS)
+def test_an_observer_that_could_never_be_called_is_refused_at_registration(install, arguments, reason):
+    install(("s", plugin(sweep_observers=lambda: [ObserverRecord(*arguments)])), ("t", plugin(sweep_backends=[TINY])))
+    assert registry().observers == () and report()["tiny"].available
+    assert re.search(reason, report()["s"].reason)
+
+
+def test_observers_are_listed_on_the_command_line(install, capsys):
+    install(
+        ("s", plugin(sweep_observers=[ObserverRecord("bar", "shot", print), ObserverRecord("plot", "iteration", map)]))
+    )
+    main()
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["bar", "(shot)", "builtins:print"] in lines and ["plot", "(iteration)", "builtins:map"] in lines
 
 
 def nonsense():

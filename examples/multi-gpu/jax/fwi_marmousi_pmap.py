@@ -52,8 +52,8 @@ class PmapEngine:
         ]
         return np.concatenate(records)
 
-    def misfit_and_gradient(self, vp, observed, chosen):
-        """Sums over the chosen shots; only their observed data leave the host."""
+    def misfit_and_gradient(self, vp, observed, chosen, after=None):
+        """Sums over the chosen shots; only their observed data leave the host. ``after`` is told of every few."""
         models, misfit, gradient = [replicate(vp, self.devices)], 0.0, np.zeros_like(vp)
         for first in range(0, len(chosen), self.batch):
             some = chosen[first : first + self.batch]
@@ -63,6 +63,8 @@ class PmapEngine:
             value, (slope,) = self.function(models, self.wavelet, sources, self.receivers, data, weights)
             misfit += float(value)
             gradient += np.asarray(slope)
+            if after:
+                after(some, value)
         return misfit, gradient
 
 
@@ -76,13 +78,14 @@ class Inversion:
         self.optimiser = optax.adam(settings.lr)
         self.state = self.optimiser.init(self.vp)
 
-    def gradient(self, shots):
-        misfit, gradient = self.engine.misfit_and_gradient(self.vp, self.observed, shots)
+    def gradient(self, shots, epoch):
+        after = self.report.observers.after_shots(epoch, lambda: self.vp)
+        misfit, gradient = self.engine.misfit_and_gradient(self.vp, self.observed, shots, after)
         return misfit, gradient * ~self.experiment.model.water
 
     def begin(self):
         """The first gradient, at the starting model."""
-        misfit, gradient = self.gradient(np.arange(self.experiment.nshots))
+        misfit, gradient = self.gradient(np.arange(self.experiment.nshots), 0)
         # Adam's epsilon is absolute: gradients are brought to about one, once and for all.
         self.scale = 1 / float(np.abs(gradient).max())
         self.report.epoch(0, misfit, self.vp, gradient, 0.0)
@@ -92,7 +95,7 @@ class Inversion:
         """All shots once; returns their misfit, each at the model that its step met."""
         start, total = time.perf_counter(), 0.0
         for shots in self.experiment.order(self.settings.seed, number, self.settings.batchsize):
-            misfit, gradient = self.gradient(shots)
+            misfit, gradient = self.gradient(shots, number)
             total += misfit
             update, self.state = self.optimiser.update(gradient * np.float32(self.scale), self.state)
             self.vp = self.experiment.update(self.vp + np.asarray(update)).astype(np.float32)

@@ -1,0 +1,62 @@
+"""Telling observers of plugins how a run goes on; one that fails costs the run nothing but itself."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..hookspecs import Observation, ObserverRecord
+from ..plugins import registry
+
+
+class Observers:
+    """The observers of one run, on one rank.
+
+    Parameters
+    ----------
+    rank : int
+        Of the process that calls them.
+    records : sequence of ObserverRecord, optional
+        Those of the installed plugins by default.
+    """
+
+    def __init__(self, rank: int = 0, records: Sequence[ObserverRecord] | None = None):
+        self.rank = rank
+        self.records = list(registry().observers if records is None else records)
+
+    def after_shots(self, iteration: int, model: Callable[[], Any]) -> Callable[[Any, Any], None] | None:
+        """What an engine calls with (shots, misfit) after the few that it models at once; None where nobody asks.
+
+        `model` gives the parameters that they are modelled in.
+        """
+        if not self._asking("shot"):
+            return None
+        return lambda shots, misfit: self._tell("shot", iteration, misfit, shots, model())
+
+    def after_iteration(self, iteration: int, misfit: float, shots: int, model: Any, gradient: Any) -> None:
+        """Tells of a pass over all `shots`, from rank 0."""
+        if self._asking("iteration"):
+            self._tell("iteration", iteration, misfit, range(shots), model, gradient)
+
+    def _asking(self, event):
+        return [record for record in self.records if record.event == event]
+
+    def _tell(self, event, iteration, misfit, shots, model, gradient=None):
+        told = tuple(int(n) for n in shots)
+        for record in self._asking(event):
+            # Copies for each: what one keeps or spoils is neither the run's nor another's.
+            arrays = _sealed(model), None if gradient is None else _sealed(gradient)
+            observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank)
+            try:
+                record.call(observation)
+            except (Exception, SystemExit) as error:
+                self.records.remove(record)
+                reason = f"{type(error).__name__}: {error}"
+                print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
+
+
+def _sealed(x) -> np.ndarray:
+    copy = np.array(x)
+    copy.setflags(write=False)
+    return copy

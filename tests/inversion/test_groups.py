@@ -1,0 +1,168 @@
+"""An inversion runs over any distributor, and tells observers how it goes on."""
+
+import runpy
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sweep_core import Distributor, Observation, ObserverRecord, SerialDistributor
+from sweep_core.inversion import Observers, RunFolder, make_parser, read_settings
+from sweep_core.io import faulted_model, write_prepared
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tqdm")
+from sweep_torch.distribution import TorchDistributor  # noqa: E402
+from sweep_torch.inversion import Inversion, make_engine, observe  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[2] / "examples/multi-gpu"
+
+
+class Alone:
+    """The protocol as a stranger would write it first, for one process."""
+
+    rank, size, device = 0, 1, torch.device("cpu")
+
+    def scatter(self, plan, x):
+        return x.clone()
+
+    gather = all_gather = scatter
+
+    def broadcast(self, x):
+        return x.clone()
+
+    reduce = all_reduce = broadcast
+
+    def barrier(self):
+        pass
+
+
+GROUPS = {"serial": SerialDistributor, "stranger": Alone, "torch": TorchDistributor}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_prepared(tmp_path_factory.mktemp("model") / "small.npz", faulted_model((24, 40), 40.0, seed=3))
+
+
+def inverted(group, model, folder, records=(), **options):
+    """An inversion after its start and one epoch."""
+    settings = {"model": model, "out": folder, "epochs": 2, "max_shots": 5, "batchsize": 3, "freq": 3} | options
+    settings |= {"forward_batchsize": 2, "show_every": 9}
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    read = read_settings(make_parser("", backend="torch").parse_args(arguments), folder)
+    folder.mkdir(exist_ok=True)
+    engine = make_engine(read, torch.device("cpu"))
+    observed = observe(engine, group, read.experiment, options.get("observed", "slices"))
+    made = Inversion(read, engine, group, observed, RunFolder(folder, read.identity()))
+    made.report.observers = Observers(group.rank, records)
+    made.begin()
+    made.epoch(1)
+    return made
+
+
+@pytest.fixture(scope="module")
+def expected(model, tmp_path_factory):
+    return inverted(TorchDistributor(), model, tmp_path_factory.mktemp("expected")).current()
+
+
+@pytest.mark.parametrize("how", ["slices", "rank0"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_any_distributor_will_do(group, how, model, expected, tmp_path):
+    made = GROUPS[group]()
+    assert isinstance(made, Distributor)
+    settings = read_settings(
+        make_parser("", backend="torch").parse_args([f"--model={model}", "--max-shots=5"]), tmp_path
+    )
+    data = observe(make_engine(settings, torch.device("cpu")), made, settings.experiment, how)
+    assert data.shape[0] == 5 and data.abs().max() > 0
+    np.testing.assert_array_equal(inverted(made, model, tmp_path).current(), expected)
+
+
+# --- observers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    told: list[Observation] = []
+    records = [ObserverRecord("list", event, told.append) for event in ("shot", "iteration")]
+    made = inverted(SerialDistributor(), model, tmp_path, records, backend=backend)
+    start = [o for o in told if o.iteration == 0]
+    assert [(o.event, o.shots) for o in start] == [
+        *(("shot", s) for s in ((0, 1), (2, 3), (4,))),
+        ("iteration", (0, 1, 2, 3, 4)),
+    ]
+    assert sum(o.misfit for o in start[:3]) == pytest.approx(start[3].misfit, rel=1e-5)
+    first = [o for o in told if o.iteration == 1]
+    assert [o.event for o in first] == ["shot", "shot", "shot", "iteration"], "3 shots and 2 shots, two at once"
+    assert sorted(n for o in first[:3] for n in o.shots) == [0, 1, 2, 3, 4]
+    assert sum(o.misfit for o in first[:3]) == pytest.approx(first[3].misfit, rel=1e-5)
+    np.testing.assert_array_equal(start[3].model, made.experiment.model.initial)
+    np.testing.assert_array_equal(first[0].model, start[3].model)
+    np.testing.assert_array_equal(first[3].model, made.current())
+    assert start[3].gradient.shape == start[3].model.shape and np.abs(start[3].gradient).max() > 0
+    assert all(o.rank == 0 and o.gradient is None for o in told if o.event == "shot")
+    assert made.folder.history()[1]["misfit"] == first[3].misfit
+
+
+def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected, tmp_path, capfd):
+    calls = []
+
+    def fails(observation):
+        calls.append(observation)
+        raise OSError("the disk of plots is full")
+
+    def leaves(observation):
+        raise SystemExit(3)
+
+    def spoils(observation):
+        calls.append(observation)
+        observation.model[...] = 0
+
+    records = [
+        *(ObserverRecord(f.__name__, "shot", f) for f in (fails, spoils)),
+        ObserverRecord("leaves", "iteration", leaves),
+        ObserverRecord("counts", "shot", calls.append),
+    ]
+    made = inverted(SerialDistributor(), model, tmp_path, records)
+    np.testing.assert_array_equal(made.current(), expected)
+    assert len(calls) == 2 + 6, "those that failed are not called again, the other one is called six times"
+    said = capfd.readouterr().err.splitlines()
+    assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in said
+    assert any(line.startswith("observer 'spoils' failed") and "read-only" in line for line in said)
+    assert "observer 'leaves' failed and is not called again: SystemExit: 3" in said
+
+
+def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path):
+    def interrupted(observation):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        inverted(SerialDistributor(), model, tmp_path, [ObserverRecord("bar", "shot", interrupted)])
+
+
+def test_what_one_keeps_stays_as_it_was(model, tmp_path):
+    kept = []
+    inverted(
+        SerialDistributor(), model, tmp_path, [ObserverRecord("keeps", "iteration", lambda o: kept.append(o.model))]
+    )
+    assert not np.array_equal(*kept)
+
+
+@pytest.mark.parametrize("script", ["torch/fwi_marmousi_dist.py", "jax/fwi_marmousi_pmap.py"])
+def test_the_scripts_tell_the_observers_of_the_environment(script, model, tmp_path, monkeypatch):
+    if script.startswith("jax"):
+        pytest.importorskip("jax"), pytest.importorskip("optax")
+    told: list[Observation] = []
+    records = tuple(ObserverRecord("list", event, told.append) for event in ("shot", "iteration"))
+    monkeypatch.setattr("sweep_core.inversion.observers.registry", lambda: types.SimpleNamespace(observers=records))
+    parts = {"model": model, "out": tmp_path, "epochs": 1, "max-shots": 3, "freq": 3, "forward-batchsize": 3}
+    monkeypatch.setattr("sys.argv", [script, *(f"--{name}={value}" for name, value in parts.items())])
+    runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    assert {(o.event, o.iteration) for o in told} == {(e, i) for e in ("shot", "iteration") for i in (0, 1)}
+    assert all(
+        sorted(n for o in told if (o.event, o.iteration) == ("shot", i) for n in o.shots) == [0, 1, 2] for i in (0, 1)
+    )
