@@ -74,7 +74,8 @@ class MemoryOptions:
     strategy : {'auto', 'full', 'ckpt', 'boundary'}
         ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that is small
         (in torch, which uses its buffers again, up to 2 GiB a call) and otherwise recomputes in chunks, which stay in
-        the cache of a CPU where these are not too short. ``'boundary'`` is not there yet.
+        the cache of a CPU where these are not too short. ``'boundary'`` is not there yet, and no plugin can bring
+        a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
     dtype : str, optional
@@ -87,7 +88,7 @@ class MemoryOptions:
 
     STRATEGIES: ClassVar[tuple[str, ...]] = ("auto", "full", "ckpt", "boundary")
 
-    strategy: str = attrs.field(default="auto", validator=_one_of(*STRATEGIES))
+    strategy: str = attrs.field(default="auto")
     boundary: BoundaryOptions | None = attrs.field(default=None, validator=_kind(BoundaryOptions))
     ckpt: CkptOptions | None = attrs.field(default=None, validator=_kind(CkptOptions))
     dtype: str | None = attrs.field(
@@ -95,6 +96,15 @@ class MemoryOptions:
     )
     interval: int = attrs.field(default=1, validator=_count)
     budget: int | None = attrs.field(default=None, validator=_count)
+
+    @strategy.validator
+    def _known(self, _, strategy):
+        if strategy not in self.STRATEGIES:
+            known = ", ".join(map(repr, self.STRATEGIES))
+            raise OptionError(
+                f"MemoryOptions: strategy is {strategy!r}; expected one of {known}: they are SWEEP's own, and a plugin "
+                "cannot bring one yet"
+            )
 
     def __attrs_post_init__(self):
         for name in ("boundary", "ckpt"):

@@ -15,7 +15,11 @@ from sweep_core import (
 from sweep_core.options import resolve_memory
 
 WRONG = {
-    "strategy": (MemoryOptions, {"strategy": "magic"}, "strategy is 'magic'; expected one of 'auto', 'full'"),
+    "strategy": (
+        MemoryOptions,
+        {"strategy": "magic"},
+        "strategy is 'magic'; expected one of 'auto', 'full'.* a plugin cannot bring one yet",
+    ),
     "storage": (BoundaryOptions, {"storage": "tape"}, "storage is 'tape'; expected one of 'gpu', 'cpu', 'disk'"),
     "mode": (CkptOptions, {"mode": "random"}, "mode is 'random'; expected one of 'chunk', 'recursive'"),
     "ckpt storage": (CkptOptions, {"storage": "tape"}, "storage is 'tape'"),
