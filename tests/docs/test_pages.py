@@ -76,8 +76,9 @@ def installed(tmp_path_factory):
 def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
     code = examples(page)
     text = "".join(c for _, c, _ in code)
-    if "torch" in text and not find_spec("torch"):
-        pytest.skip("torch is not installed")
+    for framework in ("torch", "jax"):
+        if re.search(rf"(import|from) (sweep_)?{framework}\b", text) and not find_spec(framework):
+            pytest.skip(f"{framework} is not installed")
     compiled = native.supports(Acoustic(), 2, "cpu")
     if re.search('native|"tiny"', text) and not compiled and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
         pytest.skip(compiled.reason)

@@ -14,12 +14,23 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
-@pytest.mark.skipif(not hasattr(sweep_core, "Snapshots"), reason="snapshots are not there yet")
-def test_the_wave_field_is_drawn_and_filmed(tmp_path):
+def run(name, *arguments) -> str:
+    """What a script of examples/short prints."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, str(ROOT / "examples/short/wavefield.py"), "--out", str(tmp_path / "out")]
+    command = [sys.executable, str(ROOT / "examples/short" / name), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_ranks_that_a_script_starts_itself_add_up():
+    said = run("ranks.py")
+    assert said.startswith("2 ranks and one differ by ") and float(said.split()[-1]) < 1e-5
+
+
+@pytest.mark.skipif(not hasattr(sweep_core, "Snapshots"), reason="snapshots are not there yet")
+def test_the_wave_field_is_drawn_and_filmed(tmp_path):
+    run("wavefield.py", "--out", str(tmp_path / "out"))
     found = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir()}
     assert set(found) == {"model.png", "gather.png", "snapshots.png", "shot.png", "wavefield.gif"}
     assert found["wavefield.gif"] < 2e6
