@@ -8,6 +8,11 @@ import numpy as np
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 
+PANELS = 12
+"""Panels side by side, or one below the other."""
+WIDEST = 36.0
+"""Inches of a figure of many panels."""
+
 
 def new_figure(size: tuple[float, float]) -> Any:
     """A figure bound to no window; panels of fixed proportions lie close together."""
@@ -45,6 +50,14 @@ def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np
     return array
 
 
+def check_positive(value: Any, name: str, unit: str) -> float:
+    """`value` as a float, refused unless it is one number above zero."""
+    number = float(as_numbers(value, name, f"one number, {unit}", (0,)))
+    if not (np.isfinite(number) and number > 0):
+        raise DomainError(f"{name} is {value}; expected {unit}, positive")
+    return number
+
+
 def spacing(dh: Any, ndim: int) -> np.ndarray:
     """(ndim,) spacing in km, in the order of the axes."""
     values = as_numbers(dh, "dh", "a number, or one for each axis, in m", (0, 1))
@@ -66,7 +79,8 @@ def panel_size(lengths: Any, width: float, rows: int = 1, columns: int = 1) -> t
     depth, along = lengths
     margin = 1.2 + 0.6 * columns
     panel = min((width - margin) / columns, 8.0 / rows * along / depth)
-    return max(columns * panel + margin, 4.0), float(rows * (max(panel * depth / along, 0.8) + 0.45) + 0.5)
+    height = float(rows * (max(panel * depth / along, 1.0) + 0.45) + 0.5)
+    return max(columns * max(panel, 0.6) + margin, 4.0), height
 
 
 def add_colour_bar(figure: Any, image: Any, axes: Any, label: str, values: np.ndarray) -> None:

@@ -5,32 +5,49 @@ from pathlib import Path
 
 import numpy as np
 
-from .canvas import add_colour_bar, largest, new_figure, panel_size, save, spacing
+from ..errors import DomainError, ShapeError
+from .canvas import (
+    PANELS,
+    WIDEST,
+    add_colour_bar,
+    as_numbers,
+    check_positive,
+    largest,
+    new_figure,
+    panel_size,
+    save,
+    spacing,
+)
 from .models import draw_section
 
 
 def plot_wavelet(path: Path | str, wavelet, dt: float, freq: float) -> None:
     """A wavelet against time, and its amplitude spectrum."""
+    wavelet = as_numbers(wavelet, "the wavelet", "(nt,), of one source", (1,)).astype(np.float64)
+    dt, freq = check_positive(dt, "dt", "seconds"), check_positive(freq, "freq", "Hz")
     figure = new_figure((9, 3))
     left, right = figure.subplots(1, 2)
-    wavelet = np.asarray(wavelet, np.float64)
-    shown = min(len(wavelet), int(4 / (freq * dt)))
+    shown = min(len(wavelet), int(4 / (freq * dt)) + 1)
     left.plot(np.arange(shown) * dt, wavelet[:shown], color="black")
     left.set(xlabel="time (s)", ylabel="amplitude", title=f"Ricker, {freq:g} Hz")
     spectrum = np.abs(np.fft.rfft(wavelet))
-    right.plot(np.fft.rfftfreq(len(wavelet), dt), spectrum / spectrum.max(), color="black")
+    right.plot(np.fft.rfftfreq(len(wavelet), dt), spectrum / (spectrum.max() or 1.0), color="black")
     right.set(xlabel="frequency (Hz)", ylabel="relative amplitude", xlim=(0, 4 * freq), title="spectrum")
     save(figure, path)
 
 
 def plot_loss(path: Path | str, history: list[dict], labels: Sequence[str] = ("vp (m/s)",)) -> None:
     """Misfit and model error against the epoch; errors of several parameters relative to those of the first epoch."""
+    if not history:
+        raise DomainError("the history is empty; expected a line for each epoch, with epoch, misfit and model_error")
     figure = new_figure((9, 3.2))
     left, right = figure.subplots(1, 2)
     epochs = [line["epoch"] for line in history]
     left.semilogy(epochs, [line["misfit"] / history[0]["misfit"] for line in history], "o-", color="black", ms=3)
     left.set(xlabel="epoch", ylabel="misfit / first misfit", title="data")
-    errors = np.array([line["model_error"] for line in history])
+    errors = as_numbers([line["model_error"] for line in history], "model_error", "a number, or one a label", (1, 2))
+    if errors.ndim == 2 and errors.shape[1] != len(labels):
+        raise ShapeError(f"there are {len(labels)} labels; expected one for each of {errors.shape[1]} parameters")
     if errors.ndim == 1:
         right.plot(epochs, errors, "o-", color="black", ms=3)
         right.set(xlabel="epoch", ylabel="RMS error (m/s)", title="model")
@@ -45,7 +62,8 @@ def plot_loss(path: Path | str, history: list[dict], labels: Sequence[str] = ("v
 
 def plot_epoch(path: Path | str, true, inverted, gradient, dh: float, epoch: int) -> None:
     """True model, inverted model and gradient of an epoch, one below the other, in km."""
-    true, inverted, gradient = (np.asarray(x) for x in (true, inverted, gradient))
+    true = as_numbers(true, "the true model", "(nz, nx)", (2,))
+    inverted, gradient = _alike(inverted, "the inverted model", true), _alike(gradient, "the gradient", true)
     steps = spacing(dh, 2)
     figure = new_figure(panel_size(true.shape * steps, 9.0, 3))
     axes = figure.subplots(3, 1, sharex=True)
@@ -65,8 +83,14 @@ def plot_epoch(path: Path | str, true, inverted, gradient, dh: float, epoch: int
 
 def plot_parameters(path: Path | str, labels: Sequence[str], stages: Mapping[str, np.ndarray], dh: float) -> None:
     """Stages (n, nz, nx) of n parameters: a row for each stage, a column and a colour scale for each parameter."""
-    steps, shown = spacing(dh, 2), [np.asarray(values) for values in stages.values()]
-    figure = new_figure(panel_size(shown[0].shape[1:] * steps, 16.0, len(shown), len(labels)))
+    if not 0 < len(stages) <= PANELS or not 0 < len(labels) <= PANELS:
+        raise ShapeError(f"there are {len(stages)} stages of {len(labels)} parameters; expected 1 to {PANELS} of each")
+    first = as_numbers(next(iter(stages.values())), "the first stage", "(n, nz, nx)", (3,))
+    if len(first) != len(labels):
+        raise ShapeError(f"there are {len(labels)} labels; expected one for each of the {len(first)} parameters")
+    steps, shown = spacing(dh, 2), [_alike(values, f"stage {title!r}", first) for title, values in stages.items()]
+    width = float(np.clip(3.0 * len(labels), 16.0, WIDEST))
+    figure = new_figure(panel_size(shown[0].shape[1:] * steps, width, len(shown), len(labels)))
     axes = figure.subplots(len(shown), len(labels), sharex=True, sharey=True, squeeze=False)
     for column, label in enumerate(labels):
         low, high = float(shown[0][column].min()), float(shown[0][column].max())
@@ -77,3 +101,11 @@ def plot_parameters(path: Path | str, labels: Sequence[str], stages: Mapping[str
             axis.label_outer()
             add_colour_bar(figure, image, axis, label, values)
     save(figure, path)
+
+
+def _alike(values, name: str, first: np.ndarray) -> np.ndarray:
+    """Real numbers of the shape of `first`."""
+    array = as_numbers(values, name, f"shape {first.shape}", (first.ndim,))
+    if array.shape != first.shape:
+        raise ShapeError(f"{name} has shape {array.shape}; expected {first.shape}, as the first")
+    return array

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
-from .canvas import add_colour_bar, as_numbers, largest, map_extent, new_figure, save
+from .canvas import PANELS, WIDEST, add_colour_bar, as_numbers, check_positive, largest, map_extent, new_figure, save
 
 STYLES = ("image", "wiggle", "both")
 MOST = 60  # wiggles side by side in a panel; more run into each other
@@ -23,7 +23,7 @@ def plot_gather(
     path : path
         The picture; its suffix names the format.
     record : (nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, 1) array
-        One gather or several, of one field.
+        One gather or up to 12, of one field.
     dt : float
         Sampling interval, s.
     x : (nrec,) array, optional
@@ -41,14 +41,14 @@ def plot_gather(
     """
     if style not in STYLES:
         raise OptionError(f"style is {style!r}; expected one of {', '.join(map(repr, STYLES))}")
-    gathers = read_gathers(record)
+    gathers = read_gathers(record, PANELS)
     x, xlabel = read_receivers(x, gathers.shape[2])
     titles = [""] * len(gathers) if titles is None else [titles] if isinstance(titles, str) else list(titles)
     if len(titles) != len(gathers):
         raise ShapeError(f"there are {len(titles)} titles; expected one for each of the {len(gathers)} gathers")
     gathers = amplify(gathers, dt, gain)
     clip = largest(gathers, percentile)
-    figure = new_figure((4.2 * len(gathers) + (0.8 if len(gathers) == 1 else 0.3), 5.5))
+    figure = new_figure((min(4.2 * len(gathers) + (0.8 if len(gathers) == 1 else 0.3), WIDEST), 5.5))
     axes = figure.subplots(1, len(gathers), sharey=True, squeeze=False)[0]
     image = None
     for axis, gather, title in zip(axes, gathers, titles, strict=True):
@@ -66,12 +66,18 @@ def plot_gather(
     save(figure, path)
 
 
-def read_gathers(record: Any) -> np.ndarray:
-    """(nshots, nt, nrec) of what a solver returned, or of a part of it."""
+def read_gathers(record: Any, most: int) -> np.ndarray:
+    """(nshots, nt, nrec) of what a solver returned, or of a part of it; at most so many shots."""
     expected = "(nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, 1); choose a field by record[..., 0]"
     gathers = as_numbers(record, "the record", expected, (2, 3, 4))
     if gathers.ndim == 4 and gathers.shape[3] != 1:
         raise ShapeError(f"the record has shape {gathers.shape}; expected {expected}")
+    if gathers.ndim > 2 and len(gathers) > most:
+        raise ShapeError(
+            f"the record holds {len(gathers)} shots; expected {'one' if most == 1 else f'at most {most}'}: shape "
+            f"{gathers.shape} is read as (nshots, nt, nrec); choose shots by record[shots], a field of one shot by "
+            "record[shot, ..., field]"
+        )
     gathers = gathers[..., 0] if gathers.ndim == 4 else gathers
     return gathers[None] if gathers.ndim == 2 else gathers
 
@@ -89,8 +95,7 @@ def read_receivers(x: Any, count: int) -> tuple[np.ndarray, str]:
 
 
 def amplify(gathers: np.ndarray, dt: float, gain: float) -> np.ndarray:
-    if not (np.isfinite(dt) and dt > 0):
-        raise DomainError(f"dt is {dt}; expected seconds, positive")
+    dt = check_positive(dt, "dt", "seconds")
     return gathers * (np.arange(gathers.shape[-2])[:, None] * dt) ** gain if gain else gathers
 
 
@@ -111,7 +116,7 @@ def draw_gather(axis: Any, gather: np.ndarray, dt: float, x: np.ndarray, clip: f
             image = axis.pcolormesh(x, np.arange(nt) * dt, gather, shading="nearest", rasterized=True, **colours)
     if style != "image":
         _draw_wiggles(axis, gather, dt, x, clip, step, alpha=1.0 if image is None else 0.4)
-    axis.set(xlim=(x[0] - step / 2, x[-1] + step / 2), ylim=((nt - 1) * dt, 0))
+    axis.set(xlim=(x[0] - step / 2, x[-1] + step / 2), ylim=(max(nt - 1, 1) * dt, 0))
     return image
 
 

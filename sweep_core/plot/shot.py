@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
 from .canvas import add_colour_bar, as_numbers, largest, new_figure, panel_size, save
 from .gathers import amplify, draw_gather, read_gathers, read_receivers
 from .models import draw_section
@@ -36,15 +35,13 @@ def plot_shot(
     """
     model = as_numbers(model, "the model", "(nz, nx)", (2,))
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
-    gathers, survey = read_gathers(record), read_survey(sources, receivers, model.shape)
-    if len(gathers) != 1:
-        raise ShapeError(f"the record holds {len(gathers)} shots; expected one, record[shot]")
+    gathers, survey = read_gathers(record, 1), read_survey(sources, receivers, model.shape)
     x = np.asarray(receivers).reshape(-1, 2)[:, 0] * steps[1] * 1e3
     gather = amplify(gathers[0], dt, 1)
     places, xlabel = read_receivers(x, gather.shape[1])
 
     width, height = panel_size(model.shape * steps, 12.0, 2, 2)
-    figure = new_figure((width, max(height, 5.8)))
+    figure = new_figure((max(width, 7.0), max(height, 5.8)))
     ((left, right), below) = figure.subplots(2, 2)
     add_colour_bar(figure, draw_section(left, model, steps), left, "vp (m/s)", model)
     draw_survey(left, survey, steps)

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
-from .canvas import add_colour_bar, as_numbers, largest, new_figure, panel_size, save, spacing
+from .canvas import PANELS, add_colour_bar, as_numbers, largest, new_figure, panel_size, save, spacing
 from .film import photograph, write_gif
 from .models import draw_section
-
-MOST = 12  # panels on a page
 
 
 def plot_snapshots(
@@ -38,7 +36,7 @@ def plot_snapshots(
     """
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
     clip = wave_clip(snapshots, percentile)
-    some = np.unique(np.linspace(0, len(times) - 1, min(len(times), MOST)).round().astype(int))
+    some = np.unique(np.linspace(0, len(times) - 1, min(len(times), PANELS)).round().astype(int))
     columns = {1: 1, 2: 2, 4: 2}.get(len(some), 3)
     rows = -(-len(some) // columns)
     figure = new_figure(panel_size(snapshots.shape[1:] * steps, 4.0 * columns + 1, rows, columns))

@@ -182,6 +182,48 @@ def test_tensors_are_taken_and_those_with_a_history_refused(tmp_path):
         plot.plot_model(tmp_path / "m.png", model.requires_grad_(), 10.0)
 
 
+SHAPES = {"flat": (2, 3000), "deep": (3000, 2), "a cell": (1, 1)}
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """A function that draws each public figure of arrays of a shape (rows, columns), and as many as it takes."""
+    path = tmp_path / "p.png"
+
+    def draw(name, shape, dh):
+        rng, corner = np.random.default_rng(0), {"sources": [[0, 0]], "receivers": [[0, 0]] * 5}
+        section = 1500 + rng.random(shape)
+        waves, record = np.stack([section] * 20), rng.random((shape[0], 5))
+        film = tmp_path / "f.gif"
+        calls = {
+            "movie": lambda: plot.movie(film, waves[:2], TIMES[:2], dh),
+            "plot_epoch": lambda: plot.plot_epoch(path, section, section, section, dh, 1),
+            "plot_gather": lambda: plot.plot_gather(path, np.stack([section] * 12), 0.004),
+            "plot_loss": lambda: plot.plot_loss(path, HISTORY * shape[0], ["vp", "vs"]),
+            "plot_model": lambda: plot.plot_model(path, np.stack([section] * 3, axis=1), dh),
+            "plot_parameters": lambda: plot.plot_parameters(path, ["v"] * 12, {"true": waves[:12]}, dh),
+            "plot_shot": lambda: plot.plot_shot(
+                path, section, dh, 0.004, **corner, record=record, snapshots=waves, times=TIMES
+            ),
+            "plot_snapshots": lambda: plot.plot_snapshots(path, waves, TIMES, dh),
+            "plot_wavelet": lambda: plot.plot_wavelet(path, section[:, 0], 0.004, 5.0),
+        }
+        assert sorted(calls) == sorted(plot.__all__)
+        calls[name]()
+        return film if name == "movie" else path
+
+    return draw
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("name", plot.__all__)
+def test_no_picture_is_larger_than_a_screen_or_two(drawn, name, shape):
+    with Image.open(drawn(name, shape, 10.0)) as image:
+        assert 200 <= min(image.size) and max(image.size) <= 4400 and np.prod(image.size) < 8e6
+
+
+HISTORY = [{"epoch": 1, "misfit": 2.0, "model_error": [3.0, 4.0]}]
+STAGES = {"true": np.stack([MODEL] * 2)}
 MODEL_AND, GATHER_AND, SNAPS_AND, MOVIE = (plot.plot_model, plot.plot_gather, plot.plot_snapshots, plot.movie)
 BAD = {
     "a line as a model": (MODEL_AND, "m.png", (MODEL[0], 10.0), {}, ShapeError, r"\(50,\); expected \(nz, nx\)"),
@@ -212,6 +254,15 @@ BAD = {
     "two fields": (GATHER_AND, "g.png", (np.ones((1, 5, 4, 2)), 0.004), {}, ShapeError, r"choose a field"),
     "x": (GATHER_AND, "g.png", (RECORD, 0.004, [1.0, 2.0]), {}, ShapeError, "2 positions; the record has 25"),
     "nan in x": (GATHER_AND, "g.png", (RECORD, 0.004, np.full(NREC, np.nan)), {}, DomainError, "x holds NaN"),
+    "one shot with its field": (
+        GATHER_AND,
+        "g.png",
+        (RECORD[:, :, None], 0.004),
+        {},
+        ShapeError,
+        r"60 shots; expected at most 12: shape \(60, 25, 1\).*record\[shot, ..., field\]",
+    ),
+    "one shot with two fields": (GATHER_AND, "g.png", (np.ones((60, 25, 2)), 0.004), {}, ShapeError, "60 shots"),
     "titles": (
         GATHER_AND,
         "g.png",
@@ -238,6 +289,43 @@ BAD = {
         {},
         ShapeError,
         r"\(50, 30\); expected that of a snapshot",
+    ),
+    "wavelets": (plot.plot_wavelet, "w.png", (np.ones((3, 9)), 0.004, 5.0), {}, ShapeError, r"expected \(nt,\)"),
+    "freq": (plot.plot_wavelet, "w.png", (np.ones(9), 0.004, 0.0), {}, DomainError, "freq is 0.0; expected Hz"),
+    "no epoch": (plot.plot_loss, "l.png", ([],), {}, DomainError, "history is empty"),
+    "labels of errors": (plot.plot_loss, "l.png", (HISTORY, ["vp"]), {}, ShapeError, "1 labels; .* 2 parameters"),
+    "volumes of an epoch": (
+        plot.plot_epoch,
+        "e.png",
+        (VOLUME,) * 3 + (10.0, 1),
+        {},
+        ShapeError,
+        r"expected \(nz, nx\)",
+    ),
+    "a gradient of another shape": (
+        plot.plot_epoch,
+        "e.png",
+        (MODEL, MODEL, MODEL.T, 10.0, 1),
+        {},
+        ShapeError,
+        r"the gradient has shape \(50, 30\); expected \(30, 50\)",
+    ),
+    "labels": (plot.plot_parameters, "p.png", (["vp"], STAGES, 10.0), {}, ShapeError, "1 labels; .* 2 parameters"),
+    "a stage": (
+        plot.plot_parameters,
+        "p.png",
+        (["vp", "vs"], {**STAGES, "end": MODEL[None]}, 10.0),
+        {},
+        ShapeError,
+        r"stage 'end' has shape \(1, 30, 50\); expected \(2, 30, 50\)",
+    ),
+    "a hundred labels": (
+        plot.plot_parameters,
+        "p.png",
+        (["vp"] * 100, STAGES, 10.0),
+        {},
+        ShapeError,
+        "1 to 12 of each",
     ),
     "an mp4": (MOVIE, "m.mp4", (SNAPS, TIMES, 10.0), {}, OptionError, "ends in .gif"),
     "fps": (MOVIE, "m.gif", (SNAPS, TIMES, 10.0), {"fps": 0}, DomainError, "fps is 0"),
