@@ -15,6 +15,7 @@ from .errors import (
     PluginError,
     ShapeError,
     StabilityError,
+    StorageError,
     SweepError,
     UnsupportedError,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "Shots",
     "Snapshots",
     "StabilityError",
+    "StorageError",
     "Support",
     "SweepError",
     "UnsupportedError",

@@ -49,4 +49,8 @@ class DistributedError(SweepError, RuntimeError):
 
 
 class CheckpointError(SweepError, ValueError):
-    """A saved run or model file cannot be read, or belongs to another run."""
+    """A saved run or model file cannot be read, belongs to another run, or is in use."""
+
+
+class StorageError(SweepError, OSError):
+    """A file could not be written (a full disk, no permission); no half of it was left."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
+from ..io import replacing
 
 PANELS = 12
 """Panels side by side, or one below the other."""
@@ -28,13 +29,13 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 def save(figure: Any, path: Path | str, dpi: int = 120) -> None:
     """Writes a figure in the format that its suffix names; folders on the way are made."""
-    known = figure.canvas.get_supported_filetypes()
-    if Path(path).suffix.removeprefix(".").lower() not in known:
+    known, suffix = figure.canvas.get_supported_filetypes(), Path(path).suffix.removeprefix(".").lower()
+    if suffix not in known:
         raise OptionError(
             f"the picture is {str(path)!r}; expected a name that ends in one of .{', .'.join(sorted(known))}"
         )
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=dpi)
+    with replacing(path) as stream:
+        figure.savefig(stream, format=suffix, dpi=dpi)
 
 
 def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:

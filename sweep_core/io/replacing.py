@@ -1,0 +1,78 @@
+"""Files that are written whole or not at all, and errors of the disk that say which file they met."""
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import StorageError
+
+_PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part")
+
+
+@contextmanager
+def storing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turns an OSError into a StorageError that names `path`."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"{path} could not be written: {error.strerror or error}; no half of it was left: free some "
+            "space, or name another folder"
+        ) from error
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes become the file at `path` when the block ends, and nothing at all where it raises.
+
+    Until then they are in a file of their own beside it, whose name nobody can foresee, and which is new: a link that
+    lies in wait is not followed. Neither a kill nor a full disk nor a loss of power leaves half of a file at `path`.
+
+    Parameters
+    ----------
+    path : path-like
+        Folders on the way are made; a file that stands there is replaced.
+
+    Raises
+    ------
+    StorageError
+        If the disk is full, or refuses otherwise.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    with storing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(part, "xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+        _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name outlasts a loss of power, too, on file systems that can promise it."""
+    entry = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(entry)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(entry)
+
+
+def part_of(name: str) -> str | None:
+    """The name of the file that `name` was to become, where a kill left it behind; None of any other file."""
+    match = _PART.fullmatch(name)
+    return match[1] if match else None
