@@ -11,16 +11,23 @@ import torch
 from tqdm import tqdm
 
 from sweep_core.distribution import Distributor, ShotPlan
-from sweep_core.inversion import ExecutorEngine, Experiment, Report, RunFolder, Settings, separate
+from sweep_core.errors import CheckpointError, SweepError
+from sweep_core.inversion import (
+    AdamState,
+    Checkpoint,
+    ExecutorEngine,
+    Experiment,
+    Report,
+    RunFolder,
+    Settings,
+    separate,
+)
 
 from .distribution import (
     chunked_observed_data,
     split_indices_for_rank,
 )
 from .prop import PropTorch
-
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What torch.optim.Adam keeps of a parameter."""
 
 
 class TorchEngine:
@@ -94,6 +101,32 @@ def observe(engine, group: Distributor, experiment: Experiment, how: str) -> tor
     return group.all_gather(ShotPlan(experiment.nshots, group.size), engine.model(true, mine))
 
 
+def on_root(group: Distributor, action, *arguments) -> Any:
+    """What `action` returns on rank 0, and None elsewhere; what is refused there ends every rank."""
+    told = refusal = None
+    if group.rank == 0:
+        try:
+            told = action(*arguments)
+        except SweepError as error:
+            refusal = error
+    if float(group.all_reduce(torch.tensor(float(refusal is not None), device=group.device))):
+        raise refusal or CheckpointError("rank 0 cannot go on; it says why")
+    return told
+
+
+def open_folder(settings: Settings, group: Distributor) -> RunFolder:
+    """The folder of a run, claimed by rank 0 for as long as its process lives.
+
+    Raises
+    ------
+    CheckpointError, StorageError
+        On every rank; see :meth:`RunFolder.claim`.
+    """
+    folder = RunFolder(settings.out, settings.identity())
+    on_root(group, folder.claim, settings.resume, settings.overwrite)
+    return folder
+
+
 class Inversion:
     """Adam on every parameter; every rank steps the same optimiser with the same summed gradient.
 
@@ -130,8 +163,8 @@ class Inversion:
         return float(self.group.all_reduce(misfit)), self.group.all_reduce(gradient) * self.rock
 
     def tell(self, epoch, misfit, gradient, seconds):
-        if self.group.rank == 0:
-            return self.report.epoch(epoch, misfit, self.current(), gradient.cpu().numpy(), seconds)
+        line = epoch, misfit, self.current(), gradient.cpu().numpy(), seconds
+        return on_root(self.group, self.report.epoch, *line)
 
     def begin(self) -> int:
         """The first gradient, at the starting model."""
@@ -162,38 +195,36 @@ class Inversion:
         return float(self.group.all_reduce((0.5 * residual.pow(2).sum()).to(self.group.device)))
 
     def save(self, epoch: int) -> None:
-        if self.group.rank == 0:
-            states = [self.optimiser.state[parameter] for parameter in self.parameters]
-            moments = {name: np.squeeze([state[name].cpu().numpy() for state in states]) for name in MOMENTS}
-            model = dict(zip(self.experiment.names, separate(self.current()), strict=True))
-            self.folder.save(epoch, {**model, "scale": np.squeeze(self.scale), **moments})
+        states = [self.optimiser.state[parameter] for parameter in self.parameters]
+        mean, square = (
+            np.reshape([state[name].cpu().numpy() for state in states], self.m.shape)
+            for name in ("exp_avg", "exp_avg_sq")
+        )
+        state = AdamState(self.current(), self.scale, int(states[0]["step"]), mean, square)
+        on_root(self.group, state.save, self.settings, self.folder, epoch)
 
-    def resume(self) -> int:
-        epoch, arrays = self.folder.load()
-        self.scale = np.ravel(arrays["scale"]).tolist()
-        # One parameter alone is kept without the axis that counts them.
-        steps, first, second = (arrays[name].reshape(len(self.parameters), -1) for name in MOMENTS)
-        for i, (name, parameter) in enumerate(zip(self.experiment.names, self.parameters, strict=True)):
-            with torch.no_grad():
-                parameter.copy_(torch.as_tensor(arrays[name]))
-            moments = [torch.as_tensor(x[i], device=self.m.device).reshape(parameter.shape) for x in (first, second)]
-            values = (torch.as_tensor(steps[i, 0]), *moments)
-            self.optimiser.state[parameter] = dict(zip(MOMENTS, values, strict=True))
-        return epoch
+    def resume(self) -> Checkpoint:
+        """Takes up the checkpoint."""
+        state, checkpoint = AdamState.load(self.settings, self.folder)
+        self.scale = state.scale.tolist()
+        self.m.copy_(torch.as_tensor(state.model))
+        mean, square = (separate(torch.as_tensor(x, device=self.m.device)) for x in (state.mean, state.square))
+        for parameter, first, second in zip(self.parameters, mean, square, strict=True):
+            # A tensor of its own each: Adam counts in place.
+            step = torch.tensor(float(state.step))
+            self.optimiser.state[parameter] = {"step": step, "exp_avg": first, "exp_avg_sq": second}
+        return checkpoint
 
     def run(self) -> str:
         """From the start, or the checkpoint, to the last epoch; returns the closing lines."""
-        done = self.resume() if self.settings.resume else None
-        if self.group.rank == 0:
-            self.report.data(self.observed.numpy())
-            self.folder.start(done)
-        if done is None:
-            done = self.begin()
+        last = self.resume() if self.settings.resume else None
+        on_root(self.group, self.folder.start, last.history if last else ())
+        on_root(self.group, self.report.data, self.observed.numpy())
+        done = last.epoch if last else self.begin()
         with tqdm(total=self.settings.epochs, initial=done, unit="epoch", disable=self.group.rank > 0) as bar:
             for epoch in range(done + 1, self.settings.epochs + 1):
                 misfit, error = self.epoch(epoch)
                 errors = ", ".join(f"{value:.1f}" for value in np.ravel(error or 0))
                 bar.set_postfix(misfit=f"{misfit:.3e}", error=errors)
                 bar.update()
-        final = self.misfit()
-        return self.report.conclude(final, self.current()) if self.group.rank == 0 else ""
+        return on_root(self.group, self.report.conclude, self.misfit(), self.current()) or ""

@@ -1,5 +1,7 @@
 """What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
 
+from .adam import AdamState
+from .checkpoint import Checkpoint
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
@@ -9,6 +11,8 @@ from .run import RunFolder
 from .settings import Settings, make_parser, read_settings
 
 __all__ = [
+    "AdamState",
+    "Checkpoint",
     "ExecutorEngine",
     "Experiment",
     "Observers",

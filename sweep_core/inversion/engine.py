@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import OptionError, UnsupportedError
 from ..plugins import backend
 from ..problem import Problem, make_problem
 from .settings import Settings
@@ -32,11 +32,16 @@ class ExecutorEngine:
 
     Raises
     ------
-    PluginError, UnsupportedError
-        Where the backend of the settings cannot be loaded, or does not run the problem.
+    PluginError, UnsupportedError, OptionError
+        Where the backend of the settings cannot be loaded, does not run the problem, or is told by what code.
     """
 
     def __init__(self, settings: Settings):
+        if settings.impl != "auto":
+            raise OptionError(
+                f"--impl {settings.impl} was asked of backend {settings.backend!r}, which chooses by itself in this "
+                "script; leave --impl out"
+            )
         self.executor, self.problem = backend(settings.backend), inversion_problem(settings)
         support = self.executor.supports(self.problem)
         if not support:

@@ -51,7 +51,7 @@ class Report:
     def conclude(self, misfit: float, model: np.ndarray) -> str:
         """Writes the inverted model and returns the closing lines; `misfit` is that of all shots in it."""
         for name, values in zip(self.experiment.names, separate(model), strict=True):
-            np.save(self.folder.path / f"inverted_{name}.npy", values)
+            self.folder.save_array(f"inverted_{name}", values)
         history = self.folder.history()
         seconds = np.mean([line["seconds"] for line in history[1:]]) if len(history) > 1 else 0.0
         error = self.experiment.model_error(model)

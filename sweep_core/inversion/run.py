@@ -1,19 +1,28 @@
-"""The folder of a run: history, checkpoint and results, written so that a run can be continued."""
+"""The folder of a run: history, checkpoint and results, written so that whatever ends a run, it can be continued."""
 
 import json
-import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import CheckpointError
+from ..io import part_of, replacing, storing
+from ..plugins import equations
+from .checkpoint import HISTORY, Checkpoint, read_checkpoint, read_identified, write_checkpoint
+from .lock import Lock
+
+_PICTURE = re.compile(r"(ricker|observed_data|loss|epoch_\d{4,})\.png")
 
 
 class RunFolder:
     """Files of one inversion.
 
-    ``history.jsonl`` (a line per epoch), ``checkpoint.npz`` and ``checkpoint.json`` (arrays and what they belong to;
-    read without pickle), ``inverted_vp.npy`` and the figures.
+    ``history.jsonl`` (a line per epoch), ``checkpoint.npz`` (arrays, the history up to them, and what run they belong
+    to; read without pickle), ``inverted_vp.npy`` and the figures: each is replaced as a whole. ``run.lock`` names the
+    process that writes them.
 
     Parameters
     ----------
@@ -24,56 +33,94 @@ class RunFolder:
 
     def __init__(self, path: Path, identity: dict[str, object]):
         self.path, self.identity = path, identity
-        path.mkdir(parents=True, exist_ok=True)
+        self.checkpoint = path / "checkpoint.npz"
+        self._lock: Lock | None = None
 
-    def start(self, done: int | None = None) -> None:
-        """Begins anew, or continues after epoch `done`: what was written later, or at all, is removed."""
-        kept = [] if done is None else [line for line in self.history() if line["epoch"] <= done]
-        (self.path / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
-        if done is None:
-            for name in ("checkpoint.npz", "checkpoint.json"):
-                (self.path / name).unlink(missing_ok=True)
-
-    def append(self, **line) -> None:
-        """Adds a line to the history."""
-        with open(self.path / "history.jsonl", "a") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def history(self) -> list[dict]:
-        """The lines so far."""
-        path = self.path / "history.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def save(self, epoch: int, arrays: dict[str, np.ndarray]) -> None:
-        """Writes a checkpoint after `epoch`; an interrupted write leaves the one before."""
-        temporary = self.path / "checkpoint.partial.npz"
-        np.savez(temporary, **{**arrays, "epoch": np.array(epoch)})  # type: ignore[arg-type]
-        os.replace(temporary, self.path / "checkpoint.npz")
-        text = json.dumps({"epoch": epoch, **self.identity}, indent=2)
-        (self.path / "checkpoint.json").write_text(text + "\n")
-
-    def load(self) -> tuple[int, dict[str, np.ndarray]]:
-        """(epoch, arrays) of the checkpoint.
+    def claim(self, resume: bool = False, overwrite: bool = False) -> None:
+        """Takes the folder for this process, which alone may write into it until :meth:`release`.
 
         Raises
         ------
         CheckpointError
-            Where there is none, it is damaged, or it belongs to another run.
+            Where another process has it, where it holds a run that is to be neither resumed nor overwritten, or where
+            there is no checkpoint of this run to resume.
+        StorageError
         """
-        try:
-            saved = json.loads((self.path / "checkpoint.json").read_text())
-            with np.load(self.path / "checkpoint.npz", allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            epoch = int(arrays.pop("epoch"))
-        except FileNotFoundError as error:
-            raise CheckpointError(f"nothing to resume: {error.filename} does not exist; run without --resume") from None
-        except Exception as error:
-            raise CheckpointError(f"the checkpoint in {self.path} cannot be read: {error}") from error
-        differing = [
-            f"{key} was {saved.get(key)!r} and is now {value!r}"
-            for key, value in self.identity.items()
-            if saved.get(key) != json.loads(json.dumps(value))
-        ]
-        if differing:
-            raise CheckpointError(f"the checkpoint in {self.path} belongs to another run: {'; '.join(differing)}")
-        return epoch, arrays
+        if resume:
+            read_identified(self.checkpoint, self.identity)
+        with storing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = Lock(self.path / "run.lock")
+        if not (resume or overwrite) and (left := self._own()):
+            self.release()
+            files = ", ".join(left[:3]) + (", ..." if left[3:] else "")
+            choices = ("--resume to continue it, " if self.checkpoint.exists() else "") + "--overwrite to remove it"
+            raise CheckpointError(f"{self.path} holds an earlier run ({files}); give {choices}, or another --out")
+
+    def release(self) -> None:
+        """Lets other processes in."""
+        if self._lock:
+            self._lock.release()
+        self._lock = None
+
+    def start(self, history: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Begins anew, without the files of an earlier run; or goes on after the epochs of `history`, with them.
+
+        Raises
+        ------
+        CheckpointError
+            Where the folder was not claimed.
+        StorageError
+        """
+        if not self._lock:
+            raise CheckpointError(f"{self.path} was not claimed by this process; call claim() before start()")
+        with storing(self.path):
+            for name in self._own(parts=True) + ([] if history else self._own()):
+                (self.path / name).unlink(missing_ok=True)
+        if history:
+            self._write_history(history)
+
+    def _own(self, parts: bool = False) -> list[str]:
+        """Files that a run by any equation may have left here, or parts of them that a kill did."""
+        parameters = {parameter.name for cls in equations().values() for parameter in getattr(cls, "parameters", ())}
+        own = {"history.jsonl", "checkpoint.npz", "checkpoint.json", *(f"inverted_{name}.npy" for name in parameters)}
+        here = {entry.name: part_of(entry.name) if parts else entry.name for entry in self.path.iterdir()}
+        return sorted(name for name, whole in here.items() if whole and (whole in own or _PICTURE.fullmatch(whole)))
+
+    def append(self, epoch: int, misfit: float, model_error: float | list[float], seconds: float) -> None:
+        """Adds a line to the history."""
+        line = dict(zip(HISTORY, (epoch, misfit, model_error, seconds), strict=True))
+        self._write_history([*self.history(), line])
+
+    def _write_history(self, lines):
+        with replacing(self.path / "history.jsonl") as stream:
+            stream.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+
+    def history(self) -> list[dict[str, Any]]:
+        """The lines so far, up to one that is torn, if there is one."""
+        path = self.path / "history.jsonl"
+        lines: list[dict[str, Any]] = []
+        for text in path.read_bytes().splitlines() if path.exists() else ():
+            try:
+                lines.append(json.loads(text))
+            except ValueError:
+                break
+        return lines
+
+    def save(self, epoch: int, arrays: Mapping[str, np.ndarray]) -> None:
+        """Writes a checkpoint after `epoch`; what ends it half way leaves the one before.
+
+        Raises
+        ------
+        StorageError
+        """
+        write_checkpoint(self.checkpoint, self.identity, Checkpoint(epoch, arrays, self.history()))
+
+    def load(self, like: Mapping[str, np.ndarray]) -> Checkpoint:
+        """The checkpoint; see :func:`sweep_core.inversion.checkpoint.read_checkpoint`."""
+        return read_checkpoint(self.checkpoint, self.identity, like)
+
+    def save_array(self, name: str, values: np.ndarray) -> None:
+        """Writes a result as ``<name>.npy``."""
+        with replacing(self.path / f"{name}.npy") as stream:
+            np.save(stream, values)

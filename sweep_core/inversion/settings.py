@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
+from ..executor import IMPLS
 from ..io import PreparedModel, faulted_model, read_array, read_prepared
 from .experiment import Experiment, marine_experiment
 
@@ -31,11 +32,13 @@ class Settings:
     resume: bool
     backend: str
     impl: str
+    overwrite: bool = False
 
     def identity(self) -> dict[str, object]:
         """What a resumed run must share with the one that it continues."""
         experiment = self.experiment
         return {
+            "equation": experiment.equation.name,
             "model": experiment.model.name,
             "shape": list(experiment.model.true.shape),
             "dh": experiment.model.dh,
@@ -62,7 +65,7 @@ def make_parser(description: str, backend: str, model: str = "prepared model (.n
         default=backend,
         help="any registered backend that supports the problem (python -m sweep_core)",
     )
-    add("--impl", default="auto", help="c, eager or auto")
+    add("--impl", default="auto", help="c, eager or auto; other backends than the script's own choose by themselves")
     add("--epochs", type=int, default=20, help="passes over all shots")
     add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
     add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
@@ -73,6 +76,7 @@ def make_parser(description: str, backend: str, model: str = "prepared model (.n
     add("--show-every", type=int, default=5, help="epochs between figures")
     add("--out", help="folder of the results; beside the script by default")
     add("--resume", action="store_true", help="continue from the checkpoint in --out")
+    add("--overwrite", action="store_true", help="begin anew where --out holds an earlier run, whose files are removed")
     return parser
 
 
@@ -95,6 +99,10 @@ def read_settings(
             raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
     if not arguments.lr > 0 or not arguments.freq > 0:
         raise DomainError(f"--lr is {arguments.lr} and --freq {arguments.freq}; both must be positive")
+    if arguments.impl not in IMPLS:
+        raise OptionError(f"--impl is {arguments.impl!r}; expected one of {IMPLS}")
+    if arguments.resume and arguments.overwrite:
+        raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
     model = _started((read or prepared_model)(arguments), arguments.init)
     experiment = survey(model, arguments.max_shots, arguments.freq)
     return Settings(
@@ -109,6 +117,7 @@ def read_settings(
         resume=arguments.resume,
         backend=arguments.backend,
         impl=arguments.impl,
+        overwrite=arguments.overwrite,
     )
 
 

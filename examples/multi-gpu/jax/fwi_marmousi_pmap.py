@@ -15,7 +15,7 @@ import optax
 from tqdm import tqdm
 
 from sweep_core import ShotPlan, SweepError
-from sweep_core.inversion import ExecutorEngine, Report, RunFolder, make_parser, read_settings
+from sweep_core.inversion import AdamState, ExecutorEngine, Report, RunFolder, make_parser, read_settings
 from sweep_jax import PropJax
 from sweep_jax.distribution import (
     local_devices,
@@ -101,8 +101,8 @@ class Inversion:
             self.vp = self.experiment.update(self.vp + np.asarray(update)).astype(np.float32)
         error = self.report.epoch(number, total, self.vp, gradient, time.perf_counter() - start)
         adam = self.state[0]
-        moments = {"step": adam.count, "exp_avg": adam.mu, "exp_avg_sq": adam.nu}
-        self.folder.save(number, {"vp": self.vp, "scale": self.scale, **{k: np.asarray(v) for k, v in moments.items()}})
+        state = AdamState(self.vp, self.scale, int(adam.count), np.asarray(adam.mu), np.asarray(adam.nu))
+        state.save(self.settings, self.folder, number)
         return total, error
 
     def misfit(self):
@@ -111,11 +111,11 @@ class Inversion:
         return 0.5 * float(np.square(residual, dtype=np.float64).sum())
 
     def resume(self):
-        epoch, arrays = self.folder.load()
-        self.vp, self.scale = arrays["vp"], float(arrays["scale"])
-        moments = {"count": arrays["step"], "mu": arrays["exp_avg"], "nu": arrays["exp_avg_sq"]}
+        state, checkpoint = AdamState.load(self.settings, self.folder)
+        self.vp, self.scale = state.model, float(state.scale[0])
+        moments = {"count": np.asarray(state.step, np.int32), "mu": state.mean, "nu": state.square}
         self.state = (self.state[0]._replace(**moments), *self.state[1:])
-        return epoch
+        return checkpoint
 
 
 def run(arguments):
@@ -125,6 +125,7 @@ def run(arguments):
     devices = local_devices(arguments.devices)
     settings = read_settings(arguments, Path(__file__).parent / "multi_gpu_acoustic_fwi_jax")
     folder = RunFolder(settings.out, settings.identity())
+    folder.claim(settings.resume, settings.overwrite)
     # 2. One solver, replicated by pmap.
     engine = PmapEngine(settings, devices) if settings.backend == "jax" else ExecutorEngine(settings)
     print(
@@ -134,12 +135,11 @@ def run(arguments):
     # 3. Observed data stay on the host.
     observed = engine.model(settings.experiment.model.true, np.arange(settings.experiment.nshots))
     inversion = Inversion(settings, engine, observed, folder)
-    inversion.report.data(observed)
     # 4. The inversion.
-    done = inversion.resume() if settings.resume else None
-    folder.start(done)
-    if done is None:
-        done = inversion.begin()
+    last = inversion.resume() if settings.resume else None
+    folder.start(last.history if last else ())
+    inversion.report.data(observed)
+    done = last.epoch if last else inversion.begin()
     with tqdm(total=settings.epochs, initial=done, unit="epoch") as bar:
         for epoch in range(done + 1, settings.epochs + 1):
             misfit, error = inversion.epoch(epoch)

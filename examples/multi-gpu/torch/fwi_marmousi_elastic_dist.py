@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from sweep_core import SweepError
-from sweep_core.inversion import RunFolder, make_elastic_parser, read_elastic_settings
+from sweep_core.inversion import make_elastic_parser, read_elastic_settings
 from sweep_torch.distribution import TorchDistributor, setup_distributed, split_indices_for_rank, teardown_distributed
-from sweep_torch.inversion import Inversion, make_engine, observe
+from sweep_torch.inversion import Inversion, make_engine, observe, open_folder
 
 
 def run(arguments):
@@ -21,7 +21,8 @@ def run(arguments):
     rank, size, device = setup_distributed(arguments.device)
     try:
         settings = read_elastic_settings(arguments, Path(__file__).parent / f"multi_gpu_elastic_fwi_{device.type}")
-        group, folder = TorchDistributor(device), RunFolder(settings.out, settings.identity())
+        group = TorchDistributor(device)
+        folder = open_folder(settings, group)
         # 2. The same solver on every rank.
         engine = make_engine(settings, device)
         mine = len(split_indices_for_rank(range(settings.batchsize), rank, size))

@@ -1,0 +1,133 @@
+"""What a run goes on from, in one file that tells what run it belongs to; nothing in it is trusted."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import CheckpointError
+from ..io import replacing
+
+HISTORY = ("epoch", "misfit", "model_error", "seconds")
+"""What a line of the history tells."""
+
+
+@attrs.frozen(eq=False)
+class Checkpoint:
+    """Where a run stands after an epoch: its arrays, and a line of history for each epoch from 0 on."""
+
+    epoch: int
+    arrays: Mapping[str, np.ndarray]
+    history: list[dict[str, Any]]
+
+
+def write_checkpoint(path: Path, identity: dict[str, object], checkpoint: Checkpoint) -> None:
+    """Writes a checkpoint of the run that `identity` describes; what ends it half way leaves the one before.
+
+    Raises
+    ------
+    StorageError
+    """
+    texts = {"identity": json.dumps(identity), "history": json.dumps(checkpoint.history)}
+    packed = io.BytesIO()
+    np.savez(packed, **{**checkpoint.arrays, **texts, "epoch": np.array(checkpoint.epoch)})  # type: ignore[arg-type]
+    with replacing(path) as stream:
+        stream.write(packed.getbuffer())
+
+
+def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.ndarray]:
+    """The entries of an undamaged checkpoint, which is that of the run that `identity` describes.
+
+    Raises
+    ------
+    CheckpointError
+        Where it cannot be read, or belongs to another run; names what differs.
+    """
+    if not path.exists():
+        raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume")
+    try:
+        packed = io.BytesIO(path.read_bytes())
+        with zipfile.ZipFile(packed) as archive:
+            # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
+            if damaged := archive.testzip():
+                raise ValueError(f"the checksum of {damaged} is wrong")
+        packed.seek(0)
+        with np.load(packed, allow_pickle=False) as file:
+            entries = {name: np.asarray(file[name]) for name in file.files}
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds over damaged bytes
+        raise wrong(path, f"cannot be read ({type(error).__name__}: {error})") from error
+    saved, now = _json(path, entries, "identity", dict), json.loads(json.dumps(identity))
+    differing = [
+        f"{key} was {saved.get(key)!r} and is now {now.get(key)!r}"
+        for key in {**now, **saved}
+        if saved.get(key) != now.get(key)
+    ]
+    if differing:
+        raise CheckpointError(f"{path} belongs to another run: {'; '.join(differing)}")
+    return entries
+
+
+def read_checkpoint(path: Path, identity: dict[str, object], like: Mapping[str, np.ndarray]) -> Checkpoint:
+    """What :func:`write_checkpoint` wrote; its arrays are finite, and have the names, shapes and dtypes of `like`.
+
+    Raises
+    ------
+    CheckpointError
+        Where there is none, it is damaged, or it belongs to another run; names the field.
+    """
+    entries = read_identified(path, identity)
+    expected = {**like, "epoch": np.array(0)}
+    for name in entries.keys() - expected.keys() - {"identity", "history"}:
+        raise wrong(path, f"holds {name}, which is nothing of this run")
+    arrays = {name: _checked(path, entries, name, array) for name, array in expected.items()}
+    epoch, history = int(arrays.pop("epoch")), _json(path, entries, "history", list)
+    for line in history:
+        if not _is_line(line):
+            raise wrong(path, f"holds a history with the line {line!r}; expected numbers for {', '.join(HISTORY)}")
+    told = [line["epoch"] for line in history]
+    if epoch < 1 or told != list(range(epoch + 1)):
+        raise wrong(path, f"is of epoch {epoch}, and its history of {told}")
+    return Checkpoint(epoch, arrays, history)
+
+
+def wrong(path: Path, what: str) -> CheckpointError:
+    """A refusal to go on from a checkpoint."""
+    return CheckpointError(f"{path} {what}; it cannot be resumed: give --overwrite, or another folder by --out")
+
+
+def _checked(path, entries, name, expected):
+    if name not in entries:
+        raise wrong(path, f"has no {name}")
+    found = entries[name]
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        given = f"{found.dtype} of shape {found.shape}"
+        raise wrong(path, f"holds {name} as {given}; expected {expected.dtype} of shape {expected.shape}")
+    if not np.isfinite(found).all():
+        raise wrong(path, f"holds {name} with values that are not finite")
+    return found
+
+
+def _json(path, entries, name, kind):
+    if name not in entries:
+        raise wrong(path, f"has no {name}")
+    text = entries[name]
+    try:
+        value = json.loads(str(text)) if text.shape == () and text.dtype.kind == "U" else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise wrong(path, f"holds {name} that is no JSON {kind.__name__}")
+    return value
+
+
+def _is_line(line):
+    if not isinstance(line, dict) or set(line) != set(HISTORY):
+        return False
+    error = line["model_error"]
+    numbers = [line["misfit"], line["seconds"], *(error if isinstance(error, list) else [error])]
+    return type(line["epoch"]) is int and all(type(number) in (int, float) for number in numbers)

@@ -1,0 +1,26 @@
+"""Whatever ends a run, and wherever: it resumes to the same bits, or had not come to its first checkpoint."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("faults.py")
+ROOT = SCRIPT.parents[2]
+
+
+@pytest.mark.parametrize("which", [[], ["resume"]], ids=["run", "resume"])
+@pytest.mark.parametrize("how", ["kill", "full", "limit"])
+def test_a_run_survives(tmp_path, how, which):
+    """SIGKILL, a full disk and a limit of the kernel's, at every moment of every file event."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, str(SCRIPT), str(tmp_path), how, *which]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["wrong"], found["wrong"][:5]
+    assert 40 < found["points"] < 500
+    assert found["before the first checkpoint"] < (1 if which else 0.8 * found["points"])
