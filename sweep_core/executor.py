@@ -19,8 +19,8 @@ class Support:
         return self.ok
 
 
-METHODS = ("forward", "misfit_and_gradient", "pullback", "born")
-"""What an executor does with a problem that it supports."""
+REQUIRED = ("name", "supports", "forward", "misfit_and_gradient", "born")
+"""What makes an object an executor; one written before there was `pullback` goes on without."""
 
 IMPLS = ("auto", "c", "eager")
 """What a user may ask for: compiled where it can be, compiled, or the framework's own operations."""
@@ -28,7 +28,7 @@ IMPLS = ("auto", "c", "eager")
 
 def lacking(found: object) -> list[str]:
     """What an object lacks to be an :class:`Executor`."""
-    return [name for name in ("name", "supports", *METHODS) if not hasattr(found, name)]
+    return [name for name in REQUIRED if not hasattr(found, name)]
 
 
 def choose_impl(impl: str, equation: str, device: object, support: Callable[[], Support]) -> tuple[str, str]:
@@ -56,7 +56,8 @@ class Executor(Protocol):
     """What a backend does with a problem. Arrays are the backend's own; NumPy arrays are always accepted.
 
     `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey. What makes
-    an object an executor is that it has all of these; one that it cannot do it refuses with an UnsupportedError.
+    an object an executor is that it has these, of which `pullback` may be missing; one that it cannot do it refuses
+    with an UnsupportedError.
     """
 
     name: str

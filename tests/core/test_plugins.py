@@ -85,9 +85,20 @@ def test_a_backend_of_a_stranger_is_found(install):
 @pytest.mark.parametrize("target", ["types:SimpleNamespace", "builtins:list"])
 def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
     install(("s", plugin(sweep_backends=[BackendRecord("half", target)])))
-    lacks = "name, supports, forward, misfit_and_gradient, pullback, born"
+    lacks = "name, supports, forward, misfit_and_gradient, born"
     with pytest.raises(PluginError, match=f"backend 'half' is a .* that lacks {lacks}; expected an Executor"):
         backend("half")
+
+
+@pytest.mark.parametrize("ready", [True, False], ids=["object", "class"])
+def test_an_executor_from_before_pullback_is_taken(install, monkeypatch, ready):
+    class Earlier:
+        name = "earlier"
+        supports = forward = misfit_and_gradient = born = None
+
+    monkeypatch.setattr("sweep_core.reference.EARLIER", Earlier() if ready else Earlier, raising=False)
+    install(("s", plugin(sweep_backends=[BackendRecord("earlier", "sweep_core.reference:EARLIER")])))
+    assert isinstance(backend("earlier"), Earlier)
 
 
 def test_all_three_hooks_are_read(install):
