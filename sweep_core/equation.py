@@ -62,14 +62,6 @@ class Field:
     mirrored: bool = True
     ndims: tuple[int, ...] = (2, 3)
 
-    def __attrs_post_init__(self):
-        expected = (-1, 1) if self.mirrored else (-1, 0, 1)
-        if self.parity not in expected:
-            raise OptionError(
-                f"field {self.name}: parity is {self.parity!r}; expected one of {expected} (0 only "
-                "where it is not mirrored)"
-            )
-
     @property
     def on_surface(self) -> bool:
         """Whether it is zero on nodes of a free surface."""

@@ -54,8 +54,8 @@ def check_declared(equation: type[Equation]) -> None:
     for f in equation.fields:
         if not set(f.stagger) <= set("xyzt"):
             refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")
-        if f.parity not in (-1, 1):
-            refuse(f"parity of {f.name}", f.parity, "-1 or 1")
+        if f.parity not in ((-1, 1) if f.mirrored else (-1, 0, 1)):
+            refuse(f"parity of {f.name}", f.parity, "-1 or 1, or 0 where it is not mirrored")
     for p in equation.parameters:
         if not p.low < p.high:
             refuse(f"interval of {p.name}", (p.low, p.high), "low < high")

@@ -46,7 +46,7 @@ WRONG = {
     "one dimension": ({"ndims": 2}, r"ndims is 2; expected \(2,\), \(3,\) or \(2, 3\)"),
     "two fields of a name": ({"fields": (H1, H1)}, "fields is .*; expected each name once"),
     "unknown stagger": ({"fields": (Field("h1", "", ("w",)),)}, r"stagger of h1 is \('w',\)"),
-    "no parity": ({"fields": (Field("h1", "", parity=0),)}, "parity of h1 is 0; expected -1 or 1"),
+    "no parity": ({"fields": (Field("h1", "", parity=0),)}, "parity of h1 is 0; expected -1 or 1, or 0"),
     "a field nowhere": ({"fields": (Field("h1", "", ndims=(4,)),)}, r"ndims of h1 is \(4,\)"),
     "no field here": ({"fields": (Field("h1", "", ndims=(3,)),)}, "no field in 2 dimensions"),
     "reciprocal": ({"reciprocal": ("h9",)}, r"reciprocal is \('h9',\); expected some of \['h1'\]"),

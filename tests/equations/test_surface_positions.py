@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from laws import error, known_equations, random_models, record_error
 
-from sweep_core import AcousticVariableDensity, Elastic, OptionError, Shots, make_problem
-from sweep_core.equation import Field
+from sweep_core import AcousticVariableDensity, Elastic, Shots, make_problem
 from sweep_core.positions import points_of
 from sweep_core.reference import ReferenceExecutor
 
@@ -89,10 +88,3 @@ def test_what_is_neither_odd_nor_even_is_continued_as_a_cubic(dtype):
             found = (below.weights * values[below.cells]).sum(-1)
             at = rough[:, 1] + 0.5 * ("z" in free.field(field).stagger) * (dtype == "int64")
             assert error(found[0], wave(at)) < 0.006
-
-
-def test_a_field_whose_image_is_its_continuation_is_odd_or_even():
-    with pytest.raises(OptionError, match="parity is 0; .* not mirrored"):
-        Field("p", "Pa", parity=0)
-    with pytest.raises(OptionError, match="parity is 2"):
-        Field("p", "Pa", parity=2)
