@@ -228,8 +228,9 @@ import sys, threading
 sys.path.append({support!r})
 from abi import Run
 from laws import case
+from sweep_core import Acoustic, Elastic
 from sweep_core.native import structs
-run = Run(case.__wrapped__(shape=(160, 200), nt=3, nshots=1), chunk=0, first=0, last=2)
+run = Run(case.__wrapped__({equation}, 4, {shape}, 3, pml=2, nshots=1), chunk=0, first=0, last=2)
 run.run("forward")
 run.struct.first, run.struct.last = 2, 3  # the last step alone, which no other follows
 for trial in range(1000):
@@ -242,9 +243,13 @@ print("done")
 """
 
 
-def test_a_run_that_is_cancelled_at_its_last_step_ends():
+@pytest.mark.parametrize(
+    ("equation", "shape"), [("Acoustic", (160, 200)), ("Elastic", (160, 200)), ("Elastic", (20, 30, 40))]
+)
+def test_a_run_that_is_cancelled_at_its_last_step_ends(equation, shape):
     """All threads of a team leave together, also where no step follows; in a process of its own, which may hang."""
-    code = CANCEL_LATE.format(support=str(Path(__file__).parents[1] / "support"))
+    support = str(Path(__file__).parents[1] / "support")
+    code = CANCEL_LATE.format(support=support, equation=equation, shape=shape)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.communicate(timeout=30)[0] == "done\n"

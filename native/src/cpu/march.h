@@ -60,11 +60,10 @@ class March {
 
   void operator()(int begin, int end) {
     if constexpr (ndim == 3) {
-      for (int u = begin; u < end; ++u) {
+      for (int u = begin; u < end && !team_.stopped(); ++u) {
         stage(units_.first(u));
-        team_.poll(u);
         meet();
-        if (team_.stopped()) return;
+        team_.poll(u);
         team_.gather(units_.first(u).gather, Span{shot_, 1});
         stage(units_.second(u));
         meet();
@@ -171,8 +170,8 @@ class March {
       return at;
     };
     const int rest = downwards(mine.begin, mine.end - half_ - band);
-    team_.poll(u + count - 1);
     meet();
+    team_.poll(u + count - 1);
     if (mine.begin < mine.end) downwards(rest, mine.end + (mine.below ? 2 : 1) * sunk);
     meet();
     for (int i = 0; i < count && points_; ++i) {
