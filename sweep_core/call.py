@@ -68,7 +68,7 @@ def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | No
     if earths not in (1, nshots):
         raise ShapeError(f"models hold {earths} earths for {nshots} shots; expected one for all, or one for each")
     if snapshots is not None:
-        snapshots = check_snapshots(problem, snapshots)
+        snapshots = check_snapshots(problem, snapshots, samples)
     tap = taps(problem, shots.sources), taps(problem, shots.receivers)
     return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots, samples, by_field)
 

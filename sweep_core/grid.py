@@ -9,6 +9,10 @@ import numpy as np
 from .errors import DomainError, ShapeError
 
 AXES = {2: ("z", "x"), 3: ("z", "y", "x")}
+MOST_CELLS = 2**31 - 1
+"""Cells of a padded grid: positions are flat cells of 32 bits."""
+SPACINGS = (1e-12, 1e12)
+"""Smallest and largest spacing (m): volumes of cells and their inverses are numbers of single precision."""
 
 
 @attrs.frozen
@@ -60,8 +64,10 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
         raise DomainError(f"dh is {spacing!r}; expected metres, a number or one per axis") from None
     if len(sizes) != len(cells):
         raise ShapeError(f"dh has {len(sizes)} values for {len(cells)} axes {AXES[len(cells)]}")
-    if not all(math.isfinite(h) and h > 0 for h in sizes):
-        raise DomainError(f"dh is {spacing!r}; a spacing must be positive and finite (metres)")
+    if not all(SPACINGS[0] <= h <= SPACINGS[1] for h in sizes):
+        raise DomainError(
+            f"dh is {spacing!r}; a spacing must be positive and finite, {SPACINGS[0]:g} to {SPACINGS[1]:g} m"
+        )
     return Grid(tuple(int(n) for n in cells), sizes)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import isfinite, sqrt
+from math import isfinite, prod, sqrt
 from numbers import Real
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from .boundary import CPML, widths
 from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
-from .grid import Grid, make_grid
+from .grid import MOST_CELLS, Grid, make_grid
 from .options import MemoryOptions
 from .statement import check_equation
 from .stencil import first_derivative, second_derivative, staggered_derivative
@@ -198,11 +198,36 @@ def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
     return tuple(value)
 
 
+RATIOS = (1e-15, 1e15)
+"""Smallest and largest dt / dh (s/m), whose square is a number of single precision; a wave crosses no more than about a
+cell in a step, so speeds lie between its inverses.
+"""
 CHOICES = {
     "source_scaling": ("physical", "increment"),
     "edge_gradient": ("exact", "interior"),
     "time_dispersion": ("uncorrected", "corrected"),
 }
+
+
+def _check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None:
+    """That each axis has the cells that differences need, and all of them, PML included, can be counted."""
+    order = equation.spatial_order
+    for n, axis in zip(grid.shape, grid.axes, strict=True):
+        if n < order:
+            raise DomainError(f"the model has {n} cells along {axis}; spatial_order {order} needs at least as many")
+    padded = tuple(n + low + high for n, (low, high) in zip(grid.shape, pml, strict=True))
+    if prod(padded) > MOST_CELLS:
+        raise DomainError(
+            f"the model of shape {grid.shape} has {prod(padded)} cells with its PML, in shape {padded}; expected at "
+            f"most {MOST_CELLS}: coarsen the grid, cut the model, or narrow the PML"
+        )
+    rows = equation.rows_near_surface if free_surface else 0
+    cells = grid.shape[0] + pml[0][1]
+    if cells < rows:
+        raise DomainError(
+            f"the model and the PML below it have {cells} cells along z; a free surface needs at least {rows} at "
+            f"spatial_order {order}"
+        )
 
 
 def make_problem(
@@ -237,19 +262,12 @@ def make_problem(
         raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
     if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
         raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
-    for n, axis in zip(grid.shape, grid.axes, strict=True):
-        if n < equation.spatial_order:
-            raise DomainError(
-                f"the model has {n} cells along {axis}; spatial_order {equation.spatial_order} needs at least as many"
-            )
-    cpml_width = widths(pml_width, grid.ndim, free_surface is True)
-    rows = equation.rows_near_surface if free_surface is True else 0
-    cells = grid.shape[0] + cpml_width[0][1]
-    if cells < rows:
+    if not all(RATIOS[0] <= float(dt) / h <= RATIOS[1] for h in grid.spacing):
         raise DomainError(
-            f"the model and the PML below it have {cells} cells along z; a free surface needs at least {rows} at "
-            f"spatial_order {equation.spatial_order}"
+            f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
         )
+    cpml_width = widths(pml_width, grid.ndim, free_surface is True)
+    _check_cells(equation, grid, cpml_width, free_surface is True)
     if pml_type is not None and pml_type != equation.pml_type:
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
     if not isinstance(free_surface, bool):

@@ -24,7 +24,7 @@ class Snapshots:
     fields : list of str
         Fields of the equation.
     every : int
-        Steps from one snapshot to the next.
+        Steps from one snapshot to the next, at most the samples of the wavelet.
     region : ((low, high), ...), optional
         Cells low .. high - 1 of each axis of the model, depth first; all of it by default.
     """
@@ -59,8 +59,8 @@ class Snapshots:
         return tuple(high - low for low, high in self.region or ())
 
 
-def check_snapshots(problem, snapshots) -> Snapshots:
-    """`snapshots` with its region stated.
+def check_snapshots(problem, snapshots, nt: int) -> Snapshots:
+    """`snapshots` of a run of nt samples with its region stated.
 
     Raises
     ------
@@ -74,6 +74,8 @@ def check_snapshots(problem, snapshots) -> Snapshots:
             raise OptionError(
                 f"snapshots name {field!r}, which {problem.equation.name} does not have; its fields are {known}"
             )
+    if snapshots.every > nt:
+        raise DomainError(f"Snapshots: every is {snapshots.every}; expected 1 to {nt}, the samples of the wavelet")
     shape = problem.grid.shape
     region = snapshots.region or tuple((0, n) for n in shape)
     if len(region) != len(shape) or any(len(bounds) != 2 for bounds in region):

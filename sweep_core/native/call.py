@@ -101,11 +101,16 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
     # Where sources increment the field, each of their cells has a signal of its own: see `signals`.
     columns = shape.sources * sources * (shape.source_taps if problem.source_scaling == "increment" else 1)
     asked = shape.snapshots
+    low, high = zip(*problem.pml, strict=True)
+    region = (asked and asked.region) or ((0, 0),) * ndim
     struct = structs.SweepProblem(
         bytes=c.sizeof(structs.SweepProblem),
         dtype=structs.DTYPES[shape.dtype],
         ndim=ndim,
         order=problem.equation.spatial_order,
+        shape=problem.padded_shape,
+        pml_low=low,
+        pml_high=high,
         shots=shape.shots,
         earths=shape.earths,
         steps=shape.steps,
@@ -114,23 +119,16 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
         chunk=shape.steps if gradient else 0,
         source_columns=columns,
         receiver_columns=shape.receivers * receivers,
+        source_points=_points(problem, problem.source_type, shape.sources * shape.source_taps),
+        receiver_points=_points(problem, problem.recorded, shape.receivers * shape.receiver_taps),
         free_surface=problem.free_surface,
         snapshot_every=asked.every if asked else 0,
         snapshot_fields=sum(1 << problem.field_index(f) for f in asked.fields) if asked else 0,
+        snapshot_low=tuple(width + first for width, (first, _) in zip(low, region, strict=True)),
+        snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         equation=problem.equation.name.encode(),
     )
-    for axis, (low, high) in enumerate(problem.pml):
-        struct.shape[axis] = problem.padded_shape[axis]
-        struct.pml_low[axis], struct.pml_high[axis] = low, high
-        if asked and asked.region:
-            struct.snapshot_low[axis], struct.snapshot_high[axis] = (low + n for n in asked.region[axis])
-    for names, points, count in (
-        (problem.source_type, struct.source_points, shape.sources * shape.source_taps),
-        (problem.recorded, struct.receiver_points, shape.receivers * shape.receiver_taps),
-    ):
-        for name in names:
-            points[problem.field_index(name)] = count
     sizes = library.query(struct)
     if gradient:
         struct.chunk = problem.chunk(shape.steps, sizes.history // shape.shots, room // shape.shots)
@@ -145,6 +143,12 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
     shapes |= {name: (getattr(sizes, name),) for name in BYTES}
     shapes |= {"tables": (sizes.tables // itemsize,), "flag": (1,)}
     return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots)
+
+
+def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
+    """Points of one shot in each field of the equation: `count` where its name is among `names`."""
+    named = [problem.field_index(name) for name in names]
+    return tuple(count * (field in named) for field in range(structs.MAX_FIELDS))
 
 
 def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients):

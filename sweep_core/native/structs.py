@@ -2,6 +2,8 @@
 
 import ctypes as c
 
+from ..errors import DomainError
+
 ABI_VERSION = 3
 MAX_AXES, MAX_FIELDS, MAX_TERMS, NAME_BYTES = 3, 12, 24, 32
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
@@ -11,7 +13,20 @@ _axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char *
 _terms = (c.c_int32 * 3) * MAX_TERMS
 
 
-class SweepProblem(c.Structure):
+class Checked(c.Structure):
+    """A struct whose members, set by name, hold what they are given or refuse it: ctypes would cut integers to fit."""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        held = getattr(self, name)
+        many = isinstance(held, c.Array)
+        for given, kept in zip(value, held, strict=False) if many else [(value, held)]:
+            if isinstance(kept, int) and kept != given:
+                bits = 8 * type(self).__dict__[name].size // (len(held) if many else 1)
+                raise DomainError(f"{name} is {given}; the compiled code holds it in {bits} bits")
+
+
+class SweepProblem(Checked):
     _fields_ = [
         ("bytes", c.c_uint32),
         ("dtype", c.c_int32),
@@ -41,15 +56,15 @@ class SweepProblem(c.Structure):
     ]
 
 
-class SweepBuffer(c.Structure):
+class SweepBuffer(Checked):
     _fields_ = [("data", c.c_void_p), ("bytes", c.c_int64)]
 
 
-class SweepControl(c.Structure):
+class SweepControl(Checked):
     _fields_ = [("cancel", c.c_int32), ("progress", c.c_int32)]
 
 
-class SweepContext(c.Structure):
+class SweepContext(Checked):
     _fields_ = [
         ("bytes", c.c_uint32),
         ("threads", c.c_int32),
@@ -62,7 +77,7 @@ class SweepContext(c.Structure):
     ]
 
 
-class SweepSizes(c.Structure):
+class SweepSizes(Checked):
     _fields_ = [
         ("bytes", c.c_uint32),
         ("padding", c.c_int32),
@@ -75,7 +90,7 @@ class SweepSizes(c.Structure):
     ]
 
 
-class SweepEquation(c.Structure):
+class SweepEquation(Checked):
     _fields_ = [
         ("bytes", c.c_uint32),
         ("fields", c.c_int32),

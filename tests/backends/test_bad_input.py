@@ -171,6 +171,12 @@ CALLS = {
     "a field twice": ({"snapshots": lambda: Snapshots(["h1", "h1"])}, OptionError, "each field may be named once"),
     "every 0": ({"snapshots": lambda: Snapshots(["h1"], every=0)}, OptionError, "every is 0; expected a number of"),
     "every 2.5": ({"snapshots": lambda: Snapshots(["h1"], every=2.5)}, OptionError, "every is 2.5"),
+    "every beyond the steps": (
+        {"snapshots": Snapshots(["h1"], every=2**31 - 1)},
+        DomainError,
+        "every is 2147483647; expected 1 to [0-9]+, the samples of the wavelet",
+    ),
+    "every of 33 bits": ({"snapshots": Snapshots(["h1"], every=2**32)}, DomainError, "every is 4294967296; expected 1"),
     "every True": ({"snapshots": lambda: Snapshots(["h1"], every=True)}, OptionError, "every is True"),
     "region below": (
         {"snapshots": Snapshots(["h1"], region=((0, 31), (0, 40)))}, DomainError, "region 0..31 along z is not within"

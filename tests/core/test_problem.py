@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, CkptOptions, MemoryOptions, OptionError, make_problem
+from sweep_core import Acoustic, CkptOptions, DomainError, MemoryOptions, OptionError, make_problem
 from sweep_core.stencil import first_derivative, second_derivative
 
 BASE = {"equation": Acoustic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3}
@@ -67,6 +67,29 @@ def test_one_equation_serves_many_problems():
     equation = Acoustic(8)
     problems = [make_problem(**{**BASE, "equation": equation, "shape": (n, n)}) for n in (20, 30)]
     assert problems[0].equation is problems[1].equation and problems[0] != problems[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shape": (2**16, 2**15)}, r"shape \(65536, 32768\) has 2151417408 cells with its PML, .* at most 2147483647"),
+        ({"shape": (2**40, 20)}, "expected at most 2147483647"),
+        ({"shape": (1300, 1300, 1300)}, r"in shape \(1340, 1340, 1340\); expected at most"),
+        ({"pml_width": 2**62}, "cells with its PML, in shape"),
+        ({"dh": 1e300}, "dh is 1e[+]300; a spacing must be positive and finite, 1e-12 to 1e[+]12 m"),
+        ({"dh": 1e-300}, "dh is 1e-300"),
+        ({"dt": 1e-300}, "dt = 1e-300 s at dh = .*; expected dt / dh of 1e-15 to 1e[+]15 s/m"),
+        ({"dt": 1e300}, "dt = 1e[+]300 s"),
+    ],
+    ids=lambda x: str(x) if isinstance(x, dict) else "",
+)
+def test_what_cannot_be_counted_or_computed_is_refused_at_once(changes, message):
+    with pytest.raises(DomainError, match=message):
+        make_problem(**{**BASE, **changes})
+
+
+def test_a_grid_of_as_many_cells_as_can_be_counted_is_a_problem():
+    assert make_problem(**{**BASE, "shape": (2**15, 2**16 - 41), "pml_width": 0}).padded_shape == (2**15, 2**16 - 41)
 
 
 def test_the_padded_shape():
