@@ -38,6 +38,12 @@ struct Points {
   SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
     return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
   }
+  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
+  SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
+    ptrdiff_t next = p + 1;
+    while (next < end && cell[next] == cell[p]) ++next;
+    return next;
+  }
 };
 
 template <class T>
@@ -256,10 +262,17 @@ struct Scatter {
   SWEEP_HD static void clear(const View&, const Cell<ndim>&) {}  // no history, nothing to clear
 };
 
-// A sample of a signal, (shots, steps, columns), at a point.
+// A sample of a signal, (shots, steps, columns), at points [p, end) of one cell. They may be many, so their sum is in
+// double, which leaves the product of a single one as it is.
 template <class T>
-SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, const T* signal, int shot, int steps, int sample) {
-  return points.weight[p] * signal[(static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns + points.column[p]];
+SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const T* signal, int shot, int steps,
+                     int sample) {
+  const T* const columns = signal + (static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns;
+  double sum = 0;
+  for (; p < end; ++p)
+    if (points.column[p] >= 0 && points.column[p] < points.columns)
+      sum += static_cast<double>(points.weight[p]) * static_cast<double>(columns[points.column[p]]);
+  return static_cast<T>(sum);
 }
 
 // The image of a cell that a difference across the free surface would see.
@@ -278,13 +291,13 @@ struct Inject {
   Points<T> points;
   const T* signal;
   int sample;
-  T* past;  // adjoint: (shots, points, axes)
+  T* past;  // adjoint: (shots, points, axes), of which the first point of a cell uses its own
 
   SWEEP_HD View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
-    if (!points.fits(p, v.layout.cells)) return;
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
+    if (!v.layout.holds(points.cell[p])) return;
     const Cell<ndim> c = v.layout.cell(points.cell[p]);
-    T amount = amount_of(points, p, signal, shot, step.run.plan.steps, sample);
+    T amount = amount_of(points, p, end, signal, shot, step.run.plan.steps, sample);
     if constexpr (ADJOINT) {
       // Where the forward field is still zero, the adjoint's is not computed any more.
       if (!step.box().contains(c.i)) return;
@@ -309,13 +322,13 @@ struct InjectBoth {
   const T* tangent;  // of the signal
 
   SWEEP_HD View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
-    if (!points.fits(p, v.layout.cells)) return;
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
+    if (!v.layout.holds(points.cell[p])) return;
     const Cell<ndim> c = v.layout.cell(points.cell[p]);
     const int steps = step.run.plan.steps;
-    const T amount = amount_of(points, p, signal, shot, steps, sample);
+    const T amount = amount_of(points, p, end, signal, shot, steps, sample);
     R::Equation::inject(v, c, field, amount);
-    R::Equation::inject(v.scattered, c, field, amount_of(points, p, tangent, shot, steps, sample));
+    R::Equation::inject(v.scattered, c, field, amount_of(points, p, end, tangent, shot, steps, sample));
     R::Equation::scatter_source(v.scattered, c, field, v.tangent, amount);
     reflect_near(step, v, c);
   }

@@ -116,6 +116,7 @@ struct Layout {
   SWEEP_HD int shift(int axis, int i) const {
     return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
   }
+  SWEEP_HD bool holds(ptrdiff_t dense) const { return dense >= 0 && dense < cells; }
   // Where a cell lies in the strip of an axis.
   SWEEP_HD ptrdiff_t in_strip(int a, const Cell<NDIM>& c) const;
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {

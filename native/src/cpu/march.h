@@ -21,13 +21,14 @@ inline ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t en
   return begin;
 }
 
-// f(field, p) of the points of a shot that lie in cells from .. to - 1.
+// f(field, p, end) of the points of a shot that lie in cells from .. to - 1: those of each cell together.
 template <class T, class F>
 void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t to, const F& f) {
   ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * points.total;
   for (int field = 0; field < SWEEP_MAX_FIELDS && points.total; begin += points.count[field++]) {
     const ptrdiff_t end = begin + points.count[field];
-    for (ptrdiff_t p = lower_bound(points.cell, begin, end, from); p < end && points.cell[p] < to; ++p) f(field, p);
+    for (ptrdiff_t p = lower_bound(points.cell, begin, end, from), next; p < end && points.cell[p] < to; p = next)
+      f(field, p, next = points.end_of_cell(p, end));
   }
 }
 
@@ -215,7 +216,7 @@ class March {
     if (z < inject.around.low[0] || z >= inject.around.high[0]) return;
     const ptrdiff_t n = view.layout.field.n[last], from = z * n;
     points_within(inject.points, shot_, from, from + n,
-                  [&](int field, ptrdiff_t p) { inject.point(view, shot_, field, p); });
+                  [&](int field, ptrdiff_t p, ptrdiff_t end) { inject.point(view, shot_, field, p, end); });
   }
 
   static int field_of(const Points<Value>& points, ptrdiff_t p) {

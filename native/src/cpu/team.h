@@ -159,7 +159,8 @@ class Team {
       const ptrdiff_t plane = view.layout.dense_stride(0);
       const Span mine = part(box);
       const ptrdiff_t from = mine.first * plane, to = (mine.first + mine.count) * plane;
-      points_within(f.points, shot, from, to, [&](int field, ptrdiff_t p) { f.point(view, shot, field, p); });
+      points_within(f.points, shot, from, to,
+                    [&](int field, ptrdiff_t p, ptrdiff_t end) { f.point(view, shot, field, p, end); });
     }
   }
 

@@ -64,13 +64,9 @@ struct InjectRun {
   F f;
   int field;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t begin = f.points.begin(shot, field), end = begin + f.points.count[field];
-    const int32_t* const cell = f.points.cell;
-    ptrdiff_t p = begin + i;
-    if (i > 0 && cell[p] == cell[p - 1]) return;
-    const auto view = f.view(shot);
-    const int32_t here = cell[p];
-    for (; p < end && cell[p] == here; ++p) f.point(view, shot, field, p);
+    const ptrdiff_t begin = f.points.begin(shot, field), end = begin + f.points.count[field], p = begin + i;
+    if (i > 0 && f.points.cell[p] == f.points.cell[p - 1]) return;
+    f.point(f.view(shot), shot, field, p, f.points.end_of_cell(p, end));
   }
 };
 

@@ -252,12 +252,12 @@ struct Inject {
 
   SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::at_half(field) == AT_HALF; }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p) const {
-    if (sample < 0 || !concerns(field) || !points.fits(p, v.layout.cells)) return;
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
+    if (sample < 0 || !concerns(field) || !v.layout.holds(points.cell[p])) return;
     const int steps = step.run.plan.steps;
-    const Value amount = amount_of(points, p, signal, shot, steps, sample);
+    const Value amount = amount_of(points, p, end, signal, shot, steps, sample);
     step.point(v, v.layout.cell(points.cell[p]), field, amount,
-               varied ? amount_of(points, p, varied, shot, steps, sample) : Value(0));
+               varied ? amount_of(points, p, end, varied, shot, steps, sample) : Value(0));
   }
 };
 
