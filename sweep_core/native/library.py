@@ -83,7 +83,7 @@ def find(kind: str, package: str = OWN) -> Path:
         Where it was not built, with what the build reported.
     """
     for folder in folders(package):
-        path = folder / f"libsweep_{kind}{SUFFIX}"
+        path = folder.absolute() / f"libsweep_{kind}{SUFFIX}"  # a bare name would be looked for in LD_LIBRARY_PATH
         if path.exists():
             return path
     if package != OWN:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sweep_core import native
 from sweep_core.native import sources
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,20 @@ def test_native_sources_are_installed():
         there = installed() / path.relative_to(ROOT / "native")
         assert there.read_bytes() == path.read_bytes(), f"{there} is stale: make setup"
     assert sources().samefile(installed())
+
+
+def test_a_folder_of_libraries_that_is_relative_is_that_folder(tmp_path):
+    """Not what the dynamic linker takes a bare name for."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "planted").mkdir()
+    shutil.copy(native.library.find("cpu"), tmp_path / "own")
+    (tmp_path / "planted" / f"libsweep_cpu{SUFFIX}").write_text("not a library")
+    code = "from sweep_core import native; print(native.load('cpu').path)"
+    environment = os.environ | {"SWEEP_NATIVE_DIR": ".", "LD_LIBRARY_PATH": str(tmp_path / "planted")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path / "own", env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == str(tmp_path / "own" / f"libsweep_cpu{SUFFIX}"), done.stderr
 
 
 def test_no_console_scripts():
