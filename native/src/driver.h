@@ -154,7 +154,8 @@ struct Adjoint {
     const int origin = begin + 1 - levels, period = static_cast<int>(plan.slots);
     if (plan.keeps_all) return {const_cast<T*>(history), plan.slots * plan.level, true, origin, period, nullptr, 0};
     T* const base = workspace + plan.lanes * plan.adjoint_state();
-    return {base, plan.recomputed(), false, origin, period, base + plan.slots * plan.level, plan.recomputed()};
+    return {
+        base, plan.recomputed().count, false, origin, period, base + plan.slots * plan.level, plan.recomputed().count};
   }
 
   template <class Team>
@@ -214,7 +215,7 @@ struct Adjoint {
     clear(team, shots, source_past(), plan.sources * R::ndim);
     const auto cone = team.cone(run, forward_sources, receivers, shots);
     if (!plan.keeps_all && plan.chunk) {
-      const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed(), false};
+      const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed().count, false};
       const ClearHalos<R> halos{run, slots};
       team.elements(halos, halos.count(), shots);
     }

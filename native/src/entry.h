@@ -39,32 +39,49 @@ struct Entry {
 
   static constexpr int64_t size = sizeof(T);
 
-  // Bytes of what several operations are handed. Cells and columns of points are int32.
+  // Bytes of every buffer that an operation may be handed. Cells and columns of points are int32.
   struct Bytes {
-    int64_t coefficients, wavelet, record, source_list, source_weights, receiver_list, receiver_weights, tables, flag;
+    Size coefficients, wavelet, record, snapshots, source_list, source_weights, receiver_list, receiver_weights, tables;
+    Size state, history, checkpoints, workspace, scattering;
+    Size flag = 4;
 
-    Bytes(const sweep_problem& p, const Plan& plan) {
-      const int64_t samples = static_cast<int64_t>(p.shots) * p.steps;
-      coefficients = p.earths * plan.coefficient_cells() * size;
+    Bytes(const sweep_problem& p, const Plan& plan, const Snapshots<NDIM>& asked) {
+      const Size samples = Size(p.shots) * p.steps;
+      coefficients = Size(p.earths) * plan.coefficient_cells() * size;
       wavelet = samples * p.source_columns * size;
       record = samples * p.receiver_columns * size;
-      source_list = p.shots * plan.sources * 4;
-      source_weights = p.shots * plan.sources * size;
-      receiver_list = p.shots * plan.receivers * 4;
-      receiver_weights = p.shots * plan.receivers * size;
-      tables = plan.tables * size;
-      flag = 4;
+      snapshots = Size(p.shots) * asked.times * asked.size() * size;
+      source_list = Size(p.shots) * plan.sources * 4;
+      source_weights = Size(p.shots) * plan.sources * size;
+      receiver_list = Size(p.shots) * plan.receivers * 4;
+      receiver_weights = Size(p.shots) * plan.receivers * size;
+      tables = Size(plan.tables) * size;
+      state = plan.forward(p.earths) * size;
+      history = plan.history() * size;
+      checkpoints = plan.checkpoints() * size;
+      workspace = plan.workspace(p.earths) * size;
+      scattering = plan.scattering(p.earths) * size;
+    }
+
+    // Together, whichever of them an operation uses, so that all refuse the same problems.
+    int check(const sweep_context* context) const {
+      const Size all = coefficients + wavelet + record + snapshots + source_list + source_weights + receiver_list +
+                       receiver_weights + tables + state + history + checkpoints + workspace + scattering;
+      return all.fits()
+                 ? SWEEP_OK
+                 : fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
     }
   };
 
-  static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context*) {
-    const Plan plan(p, Device::together);
-    sizes->state = plan.forward(p.earths) * size;
-    sizes->history = plan.history() * size;
-    sizes->checkpoints = plan.checkpoints() * size;
-    sizes->workspace = plan.workspace(p.earths) * size;
-    sizes->scattering = plan.scattering(p.earths) * size;
-    sizes->tables = plan.tables * size;
+  static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context* context) {
+    const Bytes need(p, Plan(p, Device::together), Snapshots<NDIM>(p));
+    if (const int status = need.check(context)) return status;
+    sizes->state = need.state.count;
+    sizes->history = need.history.count;
+    sizes->checkpoints = need.checkpoints.count;
+    sizes->workspace = need.workspace.count;
+    sizes->scattering = need.scattering.count;
+    sizes->tables = need.tables.count;
     return SWEEP_OK;
   }
 
@@ -77,11 +94,14 @@ struct Entry {
       return SWEEP_OK;
   }
 
-  static int expect(const sweep_buffer* buffers, const int64_t* bytes, int count, const sweep_context* context) {
+  // `bytes` are those of `need` that an operation uses.
+  static int expect(const sweep_buffer* buffers, const Bytes& need, const Size* bytes, int count,
+                    const sweep_context* context) {
+    if (const int status = need.check(context)) return status;
     for (int i = 0; i < count; ++i)
-      if (buffers[i].bytes < bytes[i] || (bytes[i] > 0 && !buffers[i].data))
+      if (buffers[i].bytes < bytes[i].count || (bytes[i].count > 0 && !buffers[i].data))
         return fail(context, SWEEP_BAD_CALL, "buffer %d has %lld bytes, the problem needs %lld", i,
-                    static_cast<long long>(buffers[i].bytes), static_cast<long long>(bytes[i]));
+                    static_cast<long long>(buffers[i].bytes), static_cast<long long>(bytes[i].count));
     return SWEEP_OK;
   }
 
@@ -96,7 +116,7 @@ struct Entry {
     points.column = data<int32_t>(lists[1]);
     points.weight = data<T>(lists[2]);
     for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
-    points.total = sum(counts, SWEEP_MAX_FIELDS);
+    points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));
     points.columns = columns;
     return points;
   }
@@ -108,25 +128,13 @@ struct Entry {
 
   static int forward(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    const Bytes need(p, plan);
     const Snapshots<NDIM> asked(p);
-    const int64_t snapshots = p.shots * asked.times * asked.size();
-    const int64_t bytes[SWEEP_F_COUNT] = {need.coefficients,
-                                          need.wavelet,
-                                          need.source_list,
-                                          need.source_list,
-                                          need.source_weights,
-                                          need.receiver_list,
-                                          need.receiver_list,
-                                          need.receiver_weights,
-                                          need.tables,
-                                          need.record,
-                                          snapshots * size,
-                                          plan.history() * size,
-                                          plan.checkpoints() * size,
-                                          plan.forward(p.earths) * size,
-                                          need.flag};
-    if (const int status = expect(b, bytes, SWEEP_F_COUNT, context)) return status;
+    const Bytes need(p, plan, asked);
+    const Size bytes[SWEEP_F_COUNT] = {
+        need.coefficients,  need.wavelet,       need.source_list,      need.source_list, need.source_weights,
+        need.receiver_list, need.receiver_list, need.receiver_weights, need.tables,      need.record,
+        need.snapshots,     need.history,       need.checkpoints,      need.state,       need.flag};
+    if (const int status = expect(b, need, bytes, SWEEP_F_COUNT, context)) return status;
     if (plan.keeps_all && !(p.first == 0 && p.last == p.steps))
       return fail(context, SWEEP_BAD_CALL, "a run that keeps its whole history is run in one call");
     const Points<T> inject = points(b + SWEEP_F_INJECT_CELL, p.source_points, p.source_columns);
@@ -150,21 +158,19 @@ struct Entry {
                                      p.last};
     if (const int status = prepare(device, forward, p.earths)) return status;
     if (const int status = device.execute(plan, forward)) return status;
-    if (const int status = device.poison(forward.snapshots, snapshots)) return status;
-    return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record / size);
+    if (const int status = device.poison(forward.snapshots, need.snapshots.count / size)) return status;
+    return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record.count / size);
   }
 
   static int adjoint(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    const Bytes need(p, plan);
-    const int64_t bytes[SWEEP_A_COUNT] = {need.coefficients,  need.wavelet,          need.source_list,
-                                          need.source_list,   need.source_weights,   need.receiver_list,
-                                          need.receiver_list, need.receiver_weights, need.source_list,
-                                          need.source_list,   need.source_weights,   need.tables,
-                                          need.record,        plan.history() * size, plan.checkpoints() * size,
-                                          need.coefficients,  need.wavelet,          plan.workspace(p.earths) * size,
-                                          need.flag};
-    if (const int status = expect(b, bytes, SWEEP_A_COUNT, context)) return status;
+    const Bytes need(p, plan, Snapshots<NDIM>(p));
+    const Size bytes[SWEEP_A_COUNT] = {
+        need.coefficients,   need.wavelet,       need.source_list,      need.source_list, need.source_weights,
+        need.receiver_list,  need.receiver_list, need.receiver_weights, need.source_list, need.source_list,
+        need.source_weights, need.tables,        need.record,           need.history,     need.checkpoints,
+        need.coefficients,   need.wavelet,       need.workspace,        need.flag};
+    if (const int status = expect(b, need, bytes, SWEEP_A_COUNT, context)) return status;
     if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1) and runs in one call");
     const Points<T> forward_sources = points(b + SWEEP_A_SOURCE_CELL, p.source_points, p.source_columns);
@@ -177,7 +183,7 @@ struct Entry {
     if (const int status = device.check(run, p, inject, true)) return status;
     if (const int status = device.check(run, p, gather, false)) return status;
     T* const workspace = data<T>(b[SWEEP_A_WORKSPACE]);
-    T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed());
+    T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed().count);
     typename Scheme::Adjoint adjoint{run,
                                      forward_sources,
                                      gather,
@@ -189,35 +195,25 @@ struct Entry {
                                      data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
                                      workspace,
                                      images,
-                                     images + plan.images()};
+                                     images + plan.images().count};
     if (const int status = prepare(device, adjoint, p.earths)) return status;
     if (const int status = device.execute(plan, adjoint)) return status;
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
     if (const int status =
             device.finish(typename Scheme::Reduce{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
       return status;
-    if (const int status = device.poison(gradient, need.coefficients / size)) return status;
-    return device.poison(adjoint.gradient_wavelet, need.wavelet / size);
+    if (const int status = device.poison(gradient, need.coefficients.count / size)) return status;
+    return device.poison(adjoint.gradient_wavelet, need.wavelet.count / size);
   }
 
   static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    const Bytes need(p, plan);
-    const int64_t bytes[SWEEP_B_COUNT] = {need.coefficients,
-                                          need.wavelet,
-                                          need.coefficients,
-                                          need.wavelet,
-                                          need.source_list,
-                                          need.source_list,
-                                          need.source_weights,
-                                          need.receiver_list,
-                                          need.receiver_list,
-                                          need.receiver_weights,
-                                          need.tables,
-                                          need.record,
-                                          plan.scattering(p.earths) * size,
-                                          need.flag};
-    if (const int status = expect(b, bytes, SWEEP_B_COUNT, context)) return status;
+    const Bytes need(p, plan, Snapshots<NDIM>(p));
+    const Size bytes[SWEEP_B_COUNT] = {
+        need.coefficients, need.wavelet,        need.coefficients,  need.wavelet,       need.source_list,
+        need.source_list,  need.source_weights, need.receiver_list, need.receiver_list, need.receiver_weights,
+        need.tables,       need.record,         need.scattering,    need.flag};
+    if (const int status = expect(b, need, bytes, SWEEP_B_COUNT, context)) return status;
     if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
     const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
     const Points<T> gather = points(b + SWEEP_B_GATHER_CELL, p.receiver_points, p.receiver_columns);
@@ -237,7 +233,7 @@ struct Entry {
                                data<T>(b[SWEEP_B_SCATTERING])};
     if (const int status = prepare(device, born, p.earths)) return status;
     if (const int status = device.execute(plan, born)) return status;
-    return device.poison(record, need.record / size);
+    return device.poison(record, need.record.count / size);
   }
 };
 

@@ -22,10 +22,11 @@ int find(const sweep_problem* problem, const sweep_context* context, const Table
   if (!context || context->bytes != sizeof(sweep_context) || context->threads < 1) return SWEEP_BAD_CALL;
   if (!problem || problem->bytes != sizeof(sweep_problem))
     return sweep::fail(context, SWEEP_BAD_CALL, "sweep_problem is not the struct of ABI %d", SWEEP_ABI_VERSION);
-  const int isa = context->isa ? context->isa - 1 : best_build();
-  if (isa < 0 || isa >= sweep::build_count || !sweep::builds[isa].runs())
-    return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (asked for %d)", isa);
-  for (const Table* t = sweep::builds[isa].tables(); t->query; ++t)
+  const int number = context->isa ? context->isa : best_build() + 1;
+  if (number < 1 || number > sweep::build_count || !sweep::builds[number - 1].runs())
+    return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (isa is %d)",
+                       context->isa);
+  for (const Table* t = sweep::builds[number - 1].tables(); t->query; ++t)
     if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) {
       *table = t;
       return SWEEP_OK;

@@ -33,11 +33,25 @@ constexpr bool is_staggered = false;
 template <class Eq>
 constexpr bool is_staggered<Eq, decltype(static_cast<void>(Eq::staggered))> = true;
 
-inline int sum(const int32_t* values, int count) {
-  int total = 0;
+inline int64_t sum(const int32_t* values, int count) {
+  int64_t total = 0;
   for (int i = 0; i < count; ++i) total += values[i];
   return total;
 }
+
+// A number of elements or bytes, from 0 on. What no memory can hold stays too large in every sum and product: it
+// neither wraps nor becomes negative, and whoever asks for it is refused.
+struct Size {
+  static constexpr int64_t beyond = int64_t{1} << 60;
+  int64_t count;
+
+  constexpr Size(int64_t n = 0) : count(n < beyond ? n : beyond) {}
+  constexpr bool fits() const { return count < beyond; }
+  friend constexpr Size operator+(Size a, Size b) { return a.count + b.count; }
+  friend constexpr Size operator*(Size a, Size b) {
+    return a.count && b.count > beyond / a.count ? beyond : a.count * b.count;
+  }
+};
 
 // Shots of a group are added up one after the other in the same order, whoever runs them. Large grids are shared out
 // in space instead, one shot after the other: their group count is 1, which saves memory too.
@@ -55,9 +69,13 @@ struct Snapshots {
   int every, times, fields;
   Box<NDIM> region;
 
-  explicit Snapshots(const sweep_problem& p) : every(p.snapshot_every), fields(p.snapshot_fields) {
+  explicit Snapshots(const sweep_problem& p) : fields(p.snapshot_fields) {
+    every = p.snapshot_every < p.steps ? p.snapshot_every : p.steps;
     times = every ? (p.steps - 1) / every + 1 : 0;
-    for (int a = 0; a < NDIM; ++a) region.low[a] = p.snapshot_low[a], region.high[a] = p.snapshot_high[a];
+    for (int a = 0; a < NDIM; ++a) {
+      region.low[a] = every ? p.snapshot_low[a] : 0;
+      region.high[a] = every ? p.snapshot_high[a] : 0;
+    }
   }
   SWEEP_HD bool wanted(int k) const { return every && k % every == 0; }
   // Elements of one shot at one time.
@@ -135,9 +153,10 @@ struct Plan : Shared<NDIM> {
     coefficients = coefficient_count<Eq>;
     tables = 0;
     for (int a = 0; a < NDIM; ++a) {
+      const ptrdiff_t n = p.shape[a];
       layout.rim_low[a] = p.pml_low[a] ? p.pml_low[a] + half : 0;
       layout.rim_high[a] = p.pml_high[a] ? p.pml_high[a] + half : 0;
-      tables += 2 * half + 1 + 2 * p.shape[a];
+      tables += 2 * half + 1 + 2 * n;
     }
     if (NDIM == 2 && widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
       widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
@@ -148,8 +167,8 @@ struct Plan : Shared<NDIM> {
     state = Eq::levels * level + Eq::memories * strips;
     const int advances = steps > 1 ? steps - 1 : 0;
     keeps_all = advances > 0 && p.chunk >= advances;
-    chunk = keeps_all ? advances : p.chunk;
-    chunks = chunk ? (advances + chunk - 1) / chunk : 0;
+    chunk = p.chunk < advances ? p.chunk : advances;
+    chunks = chunk ? (advances - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + Eq::levels : 0;
   }
 
@@ -163,27 +182,52 @@ struct Plan : Shared<NDIM> {
     return true;
   }
 
-  ptrdiff_t history() const { return keeps_all ? shots * slots * level : 0; }
-  ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
+  Size history() const { return keeps_all ? Size(shots) * slots * level : 0; }
+  Size checkpoints() const { return chunks > 1 ? Size(shots) * (chunks - 1) * state : 0; }
   // The adjoint run's own state and filters; where the forward run is recomputed, its history and memory variables.
   ptrdiff_t adjoint_state() const { return state + Eq::filters * strips; }
-  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : slots * level + Eq::memories * strips; }
-  ptrdiff_t images() const { return static_cast<ptrdiff_t>(groups) * coefficient_cells(); }
+  Size recomputed() const { return keeps_all || !chunk ? 0 : Size(slots) * level + Eq::memories * strips; }
+  Size images() const { return Size(groups) * coefficient_cells(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   // What the filters of points that may lie in the PML remember.
-  ptrdiff_t past() const { return shots * (sources + receivers) * NDIM; }
-  ptrdiff_t forward(int) const { return lanes * state; }
-  ptrdiff_t workspace(int) const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
+  Size past() const { return Size(shots) * (sources + receivers) * NDIM; }
+  Size forward(int) const { return Size(lanes) * state; }
+  Size workspace(int) const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
   // Born: the field and what it scatters.
-  ptrdiff_t scattering(int) const { return lanes * 2 * state; }
+  Size scattering(int) const { return Size(lanes) * 2 * state; }
 };
 
-// Refuses a problem that this build does not hold or that contradicts itself.
+// Refuses points of fields that there are not, and those that do not share out among the columns of a sample.
+inline int check_points(const sweep_problem& p, const int32_t* points, int columns, int fields,
+                        const sweep_context* context) {
+  int used = 0;
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) {
+    if (points[f] < 0 || (f >= fields && points[f]))
+      return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
+                  fields);
+    used += points[f] > 0;
+  }
+  const long long total = sum(points, SWEEP_MAX_FIELDS);
+  if (total > INT32_MAX)
+    return fail(context, SWEEP_BAD_CALL, "a shot has %lld points, more than the 2^31 - 1 that int32 can count", total);
+  const int traces = used ? columns / used : 0;
+  bool shared = traces * used == columns;
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) shared &= traces ? points[f] % traces == 0 : !points[f];
+  if (!shared)
+    return fail(context, SWEEP_BAD_CALL, "%d columns do not share out among %lld points in %d fields", columns, total,
+                used);
+  return SWEEP_OK;
+}
+
+// Refuses a problem that this build does not hold or that contradicts itself. In what remains each axis has at least
+// two cells, so fewer than 2^30, and whatever is counted along axes or in steps, half a stencil or twice as many too,
+// fits into an int, and what belongs to one grid into 64 bits; only what is multiplied by shots, steps or points is a
+// Size.
 template <class Eq, int NDIM>
 int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.order < 2 || p.order % 2 || p.shots < 1 || p.steps < 1 || p.chunk < 0 || p.source_columns < 0 ||
       p.receiver_columns < 0 || (p.earths != 1 && p.earths != p.shots) || p.first < 0 || p.last > p.steps ||
-      p.first >= p.last || !(p.coefficient_limit > 0))
+      p.first >= p.last || p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
     return fail(context, SWEEP_BAD_CALL, "sweep_problem contradicts itself (order, shots, steps, earths or range)");
   int64_t cells = 1;
   for (int a = 0; a < NDIM; ++a) {
@@ -195,16 +239,6 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (cells > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
   }
-  // Sizes are counted in 64 bits: what would not fit is refused before it is multiplied.
-  const double samples = static_cast<double>(p.shots) * p.steps;
-  const double levels = samples + static_cast<double>(p.shots) * 64;
-  const double points = static_cast<double>(p.source_columns) + p.receiver_columns;
-  double listed = 0;
-  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
-    listed += p.shots * (static_cast<double>(p.source_points[f]) + p.receiver_points[f]);
-  const double state = levels * 8 * (static_cast<double>(cells) * 64 + 4096.0 * p.order);
-  if (state > 4e18 || samples * points * 8 > 4e18 || listed * 8 * NDIM > 4e18)
-    return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers would have more than 2^62 bytes");
   if (p.free_surface < 0 || p.free_surface > 1 || (p.free_surface && p.pml_low[0]))
     return fail(context, SWEEP_BAD_CALL, "free_surface is %d with a PML of %d cells on that face", p.free_surface,
                 p.pml_low[0]);
@@ -219,12 +253,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
       return fail(context, SWEEP_BAD_CALL, "snapshots of cells %d to %d of axis %d, which has %d", p.snapshot_low[a],
                   p.snapshot_high[a], a, p.shape[a]);
-  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
-    if (p.source_points[f] < 0 || p.receiver_points[f] < 0 ||
-        (f >= fields && (p.source_points[f] || p.receiver_points[f])))
-      return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
-                  fields);
-  return SWEEP_OK;
+  if (const int status = check_points(p, p.source_points, p.source_columns, fields, context)) return status;
+  return check_points(p, p.receiver_points, p.receiver_columns, fields, context);
 }
 
 }  // namespace SWEEP_VARIANT

@@ -1,6 +1,7 @@
 """The C ABI: it describes itself, refuses what does not fit, and never leaves the buffers that it is given."""
 
 import ctypes as c
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from abi import LISTS, Run, cpu_library, raw_status
 from laws import ORDERS, case, variant
 
 from sweep_core import (
+    AcousticVariableDensity,
     DeviceError,
     DomainError,
     NativeError,
@@ -56,6 +58,15 @@ def test_the_layout_probe_never_writes_past_its_count(library):
         assert library.dll.sweep_layout(values, count) == len(expected)
         filled = min(count, len(expected))
         assert list(values) == expected[:filled] + [-7] * (len(values) - filled)
+
+
+@pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
+def test_the_page_states_the_version_and_the_limits_of_the_header():
+    header = (HEADERS / "sweep.h").read_text()
+    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    stated = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
+    assert f"The version is {structs.ABI_VERSION}:" in page and stated["ABI_VERSION"] == structs.ABI_VERSION
+    assert stated["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
 
 
 def test_the_version_and_the_builds(library):
@@ -159,7 +170,7 @@ def test_no_snapshots_need_no_buffer():
 CONTRADICTIONS = {
     "order": [3, 0, -2, 2**30, -(2**31)],
     "shots": [0, -1, -(2**31)],
-    "steps": [0, -5],
+    "steps": [0, -5, 2**30 + 1, 2**31 - 1],
     "chunk": [-1],
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
@@ -256,6 +267,50 @@ def test_a_build_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv("SWEEP_ISA", "abacus")
     with pytest.raises(NativeError, match=r"SWEEP_ISA is 'abacus'; .* has \['portable'"):
         run.forward()
+
+
+@pytest.mark.parametrize("steps", [2**30 + 1, 2**31 - 1])
+def test_steps_that_cannot_be_doubled_are_refused(steps):
+    run = Run(case())
+    run.struct.steps = run.struct.last = steps
+    with pytest.raises(NativeError, match="contradicts itself"):
+        run.forward()
+
+
+@pytest.mark.parametrize("points", [(0, 0), (7, 0), (2**31 - 1, 1)], ids=str)
+@pytest.mark.parametrize("kind", ["source", "receiver"])
+def test_points_that_do_not_share_out_among_columns_are_refused(kind, points):
+    """None for two columns, a column and a half of them, or more than can be counted: what is left would not be written."""
+    run = Run(case.__wrapped__(AcousticVariableDensity, nt=4))
+    setattr(run.struct, f"{kind}_points", points)
+    setattr(run.struct, f"{kind}_columns", 2)
+    with pytest.raises(NativeError, match=r"2 columns do not share out among|more than the 2\^31 - 1"):
+        run.forward()
+
+
+@pytest.mark.parametrize("operation", native.BUFFERS)
+def test_more_threads_than_the_system_can_start_are_not_started(operation):
+    """Nor do so many change the answer."""
+    made = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
+    runs = [Run(made, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
+    for run in runs:
+        run.forward()
+        run["cotangent"][:] = 1
+        run.run(operation)
+    for name in native.OUTPUTS[operation]:
+        if name not in native.call.BYTES:
+            np.testing.assert_array_equal(runs[0][name], runs[1][name])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steps", 2**33), ("shots", -(2**31) - 1), ("bytes", -1), ("shape", (9, 2**32)), ("order", 2**63)],
+)
+def test_numbers_that_a_struct_cannot_hold_never_enter_it(name, value):
+    with pytest.raises(DomainError, match=rf"{name} is -?\d+; the compiled code holds it in 32 bits"):
+        structs.SweepProblem(**{name: value})
+    with pytest.raises(DomainError, match="holds it in 32 bits"):
+        setattr(Run(case()).struct, name, value)
 
 
 @pytest.mark.parametrize("points", ["source_points", "receiver_points"])

@@ -23,11 +23,12 @@ extern "C" {
 #define SWEEP_MAX_FIELDS 12
 #define SWEEP_MAX_TERMS 24
 #define SWEEP_NAME_BYTES 32
+#define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
 
 enum sweep_status {
   SWEEP_OK = 0,
   SWEEP_BAD_CALL = 1,    /* a struct, size or buffer that does not fit the problem */
-  SWEEP_BAD_VALUE = 2,   /* a position outside the grid, a coefficient that is not finite and positive */
+  SWEEP_BAD_VALUE = 2,   /* a position outside the grid, a coefficient outside its range or not finite */
   SWEEP_UNSTABLE = 3,    /* a coefficient above sweep_problem.coefficient_limit */
   SWEEP_UNSUPPORTED = 4, /* an equation, dimension or dtype that this library does not hold */
   SWEEP_CANCELLED = 5,   /* sweep_control.cancel was set */
@@ -47,7 +48,7 @@ typedef struct sweep_problem {
   int32_t pml_high[SWEEP_MAX_AXES];
   int32_t shots;
   int32_t earths; /* 1, or shots: one earth each */
-  int32_t steps;  /* nt: samples of wavelet and record */
+  int32_t steps;  /* nt: samples of wavelet and record, at most SWEEP_MAX_STEPS */
   int32_t first;  /* this call runs time indices [first, last) of 0..nt */
   int32_t last;
   int32_t chunk;            /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them) */
@@ -77,7 +78,7 @@ typedef struct sweep_control {
 
 typedef struct sweep_context {
   uint32_t bytes;         /* sizeof(sweep_context) */
-  int32_t threads;        /* CPU: threads to use, at least 1. CUDA: ignored */
+  int32_t threads;        /* CPU: threads to use at most, at least 1. CUDA: ignored */
   int32_t isa;            /* CPU: 0 the best of this processor, otherwise the index of sweep_isa() plus one */
   int32_t everywhere;     /* CPU: 1 also computes where no wave can be yet, which changes no bit; for timing */
   void* stream;           /* CUDA: the caller's stream, on the card that holds the flag */

@@ -332,6 +332,15 @@ class Team {
   volatile int32_t* stop_;
 };
 
+// Threads that a call uses at most: a number that the system cannot start would end the process.
+inline int threads_of(const sweep_context* context) {
+  int most = 16;
+#if defined(_OPENMP)
+  if (omp_get_num_procs() > most) most = omp_get_num_procs();
+#endif
+  return context->threads < most ? context->threads : most;
+}
+
 // Runs body(team, shot) for all shots: a thread for each group where the groups share out evenly, otherwise all
 // threads on one shot after the other. What is summed, and in which order, does not depend on it.
 template <class Plan, class Body>
@@ -340,7 +349,7 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
   // A barrier costs about as much as this many cells: a thread with fewer to do would only be waited for.
   constexpr ptrdiff_t worthwhile = 8192;
   const ptrdiff_t useful = 1 + plan.layout.cells * plan.shots / worthwhile;
-  const int threads = context->threads < useful ? context->threads : static_cast<int>(useful);
+  const int most = threads_of(context), threads = most < useful ? most : static_cast<int>(useful);
   const bool apart = plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
 #pragma omp parallel num_threads(threads)
   {
@@ -366,7 +375,7 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
 // f.element(part, i) for all parts and i, outside of any run.
 template <class F>
 void finish(const F& f, int parts, ptrdiff_t count, const sweep_context* context) {
-#pragma omp parallel num_threads(context->threads)
+#pragma omp parallel num_threads(threads_of(context))
   {
     const FlushDenormals mode;
 #pragma omp for

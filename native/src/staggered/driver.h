@@ -105,7 +105,7 @@ struct Forward {
   int prepare(const Device& device, int earths) {
     Value* const to = state + run.plan.lanes * run.plan.state;
     run.prepared = to;
-    scratch = to + run.plan.prepared(earths);
+    scratch = to + run.plan.prepared(earths).count;
     return first ? SWEEP_OK : prepare_earth(device, run, to, earths);
   }
 
@@ -113,7 +113,7 @@ struct Forward {
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{state, plan.state, false};
-    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span(), true};
+    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span().count, true};
     const auto cone = team.cone(run, sources, asked.every ? Points<Value>{} : receivers, shots);
     if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
     team.sync();
@@ -164,7 +164,7 @@ struct Born {
   template <class Device>
   int prepare(const Device& device, int earths) {
     Value* const to = workspace + run.plan.lanes * 2 * run.plan.state;
-    Value* const framed = to + run.plan.prepared(earths);
+    Value* const framed = to + run.plan.prepared(earths).count;
     run.prepared = to;
     scratch = framed + earths * run.plan.coefficient_size();
     if (const int status = prepare_earth(device, run, to, earths)) return status;
@@ -232,7 +232,7 @@ struct Adjoint {
   template <class Device>
   int prepare(const Device& device, int earths) {
     run.prepared = prepared;
-    scratch = prepared + run.plan.prepared(earths);
+    scratch = prepared + run.plan.prepared(earths).count;
     return prepare_earth(device, run, prepared, earths);
   }
 
@@ -250,9 +250,9 @@ struct Adjoint {
     team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
       const int begin = c * plan.chunk, end = begin + plan.chunk < plan.steps ? begin + plan.chunk : plan.steps;
-      Parts<Value> slots{const_cast<Value*>(history), plan.span(), true};
+      Parts<Value> slots{const_cast<Value*>(history), plan.span().count, true};
       if (!plan.keeps_all) {
-        slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed(), false};
+        slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed().count, false};
         recompute(team, shots, slots, cone, begin, end);
       }
       const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
@@ -264,7 +264,7 @@ struct Adjoint {
   template <class Team>
   void recompute(Team& team, Span shots, const Parts<Value>& slots, const Cone<R>& cone, int begin, int end) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{slots.base + plan.span(), plan.recomputed(), false};
+    const Parts<Value> wave{slots.base + plan.span().count, plan.recomputed().count, false};
     const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
                                    (plan.chunks - 1) * plan.state, true};
     copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved, plan.state);

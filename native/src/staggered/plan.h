@@ -27,11 +27,12 @@ struct Plan : Shared<NDIM> {
   Plan() = default;
   Plan(const sweep_problem& p, bool at_once) : Base(p, at_once), together(at_once) {
     coefficients = coefficient_count<Eq>;
-    const int near = near_rows(half);
+    const ptrdiff_t near = near_rows(half);
     tables = p.free_surface ? field_count<Eq> * 2 * near * (near + half) : 0;
     int widths[NDIM];
     for (int a = 0; a < NDIM; ++a) {
-      tables += half + 4 * p.shape[a];
+      const ptrdiff_t n = p.shape[a];
+      tables += half + 4 * n;
       profile[a] = whole(p.shape[a]) + 16;
       widths[a] = rims(p, a);
     }
@@ -40,37 +41,38 @@ struct Plan : Shared<NDIM> {
     state = field_count<Eq> * total + Eq::memories * strips;
     keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
     chunk = keeps_all ? steps : p.chunk;
-    chunks = chunk ? (steps + chunk - 1) / chunk : 0;
+    chunks = chunk ? (steps - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
   }
 
   // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
   // makes all cells of a stage at once there are none.
   ptrdiff_t taken(ptrdiff_t points) const {
-    return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * layout.field.n[0] + 2);
+    const ptrdiff_t rows = layout.field.n[0];
+    return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
-  ptrdiff_t span() const { return slots * (fields * total + memories * strips); }
-  ptrdiff_t history() const { return keeps_all ? shots * span() : 0; }
-  ptrdiff_t checkpoints() const { return chunks > 1 ? static_cast<ptrdiff_t>(shots) * (chunks - 1) * state : 0; }
+  Size span() const { return Size(slots) * (fields * total + memories * strips); }
+  Size history() const { return keeps_all ? shots * span() : 0; }
+  Size checkpoints() const { return chunks > 1 ? Size(shots) * (chunks - 1) * state : 0; }
   ptrdiff_t adjoint_state() const { return (rates + field_count<Eq>)*total + Eq::memories * strips; }
-  ptrdiff_t recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
+  Size recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
-  ptrdiff_t images() const { return groups * coefficient_size(); }
+  Size images() const { return Size(groups) * coefficient_size(); }
   // Profiles and coefficients with room around them, so that whole vectors may be read.
   ptrdiff_t profiles() const {
     ptrdiff_t count = 0;
     for (int a = 0; a < NDIM; ++a) count += 4 * profile[a];
     return count;
   }
-  ptrdiff_t prepared(int earths) const { return profiles() + earths * coefficient_size(); }
-  ptrdiff_t forward(int earths) const { return lanes * (state + taken(receivers)) + prepared(earths); }
-  ptrdiff_t workspace(int earths) const {
-    return lanes * (adjoint_state() + recomputed()) + images() + prepared(earths) + lanes * taken(sources);
+  Size prepared(int earths) const { return profiles() + Size(earths) * coefficient_size(); }
+  Size forward(int earths) const { return Size(lanes) * (state + taken(receivers)) + prepared(earths); }
+  Size workspace(int earths) const {
+    return lanes * (adjoint_state() + recomputed() + taken(sources)) + images() + prepared(earths);
   }
-  ptrdiff_t scattering(int earths) const {
-    return lanes * (2 * state + taken(receivers)) + prepared(earths) + earths * coefficient_size();
+  Size scattering(int earths) const {
+    return Size(lanes) * (2 * state + taken(receivers)) + prepared(earths) + Size(earths) * coefficient_size();
   }
 
  private:

@@ -1,0 +1,325 @@
+"""Random calls of the C ABI over buffers of exactly the stated sizes, each between pages that nobody may touch.
+
+``python fuzz.py SEED COUNT [FIRST]`` runs COUNT structs in this process, which a page that is touched, an abort or a call
+of more than 60 seconds ends: the last line printed says which struct it was. A struct follows from SEED and its number
+alone. What an answer says of itself is asserted: sizes are no less than what they must hold, whatever overflows on the
+way; bad values are refused; a run that succeeds has written all that it hands out.
+"""
+
+import ctypes as c
+import json
+import mmap
+import random
+import signal
+import sys
+from collections import Counter
+from math import prod
+
+import numpy as np
+
+from sweep_core import native
+from sweep_core.native import structs
+
+LIMIT = 2**60
+"""Bytes from which a problem is refused."""
+MOST = 2**31 - 1
+EDGES = (
+    0,
+    -1,
+    1,
+    2,
+    MOST,
+    MOST - 1,
+    -MOST - 1,
+    2**30,
+    2**30 + 1,
+    2**30 - 1,
+    2**24 + 1,
+    2**20,
+    2**16,
+    46341,
+    46340,
+    255,
+)
+MAY_BE_RUN = 4 << 20
+"""Bytes of all buffers, and cell updates, up to which an accepted problem is also run."""
+libc = c.CDLL(None, use_errno=True)
+libc.mmap.restype, libc.mmap.argtypes = c.c_void_p, (c.c_void_p, c.c_size_t, *[c.c_int] * 3, c.c_long)
+libc.mprotect.argtypes, libc.munmap.argtypes = (c.c_void_p, c.c_size_t, c.c_int), (c.c_void_p, c.c_size_t)
+PAGE, NONE, OPEN = mmap.PAGESIZE, 0, mmap.PROT_READ | mmap.PROT_WRITE
+
+
+class Fenced:
+    """Bytes that begin after a closed page, or end before one, full of NaN."""
+
+    def __init__(self, size: int, at_end: bool):
+        self.size, room = size, -(-size // PAGE) * PAGE
+        self.length = room + 2 * PAGE
+        self.base = libc.mmap(None, self.length, NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+        assert not room or libc.mprotect(self.base + PAGE, room, OPEN) == 0
+        self.address = self.base + PAGE + (room - size if at_end else 0)
+        c.memset(self.address, 0xFF, size)
+
+    def array(self, dtype) -> np.ndarray:
+        return np.frombuffer((c.c_char * self.size).from_address(self.address), dtype)
+
+    def close(self):
+        libc.munmap(self.base, self.length)
+
+
+class Trial:
+    """One struct, the buffers that it asks for, and the calls over them."""
+
+    def __init__(self, library, equations, seed):
+        self.library, self.equations, self.draw = library, equations, random.Random(seed)
+        self.struct, self.sizes = structs.SweepProblem(bytes=c.sizeof(structs.SweepProblem)), structs.SweepSizes()
+        self.text, self.fenced, self.spoiled = c.create_string_buffer(256), {}, False
+        self.builds = len(library.builds)
+        self.everywhere = self.draw.choice((0, 0, 1, MOST))
+        self._describe()
+        for _ in range(self.draw.choice((0, 0, 1, 1, 2, 3, 8))):
+            self._mutate()
+
+    # --- the struct ----------------------------------------------------------------------------------------------
+
+    def _describe(self):
+        """A small problem that should be accepted."""
+        draw, p = self.draw, self.struct
+        self.equation = draw.choice(self.equations)
+        p.equation, p.dtype, p.ndim = self.equation.name, draw.randrange(2), draw.choice((2, 2, 3))
+        p.order, p.shots, p.steps = draw.choice((2, 2, 4, 4, 6, 8, 8, 10, 14)), draw.randint(1, 5), draw.randint(1, 9)
+        p.earths, p.last = draw.choice((1, p.shots)), p.steps
+        p.chunk, p.free_surface = draw.choice((0, 1, 2, 3, p.steps, MOST)), draw.random() < 0.3
+        for axis in range(p.ndim):
+            low, high = (draw.choice((0, 0, 1, 2, 5, 17)) // (p.ndim - 1) for _ in range(2))
+            low *= not (p.free_surface and axis == 0)
+            near = 2 * p.order * (p.free_surface and axis == 0)
+            p.pml_low[axis], p.pml_high[axis] = low, high
+            p.shape[axis] = low + high + max(p.order, near) + draw.choice((0, 1, 3, 7, 30, 60)) // (p.ndim - 1) ** 2
+            p.snapshot_low[axis] = draw.randrange(p.shape[axis])
+            p.snapshot_high[axis] = draw.randint(p.snapshot_low[axis] + 1, p.shape[axis])
+        p.snapshot_every, p.snapshot_fields = draw.choice((0, 1, 2, 3, MOST)), draw.randrange(1 << self.equation.fields)
+        p.source_columns = self._points(p.source_points)
+        p.receiver_columns = self._points(p.receiver_points)
+        p.coefficient_limit = 10.0
+        if draw.random() < 0.1:
+            p.first = draw.randrange(p.steps)
+            p.last = draw.randint(p.first + 1, p.steps)
+
+    def _points(self, counts) -> int:
+        draw, traces = self.draw, self.draw.choice((0, 1, 1, 2, 3, 7))
+        used = draw.sample(range(self.equation.fields), draw.randint(1, min(3, self.equation.fields)))
+        for field in used:
+            counts[field] = traces * draw.choice((1, 1, 2, 4))
+        return traces * len(used)
+
+    def _mutate(self):
+        draw, p = self.draw, self.struct
+        name, kind = draw.choice(structs.SweepProblem._fields_)
+        if name == "equation":
+            p.equation = draw.choice([*(e.name for e in self.equations), b"", b"x" * 32])
+        elif name == "coefficient_limit":
+            p.coefficient_limit = draw.choice((0.0, -1.0, float("nan"), float("inf"), 1e-320, 1e300, 0.7))
+        elif name == "bytes":
+            p.bytes = draw.choice((0, 4, p.bytes, 2**32 - 1)) if draw.random() < 0.2 else p.bytes
+        elif hasattr(getattr(p, name), "__len__"):
+            values = getattr(p, name)
+            at = range(len(values)) if draw.random() < 0.2 else [draw.randrange(min(len(values), 4))]
+            for i in at:
+                values[i] = self._edge()
+        else:
+            setattr(p, name, self._edge())
+            if name == "steps" and draw.random() < 0.7:
+                p.first, p.last = 0, p.steps
+
+    def _edge(self) -> int:
+        return self.draw.choice((self.draw.choice(EDGES), self.draw.randint(-3, 70), self.draw.getrandbits(32) - 2**31))
+
+    # --- what it must answer -------------------------------------------------------------------------------------
+
+    def call(self, function, *arguments) -> int:
+        draw = self.draw
+        wild = draw.random() < 0.1
+        threads = draw.choice((MOST, MOST - 1, 17, 1000, 0, -1, -MOST - 1)) if wild else draw.choice((1, 1, 2, 3))
+        isa = draw.choice((99, -1, MOST, -MOST - 1)) if wild else draw.randint(0, self.builds)
+        room = draw.choice((0, 1, 20, 256))
+        self.control = structs.SweepControl(cancel=draw.choice((0, 0, 0, 0, 1, -1)))
+        context = structs.SweepContext(
+            bytes=c.sizeof(structs.SweepContext),
+            threads=threads,
+            isa=isa,
+            everywhere=self.everywhere,
+            control=c.pointer(self.control) if draw.random() < 0.7 else None,
+            error=c.cast(self.text, c.c_char_p) if draw.random() < 0.8 else None,
+            error_bytes=room,
+        )
+        status = function(c.byref(self.struct), *arguments, c.byref(context))
+        assert status in range(structs.DEVICE + 1), status
+        if threads < 1:
+            assert status == structs.BAD_CALL
+        return status
+
+    def query(self) -> bool:
+        """Whether the struct is accepted."""
+        self.sizes.bytes = c.sizeof(structs.SweepSizes)
+        for _ in range(20):
+            status = self.call(self.library.dll.sweep_query, c.byref(self.sizes))
+            if status == structs.OK:
+                break
+        else:
+            return False
+        p, s, item = self.struct, self.sizes, 4 + 4 * self.struct.dtype
+        cells = prod(p.shape[: p.ndim])
+        level = self.equation_now.fields * cells * item
+        assert p.shots > 0 and 0 <= p.first < p.last <= p.steps and p.earths in (1, p.shots) and p.chunk >= 0
+        assert all(0 <= getattr(s, name) < LIMIT for name in (*native.call.BYTES, "tables"))
+        assert s.state >= level and s.scattering >= 2 * level and s.tables >= sum(p.shape[: p.ndim]) * 2 * item
+        assert s.workspace >= level + p.earths * self.equation_now.coefficients * cells * item
+        if 0 < p.chunk < p.steps - 1:
+            assert s.checkpoints >= p.shots * ((p.steps - 2) // p.chunk) * level and s.history == 0
+        else:
+            kept = p.shots * p.steps * cells * item if p.chunk and p.steps > 1 else 0
+            assert s.history >= kept and s.checkpoints == 0
+        return True
+
+    @property
+    def equation_now(self):
+        return next(e for e in self.equations if e.name == self.struct.equation)
+
+    def bytes_of(self) -> dict[str, int]:
+        """Bytes of each buffer by its name, of an accepted struct."""
+        p, item = self.struct, 4 + 4 * self.struct.dtype
+        cells = prod(p.shape[: p.ndim])
+        earth = p.earths * self.equation_now.coefficients * cells * item
+        wavelet, record = (p.shots * p.steps * n * item for n in (p.source_columns, p.receiver_columns))
+        times = (p.steps - 1) // p.snapshot_every + 1 if p.snapshot_every else 0
+        region = prod(p.snapshot_high[a] - p.snapshot_low[a] for a in range(p.ndim)) if times else 0
+        sizes = {name: getattr(self.sizes, name) for name in (*native.call.BYTES, "tables")}
+        sizes |= {f"{kind}coefficients": earth for kind in ("", "gradient_", "tangent_")}
+        sizes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}
+        sizes |= {"record": record, "cotangent": record, "flag": 4}
+        sizes["snapshots"] = p.shots * times * p.snapshot_fields.bit_count() * region * item
+        return sizes
+
+    def lists_of(self, operation) -> dict[str, str]:
+        """The kind of points, by the first word of the names of a list's buffers."""
+        there, back = ("source", "receiver") if operation != "adjoint" else ("receiver", "source")
+        return {"source": "source", "inject": there, "gather": back}
+
+    # --- the calls -----------------------------------------------------------------------------------------------
+
+    def run(self, count: Counter):
+        p = self.struct
+        sizes = self.bytes_of()
+        assert max(sizes.values()) < LIMIT
+        points = sum(p.source_points) + sum(p.receiver_points)
+        work = (sum(sizes.values()) + p.shots * points * 200, prod(p.shape[: p.ndim]) * p.steps * p.shots)
+        if max(work) > MAY_BE_RUN:
+            return
+        self.at_end = self.draw.random() < 0.7
+        for name, size in sizes.items():
+            self.fenced[name] = Fenced(size, self.at_end)
+        self._fill()
+        self.points = {kind: list(self._points_of(kind)) for kind in ("source", "receiver")}
+        ran = dict.fromkeys(native.BUFFERS, False)
+        for operation, names in native.BUFFERS.items():
+            if self._run(operation, names):
+                count[operation] += 1
+                ran[operation] = p.first == 0 and p.last == p.steps
+            if ran[operation] and (operation != "adjoint" or ran["forward"]):
+                for name in native.OUTPUTS[operation]:
+                    self._written(name)
+        for buffer in self.fenced.values():
+            buffer.close()
+
+    def _fill(self):
+        """Values that waves stay finite with."""
+        values = np.random.default_rng(self.draw.getrandbits(32))
+        dtype = ("float32", "float64")[self.struct.dtype]
+        for name in ("wavelet", "tangent_wavelet", "tangent_coefficients", "cotangent"):
+            made = self.fenced[name].array(dtype)
+            made[:] = values.uniform(-1, 1, made.size)
+        self.fenced["coefficients"].array(dtype)[:] = 0.5
+        self.fenced["tables"].array(dtype)[:] = 0.01
+        if self.draw.random() < 0.05:
+            made = self.fenced["coefficients"].array(dtype)
+            made[self.draw.randrange(made.size)] = self.draw.choice((np.nan, np.inf, -np.inf))
+            self.spoiled = True
+
+    def _run(self, operation, names) -> bool:
+        """Whether it succeeded."""
+        draw, lists, spoiled, kinds = self.draw, [], self.spoiled, self.lists_of(operation)
+        for name in names:
+            prefix, _, part = name.partition("_")
+            if part == "cell":
+                made, bad = self._list(kinds[prefix], prefix != "gather")
+                lists += made
+                spoiled |= bad
+        at = iter(lists)
+        buffers = [next(at) if n.endswith(("_cell", "_column", "_weight")) else self.fenced[n] for n in names]
+        given = [(b.address if b.size or draw.random() < 0.5 else None, b.size) for b in buffers]
+        i, short = draw.randrange(len(given)), False
+        if draw.random() < 0.1 and given[i][1]:
+            address, size = given[i]
+            given[i], short = draw.choice(((None, size), *((address, n) for n in (-1, 0, size - 1, -(2**63))))), True
+        function = getattr(self.library.dll, f"sweep_{operation}")
+        status = self.call(function, (structs.SweepBuffer * len(given))(*given), len(given))
+        for buffer in lists:
+            buffer.close()
+        if status == structs.OK:
+            assert not short and (not spoiled or self.struct.first > 0), (operation, short, spoiled)
+        return status == structs.OK
+
+    def _written(self, name):
+        if name not in native.call.BYTES and name != "flag":
+            made = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
+            assert not np.isnan(made).any(), f"{name} is not written"
+
+    def _points_of(self, kind):
+        """[(cells, columns, weights)] of each shot and field, trace by trace."""
+        p = self.struct
+        counts, columns = getattr(p, f"{kind}_points"), getattr(p, f"{kind}_columns")
+        used, values = [f for f, n in enumerate(counts) if n], np.random.default_rng(self.draw.getrandbits(32))
+        for _ in range(p.shots):
+            for slot, field in enumerate(used):
+                n = counts[field]
+                cells = values.integers(0, prod(p.shape[: p.ndim]), n) // self.draw.choice((1, 1, 50, 10**9))
+                column = np.arange(n) // (n // (columns // len(used))) * len(used) + slot
+                yield cells, column, values.uniform(-1, 1, n)
+
+    def _list(self, kind, sort):
+        """The buffers (cells, columns, weights) of a list, and whether one of its points does not fit."""
+        p, draw = self.struct, self.draw
+        parts = self.points[kind]
+        if sort:
+            parts = [[x[np.argsort(one[0], kind="stable")] for x in one] for one in parts]
+        made = [np.concatenate(x) for x in zip(*parts, strict=True)] or [np.zeros(0)] * 3
+        dtypes = ("int32", "int32", ("float32", "float64")[p.dtype])
+        made = [x.astype(dtype) for x, dtype in zip(made, dtypes, strict=True)]
+        bad = bool(made[0].size) and draw.random() < 0.03
+        if bad:
+            which, end = draw.choice(((0, prod(p.shape[: p.ndim])), (1, getattr(p, f"{kind}_columns"))))
+            made[which][draw.randrange(made[which].size)] = draw.choice((-1, end, min(end + 7, MOST), MOST, -MOST - 1))
+        buffers = []
+        for array in made:
+            buffers.append(Fenced(array.nbytes, self.at_end))
+            buffers[-1].array(array.dtype)[:] = array
+        return buffers, bad
+
+
+def main(seed: int, count: int, first: int = 0):
+    library = native.load("cpu")
+    equations, counted = library.describe(), Counter()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for number in range(first, first + count):
+        print(f"struct {number} of seed {seed}", flush=True)
+        signal.alarm(60)
+        trial = Trial(library, equations, f"{seed} {number}")
+        if trial.query():
+            counted["accepted"] += 1
+            trial.run(counted)
+    print("done", json.dumps(counted))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
