@@ -81,7 +81,7 @@ def panel_size(lengths: Any, width: float, rows: int = 1, columns: int = 1) -> t
     margin = 1.2 + 0.6 * columns
     panel = min((width - margin) / columns, 8.0 / rows * along / depth)
     height = float(rows * (max(panel * depth / along, 1.0) + 0.45) + 0.5)
-    return max(columns * max(panel, 0.6) + margin, 4.0), height
+    return max(columns * max(panel, 1.0) + margin, 4.0), height
 
 
 def add_colour_bar(figure: Any, image: Any, axes: Any, label: str, values: np.ndarray) -> None:

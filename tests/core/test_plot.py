@@ -219,7 +219,7 @@ def drawn(tmp_path):
 @pytest.mark.parametrize("name", plot.__all__)
 def test_no_picture_is_larger_than_a_screen_or_two(drawn, name, shape):
     with Image.open(drawn(name, shape, 10.0)) as image:
-        assert 200 <= min(image.size) and max(image.size) <= 4400 and np.prod(image.size) < 8e6
+        assert 150 <= min(image.size) and max(image.size) <= 4400 and np.prod(image.size) < 8e6
 
 
 HISTORY = [{"epoch": 1, "misfit": 2.0, "model_error": [3.0, 4.0]}]
