@@ -54,3 +54,11 @@ class CheckpointError(SweepError, ValueError):
 
 class StorageError(SweepError, OSError):
     """A file could not be written (a full disk, no permission); no half of it was left."""
+
+
+class MemoryLimitError(SweepError, MemoryError):
+    """Memory for a call could not be allocated; the message says what takes less."""
+
+
+class MemoryLimitWarning(UserWarning):
+    """A call is about to use more memory than is left: Linux kills a process for that, without a word."""

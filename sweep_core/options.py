@@ -72,10 +72,12 @@ class MemoryOptions:
     Parameters
     ----------
     strategy : {'auto', 'full', 'ckpt', 'boundary'}
-        ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that is small
-        (in torch, which uses its buffers again, up to 2 GiB a call) and otherwise recomputes in chunks, which stay in
-        the cache of a CPU where these are not too short. ``'boundary'`` is not there yet, and no plugin can bring
-        a strategy yet.
+        ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that takes no more
+        than half of the memory that is left, to a GPU or to this process on a host (JAX, which decides when it traces:
+        a quarter, rounded down to a power of two), and otherwise recomputes in chunks. Where chunks stay in the cache
+        of a CPU, they cost less than fresh memory: there it keeps nothing in JAX, and up to 2 GiB in torch, which uses
+        its buffers again; so much at most under torch.func as well. ``'boundary'`` is not there yet, and no plugin can
+        bring a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
     dtype : str, optional

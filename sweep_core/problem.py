@@ -132,10 +132,11 @@ class Problem:
         """All axes' weights and profiles in the order of the C ABI, float64."""
         return _tables(self)
 
-    def chunk(self, nt: int, history: int, room: int = 0) -> int:
+    def chunk(self, nt: int, history: int, room: int = 0, beside_cache: int | None = None) -> int:
         """Steps of history that a run holds at once; nt - 1 or more keeps all of them.
 
-        `history` is what all steps of a shot take, and `room` what ``'auto'`` may keep of it beyond a cache, in bytes.
+        `history` is what all steps of a shot take, and `room` what ``'auto'`` may keep of it, in bytes; `beside_cache`,
+        by default as much, is the same where chunks would stay in the cache of a CPU instead, and so cost little.
         """
         steps = max(nt - 1, 1)
         strategy, ckpt = self.memory.strategy, self.memory.ckpt
@@ -144,19 +145,18 @@ class Problem:
         if strategy == "ckpt":
             chunks = ckpt.chunks if ckpt is not None and ckpt.chunks is not None else round(sqrt(steps))
             return max(-(-steps // min(chunks, steps)), 1)
-        return steps if history <= room else _cached_chunk(steps, history // steps)
+        fits = CACHE_BYTES // max(history // steps, 1)
+        if fits >= WORTHWHILE and beside_cache is not None:
+            room = min(room, beside_cache)
+        # Where chunks in the cache are so short that saving states costs more than it spares, the square root of the
+        # steps takes the least memory.
+        return steps if history <= room else min(steps, fits if fits >= WORTHWHILE else round(sqrt(steps)))
 
 
 CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
-
-
-def _cached_chunk(steps: int, step: int) -> int:
-    """All steps where they fit into the cache, or chunks that do; but where these are so short that saving states costs
-    more than the cache spares, the square root of the steps, which takes the least memory.
-    """
-    fits, worthwhile = CACHE_BYTES // max(step, 1), 16
-    return min(steps, fits if fits >= worthwhile else round(sqrt(steps)))
+WORTHWHILE = 16
+"""Steps that a chunk in the cache has at least."""
 
 
 @lru_cache(maxsize=64)

@@ -169,10 +169,11 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     if choose_impl(problem, impl, device)[0] == "eager":
         (record, seen), flag = propagate.propagate(problem, shape, shots, models), None
     else:
-        with native.refusals():
-            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform])
-            if device.platform == "cpu" and not isinstance(record, Tracer):
-                record.block_until_ready()
+        with native.refusals(problem.memory):
+            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform], device)
+            computed = jax.lax.stop_gradient(record)  # also while `jax.grad` looks on
+            if device.platform == "cpu" and not isinstance(computed, Tracer):
+                computed.block_until_ready()
     count = snapshots.count(shape.samples) if snapshots else 0
     seen = {field: x[:, :count] for field, x in seen.items()}
     return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
@@ -194,7 +195,7 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
     def forward(models, wave):
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
 
-    with native.refusals():
+    with native.refusals(problem.memory):
         return jax.jvp(forward, (own, wave), (varied, waves))[1]
 
 
@@ -242,13 +243,13 @@ class JaxExecutor:
 
     def pullback(self, problem, shots, models):
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
-        with native.refusals():
+        with native.refusals(problem.memory):
             record, back = jax.vjp(lambda leaves: self.forward(problem, shots, leaves), leaves)
             jax.block_until_ready(record)
 
         def pull(cotangent):
             given = jnp.asarray(place("the cotangent", cotangent, self.device))
-            with native.refusals():
+            with native.refusals(problem.memory):
                 return jax.block_until_ready(back(given)[0])
 
         return record, pull

@@ -4,6 +4,7 @@ import re
 from contextlib import contextmanager
 from functools import partial
 
+import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +12,12 @@ from jax.custom_derivatives import SymbolicZero
 
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
+from sweep_core.memory_limits import available, out_of_memory, warn_if_above
 from sweep_core.native import point_lists, seen_fields, signals
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of
-from sweep_core.problem import Problem
+from sweep_core.options import MemoryOptions
+from sweep_core.problem import CACHE_BYTES, Problem
 from sweep_core.survey import Shots, samples_of
 
 from .ops import admitted
@@ -39,6 +42,8 @@ def _(task, primals, tangents):
     coefficients, wavelet, (sources_in, sources_out, receivers_in, receivers_out), tables = primals
     if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
         raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
+    if task.kind == "cpu":
+        warn_if_above(task.call(True).shapes["history"][0], task.problem.memory)
     record, seen, history, checkpoints, flag = forward_p.bind(
         coefficients, wavelet, *sources_in, *receivers_out, tables, task=task, history=True
     )
@@ -53,11 +58,26 @@ def _(task, primals, tangents):
     return (record, seen, flag), (tangent, still, none)
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str):
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library))
+    if problem.memory.strategy == "auto" and task.call(True).whole > CACHE_BYTES:
+        task = attrs.evolve(task, room=room_for(device))
     points = _points(task, shots.sources, shots.receivers, shots.mask)
     return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
+
+
+def room_for(device: jax.Device) -> int:
+    """Bytes of history that ``'auto'`` may keep of a call on `device`: a quarter of what is left there.
+
+    Programs are compiled by it, so it is rounded down to a power of two; it is 0 where nothing tells what is left.
+    """
+    if device.platform == "cpu":
+        left = (available() or 0) // len(jax.local_devices(backend="cpu"))
+    else:
+        told = device.memory_stats() or {}
+        left = max(told.get("bytes_limit", 0) - told.get("bytes_in_use", 0), 0)
+    return 1 << (left // 4).bit_length() >> 1
 
 
 @partial(jax.jit, static_argnums=(0,))
@@ -82,13 +102,18 @@ def _propagate(task, points, wavelet, mask, models):
 
 
 @contextmanager
-def refusals():
-    """Raises what the compiled library refuses as the SweepError that it is, where XLA reports it at once."""
+def refusals(memory: MemoryOptions | None = None):
+    """Raises what the compiled library or an allocator refuses as the SweepError that it is, where XLA reports it at
+    once; `memory` is what was chosen.
+    """
     try:
         yield
         return
     except jax.errors.JaxRuntimeError as error:
-        found = re.search(r"SWEEP status (\d+): (.*)", str(error))
+        text = str(error)
+        if "RESOURCE_EXHAUSTED" in text or "Out of memory" in text:
+            raise out_of_memory(f"memory of a call ({text.splitlines()[0]})", memory or MemoryOptions()) from error
+        found = re.search(r"SWEEP status (\d+): (.*)", text)
         if found is None:
             raise
     raise_for(int(found[1]), found[2])

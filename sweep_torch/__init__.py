@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .executor import TorchExecutor
+    from .pool import empty_pool
     from .prop import PropTorch
 
-__all__ = ["PropTorch", "TorchExecutor"]
+__all__ = ["PropTorch", "TorchExecutor", "empty_pool"]
 
 
 def __getattr__(name):
@@ -18,4 +19,8 @@ def __getattr__(name):
         from .executor import TorchExecutor
 
         return TorchExecutor
+    if name == "empty_pool":
+        from .pool import empty_pool
+
+        return empty_pool
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

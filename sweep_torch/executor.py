@@ -121,6 +121,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
     shape, survey = checked(problem, shots, models, device, snapshots)
     from . import native, propagate
+    from .pool import allocating
 
     def placed(x, at_host):
         x = x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
@@ -138,13 +139,15 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     if not shape.shots:
         return *_without_shots(problem, shape, device, *given), flag
     if impl == "c":
-        record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
+        with allocating(problem.memory):
+            record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
         positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
         unread = not native.readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
         models = native.admitted(problem, models) if unread else models
-        record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
-        record = record + tie(*given)
+        with allocating(problem.memory):
+            record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
+            record = record + tie(*given)
         if unread:
             stable = problem.equation.speed(*models).max() <= problem.largest_speed
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)

@@ -18,9 +18,7 @@ from sweep_core.survey import Shots, samples_of
 
 from .compiling import undisturbed
 from .ops import tie, transformed
-from .pool import ROOM, Pool
-
-pool = Pool()
+from .pool import BESIDE_CACHE, allocating, pool, room_for
 
 
 @attrs.frozen(eq=False)
@@ -57,9 +55,11 @@ class Task:
     def empty(self, name: str) -> torch.Tensor:
         """A buffer of the call; the large ones of unsigned bytes are used again from call to call."""
         shape, dtype = self.made[name]
-        if dtype == torch.uint8:
-            return pool.take(shape[0], self.device)
-        return torch.empty(shape, dtype=dtype, device=self.device)
+        memory = self.call.problem.memory
+        with allocating(memory):
+            if dtype == torch.uint8:
+                return pool.take(shape[0], self.device, memory)
+            return torch.empty(shape, dtype=dtype, device=self.device)
 
 
 LISTS = {
@@ -191,9 +191,11 @@ class Born(torch.autograd.Function):
 
 
 @lru_cache(maxsize=32)
-def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, gradient: bool) -> Task:
+def make_task(
+    problem: Problem, shape: CallShape, survey: Shots, device: torch.device, gradient: bool, room: int
+) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
-    call = compiled_call(device.type, problem, shape, gradient, room=ROOM)
+    call = compiled_call(device.type, problem, shape, gradient, room, BESIDE_CACHE if device.type == "cpu" else None)
     dtype = np.dtype(shape.dtype)
     cells, lists = point_lists(problem, shape, survey, np, dtype)
 
@@ -213,8 +215,11 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
+    device, room = models[0].device, 0
+    if gradient and problem.memory.strategy == "auto":
+        room = room_for(compiled_call(device.type, problem, shape, True).whole, device, transformed(wavelet, *models))
     with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
-        task = make_task(problem, shape, survey, models[0].device, gradient)
+        task = make_task(problem, shape, survey, device, gradient, room)
     if not readable(*models):
         models = admitted(problem, models)
     return task, *_arrays(problem, shape, wavelet, models, task)

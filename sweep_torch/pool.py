@@ -1,18 +1,31 @@
-"""Large CPU buffers that are used again: the first touch of fresh pages costs as much as a forward run."""
+"""Large CPU buffers that are used again, since the first touch of fresh pages costs as much as a forward run; and how
+much of a history there is room for.
+"""
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
-ROOM = 2 << 30
-"""Bytes of history that ``MemoryOptions('auto')`` may keep of a call."""
+from sweep_core import problem
+from sweep_core.memory_limits import SHARE, available, out_of_memory, warn_if_above
+from sweep_core.options import MemoryOptions
+
+BESIDE_CACHE = 2 << 30
+"""Bytes of history that ``MemoryOptions('auto')`` keeps of a call where chunks would stay in the cache of a CPU."""
 WASTE = 4
 """A buffer serves a request down to this fraction of its size."""
+SMALL = 64 << 20
+"""Bytes up to which nobody asks what is left."""
 
 
 class Pool:
     """Byte buffers. One is free as soon as nobody but the pool holds its storage any more.
 
+    Free buffers are used again. When a new one is needed, those too small for it are given back to the system, and then
+    the largest of the others until all of them together hold no more than what is left to the process beside them.
     On a GPU torch's own allocator does this, and knows about streams.
     """
 
@@ -20,8 +33,8 @@ class Pool:
         self._buffers: list[torch.Tensor] = []
         self._lock = threading.Lock()
 
-    def take(self, size: int, device: torch.device) -> torch.Tensor:
-        """`size` bytes, uninitialised."""
+    def take(self, size: int, device: torch.device, memory: MemoryOptions | None = None) -> torch.Tensor:
+        """`size` bytes, uninitialised; `memory` is what a warning that they may be too many refers to."""
         if device.type != "cpu" or size == 0:
             return torch.empty(size, dtype=torch.uint8, device=device)
         with self._lock:
@@ -30,15 +43,88 @@ class Pool:
                 return min(fitting, key=torch.numel)[:size]
             # What was too small for this problem will not be asked for again.
             self._buffers = [b for b in self._buffers if b.numel() > size or not self._free(b)]
+            if size > SMALL:
+                self._make_room(size, memory or MemoryOptions())
             self._buffers.append(torch.empty(size, dtype=torch.uint8))
             return self._buffers[-1][:size]
 
-    def clear(self) -> None:
-        """Frees every buffer that is not in use."""
+    def _make_room(self, size: int, memory: MemoryOptions) -> None:
+        left = available()
+        if left is None:
+            return
+        for buffer in sorted(self._idle(), key=torch.numel, reverse=True):
+            idle = sum(map(torch.numel, self._idle()))
+            if idle + size > left:
+                self._buffers = [b for b in self._buffers if b is not buffer]
+                left += buffer.numel()
+        warn_if_above(size, memory, left)
+
+    def idle(self) -> int:
+        """Bytes that are free to be used again."""
+        with self._lock:
+            return sum(map(torch.numel, self._idle()))
+
+    def empty(self) -> None:
+        """Gives every buffer that is not in use back to the system."""
         with self._lock:
             self._buffers = [b for b in self._buffers if not self._free(b)]
+
+    def _idle(self) -> list[torch.Tensor]:
+        return [b for b in self._buffers if self._free(b)]
 
     @staticmethod
     def _free(buffer):
         storage = buffer.untyped_storage()
         return torch._C._storage_Use_Count(storage._cdata) <= 2  # the pool's tensor, and `storage` here
+
+
+pool = Pool()
+
+
+def empty_pool() -> None:
+    """Gives the memory that ``impl='c'`` holds on the CPU for its next calls, and does not use, back to the system.
+
+    It is kept since fresh memory makes the next gradient slower, never more than the process has left beside it when
+    it was last added to; on a GPU see ``torch.cuda.empty_cache``.
+    """
+    pool.empty()
+
+
+@contextmanager
+def allocating(memory: MemoryOptions) -> Iterator[None]:
+    """Raises what torch's allocators do not get as the SweepError that says what takes less."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = str(error)
+        if not (isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in text):
+            raise
+        raise out_of_memory(f"memory of a call ({text.split(chr(10))[0]})", memory) from error
+
+
+def left_on(device: torch.device) -> int | None:
+    """Bytes that a call on `device` may use: what is free there, and what this process holds there without using it.
+
+    None where nothing tells.
+    """
+    if device.type == "cuda":
+        if torch.cuda.is_current_stream_capturing():  # whose memory is set apart
+            return None
+        free, _ = torch.cuda.mem_get_info(device)
+        return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    left = available()
+    # The ranks that torchrun starts on a host decide at the same time.
+    return None if left is None else (left + pool.idle()) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+
+
+def room_for(history: int, device: torch.device, transformed: bool) -> int:
+    """`history`, in bytes, where ``'auto'`` may keep so much of a call on `device`, or 0.
+
+    Under torch.func (`transformed`) a call may be one of many whose histories live together.
+    """
+    if history <= problem.CACHE_BYTES:
+        return history
+    if transformed and history > BESIDE_CACHE:
+        return 0
+    left = left_on(device)
+    return history if history <= (BESIDE_CACHE if left is None else SHARE * left) else 0

@@ -47,7 +47,7 @@ class CompiledCall:
     """A call that may be made any number of times, with other values.
 
     `shapes` gives the shape of each buffer by name; those counted in bytes (BYTES) have one axis and dtype uint8.
-    `work` is the number of cell updates of a forward run.
+    `work` is the number of cell updates of a forward run, `whole` the bytes of a history of all steps, if any is kept.
     """
 
     library: Library
@@ -56,6 +56,7 @@ class CompiledCall:
     struct: structs.SweepProblem
     shapes: dict[str, tuple[int, ...]]
     work: int
+    whole: int
 
     def dtype(self, buffer: str) -> str:
         """NumPy name of the dtype of a buffer."""
@@ -81,11 +82,12 @@ class CompiledCall:
 
 
 @lru_cache(maxsize=64)
-def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool, room: int = 0) -> CompiledCall:
+def compiled_call(
+    kind: str, problem: Problem, shape: CallShape, gradient: bool, room: int = 0, beside_cache: int | None = None
+) -> CompiledCall:
     """The call of `problem` for arrays of `shape`; with `gradient` the forward run leaves a history.
 
-    `room` is what a backend that uses its buffers again may keep of it, in bytes: fresh pages cost as much as
-    recomputing.
+    `room` and `beside_cache` are what may be kept of it, in bytes; see :meth:`Problem.chunk`.
 
     Raises
     ------
@@ -130,8 +132,10 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
         equation=problem.equation.name.encode(),
     )
     sizes = library.query(struct)
+    whole = sizes.history
     if gradient:
-        struct.chunk = problem.chunk(shape.steps, sizes.history // shape.shots, room // shape.shots)
+        beside_cache = None if beside_cache is None else beside_cache // shape.shots
+        struct.chunk = problem.chunk(shape.steps, whole // shape.shots, room // shape.shots, beside_cache)
         sizes = library.query(struct)
     coefficients = (shape.earths, len(problem.coefficient_names), *problem.padded_shape)
     wavelet = (shape.shots, shape.steps, columns)
@@ -142,7 +146,7 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, gradient: bool,
     shapes |= {"record": record, "cotangent": record, "snapshots": seen}
     shapes |= {name: (getattr(sizes, name),) for name in BYTES}
     shapes |= {"tables": (sizes.tables // itemsize,), "flag": (1,)}
-    return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots)
+    return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots, whole)
 
 
 def _points(problem: Problem, names, count: int) -> tuple[int, ...]:

@@ -44,7 +44,7 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     monkeypatch.setattr(Task, "empty", lambda self, name: Cached())
     cached = {name: Cached() for name in BUFFERS[operation] if name not in OUTPUTS[operation]}
     cells = [Cached(), Cached()]
-    compiled = CompiledCall(library, None, None, None, {}, int(10 * LONG_CALL))
+    compiled = CompiledCall(library, None, None, None, {}, int(10 * LONG_CALL), 0)
     Task(compiled, cells, device, {operation: cached}, {}).run(operation)
     assert made == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

@@ -215,8 +215,7 @@ def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
     arguments = made.arguments | {"pml_freq": 9.0}  # a problem of this test alone: its call is not cached yet
     made = attrs.evolve(made, arguments=arguments)
     monkeypatch.setattr("sweep_core.problem.CACHE_BYTES", CACHE_BYTES >> 10)
-    if entry.name == "torch-c":
-        monkeypatch.setattr("sweep_torch.native.ROOM", 0)
+    monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.room_for", lambda *_: 0)
     assert made.remembering("auto").problem.chunk(61, 60 * 26 * 33 * 8) < 60
     laws.strategies_agree(entry, made, "auto")
 

@@ -1,0 +1,149 @@
+"""Memory of a call: what ``'auto'`` keeps follows what is left, and too little of it is said."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from laws import executors
+
+from sweep_core import Acoustic, MemoryLimitWarning, MemoryOptions, ricker
+
+SHAPE, NT = (64, 80), 120
+HISTORY = 84 * 100 * 4 * NT
+"""Bytes, about."""
+
+
+def gradient(name, strategy="auto", nt=NT, record=None):
+    """d |record|^2 / d vp of one shot by a compiled solver."""
+    shared = {"shape": SHAPE, "dh": 10.0, "dt": 1e-3, "pml_width": 10, "impl": "c", "memory": MemoryOptions(strategy)}
+    vp, wavelet = np.full(SHAPE, 2000, np.float32), ricker(20.0, nt, 1e-3).astype(np.float32)
+    at = np.array([[20, 30]]), np.array([[40, 5], [60, 50]])
+    if name == "torch-c":
+        import torch
+
+        from sweep_torch import PropTorch
+
+        model = torch.tensor(vp, requires_grad=True)
+        record = PropTorch(Acoustic(), **shared)(torch.tensor(wavelet), *map(torch.tensor, at), models=[model])
+        record.square().sum().backward()
+        return model.grad.numpy()
+    import jax
+
+    from sweep_jax import PropJax
+
+    solver = PropJax(Acoustic(), **shared)
+    return np.asarray(jax.grad(lambda m: (solver(wavelet, *at, models=[m]) ** 2).sum())(jax.numpy.asarray(vp)))
+
+
+@pytest.fixture
+def left(monkeypatch):
+    """A function that says how much memory is left, and one that tells how many steps calls have kept since."""
+    from sweep_core.native import call
+    from sweep_core.problem import Problem
+
+    lengths, chunk = [], Problem.chunk
+    monkeypatch.setattr("sweep_core.problem.CACHE_BYTES", 1 << 16)
+    monkeypatch.setattr("sweep_jax.native.CACHE_BYTES", 1 << 16)
+    monkeypatch.setattr(Problem, "chunk", lambda *a, **k: lengths.append(chunk(*a, **k)) or lengths[-1])
+
+    def say(count):
+        call.compiled_call.cache_clear()
+        pytest.importorskip("sweep_torch.native").make_task.cache_clear()
+        lengths.clear()
+        for module in ("sweep_torch.pool", "sweep_jax.native", "sweep_core.memory_limits"):
+            monkeypatch.setattr(f"{module}.available", lambda *_: count)
+
+    yield say, lengths
+    call.compiled_call.cache_clear()
+    sys.modules["sweep_torch.native"].make_task.cache_clear()
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
+def test_auto_keeps_what_there_is_room_for(entry, left):
+    say, lengths = left
+    say(64 * HISTORY)
+    whole = gradient(entry.name)
+    assert lengths[-1] >= NT - 1
+    say(HISTORY)
+    np.testing.assert_array_equal(gradient(entry.name), whole)
+    assert lengths[-1] < NT / 4
+
+
+@pytest.mark.parametrize("entry", executors("torch-c"))
+def test_what_is_kept_and_unused_is_room_again(entry, left):
+    import torch
+
+    from sweep_torch import empty_pool
+    from sweep_torch.pool import pool, room_for
+
+    say, _ = left
+    empty_pool()
+    say(0)
+    cpu = torch.device("cpu")
+    taken = pool.take(1 << 20, cpu)
+    assert room_for(1 << 18, cpu, False) == 0
+    del taken
+    assert room_for(1 << 18, cpu, False) == 1 << 18
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
+def test_more_than_is_left_is_warned_of(entry, left, monkeypatch):
+    say, _ = left
+    monkeypatch.setattr("sweep_torch.pool.SMALL", 0)
+    pytest.importorskip("sweep_torch").empty_pool()
+    say(HISTORY // 2)
+    with pytest.warns(MemoryLimitWarning, match="killed without a word.*strategy='ckpt'"):
+        gradient(entry.name, "full", NT + 1)
+
+
+def test_the_pool_is_bounded_and_can_be_emptied(monkeypatch):
+    torch = pytest.importorskip("torch")
+    from sweep_torch import empty_pool, pool
+
+    monkeypatch.setattr(pool, "SMALL", 0)
+    mine, cpu = pool.Pool(), torch.device("cpu")
+    monkeypatch.setattr(pool, "available", lambda: 10 << 20)
+    held = [mine.take(size << 20, cpu) for size in (6, 5, 1)]
+    del held
+    assert mine.idle() == 12 << 20
+    first = mine.take(3 << 18, cpu)  # a part of what the smallest has
+    assert mine.idle() == 11 << 20
+    second = mine.take(1 << 20, cpu)
+    assert second.numel() + mine.idle() <= 10 << 20, "the largest went"
+    del first, second
+    mine.empty()
+    assert mine.idle() == 0
+    pool.pool.take(1 << 20, cpu)
+    empty_pool()
+    assert pool.pool.idle() == 0
+
+
+FAILING = """
+import resource, sys
+sys.path[:0] = [{folder!r}, {support!r}]
+import test_memory
+test_memory.gradient({name!r})
+from sweep_core import MemoryLimitError
+pages = int(open("/proc/self/statm").read().split()[0])
+import warnings
+warnings.simplefilter("ignore")
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (700 << 20),) * 2)
+try:
+    test_memory.gradient({name!r}, "full", 100_000)
+except MemoryLimitError as error:
+    print("REFUSED", error)
+test_memory.gradient({name!r}, "ckpt", 2000)
+print("WENT ON")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux alone")
+@pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
+def test_an_allocation_that_fails_names_what_takes_less(entry):
+    here = Path(__file__).parent
+    code = FAILING.format(folder=str(here), support=str(here.parent / "support"), name=entry.name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "REFUSED" in done.stdout and "WENT ON" in done.stdout, done.stderr[-2000:]
+    assert "could not be allocated" in done.stdout and "MemoryOptions(strategy='ckpt')" in done.stdout
