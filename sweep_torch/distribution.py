@@ -1,6 +1,10 @@
 """Shots over processes: torchrun's environment, the verbs of the protocol, and what an inversion script needs."""
 
 import os
+import signal
+import threading
+import time
+from functools import cache
 
 import attrs
 import numpy as np
@@ -9,10 +13,16 @@ import torch.distributed as dist
 
 from sweep_core.call import check_forward_batchsize
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
+from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
 from sweep_core.survey import Shots
 
 from .executor import check_device
+
+DTYPES = (
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64),
+    *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+)
+"""What can be broadcast. Ranks tell each other dtypes by their places here."""
 
 
 def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
@@ -29,6 +39,9 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     device : torch.device
         This process's own; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
         processes, unless OMP_NUM_THREADS asks for more than one thread each.
+
+    A process that torchrun started ends with it, also where torchrun is killed. Other launchers (mpirun, srun) see to
+    that themselves.
 
     Raises
     ------
@@ -48,6 +61,8 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     elif size > 1 and os.environ.get("OMP_NUM_THREADS", "1") == "1":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         torch.set_num_threads(max(cores // local_size, 1))
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        end_with_launcher()
     if size > 1 and not dist.is_initialized():
         # Default arguments in it are the default group. Imported later, by an optimiser or DDP, it would hold the group
         # to the end of the process, and threads of Gloo abort where Python ends under them.
@@ -58,6 +73,19 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
         except (RuntimeError, ValueError) as error:
             raise DistributedError(f"rank {rank} of {size} could not join: {error}; start with torchrun") from error
     return rank, size, chosen
+
+
+@cache
+def end_with_launcher(every: float = 0.2) -> None:
+    """Kills this process as soon as the one that started it has ended, looking `every` so many seconds."""
+    launcher = os.getppid()
+
+    def watch():
+        while os.getppid() == launcher:
+            time.sleep(every)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, name="end with launcher", daemon=True).start()
 
 
 def teardown_distributed() -> None:
@@ -106,11 +134,20 @@ class TorchDistributor:
         if self.size == 1:
             return _present(x, "broadcast")
         value = _present(x, "broadcast").detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(0)
-        head: list = [(value.shape, value.dtype)]
-        dist.broadcast_object_list(head, src=0, device=self.device)
+        # Shape and dtype travel as numbers: an object would be unpickled, and pickles run code.
+        if value.dtype not in DTYPES:
+            raise DtypeError(f"broadcast: a tensor of {value.dtype} cannot be sent; expected one of {DTYPES}")
+        head = torch.tensor([DTYPES.index(value.dtype), value.ndim], device=self.device)
+        dist.broadcast(head, src=0)
+        kind, ndim = head.tolist()
+        shape = torch.tensor(value.shape if self.rank == 0 else [0] * ndim, dtype=torch.int64, device=self.device)
+        if ndim:
+            dist.broadcast(shape, src=0)
         if self.rank:
-            value = torch.empty(head[0][0], dtype=head[0][1], device=self.device)
-        dist.broadcast(value, src=0)
+            value = torch.empty(shape.tolist(), dtype=DTYPES[kind], device=self.device)
+        if value.numel():
+            # As bytes: Gloo does not know every dtype.
+            dist.broadcast(value.view(-1).view(torch.uint8), src=0)
         return value
 
     def reduce(self, x: torch.Tensor) -> torch.Tensor | None:

@@ -1,6 +1,11 @@
 """Law 6 under torchrun: 3 shots on 1, 2 and 5 processes give the serial sum; the verbs are each other's adjoints."""
 
+import ast
+import os
+import re
+import subprocess
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,7 +20,9 @@ from sweep_torch import PropTorch
 from sweep_torch.distribution import chunked_observed_data, setup_distributed, split_indices_for_rank
 
 SCRIPT = "torch_ranks.py"
+ROOT = Path(__file__).parents[2]
 EQUATIONS = (Acoustic, AcousticVariableDensity, Elastic)
+PICKLING = re.compile(r"object_list|_object$|import (pickle|dill|cloudpickle)$|torch\.load$|allow_pickle=True")
 equations = pytest.mark.parametrize("equation", EQUATIONS, ids=lambda equation: equation.name)
 
 
@@ -64,11 +71,55 @@ def test_broadcast_reaches_every_rank(ranks):
     assert all(ranks[equation.name]["broadcast"] == 0 for equation in EQUATIONS)
 
 
+def test_tensors_travel_as_they_are_and_without_pickles(ranks):
+    """Every dtype, scalars, empty ones and views; what is unpickled could run the sender's code."""
+    assert ranks["sent"] == {"changed": 0, "unpickled": 0, "for example": []}
+
+
+def test_nothing_that_is_sent_or_read_is_a_pickle():
+    """No collective of objects, no pickle and no torch.load, in the packages and the scripts."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+        for folder in ("sweep_core", "sweep_torch", "sweep_jax", "examples")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in [*spoken(node)]
+        if PICKLING.search(name)
+    ]
+    assert found == []
+
+
+def spoken(node):
+    """Names of modules, attributes and arguments that a node speaks of."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from (f"import {name}" for name in (getattr(node, "module", ""), *(alias.name for alias in node.names)))
+    elif isinstance(node, ast.Attribute) or (isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant)):
+        yield ast.unparse(node)
+
+
 def test_threads_of_the_group_end_with_it(ranks):
     """One that outlived it would abort the process now and then, as Python ends under it."""
     if not Path("/proc/self/task").is_dir():
         pytest.skip("only Linux lists the threads of a process by name")
     assert ranks["threads"] == []
+
+
+def test_workers_end_with_their_launcher(tmp_path):
+    """Also where that is killed, and while they compute."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import time, torch\nfrom sweep_torch.distribution import setup_distributed\n"
+        "print(setup_distributed('cpu')[0], flush=True)\nend = time.time() + 60\n"
+        "while time.time() < end: torch.rand(100, 100) @ torch.rand(100, 100)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as launcher:
+        assert {launcher.stdout.readline() for _ in range(2)} == {"0\n", "1\n"}
+        launcher.kill()
+        killed = time.monotonic()
+        assert launcher.stdout.read() == ""  # as soon as the last of them is gone
+        assert time.monotonic() - killed < 5
 
 
 def test_two_runs_are_bit_identical(tmp_path):

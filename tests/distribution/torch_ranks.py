@@ -9,6 +9,7 @@ import torch
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, ShotPlan, ricker
 from sweep_torch import PropTorch
 from sweep_torch.distribution import (
+    DTYPES,
     TorchDistributor,
     broadcast_observed_data,
     chunked_observed_data,
@@ -90,11 +91,29 @@ def adjoint_defects(group, rank):
     return {name: abs(a - b) / abs(a) for name, (a, b) in pairs.items()}
 
 
+def changed_on_the_way(group):
+    """How many tensors of rank 0 came to a rank as something else, and how many pickles were read for them."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = ((), (0,), (3,), (0, 4), (2, 3, 4), (1,) * 9)
+    given = [(100 * torch.rand(shape, generator=generator)).to(dtype) for dtype in DTYPES for shape in shapes]
+    given.append(torch.rand((4, 6), generator=generator).T)
+    unpickled = []
+    sys.addaudithook(lambda event, _: unpickled.append(event) if event == "pickle.find_class" else None)
+    found = [group.broadcast(tensor if group.rank == 0 else None) for tensor in given]
+    wrong = [
+        f"{a.dtype} {list(a.shape)}"
+        for a, b in zip(given, found, strict=True)
+        if a.dtype != b.dtype or not torch.equal(a, b)
+    ]
+    count = group.all_reduce(torch.tensor([len(wrong), len(unpickled)]))
+    return {"changed": int(count[0]), "unpickled": int(count[1]), "for example": wrong[:3]}
+
+
 def main(path):
     rank, size, device = setup_distributed("cpu")
     try:
         group = TorchDistributor(device)
-        found = {"size": size, "adjoints": adjoint_defects(group, rank)}
+        found = {"size": size, "adjoints": adjoint_defects(group, rank), "sent": changed_on_the_way(group)}
         for equation in RECEIVERS:
             found[equation.name] = shared_out(equation, group, rank, device)
     finally:
