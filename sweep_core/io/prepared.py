@@ -1,5 +1,6 @@
 """What an inversion starts from, in one file: true model, smooth start, known water, spacing."""
 
+import io
 import math
 import operator
 import os
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
 from .arrays import read_archive
 from .quantities import check_plausible
+from .replacing import replacing
 
 PREPARE_COMMAND = "python examples/models/marmousi/prepare_fwi_models.py"
 _FORMAT = "sweep-prepared-model"
@@ -135,18 +137,19 @@ def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
     -------
     pathlib.Path
         Where it was written.
+
+    Raises
+    ------
+    StorageError
+        If the disk is full, or refuses otherwise.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     scalars = (np.array(_FORMAT), np.array(_VERSION), np.array(model.name), np.array(model.dh))
     entries: dict[str, Any] = dict(zip(_KEYS, (*scalars, model.true, model.initial, model.water), strict=True))
-    try:
-        with open(part, "wb") as stream:
-            np.savez_compressed(stream, **entries)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **entries)
+    with replacing(target) as stream:
+        stream.write(packed.getbuffer())
     return target
 
 

@@ -218,6 +218,22 @@ def test_without_the_file_there_is_one_message_and_no_traceback(tmp_path, served
     assert files(tmp_path / "d") == []
 
 
+def test_links_that_lie_in_wait_are_not_followed(run, tmp_path, archive):
+    """At names that a file has until it is whole, as they could be foreseen."""
+    precious, dest, npy = tmp_path / "precious", tmp_path / "d", tmp_path / "npy"
+    precious.write_text("as it was")
+    for folder, stem in ((dest, archive.name), *((npy, f"{name}_1p25m.npy") for name in ("vp", "vs", "rho"))):
+        folder.mkdir(exist_ok=True)
+        for name in (f"{stem}.part", f"{stem}.{os.getpid()}.part", f".{stem}.part"):
+            (folder / name).symlink_to(precious)
+    assert (
+        run("download_marmousi", "--url", archive.as_uri(), "--dest", dest, "--extract", "--segy", tmp_path / "s")[0]
+        == 0
+    )
+    assert run("convert_segy_to_npy", "--segy", tmp_path / "s", "--npy", npy, "--any-shape")[0] == 0
+    assert precious.read_text() == "as it was" and (dest / archive.name).read_bytes() == archive.read_bytes()
+
+
 def test_a_connection_that_closes_early_is_noticed(run, tmp_path):
     class Short(Quiet):
         def do_GET(self):

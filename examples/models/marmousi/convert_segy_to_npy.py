@@ -7,7 +7,6 @@ are refused.
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from sweep_core.errors import CheckpointError, DomainError, ShapeError, SweepError, UnsupportedError
+from sweep_core.io import replacing
 
 HERE = Path(__file__).resolve().parent
 SHAPE = (2801, 13601)
@@ -90,14 +90,8 @@ def convert(quantity: Quantity, segy: Path, npy: Path, any_shape: bool) -> Path:
         )
     values, given = to_si(values, quantity, found[0])
     target = npy / f"{quantity.name}_1p25m.npy"
-    part = target.with_name(target.name + ".part")
-    try:
-        npy.mkdir(parents=True, exist_ok=True)
-        with open(part, "wb") as stream:
-            np.save(stream, values)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(target) as stream:
+        np.save(stream, values)
     note = "" if given == quantity.unit else f" (the file has {given}: multiplied by 1000)"
     print(f"{target}: {values.shape} float32, {values.min():g} to {values.max():g} {quantity.unit}{note}")
     return target

@@ -12,7 +12,6 @@ import argparse
 import contextlib
 import hashlib
 import json
-import os
 import sys
 import urllib.parse
 import urllib.request
@@ -24,6 +23,7 @@ from typing import Any
 from extract_model_segy import HERE, extract_models
 
 from sweep_core.errors import CheckpointError, OptionError, SweepError
+from sweep_core.io import replacing
 
 # The archive of the models alone, not of the modelled shots.
 URL = "https://s3.amazonaws.com/open.source.geoscience/open_data/elastic-marmousi/elastic-marmousi-model.tar.gz"
@@ -44,20 +44,37 @@ def progress(total: int | None, name: str) -> Iterator[Callable[[int], Any]]:
         yield bar.update
 
 
-def fetch(url: str, target: Path) -> dict[str, Any]:
-    """Stream `url` into `target` and return its size and SHA-256."""
-    digest, size = hashlib.sha256(), 0
-    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer, open(target, "wb") as stream:
-        length = answer.headers.get("Content-Length")
-        with progress(int(length) if length else None, target.name.removesuffix(".part")) as tell:
-            while block := answer.read(BLOCK):
-                stream.write(block)
-                digest.update(block)
-                size += len(block)
-                tell(len(block))
-    if length and size != int(length):
-        raise OSError(f"the connection closed after {size} of {length} bytes")
-    return {"size": size, "sha256": digest.hexdigest()}
+def blocks(url: str, archive: Path) -> Iterator[bytes]:
+    """The bytes at `url`, a block at a time; `archive` is where they are to be."""
+    size = 0
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            length = answer.headers.get("Content-Length")
+            with progress(int(length) if length else None, archive.name) as tell:
+                while block := answer.read(BLOCK):
+                    yield block
+                    size += len(block)
+                    tell(len(block))
+        if length and size != int(length):
+            raise OSError(f"the connection closed after {size} of {length} bytes")
+    except (OSError, HTTPException, ValueError) as error:
+        reason = str(error).removeprefix("<urlopen error ").removesuffix(">")
+        raise CheckpointError(
+            f"{archive.name} could not be fetched from {url} ({reason}). Without a network, "
+            f"download that URL elsewhere, put the file at {archive} and run this again"
+        ) from error
+
+
+def fetch(url: str, archive: Path, verify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Stores `url` at `archive` where `verify` admits its size and SHA-256, which are returned."""
+    digest = hashlib.sha256()
+    with replacing(archive) as stream:
+        for block in blocks(url, archive):
+            stream.write(block)
+            digest.update(block)
+        found = {"size": stream.tell(), "sha256": digest.hexdigest()}
+        verify(found)
+    return found
 
 
 def measure(path: Path) -> dict[str, Any]:
@@ -96,29 +113,15 @@ def obtain(url: str, dest: Path, pinned: str | None) -> Path:
     if parts.scheme not in ("http", "https", "file") or not name:
         raise OptionError(f"--url is {url!r}; expected an http, https or file URL that ends in the name of a file")
     archive, record = dest / name, dest / f"{name}.json"
-    part = archive.with_name(f"{name}.part")
-    try:
-        dest.mkdir(parents=True, exist_ok=True)
-        if archive.exists():
-            print(f"{archive} is there; verifying it")
-            found = measure(archive)
-            verify(found, archive, record, pinned)
-        else:
-            found = fetch(url, part)
-            verify(found, archive, record, pinned)
-            os.replace(part, archive)
-    except (OSError, HTTPException, ValueError) as error:
-        if isinstance(error, SweepError):
-            raise
-        reason = str(error).removeprefix("<urlopen error ").removesuffix(">")
-        raise CheckpointError(
-            f"{name} could not be fetched from {url} ({reason}). Without a network, "
-            f"download that URL elsewhere, put the file at {archive} and run this again"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    if archive.exists():
+        print(f"{archive} is there; verifying it")
+        found = measure(archive)
+        verify(found, archive, record, pinned)
+    else:
+        found = fetch(url, archive, lambda found: verify(found, archive, record, pinned))
     if not record.exists():
-        record.write_text(json.dumps({"url": url, **found}, indent=2) + "\n", encoding="utf-8")
+        with replacing(record) as stream:
+            stream.write((json.dumps({"url": url, **found}, indent=2) + "\n").encode())
         print(f"no published checksum is known; recorded this one in {record}")
     print(f"{archive}: {found['size'] / 1e6:.1f} MB, SHA-256 {found['sha256']}")
     return archive
