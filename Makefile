@@ -4,8 +4,9 @@ PYTHON      ?= python3
 VENV        ?= .venv
 TORCH_INDEX ?=
 RANKS       ?= 2
-FWI         ?= --backend torch --impl c --device auto
-FWI_ELASTIC ?= --backend torch --impl auto --device auto
+# --overwrite: typed again, they begin again.
+FWI         ?= --backend torch --impl c --device auto --overwrite
+FWI_ELASTIC ?= --backend torch --impl auto --device auto --overwrite
 PYTEST      ?=
 
 ifeq ($(VENV),none)

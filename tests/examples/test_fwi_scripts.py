@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +85,43 @@ def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path, wh
     assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 5
 
 
+@pytest.mark.parametrize("which", ["torch", "jax"])
+def test_a_finished_run_is_neither_begun_anew_nor_lost(runs, model, which):
+    out = runs[which][0]
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    said = launch(which, *small(model, out, 4), ok=False)
+    assert f"{out} holds an earlier run" in said and "--resume" in said and "--overwrite" in said
+    assert not any(f'{script.name}", line' in said for script in (TORCH, JAX)), "no traceback of ours"
+    changed = {path.name for path in out.iterdir() if before[path.name] != path.read_bytes()}
+    assert changed == {"run.lock"}
+
+
+def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
+    """The launcher alone is killed, as soon as there is a checkpoint; its workers end by themselves."""
+    command = [*LAUNCH["torch"], *map(str, small(model, tmp_path, 4))]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as launcher:
+        while not (tmp_path / "checkpoint.npz").exists() and launcher.poll() is None:
+            time.sleep(0.01)
+        launcher.kill()
+        launcher.stdout.read()  # ends with the last worker
+    launch("torch", *small(model, tmp_path, 4), "--resume")
+    whole, resumed = (np.load(path / "inverted_vp.npy") for path in (runs["torch"][0], tmp_path))
+    np.testing.assert_array_equal(resumed, whole)
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in runs["torch"][0].iterdir()}
+
+
+def test_overwriting_begins_anew(runs, model, tmp_path):
+    shutil.copytree(runs["torch alone"][0], tmp_path, dirs_exist_ok=True)
+    first = (tmp_path / "checkpoint.npz").read_bytes()
+    (tmp_path / "epoch_0009.png").write_text("of a run before")
+    (tmp_path / "notes.txt").write_text("mine")
+    launch("torch alone", *small(model, tmp_path, 1), "--overwrite")
+    assert (tmp_path / "checkpoint.npz").read_bytes() != first
+    assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 2
+    assert not (tmp_path / "epoch_0009.png").exists() and (tmp_path / "notes.txt").read_text() == "mine"
+
+
 def test_the_water_stays_as_it_is(runs):
     model = faulted_model((40, 60), 40.0, seed=3)
     vp = np.load(runs["torch"][0] / "inverted_vp.npy")
@@ -101,7 +140,10 @@ def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
         (("--resume",), "nothing to resume"),
         (("--backend", "reference"), "no gradient"),
         (("--backend", "nobody"), "no backend is called 'nobody'"),
-        (("--impl", "fast"), "impl is 'fast'"),
+        (("--impl", "fast"), "--impl is 'fast'"),
+        (("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
+        (("--backend", "reference", "--impl", "c"), "--impl c was asked of backend 'reference'"),
+        (("--resume", "--overwrite"), "give one of them"),
         (("--batchsize", 0), "--batchsize is 0"),
     ],
 )
