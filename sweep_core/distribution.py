@@ -58,7 +58,8 @@ class ShotPlan:
 
 @runtime_checkable
 class Distributor(Protocol):
-    """The verbs of a group of `size` ranks; each is a linear map and names its adjoint.
+    """The verbs of a group of `size` ranks; each is a linear map and names its adjoint. Arrays are the backend's own;
+    NumPy arrays are always accepted. ``python -m sweep_core.testing package.module:Class`` tests them.
 
     Under one process with many devices (JAX) the ranks are devices, and a value of every rank is an array with a
     leading axis of length `size`.

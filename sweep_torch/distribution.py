@@ -104,7 +104,7 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
 class TorchDistributor:
     """The protocol of :class:`sweep_core.distribution.Distributor` over the default process group, or a group of one.
 
-    Tensors are on `device`; under NCCL that must be this rank's GPU.
+    Tensors are on `device`; under NCCL that must be this rank's GPU. NumPy arrays are put there.
     """
 
     device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
@@ -120,7 +120,7 @@ class TorchDistributor:
     def scatter(self, plan: ShotPlan, x: torch.Tensor | None) -> torch.Tensor:
         """This rank's part of rank 0's x, whose first axis counts shots."""
         if self.rank == 0:
-            check_plan(self, plan, _present(x, "scatter").shape[0])
+            check_plan(self, plan, self._tensor(x, "scatter").shape[0])
         part = plan.part(self.rank)
         return self.broadcast(x)[part.start : part.stop].clone()
 
@@ -132,8 +132,8 @@ class TorchDistributor:
     def broadcast(self, x: torch.Tensor | None) -> torch.Tensor:
         """Rank 0's tensor; the other ranks need not know its shape."""
         if self.size == 1:
-            return _present(x, "broadcast")
-        value = _present(x, "broadcast").detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(0)
+            return self._tensor(x, "broadcast")
+        value = self._tensor(x, "broadcast").detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(0)
         # Shape and dtype travel as numbers: an object would be unpickled, and pickles run code.
         if value.dtype not in DTYPES:
             raise DtypeError(f"broadcast: a tensor of {value.dtype} cannot be sent; expected one of {DTYPES}")
@@ -157,13 +157,14 @@ class TorchDistributor:
 
     def all_reduce(self, x: torch.Tensor) -> torch.Tensor:
         """The sum over ranks, the same bits on every rank; x itself stays as it is."""
-        total = x.detach().clone()
+        total = self._tensor(x, "all_reduce").detach().clone()
         if self.size > 1:
             dist.all_reduce(total)
         return total
 
     def all_gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor:
         """The parts of all ranks joined in order, on every rank."""
+        part = self._tensor(part, "all_gather")
         check_plan(self, plan, part.shape[0], part=True)
         if self.size == 1:
             return part
@@ -177,11 +178,10 @@ class TorchDistributor:
         if self.size > 1:
             dist.barrier()
 
-
-def _present(x, verb):
-    if x is None:
-        raise ShapeError(f"{verb}: rank 0 holds the value, and gave None")
-    return x
+    def _tensor(self, x, verb: str) -> torch.Tensor:
+        if x is None:
+            raise ShapeError(f"{verb}: rank {self.rank} holds a value, and gave None")
+        return x if isinstance(x, torch.Tensor) else torch.as_tensor(np.asarray(x), device=self.device)
 
 
 def chunked_observed_data(

@@ -64,27 +64,32 @@ class Entry:
 
 
 def entries(*names: str) -> list[Entry]:
-    """The backends that can be used here, or those named, each with every implementation that it offers.
+    """The backends that can be used here, each with every implementation that it offers; or those named, such as
+    ``"torch"`` or ``"torch-c"``.
 
     Raises
     ------
     PluginError
         For a name that is not a backend, or one that cannot be used.
     """
-    for name in names:
-        backend(name)
-    found = []
+    found = {}
     for status in backends():
-        if status.available and status.record and (status.name in names or not names):
-            impls = status.record.impls
-            found += [_entry(status.name, {"impl": impl}, f"{status.name}-{impl}") for impl in impls]
-            found += [] if impls else [_entry(status.name, {}, status.name)]
-    return found
+        if status.available and status.record:
+            ways = status.record.impls or ("",)
+            found[status.name] = [_entry(status.name, impl) for impl in ways]
+            found |= {entry.name: [entry] for entry in found[status.name]}
+    if not names:
+        return list({entry.name: entry for several in found.values() for entry in several}.values())
+    for name in names:
+        if name not in found:
+            backend(name)  # which says what is wrong with it
+    return [entry for name in names for entry in found[name]]
 
 
-def _entry(name, options, title) -> Entry:
+def _entry(name, impl) -> Entry:
     """A framework may order the operations of an eager step as it likes, by how many steps it sees."""
-    return Entry(title, lambda: backend(name, **options), 1e-12 if options.get("impl") == "eager" else 0.0)
+    title, options = (f"{name}-{impl}", {"impl": impl}) if impl else (name, {})
+    return Entry(title, lambda: backend(name, **options), 1e-12 if impl == "eager" else 0.0)
 
 
 def runs(made: Case):

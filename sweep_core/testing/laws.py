@@ -55,6 +55,11 @@ def unequal(x: float, y: float, terms=(0.0,)) -> float:
     return abs(x - y) / max(abs(x), abs(y), float(np.sqrt(sum(np.vdot(t, t) for t in map(np.ravel, terms)))))
 
 
+def relative(x: float, expected: float, usual: float) -> float:
+    """Difference over the expected number, or over one of the usual size; none where all are zero."""
+    return 0.0 if x == expected else abs(x - expected) / max(abs(expected), usual)
+
+
 def _same_shape(record, expected):
     if record.shape != expected.shape:
         raise Broken(f"the record has shape {record.shape}; expected {expected.shape}")
@@ -151,7 +156,7 @@ def gradient_in_every_region(entry, made) -> Figure:
     for region, cell in regions(made).items():
         for i, (g, parameter) in enumerate(zip(gradient, made.problem.equation.parameters, strict=True)):
             expected = (born_of_cell(made, cell, i) * y).sum()
-            wrong = abs(g[cell] - expected) / max(abs(expected), np.abs(g).mean())
+            wrong = relative(g[cell], expected, np.abs(g).mean())
             found.append((wrong, f"derivative in {parameter.name} at {region}, relative error"))
     return worst(found, 1e-11)
 
@@ -167,7 +172,7 @@ def gradient_equals_finite_difference(entry, made) -> Figure:
                 moved = [m.copy() for m in made.models]
                 moved[i][cell] += step
                 values.append(entry.misfit_and_gradient(attrs.evolve(made, models=moved), observed)[0])
-            wrong = abs((values[0] - values[1]) / (2 * h) - g[cell]) / max(abs(g[cell]), np.abs(g).mean())
+            wrong = relative((values[0] - values[1]) / (2 * h), g[cell], np.abs(g).mean())
             found.append((wrong, f"derivative in {parameter.name} at {region}, relative error"))
     return worst(found, 1e-4)
 

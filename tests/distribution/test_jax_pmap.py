@@ -129,27 +129,16 @@ def test_distributor_is_one():
     assert isinstance(distributor, Distributor) and (distributor.rank, distributor.size) == (0, len(jax.devices()))
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_verbs_and_their_adjoints(count):
-    """<A x, y> = <x, A^T y> with numbers whose sums are exact, on three devices of a process of its own."""
+@pytest.mark.parametrize("size", [1, 3])
+def test_verbs_keep_the_laws(size):
+    """On the devices of a process of its own."""
     script = f"""
-import numpy as np
-from sweep_core import ShotPlan
+from sweep_core.testing.distributors import distributes
 from sweep_jax.distribution import JaxDistributor, local_devices, set_virtual_cpu_devices
-set_virtual_cpu_devices(3)
-group, plan, rng = JaxDistributor(local_devices(3)), ShotPlan({count}, 3), np.random.default_rng(0)
-def draw(*shape): return rng.integers(-9, 9, shape).astype(np.float32)
-def dot(x, y): assert x.shape == y.shape; return float((np.asarray(x) * np.asarray(y)).sum())
-whole, parts, all_whole, all_one = draw({count}, 4), draw(3, plan.longest, 4), draw(3, {count}, 4), draw(3, 4)
-np.testing.assert_array_equal(group.gather(plan, group.scatter(plan, whole)), whole)
-parts = np.asarray(group.scatter(plan, group.gather(plan, parts)))
-assert dot(group.scatter(plan, whole), parts) == dot(whole, group.gather(plan, parts))
-one = draw(4)
-assert dot(group.broadcast(one), all_one) == dot(one, group.reduce(all_one))
-other = draw(3, 4)
-assert dot(group.all_reduce(other), all_one) == dot(other, group.all_reduce(all_one))
-assert dot(group.all_gather(plan, parts), all_whole) == dot(parts, group.scatter(plan, group.reduce(all_whole)))
-group.barrier()
+set_virtual_cpu_devices({size})
+found = list(distributes(JaxDistributor(local_devices({size}))))
+assert len(found) > 10 and {{r.status for r in found}} == {{"held"}}, found
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    environment = os.environ | {"JAX_ENABLE_X64": "1"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

@@ -58,6 +58,7 @@ def test_a_backend_of_a_stranger_in_particular(python, compiled):
 
 BUILT = ("tiny", "damped/build.sh")
 """With the library that docs/extending/equation.md builds against the installed headers."""
+VTI = ("vti/build.sh",)
 
 
 def test_an_equation_of_a_stranger_keeps_the_laws(python, compiled):
@@ -68,6 +69,17 @@ def test_an_equation_of_a_stranger_keeps_the_laws(python, compiled):
 
 def test_an_equation_of_a_stranger_in_particular(python, compiled):
     assert pytest_in(python, BUILT, HERE / "laws_damped.py") > 15
+
+
+@pytest.mark.parametrize("name", ["vti_acoustic", "vti_elastic"])
+def test_equations_of_a_stranger_by_the_command(python, compiled, name):
+    """Compiled, on models of other ranges than their own."""
+    printed = python(VTI, "-m", "sweep_core.testing", name, "--backend", "torch-c", "vp=3000:4000", "rho=2000:2600")
+    assert " 0 broken" in printed and int(re.search(r"(\d+) held", printed)[1]) > 30
+
+
+def test_equations_of_a_stranger_are_right(python, compiled):
+    assert pytest_in(python, VTI, HERE / "laws_vti.py") > 15
 
 
 def test_an_equation_of_a_stranger_whose_library_was_not_built(python):

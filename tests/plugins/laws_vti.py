@@ -1,0 +1,97 @@
+"""Whether the equations of sweep_vti are right: speeds of plane waves, as their steps have them, against Thomsen (1986).
+
+`test_plugins.py` runs this where the package is installed; the laws run by ``python -m sweep_core.testing``.
+"""
+
+import numpy as np
+import pytest
+
+import sweep_core as sweep
+from sweep_core import Elastic, OptionError, make_problem, native
+from sweep_core.ops import NumpyOps, coefficients_of
+from sweep_core.testing.cases import reference_record, variant
+from sweep_core.testing.laws import record_error
+
+VTIAcoustic, VTIElastic = (sweep.equations()[f"vti_{kind}"] for kind in ("acoustic", "elastic"))
+VP, VS, RHO, EPSILON, DELTA, GAMMA = 3000.0, 1500.0, 2200.0, 0.2, 0.1, 0.15
+PARAMETERS = {VTIAcoustic: (VP, RHO, EPSILON, DELTA), VTIElastic: (VP, VS, RHO, EPSILON, DELTA, GAMMA)}
+DH, DT, AT = 10.0, 1e-4, 20
+
+
+def speeds(equation, ndim, theta) -> np.ndarray:
+    """Phase speeds (m/s) at an angle theta from the vertical in the plane of x and z, the fastest first.
+
+    Of a plane wave of small wavenumber, whose velocities grow in two steps by -dt^2 / rho times its Christoffel matrix.
+    """
+    problem = make_problem(equation(8), (2 * AT + 1,) * ndim, DH, DT, pml_width=0)
+    axes, names = problem.grid.axes, [f.name for f in problem.fields if "t" in f.stagger]
+    k = 0.02 / DH * np.array([{"z": np.cos(theta), "x": np.sin(theta), "y": 0.0}[axis] for axis in axes])
+    models = [np.full(problem.grid.shape, p) for p in PARAMETERS[equation]]
+    coefficients = coefficients_of(problem, models, 1, np, None)
+    where = np.stack(np.meshgrid(*[np.arange(n) - AT for n in problem.grid.shape], indexing="ij"), -1) * DH
+
+    def wave(field):
+        shift = [0.5 * DH * (axis in problem.field(field).stagger) for axis in axes]
+        return np.exp(1j * (where + shift) @ k)[None]
+
+    matrix, centre = np.zeros((len(names), len(names)), complex), (0, *(AT,) * ndim)
+    for column, moving in enumerate(names):
+        state = {name: np.zeros((1, *problem.padded_shape), complex) for name in problem.equation.state_names(ndim)}
+        state[moving] = wave(moving)
+        for _ in range(2):
+            state = problem.equation.step(NumpyOps(problem, complex), state, coefficients, lambda field, x: x)
+        after = np.array([(state[name] / wave(name))[centre] for name in names])
+        matrix[:, column] = (np.eye(len(names))[column] - after) / DT**2
+    return np.sort(np.sqrt(np.abs(np.linalg.eigvals(matrix))))[::-1] / np.linalg.norm(k)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_speeds_along_the_axes_of_a_solid(ndim):
+    """SH waves are those of 3-D alone."""
+    vertical, horizontal = [VP, VS, VS], [VP * np.sqrt(1 + 2 * EPSILON), VS * np.sqrt(1 + 2 * GAMMA), VS]
+    if ndim == 2:
+        vertical, horizontal = vertical[:2], [horizontal[0], VS]
+    np.testing.assert_allclose(speeds(VTIElastic, ndim, 0.0), vertical, rtol=1e-6)
+    np.testing.assert_allclose(speeds(VTIElastic, ndim, np.pi / 2), horizontal, rtol=1e-6)
+
+
+@pytest.mark.parametrize("theta", [0.3, 0.7, 1.1])
+def test_speeds_at_any_angle_of_a_solid(theta):
+    """Thomsen's equation 10a, with f = 1 - vs^2 / vp^2: v^2 / vp^2 = 1 + epsilon sin^2 + D."""
+    f, sin = 1 - VS**2 / VP**2, np.sin(theta)
+    root = np.sqrt((f + 2 * EPSILON * sin**2) ** 2 - 2 * f * (EPSILON - DELTA) * np.sin(2 * theta) ** 2)
+    expected = [VP * np.sqrt(1 + EPSILON * sin**2 - f / 2 + sign * root / 2) for sign in (1, -1)]
+    np.testing.assert_allclose(speeds(VTIElastic, 2, theta), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.3, 0.7, 1.1, np.pi / 2])
+def test_speeds_at_any_angle_of_a_fluid(theta):
+    """The same with vs = 0."""
+    root = np.sqrt((1 + 2 * EPSILON * np.sin(theta) ** 2) ** 2 - 2 * (EPSILON - DELTA) * np.sin(2 * theta) ** 2)
+    expected = VP * np.sqrt(0.5 + EPSILON * np.sin(theta) ** 2 + root / 2)
+    assert speeds(VTIAcoustic, 2, theta)[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
+def test_the_stated_speed_is_not_exceeded(equation):
+    fastest = max(speeds(equation, 2, theta)[0] for theta in np.linspace(0, np.pi / 2, 7))
+    assert fastest <= equation().speed(*PARAMETERS[equation]) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D", "3-D, free surface, between nodes"])
+def test_without_anisotropy_a_solid_is_isotropic(name):
+    plain = variant(name, Elastic)
+    zero = np.zeros(plain.models[0].shape)
+    problem = make_problem(**plain.arguments | {"equation": VTIElastic()})
+    found = sweep.backend("reference").forward(problem, plain.shots, [*plain.models, zero, zero, zero])
+    assert record_error(found, reference_record(plain)) < 1e-12
+
+
+@pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
+def test_what_does_not_fit_is_refused(equation):
+    with pytest.raises(OptionError, match="none was admissible"):
+        equation().example((3, 3), np.random.default_rng(0), epsilon=(0.0, 0.01), delta=(2.0, 3.0))
+
+
+def test_the_headers_are_compiled():
+    assert {h.name.decode() for h in native.load("cpu", "sweep_vti").describe()} == {"vti_acoustic", "vti_elastic"}

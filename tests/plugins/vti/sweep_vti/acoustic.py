@@ -1,0 +1,80 @@
+"""Waves of the kind P in a medium with a vertical axis of symmetry whose shear speed along it is zero."""
+
+from typing import ClassVar
+
+import attrs
+
+from sweep_core import Field, Parameter
+from sweep_core.staggered import Modulus, Rate, StaggeredEquation
+
+
+def larger(a, b):
+    """The larger of two numbers or arrays, of any library."""
+    return 0.5 * (a + b + abs(a - b))
+
+
+@attrs.frozen
+class VTIAcoustic(StaggeredEquation):
+    """rho v_t = (d_x sh, d_y sh, d_z sv) and, with k = rho vp^2 (Duveneck et al. 2008, SEG expanded abstracts),
+
+    sh_t = k ((1 + 2 epsilon) (d_x vx + d_y vy) + sqrt(1 + 2 delta) d_z vz),
+    sv_t = k (sqrt(1 + 2 delta) (d_x vx + d_y vy) + d_z vz).
+
+    On a free surface sv = 0, which gives d_z vz, and sh_t = 2 k (epsilon - delta) (d_x vx + d_y vy).
+    """
+
+    name: ClassVar[str] = "vti_acoustic"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("vp", "m/s"),
+        Parameter("rho", "kg/m3"),
+        Parameter("epsilon", "1", low=-0.5, typical=(0.15, 0.25)),
+        Parameter("delta", "1", low=-0.5, typical=(0.0, 0.1)),
+    )
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("vx", "m/s", ("x", "t"), parity=1, mirrored=False),
+        Field("vy", "m/s", ("y", "t"), parity=1, mirrored=False, ndims=(3,)),
+        Field("vz", "m/s", ("z", "t"), parity=1, mirrored=False),
+        Field("sh", "Pa", parity=1, mirrored=False),
+        Field("sv", "Pa", mirrored=False),
+    )
+    coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "kh", "kn", "kv")
+    rates: ClassVar[tuple[Rate, ...]] = (
+        Rate("ax", (("x", "sh"),)),
+        Rate("ay", (("y", "sh"),)),
+        Rate("az", (("z", "sv"),)),
+        Rate("eh", (("x", "vx"), ("y", "vy"))),
+        Rate("ez", (("z", "vz"),)),
+    )
+    moduli: ClassVar[tuple[Modulus, ...]] = (
+        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        Modulus("sh", "eh", "kh"),
+        Modulus("sh", "ez", "kn"),
+        Modulus("sv", "eh", "kn"),
+        Modulus("sv", "ez", "kv"),
+    )
+    source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
+    reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
+    library: ClassVar[str] = "sweep_vti"
+
+    def coefficients(self, medium, vp, rho, epsilon, delta):
+        k = rho * vp**2
+        kh, kn = k * (1 + 2 * epsilon), k * (1 + 2 * delta) ** 0.5
+        return (
+            *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes),
+            medium.surfaced(kh, lambda k, e, d: 2 * k * (e - d), k, epsilon, delta),
+            medium.surfaced(kn, lambda k: 0 * k, k),
+            k,
+        )
+
+    def speed(self, vp, rho, epsilon, delta):
+        return vp * (1 + 2 * larger(larger(epsilon, delta), 0)) ** 0.5
+
+    @property
+    def rule(self):
+        return "epsilon >= delta, without which strain would set energy free"
+
+    def fits(self, vp, rho, epsilon, delta):
+        return epsilon >= delta
+
+    def derived(self, ndim):
+        return {"p": {"sh": -(ndim - 1) / ndim, "sv": -1 / ndim}}
