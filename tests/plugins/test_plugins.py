@@ -97,6 +97,17 @@ print(solver.impl, solver.explain())
     assert any(line.split()[:3] == ["cpu", "of", "sweep_damped"] and "holds no" in line for line in lines)
 
 
+TAG = """
+from importlib.metadata import distribution
+print(next(line for line in distribution("sweep-damped").read_text("WHEEL").splitlines() if line.startswith("Tag")))
+"""
+
+
+@pytest.mark.parametrize(("names", "pure"), [(BUILT, False), (("tiny", "damped"), True)], ids=["built", "not built"])
+def test_a_wheel_with_a_library_is_of_one_platform(python, compiled, names, pure):
+    assert python(names, "-c", TAG).strip().endswith("-none-any") == pure
+
+
 FOUND = """
 import json, sys, sweep_core
 report = {s.name: [s.available, s.reason] for s in sweep_core.backends()}
