@@ -109,10 +109,11 @@ def _sharding(devices, *axes) -> NamedSharding:
 
 
 def replicate(x, devices):
-    """An array, or a list of arrays, on every device; without a leading axis."""
+    """An array, or a list of arrays, on every device; without a leading axis. Of NumPy's, a copy."""
     for leaf in jax.tree.leaves(x):
         refuse_rounding("x", leaf)
-    return jax.device_put(x, _sharding(tuple(devices)))
+    own = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, x)
+    return jax.device_put(own, _sharding(tuple(devices)))
 
 
 def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
@@ -242,7 +243,7 @@ class JaxDistributor:
 
     def broadcast(self, x) -> jax.Array:
         """(...) -> (size, ...)."""
-        return jax.device_put(np.broadcast_to(np.asarray(x), (self.size, *x.shape)), _sharding(self.devices, AXIS))
+        return jax.device_put(np.stack([np.asarray(x)] * self.size), _sharding(self.devices, AXIS))
 
     def reduce(self, x) -> jax.Array:
         """(size, ...) -> (...), the sum."""

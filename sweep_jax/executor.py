@@ -79,7 +79,8 @@ def refuse_rounding(name: str, x) -> None:
 
 
 def place(name: str, x, device: jax.Device | None):
-    """`x` as JAX takes it: traced, committed to `device` or to none, or of NumPy.
+    """`x` as JAX takes it: traced, committed to `device` or to none, or a copy of NumPy's, which JAX reads where it is
+    and when it gets round to it, while the caller may write there.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def place(name: str, x, device: jax.Device | None):
         return x
     if isinstance(x, np.ndarray):
         refuse_rounding(name, x)
-        return x if device is None else jax.device_put(x, device)
+        return x.copy() if device is None else jax.device_put(x.copy(), device)
     if not isinstance(x, jax.Array):
         raise DtypeError(f"{name} is a {type(x).__name__}; expected a jax.Array or a NumPy array")
     devices = x.devices()
@@ -162,7 +163,8 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     shape = check_call(problem, shots, models, snapshots)
     check_readable(problem, shots, models)
     placed = {name: _positions(name, getattr(shots, name), device) for name in ("sources", "receivers")}
-    shots = attrs.evolve(shots, **placed)
+    mask = None if shots.mask is None else place("receiver_mask", shots.mask, device)
+    shots = attrs.evolve(shots, mask=mask, **placed)
     if not shape.shots:
         return *without_shots(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
     device = device or default_device()

@@ -164,6 +164,9 @@ class PropJax:
 
         Notes
         -----
+        What becomes of NumPy arrays after the call does not matter. Those that a transform is given, such as
+        ``jax.vjp`` of a function that calls this one, JAX may read later, where they are.
+
         Values that are traced are checked when the program runs. What is compiled then raises a
         ``jax.errors.JaxRuntimeError`` with the same text; the record is NaN on a GPU, under pmap and shard_map, where
         one device must not leave the others waiting, and with ``impl='eager'``.

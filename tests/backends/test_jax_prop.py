@@ -19,6 +19,7 @@ from sweep_core import (
     NativeError,
     OptionError,
     ShapeError,
+    ShotPlan,
     Shots,
 )
 
@@ -26,6 +27,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 from sweep_jax import JaxExecutor, PropJax, shim  # noqa: E402
+from sweep_jax import distribution as d  # noqa: E402
 
 WAVELET, SOURCES, RECEIVERS = np.ones(8, np.float32), np.array([[3, 4]]), np.array([[1, 2], [7, 8]])
 MODEL = np.full((12, 14), 2000, np.float32)
@@ -49,17 +51,65 @@ def test_numpy_and_jax_arrays_are_the_same():
 @pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
 def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
-    """Whatever becomes of them before the pullback."""
+    """Whatever becomes of them before the pullback, or while JAX still runs."""
     made, found = variant("between nodes", nt=16).remembering(strategy), []
     solver = PropJax(**made.arguments, impl=entry.executor_for(made.problem).impl)
     for change in (1.0, 0.5):
         given = [x.copy() for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers, *made.models)]
-        record, back = jax.vjp(lambda model, given=given: solver(*given[:3], [model]), given[3])
-        jax.block_until_ready(record)
+        record, back = jax.vjp(lambda model, given=given: solver(*given[:3], [model]), jnp.array(given[3]))
         for x in given:
             x *= change
         found.append(back(jnp.ones_like(record))[0])
     np.testing.assert_array_equal(*found)
+
+
+def aligned(x):
+    """A copy that JAX may read where it is, without one of its own."""
+    x = np.asarray(x)
+    room = np.empty(x.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    made = room[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    return made
+
+
+@pytest.mark.parametrize("dev", [None, "cpu"])
+@pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
+def test_a_record_is_that_of_the_numpy_arrays_of_the_call(entry, dev):
+    """JAX answers before it has computed."""
+    entry.executor_for(case().problem)
+    made, found = PropJax(Acoustic(4), (100, 100), 10.0, 0.001, dev=dev, impl=entry.name.removeprefix("jax-")), []
+    for change in (1, 0):
+        given = [
+            np.ones(200),
+            np.full((1, 2), 50),
+            np.full((2, 2), 60),
+            np.full((100, 100), 2e3),
+            np.ones((1, 2), bool),
+        ]
+        *survey, model, mask = map(aligned, given)
+        record = made(*survey, [model], mask)
+        for x in (*survey, model, mask):
+            x[...] = change * x
+        found.append(np.asarray(record))
+    np.testing.assert_array_equal(*found)
+
+
+def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
+    devices = d.local_devices(1)
+    placed = {
+        "model": lambda x: solver(models=[x])._models[0],
+        "model on a device": lambda x: solver(models=[x], dev="cpu")._models[0],
+        "replicate": lambda x: d.replicate(x, devices),
+        "broadcast": lambda x: d.JaxDistributor(devices).broadcast(x),
+        "scatter": lambda x: d.JaxDistributor(devices).scatter(ShotPlan(12, 1), x),
+        "shard_shots": lambda x: d.shard_shots(ShotPlan(12, 1), x, devices)[0],
+    }
+    for name, place in placed.items():
+        x = aligned(MODEL)
+        made = place(x)
+        x[...] = 0
+        assert (np.asarray(made) == 2000).all(), name
 
 
 def test_models_of_the_constructor():
