@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from laws import case, error, executors
 from small import DT, NT, NX, NZ, VP, problem, reference
 
 from sweep_core import Shots, Snapshots, ricker
@@ -11,6 +12,23 @@ from sweep_core.errors import DomainError, OptionError
 def run(sources=((8, 8),), receivers=((12, 9),), models=(VP,), mask=None, **arguments):
     shots = Shots(ricker(20, NT, DT), np.asarray(sources), np.asarray(receivers), mask)
     return reference.forward(problem(**arguments), shots, list(models))
+
+
+@pytest.mark.parametrize("kind", ["nsrc", "nrec"])
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-eager"))
+def test_many_points_in_one_cell(entry, kind):
+    """The record of 1000 sources and the gradient of 1000 receivers: as in float64, to what the page states."""
+    n, nt = 1000, 20
+    made = case.__wrapped__(shape=(12, 14), nt=nt, nshots=1, **{kind: n})
+    (made.shots.sources if kind == "nsrc" else made.shots.receivers)[...] = 7
+    made.shots.wavelet[...] = np.abs(made.shots.wavelet[:, :1])  # of one sign, so that rounding does not cancel
+    found = []
+    for dtype in (np.float32, np.float64):
+        typed = made.typed(dtype)
+        record = entry.forward(typed)
+        found.append([record, *entry.misfit_and_gradient(typed, np.zeros_like(record) - 1)[1]])
+    bound = 2e-6 if entry.name.endswith("-c") else n * nt * 2**-24
+    assert max(error(a, b) for a, b in zip(*found, strict=True)) < bound
 
 
 def test_pressure_is_zero_on_a_free_surface_and_odd_about_it():
