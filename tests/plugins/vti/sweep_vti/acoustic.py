@@ -31,10 +31,10 @@ class VTIAcoustic(StaggeredEquation):
         Parameter("delta", "1", low=-0.5, typical=(0.0, 0.1)),
     )
     fields: ClassVar[tuple[Field, ...]] = (
-        Field("vx", "m/s", ("x", "t"), parity=1, mirrored=False),
-        Field("vy", "m/s", ("y", "t"), parity=1, mirrored=False, ndims=(3,)),
-        Field("vz", "m/s", ("z", "t"), parity=1, mirrored=False),
-        Field("sh", "Pa", parity=1, mirrored=False),
+        Field("vx", "m/s", ("x", "t"), parity=0, mirrored=False),
+        Field("vy", "m/s", ("y", "t"), parity=0, mirrored=False, ndims=(3,)),
+        Field("vz", "m/s", ("z", "t"), parity=0, mirrored=False),
+        Field("sh", "Pa", parity=0, mirrored=False),
         Field("sv", "Pa", mirrored=False),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "kh", "kn", "kv")

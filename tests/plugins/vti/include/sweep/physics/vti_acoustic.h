@@ -14,8 +14,11 @@ struct Physics {
   enum { bx, by, bz, kh, kn, kv };
   enum { ax, ay, az, eh, ez };
   static constexpr const char* name = "vti_acoustic";
-  static constexpr Field fields[] = {
-      {"vx", X | T, 1, bx}, {"vy", Y | T, 1, by, true}, {"vz", Z | T, 1, bz}, {"sh", NODE, 1, -1}, {"sv", NODE, -1, -1}};
+  static constexpr Field fields[] = {{"vx", X | T, 0, bx},
+                                     {"vy", Y | T, 0, by, true},
+                                     {"vz", Z | T, 0, bz},
+                                     {"sh", NODE, 0, -1},
+                                     {"sv", NODE, -1, -1}};
   static constexpr Coefficient coefficients[] = {{"bx", POSITIVE},     {"by", POSITIVE},     {"bz", POSITIVE},
                                                  {"kh", NOT_NEGATIVE}, {"kn", NOT_NEGATIVE}, {"kv", POSITIVE}};
   static constexpr Rate rates[] = {{{{x, sh}}}, {{{y, sh}}}, {{{z, sv}}}, {{{x, vx}, {y, vy}}}, {{{z, vz}}}};

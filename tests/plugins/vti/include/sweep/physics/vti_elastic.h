@@ -15,9 +15,9 @@ struct Physics {
   enum { ax, ay, az, exx, eyy, ezz, exy, exz, eyz };
   static constexpr const char* name = "vti_elastic";
   static constexpr Field fields[] = {
-      {"vx", X | T, 1, bx},        {"vy", Y | T, 1, by, true}, {"vz", Z | T, 1, bz},
-      {"sxx", NODE, 1, -1},        {"syy", NODE, 1, -1, true}, {"szz", NODE, -1, -1},
-      {"sxy", X | Y, 1, -1, true}, {"sxz", X | Z, -1, -1},     {"syz", Y | Z, -1, -1, true}};
+      {"vx", X | T, 0, bx},        {"vy", Y | T, 0, by, true}, {"vz", Z | T, 0, bz},
+      {"sxx", NODE, 0, -1},        {"syy", NODE, 0, -1, true}, {"szz", NODE, -1, -1},
+      {"sxy", X | Y, 0, -1, true}, {"sxz", X | Z, -1, -1},     {"syz", Y | Z, -1, -1, true}};
   static constexpr Coefficient coefficients[] = {
       {"bx", POSITIVE}, {"by", POSITIVE},  {"bz", POSITIVE},      {"c11", NOT_NEGATIVE}, {"c12", ANY},
       {"c13", ANY},     {"c33", POSITIVE}, {"c66", NOT_NEGATIVE}, {"c55", NOT_NEGATIVE}, {"c44", NOT_NEGATIVE}};
