@@ -37,7 +37,7 @@ def test_its_gradient_is_zero_in_jax(entry):
 def assert_zero(entry, made):
     """And that of vp is what it would be alone; of the protocol, and of all inputs at once."""
     plain = case(nt=made.shots.wavelet.shape[-1]).remembering("full")
-    plain = plain.__class__(plain.arguments, made.shots, made.models[1:2])
+    plain = plain.__class__(plain.arguments | {"dt": made.arguments["dt"]}, made.shots, made.models[1:2])
     assert error(entry.forward(made) + 1, reference_record(plain) + 1) < 1e-12
     y = np.random.default_rng(0).standard_normal(reference_record(plain).shape)
     before, vp, after = entry.misfit_and_gradient(made, y)[1]

@@ -5,7 +5,7 @@ import pytest
 from laws import case, error, executors
 from small import DT, NT, NX, NZ, VP, problem, reference
 
-from sweep_core import Shots, Snapshots, ricker
+from sweep_core import Acoustic, Shots, Snapshots, ricker
 from sweep_core.errors import DomainError, OptionError
 
 
@@ -27,7 +27,7 @@ def test_many_points_in_one_cell(entry, kind):
         typed = made.typed(dtype)
         record = entry.forward(typed)
         found.append([record, *entry.misfit_and_gradient(typed, np.zeros_like(record) - 1)[1]])
-    bound = 2e-6 if entry.name.endswith("-c") else n * nt * 2**-24
+    bound = Acoustic.float32_error if entry.name.endswith("-c") else n * nt * 2**-24
     assert max(error(a, b) for a, b in zip(*found, strict=True)) < bound
 
 

@@ -11,7 +11,7 @@ import pytest
 from sweep_core import io
 
 COMMAND = Path(__file__).parents[2] / "examples/models/marmousi/prepare_fwi_models.py"
-NEITHER = {"ElasticModel", "PreparedModel", "write_prepared"}
+NEITHER = {"ElasticModel", "PreparedModel", "part_of", "replacing", "storing", "write_prepared"}
 """The classes, which their makers are tried with, and what makes no array."""
 
 
