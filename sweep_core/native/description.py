@@ -1,5 +1,6 @@
 """Whether a compiled header computes what a class states; compiled code is refused where it does not."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,6 @@ from .structs import SweepEquation
 
 _HALVES = "zyxt"
 """Axes of the bits of a header's stagger, lowest first."""
-WRITTEN = ("step", "source_coefficient")
-"""Methods for which a header stands."""
 
 
 def difference(equation: Equation, header: SweepEquation, ndim: int, own: bool) -> str:
@@ -20,10 +19,13 @@ def difference(equation: Equation, header: SweepEquation, ndim: int, own: bool) 
 
     `own` says that the header is one of SWEEP's, which stand for its own classes.
     """
-    for method in WRITTEN:
-        writer = _writer(type(equation), own)
-        if getattr(type(equation), method) is not getattr(writer, method):
-            return f"{type(equation).__name__} has a {method}() of its own, the header stands for {writer.__name__}'s"
+    writer = _writer(type(equation), own)
+    if type(equation).step is not writer.step:
+        return f"{type(equation).__name__} has a step() of its own, the header stands for that of {writer.__name__}"
+    for field in equation.fields_in(ndim):
+        stated, meant = (cls.source_coefficient(equation, field.name) for cls in (type(equation), writer))
+        if stated != meant:
+            return f"sources into {field.name} are multiplied by {stated}, those of {writer.__name__} by {meant}"
     for subject, stated, compiled in _statements(equation, header, ndim):
         if stated != compiled:
             return f"{subject}: {stated} in the class, {compiled} in the header"
@@ -54,12 +56,27 @@ def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterato
         yield f"parity of {field.name}", field.parity, header.parity[i]
         compiled = coefficients[source] if source >= 0 else None
         yield f"coefficient of sources into {field.name}", equation.source_coefficient(field.name), compiled
-    rates = equation.rates_in(ndim)
+    # In a header a rate has a number instead of a name, and neither need have the order of the other.
     terms = [(rate, AXES[ndim][axis], fields[field]) for rate, axis, field in header.term[: header.terms]]
-    yield "number of rates", len(rates), header.rates
-    for i, rate in enumerate(rates):
-        yield f"sign of rate {rate.name}", rate.sign, header.sign[i]
-        yield f"terms of rate {rate.name}", sorted(rate.terms), sorted((a, f) for r, a, f in terms if r == i)
-    names = [rate.name for rate in rates]
-    moduli = [(fields[t], names[r], coefficients[c]) for t, r, c in header.modulus[: header.moduli]]
-    yield "moduli", [(m.target, m.rate, m.coefficient) for m in equation.moduli_in(ndim)], moduli
+    compiled = [_rate(header.sign[i], [(a, f) for r, a, f in terms if r == i]) for i in range(header.rates)]
+    stated = {rate.name: _rate(rate.sign, rate.terms) for rate in equation.rates_in(ndim)}
+    yield "rates", *_apart(stated.values(), compiled)
+    yield (
+        "moduli",
+        *_apart(
+            (f"{m.target} += {m.coefficient} * ({stated[m.rate]})" for m in equation.moduli_in(ndim)),
+            (f"{fields[t]} += {coefficients[c]} * ({compiled[r]})" for t, r, c in header.modulus[: header.moduli]),
+        ),
+    )
+
+
+def _rate(sign: int, terms) -> str:
+    """A rate in words, the same for the same terms."""
+    total = " + ".join(f"d{field}/d{axis}" for axis, field in sorted(terms))
+    return f"-({total})" if sign < 0 else total
+
+
+def _apart(stated, compiled) -> tuple[list[str], list[str]]:
+    """What each of two collections has that the other lacks."""
+    stated, compiled = Counter(stated), Counter(compiled)
+    return sorted((stated - compiled).elements()), sorted((compiled - stated).elements())

@@ -223,7 +223,7 @@ def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None
     outcome: list[BaseException | None] = []
     running = threading.Lock()
 
-    def work(_held):
+    def work(held):
         failure = None
         try:
             call()
@@ -231,20 +231,32 @@ def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None
             failure = error
         finally:
             outcome.append(failure)
+            del failure, held  # an exception holds its frames: in them it would keep itself, and the buffers, alive
             running.release()
 
     running.acquire()
-    interruption = None
-    threading.Thread(target=work, args=(keep,), name="sweep").start()
+    failure = None
+    thread = threading.Thread(target=work, args=(keep,), name="sweep")
+    del keep
+    try:
+        thread.start()
+    except BaseException as error:
+        control.cancel, failure = 1, error
+        if thread.ident is None:  # it has not begun, and may never
+            raise
     # Not Thread.join: interrupted before Python 3.13, it takes the thread for ended.
     while not outcome:
         try:
             running.acquire(timeout=0.1)
         except BaseException as error:
-            control.cancel, interruption = 1, error
-    failure = interruption or outcome[0]
-    if failure is not None:
-        raise failure
+            control.cancel, failure = 1, error
+    try:
+        failure = failure or outcome[0]
+        if failure is not None:
+            raise failure
+    finally:
+        del failure
+        outcome.clear()
 
 
 @lru_cache(maxsize=64)
@@ -276,9 +288,14 @@ def status(kind: str, package: str = OWN) -> str:
 
 
 @lru_cache(maxsize=64)
-def supports(equation: Equation, ndim: int, kind: str) -> Support:
-    """Whether library `kind`, ``'cpu'`` or ``'cuda'``, holds an equation, as its class states it, and can run here."""
-    name, package = equation.name, equation.library
+def supports(equation: Equation | str, ndim: int, kind: str, package: str | None = None) -> Support:
+    """Whether library `kind`, ``'cpu'`` or ``'cuda'``, holds an equation, as its class states it, and can run here.
+
+    The name of an equation, and the `package` of its library, tell less: nothing is compared with the class.
+    """
+    stated = None if isinstance(equation, str) else equation
+    name = equation if isinstance(equation, str) else equation.name
+    package = package or (stated.library if stated is not None else OWN)
     try:
         library = load(kind, package)
     except NativeError as error:
@@ -291,7 +308,8 @@ def supports(equation: Equation, ndim: int, kind: str) -> Support:
             continue
         if not compiled.ndim_mask >> ndim & 1:
             return Support(False, f"{name} is not compiled for {ndim} dimensions")
-        if other := difference(equation, compiled, ndim, package == OWN):
-            return Support(False, f"{found} holds another {name}: {other}; give yours a name of its own")
+        if stated is not None and (other := difference(stated, compiled, ndim, package == OWN)):
+            todo = "give yours a name of its own" if package == OWN else f"rebuild {package}, or give it another name"
+            return Support(False, f"{found} holds another {name}: {other}; {todo}")
         return Support(True, f"{found} ({library.isa}) holds {name}")
     return Support(False, f"{name} has no compiled kernel in {found}; use impl='eager'")

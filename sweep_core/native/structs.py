@@ -56,7 +56,7 @@ class SweepProblem(Checked):
     ]
 
 
-class SweepBuffer(Checked):
+class SweepBuffer(c.Structure):
     _fields_ = [("data", c.c_void_p), ("bytes", c.c_int64)]
 
 
@@ -64,7 +64,7 @@ class SweepControl(Checked):
     _fields_ = [("cancel", c.c_int32), ("progress", c.c_int32)]
 
 
-class SweepContext(Checked):
+class SweepContext(c.Structure):
     _fields_ = [
         ("bytes", c.c_uint32),
         ("threads", c.c_int32),

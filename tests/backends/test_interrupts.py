@@ -1,11 +1,13 @@
 """Ctrl-C while compiled code computes: heard within a second, and nothing is written to once it was."""
 
+import gc
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import weakref
 
 import pytest
 from laws import case, executors
@@ -143,6 +145,39 @@ def test_whoever_interrupts_waits_until_the_call_has_ended_and_gets_his_own_exce
     assert events == ["ended"]
 
 
+@pytest.mark.parametrize("wrong", [KeyboardInterrupt, ZeroDivisionError, None])
+def test_buffers_are_let_go_as_soon_as_what_was_raised_is(wrong):
+    """Not when the garbage collector comes round: a history may be half of the memory."""
+
+    class Buffers:
+        pass
+
+    def call():
+        if wrong is KeyboardInterrupt:
+            signal.raise_signal(signal.SIGUSR1)
+        time.sleep(0.3)
+        if wrong:
+            raise wrong
+
+    def handler(*_):
+        raise KeyboardInterrupt
+
+    buffers = Buffers()
+    alive, before = weakref.ref(buffers), signal.signal(signal.SIGUSR1, handler)
+    gc.disable()
+    try:
+        interruptible(call, structs.SweepControl(), buffers)
+    except (KeyboardInterrupt, ZeroDivisionError):
+        pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        del buffers
+        time.sleep(0.1)  # the thread ends
+        left = alive()
+        gc.enable()
+    assert left is None
+
+
 def test_what_a_call_beside_the_main_thread_raises_is_raised():
     def call():
         raise ZeroDivisionError
@@ -171,6 +206,8 @@ def test_buffers_of_a_call_live_until_it_ends_whatever_becomes_of_the_wait(monke
         pass
 
     class Thread(threading.Thread):
+        ident = None
+
         def start(self):
             super().start()
             raise Struck
