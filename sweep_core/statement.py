@@ -1,11 +1,10 @@
 """Whether a class states an equation: what it declares, and a step of it on a few cells; looked at once."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-import attrs
 import numpy as np
 
 from .boundary import CPML
@@ -27,18 +26,18 @@ DECLARED = {
 
 
 @lru_cache(maxsize=64)
-def check_declared(equation: type[Equation]) -> None:
+def check_declared(equation: Equation) -> None:
     """OptionError where a class variable is missing, of another kind, or names what there is not."""
     for name in ("name", "levels", "pml_type", "ndims", *DECLARED, *equation.tables_stated):
         if not hasattr(equation, name):
-            raise OptionError(f"{equation.__name__} does not state the class variable {name!r}")
+            raise OptionError(f"{type(equation).__name__} does not state the class variable {name!r}")
 
     def refuse(what, value, expected):
         raise OptionError(f"{equation.name}: {what} is {value!r}; expected {expected}")
 
     for name, (expected, kind) in DECLARED.items():
         value = getattr(equation, name)
-        if not isinstance(value, tuple) or not all(isinstance(x, kind) for x in value):
+        if not isinstance(value, tuple | list) or not all(isinstance(x, kind) for x in value):
             refuse(name, value, expected)
         names = [getattr(x, "name", x) for x in value]
         if len(set(names)) < len(names):
@@ -49,7 +48,7 @@ def check_declared(equation: type[Equation]) -> None:
     if equation.levels not in (1, 2):
         refuse("levels", equation.levels, "1 or 2")
     for where, ndims in (("ndims", equation.ndims), *((f"ndims of {f.name}", f.ndims) for f in equation.fields)):
-        if not isinstance(ndims, tuple) or not ndims or not set(ndims) <= {2, 3}:
+        if not isinstance(ndims, tuple | list) or not ndims or not set(ndims) <= {2, 3}:
             refuse(where, ndims, "(2,), (3,) or (2, 3)")
     for f in equation.fields:
         if not set(f.stagger) <= set("xyzt"):
@@ -75,24 +74,43 @@ class _State(dict):
 
 @lru_cache(maxsize=64)
 def check_statement(equation: Equation, ndim: int) -> None:
-    """OptionError where an equation of spatial_order 2 does not do in `ndim` dimensions what is asked of it.
+    """OptionError where an equation does not do in `ndim` dimensions what is asked of it.
 
-    Run on six cells along each axis: coefficients, speed, fits, what is derived, sources, and a step from rest.
+    Run on a few cells along each axis: coefficients, speed, fits, what is derived, sources, and a step from rest. An
+    equation that does not want these values, such as one that holds an array of a model's shape, is let pass.
     """
+    with suppress(_Unprobed):
+        _run_once(equation, ndim)
+
+
+def _run_once(equation, ndim):
     from .problem import Problem
 
-    shape, fields = (6,) * ndim, [f.name for f in equation.fields_in(ndim)]
+    order, fields = equation.spatial_order, [f.name for f in equation.fields_in(ndim)]
+    shape = (max(order, 6),) * ndim
     if not fields:
         raise OptionError(f"{equation.name} has no field in {ndim} dimensions, one of its ndims {equation.ndims}")
-    cpml = CPML(((0, 0),) * ndim, order=2, power=equation.pml_power)
+    cpml = CPML(((0, 0),) * ndim, order=order, power=equation.pml_power)
     first = (fields[0],)
     problem = Problem(equation, make_grid(shape, 10.0), 1e-3, first, first, cpml, MemoryOptions())
-    models = [np.full(shape, sum(p.drawn_from) / 2) for p in equation.parameters]
     with np.errstate(all="ignore"):
+        models = _models(equation, shape)
         _check_parameters(equation, models, shape)
         _check_sources(equation, ndim, fields)
         coefficients = _coefficients(equation, problem, models)
         _check_step(equation, problem, coefficients, fields)
+
+
+def _models(equation, shape):
+    """Parameters that fit together, as far as the equation can tell."""
+    try:
+        return equation.example(shape, np.random.default_rng(0))
+    except Exception:  # what is wrong with it is said below
+        return [np.full(shape, sum(p.drawn_from) / 2) for p in equation.parameters]
+
+
+class _Unprobed(Exception):
+    """Values that an equation does not want."""
 
 
 @contextmanager
@@ -102,6 +120,8 @@ def _said(equation, what):
         yield
     except SweepError as error:
         raise OptionError(f"{equation.name}: {error}") from error
+    except (ValueError, ArithmeticError, AssertionError) as error:
+        raise _Unprobed from error
     except Exception as error:
         raise OptionError(f"{equation.name}: {what} raises {type(error).__name__}: {error}") from error
 
@@ -118,11 +138,11 @@ def _shape(x) -> Any:
 def _check_parameters(equation, models, shape):
     with _said(equation, "speed(*parameters)"):
         speed = equation.speed(*models)
-    if _shape(speed) != shape:
+    if _shape(speed) not in (shape, ()):
         _refuse(equation, "speed", _shape(speed), f"an array of the parameters' shape, here {shape}")
     with _said(equation, "fits(*parameters)"):
         fits = equation.fits(*models)
-    if not isinstance(fits, bool) and _shape(fits) != shape:
+    if not isinstance(fits, bool) and _shape(fits) not in (shape, ()):
         _refuse(equation, "fits", _shape(fits), f"True, or an array of the parameters' shape, here {shape}")
 
 
@@ -196,6 +216,6 @@ def check_equation(equation: Equation, ndim: int) -> None:
     ------
     OptionError
     """
-    check_declared(type(equation))
+    check_declared(equation)
     if ndim in equation.ndims:
-        check_statement(attrs.evolve(equation, spatial_order=2, device=None), ndim)
+        check_statement(equation, ndim)

@@ -113,7 +113,7 @@ def test_tables_that_are_not_stated_are_named():
 
 
 def test_a_class_is_looked_at_once():
-    """Not for each problem: the trial step is counted."""
+    """At each order, not for each problem: the trial step is counted."""
     steps = []
 
     def count(new, *_):
@@ -124,7 +124,7 @@ def test_a_class_is_looked_at_once():
     for n in (20, 21, 22):
         for order in (2, 4):
             make_problem(cls(spatial_order=order), (n, n), 10.0, 0.001)
-    assert len(steps) == 1
+    assert len(steps) == 2
 
 
 def test_what_is_right_passes():
