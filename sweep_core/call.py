@@ -101,9 +101,9 @@ def check_models(problem: Problem, models) -> str:
     return dtype
 
 
-def samples_in(problem: Problem, wavelet, sources) -> int:
-    """nt of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
-    return _wavelet_layout(problem, wavelet, sources.shape[0], sources.shape[1] if len(sources.shape) == 3 else 1)[0]
+def wavelet_layout(problem: Problem, wavelet, sources) -> tuple[int, bool]:
+    """(nt, whether each source field has its own) of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
+    return _wavelet_layout(problem, wavelet, sources.shape[0], sources.shape[1] if len(sources.shape) == 3 else 1)
 
 
 def _wavelet_layout(problem, wavelet, nshots, nsrc) -> tuple[int, bool]:

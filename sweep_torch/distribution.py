@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from sweep_core.call import check_forward_batchsize
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
+from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError, SweepError
 from sweep_core.survey import Shots
 
 from .executor import check_device
@@ -133,13 +133,21 @@ class TorchDistributor:
         """Rank 0's tensor; the other ranks need not know its shape."""
         if self.size == 1:
             return self._tensor(x, "broadcast")
-        value = self._tensor(x, "broadcast").detach().to(self.device).contiguous() if self.rank == 0 else torch.empty(0)
+        value, refusal = torch.empty(0), None
+        if self.rank == 0:
+            try:
+                value = self._tensor(x, "broadcast").detach().to(self.device)
+                value = value.resolve_conj().resolve_neg().contiguous()
+                if value.dtype not in DTYPES:
+                    raise DtypeError(f"broadcast: a tensor of {value.dtype} cannot be sent; expected one of {DTYPES}")
+            except SweepError as error:
+                refusal = error
         # Shape and dtype travel as numbers: an object would be unpickled, and pickles run code.
-        if value.dtype not in DTYPES:
-            raise DtypeError(f"broadcast: a tensor of {value.dtype} cannot be sent; expected one of {DTYPES}")
-        head = torch.tensor([DTYPES.index(value.dtype), value.ndim], device=self.device)
+        head = torch.tensor([-1 if refusal else DTYPES.index(value.dtype), value.ndim], device=self.device)
         dist.broadcast(head, src=0)
         kind, ndim = head.tolist()
+        if kind < 0:  # on every rank, none of which is left waiting
+            raise refusal or DistributedError("broadcast: rank 0 has nothing that can be sent; it says why")
         shape = torch.tensor(value.shape if self.rank == 0 else [0] * ndim, dtype=torch.int64, device=self.device)
         if ndim:
             dist.broadcast(shape, src=0)

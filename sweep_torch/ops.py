@@ -20,11 +20,15 @@ def differentiated(tensor: torch.Tensor) -> bool:
     return False
 
 
-def tie(*tensors: torch.Tensor) -> torch.Tensor:
-    """Zero, whose derivative in each of them is zero: with it a record answers for what the run made no use of as well,
-    such as a parameter that a dimension lacks, where autograd would call it an error.
+def tie(*tensors) -> torch.Tensor:
+    """Zero, whose derivative is zero in each of them that asks for one: with it a record answers for what the run made
+    no use of as well, such as a parameter that a dimension lacks, where autograd would call it an error.
+
+    Others are not read: what positions are where a receiver is masked, say, is nobody's business.
     """
-    return torch.as_tensor(0 * sum(x[(slice(1),) * x.ndim].sum() for x in tensors))
+    asking = [x for x in tensors if isinstance(x, torch.Tensor) and (x.requires_grad or transformed(x))]
+    asking = [x for x in asking if x.is_floating_point()]
+    return torch.as_tensor(0 * sum(x[(slice(1),) * x.ndim].sum() for x in asking))
 
 
 class TorchOps(Ops):

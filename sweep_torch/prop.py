@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from sweep_core.call import check_models, samples_in
+from sweep_core.call import check_models, wavelet_layout
 from sweep_core.errors import DeviceError, DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from sweep_core.options import check_eager_options, resolve_memory
 from sweep_core.problem import make_problem
@@ -176,7 +176,7 @@ class PropTorch(torch.nn.Module):
                 raise UnsupportedError("snapshots are not supported inside torch.compile; call the solver outside")
             positions = [torch.as_tensor(x) for x in (sources, receivers)]
             mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
-            sizes = samples_in(self.problem, wavelet, positions[0]), len(self.problem.receiver_type)
+            sizes = wavelet_layout(self.problem, wavelet, positions[0])[0], len(self.problem.receiver_type)
             return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number, *sizes)
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
@@ -214,18 +214,19 @@ class PropTorch(torch.nn.Module):
         """
         if not getattr(self, "_is_replica", False):
             return
-        shared = [("wavelet", wavelet, 1, "-1"), ("receivers", receivers, 2, "-1, -1")]
-        for name, x, ndim, rest in shared:
-            if isinstance(x, torch.Tensor) and x.ndim == ndim:
-                raise ShapeError(
-                    f"{name} of shape {tuple(x.shape)} in a replica of DataParallel, which cuts it along its first "
-                    f"axis; expected one that counts shots: give {name}.expand(nshots, {rest}), which takes no memory"
-                )
         if not isinstance(sources, torch.Tensor):
             raise ShapeError(
                 f"sources are a {type(sources).__name__}, which DataParallel does not share out: each replica would "
                 "model all shots; give a torch.Tensor"
             )
+        by_field = isinstance(wavelet, torch.Tensor) and wavelet_layout(self.problem, wavelet, sources)[1]
+        for name, x, ndim in (("wavelet", wavelet, 1 + by_field), ("receivers", receivers, 2)):
+            if isinstance(x, torch.Tensor) and x.ndim == ndim:
+                raise ShapeError(
+                    f"{name} of shape {tuple(x.shape)} in a replica of DataParallel, which cuts it along its first "
+                    f"axis; expected one that counts shots: give {name}.expand(nshots{', -1' * ndim}), which takes no "
+                    "memory"
+                )
 
     def _given(self, models):
         if models is not None:

@@ -77,6 +77,10 @@ def test_tensors_travel_as_they_are_and_without_pickles(ranks):
     assert ranks["sent"] == {"changed": 0, "unpickled": 0, "for example": []}
 
 
+def test_what_rank_0_cannot_send_is_refused_on_every_rank(ranks):
+    assert ranks["refusals"] == (2 * ranks["size"] if ranks["size"] > 1 else 0)
+
+
 def test_nothing_that_is_sent_or_read_is_a_pickle():
     """No collective of objects, no pickle and no torch.load, in the packages and the scripts."""
     found = [

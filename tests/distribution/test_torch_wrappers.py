@@ -5,7 +5,7 @@ import torch
 from laws import case, error, reference_record
 from ranks import launch
 
-from sweep_core import ShapeError
+from sweep_core import AcousticVariableDensity, ShapeError
 from sweep_torch import PropTorch
 
 
@@ -46,6 +46,19 @@ def test_replicas_share_out_the_shots(owner):
     solver.vp.grad = None
     solver(*survey).square().sum().backward()
     assert error(found, solver.vp.grad.numpy()) < 1e-12
+
+
+def test_a_shared_wavelet_of_each_field_is_refused():
+    """(nt, nfield) would be cut along time."""
+    made = case(AcousticVariableDensity, nshots=4)
+    solver = PropTorch(**made.arguments | {"source_type": ["p", "vz"]}, models=[torch.tensor(m) for m in made.models])
+    survey = torch.tensor(made.shots.sources[:, :1]), torch.tensor(made.shots.receivers)
+    wavelet = torch.ones((24, 2), dtype=torch.float64)
+    expected = solver(wavelet, *survey)
+    with pytest.raises(ShapeError, match=r"wavelet of shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
+        record_of(solver, wavelet, *survey)
+    wide = wavelet[None, None].expand(4, 1, -1, -1)
+    assert error(record_of(solver, wide, *survey).detach(), expected.detach().numpy()) < 1e-12
 
 
 def test_what_is_shared_is_refused_and_expanded_is_right(owner):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from sweep_core import Acoustic, AcousticVariableDensity, Elastic, ShotPlan, ricker
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, ShotPlan, SweepError, ricker
 from sweep_core.testing.distributors import distributes
 from sweep_torch import PropTorch
 from sweep_torch.distribution import (
@@ -72,6 +72,17 @@ def changed_on_the_way(group):
     return {"changed": int(count[0]), "unpickled": int(count[1]), "for example": wrong[:3]}
 
 
+def refusals(group):
+    """How many ranks refuse to send nothing, and what is no number: all, so that none is left waiting."""
+    count = 0
+    for x in (None, torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.qint8)):
+        try:
+            group.broadcast(x if group.rank == 0 else None)
+        except SweepError:
+            count += 1
+    return int(group.all_reduce(torch.tensor(count)))
+
+
 def main(path):
     rank, size, device = setup_distributed("cpu")
     try:
@@ -80,6 +91,7 @@ def main(path):
         broken = torch.tensor(sum(law.status != "held" for law in laws))
         found = {"size": size, "laws": len(laws), "broken": int(group.all_reduce(broken))}
         found["sent"] = changed_on_the_way(group)
+        found["refusals"] = refusals(group) if size > 1 else 0
         for equation in RECEIVERS:
             found[equation.name] = shared_out(equation, group, rank, device)
     finally:
