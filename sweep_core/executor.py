@@ -19,8 +19,8 @@ class Support:
         return self.ok
 
 
-REQUIRED = ("name", "supports", "forward", "misfit_and_gradient", "born")
-"""What makes an object an executor; one written before there was `pullback` goes on without."""
+REQUIRED = ("name", "supports", "forward")
+"""What an executor has at least."""
 
 IMPLS = ("auto", "c", "eager")
 """What a user may ask for: compiled where it can be, compiled, or the framework's own operations."""
@@ -55,9 +55,9 @@ def choose_impl(impl: str, equation: str, device: object, support: Callable[[], 
 class Executor(Protocol):
     """What a backend does with a problem. Arrays are the backend's own; NumPy arrays are always accepted.
 
-    `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey. What makes
-    an object an executor is that it has these, of which `pullback` may be missing; one that it cannot do it refuses
-    with an UnsupportedError.
+    `shots` is a :class:`sweep_core.Shots`: the wavelet, sources and receivers of some shots of one survey. What
+    an executor cannot do it refuses with an UnsupportedError, or has no method for: modelling needs `name`, `supports`
+    and `forward`, an inversion `misfit_and_gradient`.
     """
 
     name: str
@@ -71,10 +71,15 @@ class Executor(Protocol):
     def misfit_and_gradient(self, problem: Any, shots: Any, models: Any, observed: Any) -> tuple[Any, list]:
         """(0.5 sum (forward - observed)^2, its derivative in each model): a pure function, summed over the shots."""
 
+    def born(self, problem: Any, shots: Any, models: Any, perturbations: Any) -> Any:
+        """The derivative of the record in direction `perturbations` of the models."""
+
+
+@runtime_checkable
+class DifferentiatingExecutor(Executor, Protocol):
+    """An executor that gives the gradient of any misfit."""
+
     def pullback(self, problem: Any, shots: Any, models: Any) -> tuple[Any, Callable[[Any], list]]:
         """(record, pull): ``pull(cotangent)`` is the gradient in each model of a misfit whose derivative in the record
         is `cotangent`, of the record's shape. Any misfit, by one forward run; `pull` may be called again.
         """
-
-    def born(self, problem: Any, shots: Any, models: Any, perturbations: Any) -> Any:
-        """The derivative of the record in direction `perturbations` of the models."""

@@ -13,8 +13,12 @@ def least_squares(synthetic, observed):
     ShapeError
         Where the records differ in shape; what would be broadcast is no observed record.
     """
-    given, expected = tuple(observed.shape), tuple(synthetic.shape)
-    if given != expected:
-        raise ShapeError(f"observed has shape {given}; expected that of the record, {expected}")
+    check_like_record("observed", observed, synthetic)
     residual = synthetic - observed
     return 0.5 * (residual * residual).sum(), residual
+
+
+def check_like_record(name: str, x, record) -> None:
+    """ShapeError unless x has the shape of the record."""
+    if tuple(x.shape) != tuple(record.shape):
+        raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")

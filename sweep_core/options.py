@@ -74,7 +74,7 @@ class MemoryOptions:
     strategy : {'auto', 'full', 'ckpt', 'boundary'}
         ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that takes no more
         than half of the memory that is left, to a GPU or to this process on a host (JAX, which decides when it traces:
-        a quarter, rounded down to a power of two), and otherwise recomputes in chunks. Where chunks stay in the cache
+        a quarter), and otherwise recomputes in chunks. Where chunks stay in the cache
         of a CPU, they cost less than fresh memory: there it keeps nothing in JAX, and up to 2 GiB in torch, which uses
         its buffers again; so much at most under torch.func as well. ``'boundary'`` is not there yet, and no plugin can
         bring a strategy yet.

@@ -12,7 +12,7 @@ from sweep_core import executor as core
 from sweep_core.call import check_call, check_perturbations, check_survey, check_values, without_shots
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
-from sweep_core.misfit import least_squares
+from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.positions import interpolated
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
@@ -250,7 +250,8 @@ class JaxExecutor:
             jax.block_until_ready(record)
 
         def pull(cotangent):
-            given = jnp.asarray(place("the cotangent", cotangent, self.device))
+            given = jnp.asarray(place("the cotangent", cotangent, self.device), record.dtype)
+            check_like_record("the cotangent", given, record)
             with native.refusals(problem.memory):
                 return jax.block_until_ready(back(given)[0])
 

@@ -61,8 +61,8 @@ def _(task, primals, tangents):
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library))
-    if problem.memory.strategy == "auto" and task.call(True).whole > CACHE_BYTES:
-        task = attrs.evolve(task, room=room_for(device))
+    if problem.memory.strategy == "auto" and CACHE_BYTES < (whole := task.call(True).whole) <= room_for(device):
+        task = attrs.evolve(task, room=whole)  # not what is left, by which programs would be compiled again and again
     points = _points(task, shots.sources, shots.receivers, shots.mask)
     return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
 
@@ -70,14 +70,14 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
 def room_for(device: jax.Device) -> int:
     """Bytes of history that ``'auto'`` may keep of a call on `device`: a quarter of what is left there.
 
-    Programs are compiled by it, so it is rounded down to a power of two; it is 0 where nothing tells what is left.
+    It is 0 where nothing tells what is left.
     """
     if device.platform == "cpu":
         left = (available() or 0) // len(jax.local_devices(backend="cpu"))
     else:
         told = device.memory_stats() or {}
         left = max(told.get("bytes_limit", 0) - told.get("bytes_in_use", 0), 0)
-    return 1 << (left // 4).bit_length() >> 1
+    return left // 4
 
 
 @partial(jax.jit, static_argnums=(0,))

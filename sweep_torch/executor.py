@@ -19,7 +19,7 @@ from sweep_core.call import (
 )
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
-from sweep_core.misfit import least_squares
+from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.options import MemoryOptions
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
@@ -135,7 +135,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
                 raise UnsupportedError(
                     f"impl='c' has no derivative in positions, and {name} ask for one; use impl='eager'"
                 )
-    given = shots.wavelet, *models, *filter(_differentiable, (shots.sources, shots.receivers))
+    given = shots.wavelet, *models, shots.sources, shots.receivers
     if not shape.shots:
         return *_without_shots(problem, shape, device, *given), flag
     if impl == "c":
@@ -157,10 +157,6 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
         {f: s[:, :count] for f, s in seen.items()},
         flag,
     )
-
-
-def _differentiable(positions) -> bool:
-    return isinstance(positions, torch.Tensor) and positions.is_floating_point()
 
 
 def _without_shots(problem, shape, device, *differentiable):
@@ -245,7 +241,9 @@ class TorchExecutor:
             record = self._run(problem, shots, leaves)
 
         def pull(cotangent):
-            return list(torch.autograd.grad(record, leaves, self.array(cotangent), retain_graph=True))
+            given = self.array(cotangent)
+            check_like_record("the cotangent", given, record)
+            return list(torch.autograd.grad(record, leaves, given.to(record.dtype), retain_graph=True))
 
         return record.detach(), pull
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from laws import case, executors, known_equations, numpy_of
 
-from sweep_core import Acoustic, UnsupportedError
+from sweep_core import Acoustic, ShapeError, UnsupportedError
 from sweep_core.native import CompiledCall
 from sweep_core.reference import ReferenceExecutor
 
@@ -37,6 +37,19 @@ def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, str
     assert misfit == pytest.approx(0.5 * (residual**2).sum(), rel=1e-13)
     for found, expected in zip(pull(residual), gradients, strict=True):
         np.testing.assert_array_equal(numpy_of(found), expected)
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
+def test_a_cotangent_is_that_of_the_record(entry):
+    """Of another dtype it is rounded to the record's, of another shape refused."""
+    made = case(nt=20).typed(np.float32)
+    record, pull = pulled(entry, made)
+    y = made.noise().astype(np.float32)
+    np.testing.assert_array_equal(numpy_of(pull(y.astype(np.float64))[0]), numpy_of(pull(y)[0]))
+    observed = numpy_of(record).astype(np.float64)
+    assert entry.misfit_and_gradient(made, observed)[0] == 0
+    with pytest.raises(ShapeError, match="the cotangent has shape .* expected that of the record"):
+        pull(y[:, 1:])
 
 
 @some

@@ -85,7 +85,7 @@ def test_a_backend_of_a_stranger_is_found(install):
 @pytest.mark.parametrize("target", ["types:SimpleNamespace", "builtins:list"])
 def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
     install(("s", plugin(sweep_backends=[BackendRecord("half", target)])))
-    lacks = "name, supports, forward, misfit_and_gradient, born"
+    lacks = "name, supports, forward"
     with pytest.raises(PluginError, match=f"backend 'half' is a .* that lacks {lacks}; expected an Executor"):
         backend("half")
 
@@ -94,7 +94,7 @@ def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
 def test_an_executor_from_before_pullback_is_taken(install, monkeypatch, ready):
     class Earlier:
         name = "earlier"
-        supports = forward = misfit_and_gradient = born = None
+        supports = forward = misfit_and_gradient = None
 
     monkeypatch.setattr("sweep_core.reference.EARLIER", Earlier() if ready else Earlier, raising=False)
     install(("s", plugin(sweep_backends=[BackendRecord("earlier", "sweep_core.reference:EARLIER")])))
