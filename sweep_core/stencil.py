@@ -11,11 +11,15 @@ import numpy as np
 
 from .errors import OptionError
 
+HIGHEST_ORDER = 64  # beyond it the outermost weights are below the rounding of the first
+
 
 def check_order(order) -> int:
-    """`order` as an int if it is an even number from 2 on, otherwise OptionError."""
-    if isinstance(order, bool) or not isinstance(order, Integral) or order < 2 or order % 2:
-        raise OptionError(f"spatial_order is {order!r}; expected an even number from 2 on, such as 4 or 8")
+    """`order` as an int if it is an even number of 2 to 64, otherwise OptionError."""
+    if isinstance(order, bool) or not isinstance(order, Integral) or not 2 <= order <= HIGHEST_ORDER or order % 2:
+        raise OptionError(
+            f"spatial_order is {order!r}; expected an even number of 2 to {HIGHEST_ORDER}, such as 4 or 8"
+        )
     return int(order)
 
 

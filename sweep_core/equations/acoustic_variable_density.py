@@ -24,7 +24,7 @@ class AcousticVariableDensity(StaggeredEquation):
     Parameters
     ----------
     spatial_order : int
-        Order of the differences, even.
+        Order of the differences, even, 2 to 64.
     device : str, optional
         Where propagators of this equation compute, unless they are told otherwise.
     """

@@ -30,7 +30,7 @@ class Elastic(StaggeredEquation):
     Parameters
     ----------
     spatial_order : int
-        Order of the differences, even.
+        Order of the differences, even, 2 to 64.
     device : str, optional
         Where propagators of this equation compute, unless they are told otherwise.
     """
