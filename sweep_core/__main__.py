@@ -10,23 +10,23 @@ def main() -> None:
     print("\nbackends")
     for status in backends():
         devices = f" ({', '.join(status.record.devices)})" if status.record else ""
-        print(f"  {status.name + devices:24s} {'ready' if status.available else status.reason}")
+        print(f"  {status.name + devices:25s} {'ready' if status.available else status.reason}")
     print("\nequations")
     failed = equation_failures()
     for record in registry().equations:
         reason = f"   {failed[record.name]}" if record.name in failed else ""
-        print(f"  {record.name:24s} {record.target}{reason}")
+        print(f"  {record.name:25s} {record.target}{reason}")
     print("\nobservers" if registry().observers else "\nno observers")
     for observer in registry().observers:
         where = f"{getattr(observer.call, '__module__', '')}:{getattr(observer.call, '__qualname__', observer.call)}"
-        print(f"  {f'{observer.name} ({observer.event})':24s} {where}")
+        print(f"  {f'{observer.name} ({observer.event})':25s} {where}")
     print("\ncompiled libraries")
     for kind in ("cpu", "cuda", "xla"):
-        print(f"  {kind:24s} {library.status(kind)}")
+        print(f"  {kind:25s} {library.status(kind)}")
     packages = {getattr(cls, "library", library.OWN) for cls in equations().values()}
     for package in sorted(packages - {library.OWN}):
         for kind in ("cpu", "cuda"):
-            print(f"  {f'{kind} of {package}':24s} {library.status(kind, package)}")
+            print(f"  {f'{kind} of {package}':25s} {library.status(kind, package)}")
 
 
 if __name__ == "__main__":

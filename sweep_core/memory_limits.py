@@ -98,8 +98,8 @@ def readable(size: int) -> str:
 def advice(memory: MemoryOptions) -> str:
     """What to do about a history that is too large."""
     if memory.strategy == "ckpt":
-        return "give CkptOptions no chunks, which takes the least memory, or call with fewer shots"
-    return "recompute instead by memory=MemoryOptions(strategy='ckpt'), or call with fewer shots"
+        return "give CkptOptions no chunks, which takes the least memory, fewer shots a call, or fewer snapshots"
+    return "recompute instead by memory=MemoryOptions(strategy='ckpt'), or give fewer shots a call, or fewer snapshots"
 
 
 def out_of_memory(what: str, memory: MemoryOptions) -> MemoryLimitError:

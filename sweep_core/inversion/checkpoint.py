@@ -68,7 +68,8 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
         if saved.get(key) != now.get(key)
     ]
     if differing:
-        raise CheckpointError(f"{path} belongs to another run: {'; '.join(differing)}")
+        what = f"{path} belongs to another run: {', '.join(differing)}"
+        raise CheckpointError(f"{what}; resume it as it was begun, give --overwrite, or another folder by --out")
     return entries
 
 

@@ -88,6 +88,9 @@ def find(kind: str, package: str = OWN) -> Path:
             return path
     if package != OWN:
         raise NativeError(f"package {package} holds no libsweep_{kind}{SUFFIX}; docs/extending/equation.md builds one")
+    if forced := os.environ.get("SWEEP_NATIVE_DIR"):
+        where = Path(forced).absolute()
+        raise NativeError(f"libsweep_{kind} is not in {where}, where SWEEP_NATIVE_DIR says; unset it or build it there")
     raise NativeError(f"libsweep_{kind} is not installed{_report()}; build it with '{REBUILD}' where a compiler is")
 
 

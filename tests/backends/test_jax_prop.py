@@ -285,8 +285,9 @@ def test_without_libraries(tmp_path):
         print(JaxExecutor("c").supports(make_problem(Acoustic(), (12, 14), 10.0, 0.001)).reason)
         """
     refused, chosen, reason = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path)).strip().split("\n")
-    assert refused.startswith("impl='c' cannot run acoustic on cpu:0: libsweep_cpu is not installed")
-    assert chosen.startswith("impl='eager': compiled code cannot run it: libsweep_cpu is not installed")
+    absent = f"libsweep_cpu is not in {tmp_path}, where SWEEP_NATIVE_DIR says"
+    assert refused.startswith(f"impl='c' cannot run acoustic on cpu:0: {absent}")
+    assert chosen.startswith(f"impl='eager': compiled code cannot run it: {absent}")
     assert reason == refused
 
 
@@ -307,7 +308,7 @@ def test_without_the_shim(tmp_path):
         print(PropJax(Acoustic(), (12, 14), 10.0, 0.001).explain())
         """
     answer = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path))
-    assert answer.startswith("impl='eager': compiled code cannot run it: libsweep_xla is not installed")
+    assert answer.startswith(f"impl='eager': compiled code cannot run it: libsweep_xla is not in {tmp_path}")
 
 
 def test_a_shim_newer_than_jax_is_not_registered(monkeypatch):
