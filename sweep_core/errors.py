@@ -53,7 +53,7 @@ class CheckpointError(SweepError, ValueError):
 
 
 class StorageError(SweepError, OSError):
-    """A file could not be written (a full disk, no permission); no half of it was left."""
+    """A file could not be written (a full disk, no permission)."""
 
 
 class MemoryLimitError(SweepError, MemoryError):

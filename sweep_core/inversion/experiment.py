@@ -77,7 +77,7 @@ def marine_experiment(
     Parameters
     ----------
     nshots : int
-        Sources, evenly spaced from edge to edge; receivers are at every second cell.
+        Sources, evenly spaced from edge to edge, at most one in a cell; receivers are at every second cell.
     freq : float
         Peak frequency of the Ricker wavelet, Hz; at least four cells must remain to its shortest wavelength.
     duration : float, optional
@@ -106,8 +106,10 @@ def marine_survey(
             f"{freq} Hz is too high for dh = {model.dh} m: waves of {slowest:.0f} m/s at 2.5 times the peak frequency "
             f"have less than two cells; use at most {slowest / (5 * model.dh):.1f} Hz or a finer grid"
         )
-    if nshots < 1 or nx < 8 or nz < 8:
-        raise ShapeError(f"{nshots} shots over a model of {nz} x {nx} cells; expected at least 1 and 8 x 8")
+    if nx < 8 or nz < 8:
+        raise ShapeError(f"the model has {nz} x {nx} cells; expected at least 8 x 8")
+    if not 1 <= nshots <= nx - 4:
+        raise DomainError(f"{nshots} shots over a line of {nx} cells; expected 1 to {nx - 4}, one in a cell")
     stable = 0.9 * (equation.largest_speed((model.dh, model.dh), 1.0) / fastest)
     dt = math.floor(stable * 1e4) / 1e4 if stable > 1e-4 else stable
     seconds = duration if duration is not None else 2.3 * nz * model.dh / 2000 + 1.5 / freq

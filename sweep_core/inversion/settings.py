@@ -1,6 +1,7 @@
 """The command line that inversion scripts share."""
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,11 @@ def read_settings(
         value = getattr(arguments, name)
         if value < 1:
             raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
-    if not arguments.lr > 0 or not arguments.freq > 0:
-        raise DomainError(f"--lr is {arguments.lr} and --freq {arguments.freq}; both must be positive")
+    if arguments.seed < 0:
+        raise OptionError(f"--seed is {arguments.seed}; expected a number from 0 on")
+    for name in ("lr", "freq"):
+        if not 0 < getattr(arguments, name) < math.inf:
+            raise DomainError(f"--{name} is {getattr(arguments, name)}; expected a positive, finite number")
     if arguments.impl not in IMPLS:
         raise OptionError(f"--impl is {arguments.impl!r}; expected one of {IMPLS}")
     if arguments.resume and arguments.overwrite:

@@ -22,6 +22,7 @@ _FORMAT = "sweep-prepared-model"
 _VERSION = 1
 _KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
 _SEA_WATER = (1400.0, 1600.0)  # m/s: what a top row may read and still be taken for water unasked
+_WIDEST = 10_000  # cells of a window
 _WATER_TOLERANCE = 0.5  # m/s: rounding of the file formats, well below the step to the softest mud
 
 
@@ -74,7 +75,7 @@ class PreparedModel:
     Attributes
     ----------
     true : numpy.ndarray
-        P velocity in m/s, `(nz, nx)` float32, depth first; its largest value is from 100 to 20 000.
+        P velocity in m/s, `(nz, nx)` float32, depth first; the largest of the rock is from 100 to 20 000.
     initial : numpy.ndarray
         The start of the inversion, same shape, dtype and unit; equals `true` in the water.
     water : numpy.ndarray
@@ -116,7 +117,7 @@ class PreparedModel:
         if not isinstance(self.name, str) or not self.name.strip():
             raise DtypeError(f"name is {self.name!r}; expected a string that is not empty")
         for what, array in (("true", self.true), ("initial", self.initial)):
-            check_plausible(array, "vp", what)
+            check_plausible(array[~self.water], "vp", what)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -259,13 +260,13 @@ def _box_sum(values: NDArray[np.float64], radius: int, axis: int) -> NDArray[np.
     return running[tuple(ahead)] - running[tuple(behind)]
 
 
-def _count(value: Any, what: str, least: int) -> int:
+def _count(value: Any, what: str, least: int, most: float = math.inf) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise DtypeError(f"{what} is {value!r}; expected an integer") from None
-    if number < least:
-        raise DomainError(f"{what} is {number}; expected {least} or more")
+    if not least <= number <= most:
+        raise DomainError(f"{what} is {number}; expected {least} {'or more' if most == math.inf else f'to {most}'}")
     return number
 
 
@@ -286,7 +287,8 @@ def smooth(
     water : numpy.ndarray
         `(nz, nx)` bool, true where nothing is to change.
     radii : tuple of int
-        Half widths `(rz, rx)` of the window in cells: `2 r + 1` of them, and 0 leaves an axis alone.
+        Half widths `(rz, rx)` of the window in cells: `2 r + 1` of them, and 0 leaves an axis alone. At most
+        10 000.
     passes : int
         How many times, at least 1.
 
@@ -304,7 +306,7 @@ def smooth(
     _check_water(water, vp.shape)
     if not isinstance(radii, tuple | list) or len(radii) != 2:
         raise ShapeError(f"radii is {radii!r}; expected two integers (rz, rx) in cells")
-    rz, rx = (_count(r, f"radii[{i}]", 0) for i, r in enumerate(radii))
+    rz, rx = (_count(r, f"radii[{i}]", 0, _WIDEST) for i, r in enumerate(radii))
     passes = _count(passes, "passes", 1)
     rock = (~water).astype(np.float64)
     # A cell of rock counts itself, so the weight is at least one there (0.5: safe from rounding in the sums).
@@ -359,13 +361,15 @@ def downsample(
     Raises
     ------
     DomainError
-        If `target_dh` is not a whole multiple of `source_dh`, or a velocity not above zero.
+        If `target_dh` is not a whole multiple of `source_dh`, or 10 000 times of it, or a velocity not above zero.
     DtypeError, ShapeError
         If the model or the mask is not as described.
     """
     _check_velocity(vp, "vp")
     _check_water(water, vp.shape)
     source_dh, target_dh = check_spacing(source_dh, "source_dh"), check_spacing(target_dh, "target_dh")
+    if target_dh / source_dh > _WIDEST:
+        raise DomainError(f"target_dh = {target_dh:g} m is more than {_WIDEST} times source_dh = {source_dh:g} m")
     ratio = round(target_dh / source_dh)
     if ratio < 1 or not math.isclose(ratio * source_dh, target_dh, rel_tol=1e-6):
         near = max(1, math.floor(target_dh / source_dh))

@@ -12,6 +12,8 @@ from typing import BinaryIO
 from ..errors import StorageError
 
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LONGEST = 200  # bytes of a name that its part keeps, so that the part's is no longer than file systems take
 
 
 @contextmanager
@@ -22,9 +24,9 @@ def storing(path: str | os.PathLike[str]) -> Iterator[None]:
     except StorageError:
         raise
     except OSError as error:
+        space = "free some space, or " if error.errno in _FULL else ""
         raise StorageError(
-            f"{path} could not be written: {error.strerror or error}; no half of it was left: free some "
-            "space, or name another folder"
+            f"{path} could not be written: {error.strerror or error}; {space}name another place"
         ) from error
 
 
@@ -33,7 +35,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file at `path` when the block ends, and nothing at all where it raises.
 
     Until then they are in a file of their own beside it, whose name nobody can foresee, and which is new: a link that
-    lies in wait is not followed. Neither a kill nor a full disk nor a loss of power leaves half of a file at `path`.
+    lies in wait is not followed. Neither a kill nor a full disk nor a loss of power leaves half of a file at `path`. A
+    link at `path` is itself replaced; so is a file, but nothing else, such as a device.
 
     Parameters
     ----------
@@ -46,9 +49,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         If the disk is full, or refuses otherwise.
     """
     target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    name = os.fsdecode(os.fsencode(target.name)[:_LONGEST])
+    part = target.with_name(f".{name}.{secrets.token_hex(8)}.part")
     with storing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file():
+            raise StorageError(f"{target} is there and no file; name another place")
         try:
             with open(part, "xb") as stream:
                 yield stream

@@ -42,9 +42,13 @@ def plot_loss(path: Path | str, history: list[dict], labels: Sequence[str] = ("v
         raise DomainError("the history is empty; expected a line for each epoch, with epoch, misfit and model_error")
     figure = new_figure((9, 3.2))
     left, right = figure.subplots(1, 2)
+    for line in history:
+        if missing := {"epoch", "misfit", "model_error"} - set(line):
+            raise DomainError(f"a line of the history has no {', '.join(sorted(missing))}: {line}")
     epochs = [line["epoch"] for line in history]
-    left.semilogy(epochs, [line["misfit"] / history[0]["misfit"] for line in history], "o-", color="black", ms=3)
-    left.set(xlabel="epoch", ylabel="misfit / first misfit", title="data")
+    misfits = as_numbers([line["misfit"] for line in history], "misfit", "a number", (1,))
+    left.semilogy(epochs, misfits / (misfits[0] or 1), "o-", color="black", ms=3)
+    left.set(xlabel="epoch", ylabel="misfit / first misfit" if misfits[0] else "misfit", title="data")
     errors = as_numbers([line["model_error"] for line in history], "model_error", "a number, or one a label", (1, 2))
     if errors.ndim == 2 and errors.shape[1] != len(labels):
         raise ShapeError(f"there are {len(labels)} labels; expected one for each of {errors.shape[1]} parameters")
@@ -52,7 +56,13 @@ def plot_loss(path: Path | str, history: list[dict], labels: Sequence[str] = ("v
         right.plot(epochs, errors, "o-", color="black", ms=3)
         right.set(xlabel="epoch", ylabel="RMS error (m/s)", title="model")
     else:
-        right.plot(epochs, errors / errors[0], "o-", ms=3, label=[label.split()[0] for label in labels])
+        right.plot(
+            epochs,
+            errors / np.where(errors[0] == 0, 1, errors[0]),
+            "o-",
+            ms=3,
+            label=[label.split()[0] for label in labels],
+        )
         right.set(xlabel="epoch", ylabel="RMS error / first", title="model")
         right.legend()
     for axis in (left, right):

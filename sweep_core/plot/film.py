@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..io import replacing
+
 COLOURS = 255
 
 
@@ -30,5 +32,5 @@ def write_gif(path: Path | str, frames: list[Any], fps: float) -> None:
     colours[np.asarray(frames[0])[0, 0]] = 255  # the paper is white, not nearly so
     for frame in frames:
         frame.putpalette(colours.tobytes())
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)
+    with replacing(path) as stream:
+        frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)

@@ -1,12 +1,15 @@
 """Pictures and films: of the kind that was asked for, readable, and refused with a reason where the input is bad."""
 
+import errno
+import os
 import sys
+import warnings
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from sweep_core import DomainError, DtypeError, OptionError, ShapeError, plot
+from sweep_core import DomainError, DtypeError, OptionError, ShapeError, StorageError, plot
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
@@ -133,6 +136,29 @@ def test_snapshots_are_drawn_with_one_symmetric_clip(tmp_path, axes, count, pane
     assert len(waves) == panels
     assert len({image.get_clim() for image in waves}) == 1 and sum(waves[0].get_clim()) == 0
     np.testing.assert_array_equal(waves[-1].get_array(), SNAPS[count - 1])
+
+
+def test_a_film_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
+    path = tmp_path / "film.gif"
+    plot.movie(path, SNAPS, TIMES, 10.0, None, fps=10)
+    whole = path.read_bytes()
+
+    def fill(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", fill)
+    with pytest.raises(StorageError, match="No space left on device; free some space"):
+        plot.movie(path, SNAPS[:3], TIMES[:3], 10.0, None, fps=10)
+    assert path.read_bytes() == whole and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_loss_may_begin_at_zero_and_lines_are_whole(tmp_path):
+    for first in (0.0, [0.0, 3.0]):
+        lines = [{"epoch": n, "misfit": float(n), "model_error": first} for n in range(3)]
+        with warnings.catch_warnings(action="error"):
+            plot.plot_loss(tmp_path / "loss.png", lines, ("vp (m/s)", "vs (m/s)"))
+    with pytest.raises(DomainError, match="a line of the history has no model_error: {'epoch': 0"):
+        plot.plot_loss(tmp_path / "loss.png", [{"epoch": 0, "misfit": 1.0}])
 
 
 @pytest.mark.parametrize("model", [None, MODEL], ids=["alone", "over the model"])

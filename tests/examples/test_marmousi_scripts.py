@@ -266,6 +266,20 @@ def test_a_malicious_member_is_refused_and_nothing_unpacked(run, tmp_path, name,
     assert files(tmp_path) == ["a/b/evil.tar.gz"]
 
 
+@pytest.mark.parametrize("url", ["http://[::1/x.tgz", "http://localhost/%00.tgz", "http://localhost/"])
+def test_what_is_no_address_of_a_file_is_refused(run, tmp_path, url):
+    code, printed = run("download_marmousi", "--url", url, "--dest", tmp_path)
+    assert code == 1 and "expected an http, https or file URL that ends in the name of a file" in printed
+
+
+def test_folders_of_others_are_neither_in_the_way_nor_removed(run, archive, tmp_path):
+    planted = tmp_path / "s" / f".{archive.name}.{os.getpid()}.part"
+    planted.mkdir(parents=True)
+    (planted / "precious").write_text("as it was")
+    assert run("extract_model_segy", "--download", archive.parent, "--segy", tmp_path / "s")[0] == 0
+    assert (planted / "precious").read_text() == "as it was"
+
+
 def test_a_damaged_archive_leaves_nothing_behind(run, archive, tmp_path):
     whole = archive.read_bytes()
     for content in (whole[: len(whole) // 2], b"no archive", b""):
@@ -343,6 +357,9 @@ def test_a_crop_is_in_cells_of_the_target(prepare):
 
 WISHES = {
     "--target-dh=30": "not a whole multiple",
+    "--target-dh=1e9": "more than 10000 times",
+    "--source-dh=1e-300": "more than 10000 times",
+    "--radii=99999999999999999999": "expected 0 to 10000",
     "--crop=0:99,:": "--crop z 0:99 is not a part of 0:41",
     "--crop=:,7:7": "--crop x 7:7",
     "--passes=0": "passes is 0",

@@ -108,9 +108,12 @@ def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | Non
 
 def obtain(url: str, dest: Path, pinned: str | None) -> Path:
     """The verified archive in `dest`, downloaded if it is not there."""
-    parts = urllib.parse.urlsplit(url)
-    name = Path(urllib.parse.unquote(parts.path)).name
-    if parts.scheme not in ("http", "https", "file") or not name:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        scheme, name = parts.scheme, Path(urllib.parse.unquote(parts.path)).name
+    except ValueError:  # half of an address in brackets
+        scheme = name = ""
+    if scheme not in ("http", "https", "file") or not name or not name.isprintable():
         raise OptionError(f"--url is {url!r}; expected an http, https or file URL that ends in the name of a file")
     archive, record = dest / name, dest / f"{name}.json"
     if archive.exists():

@@ -11,9 +11,10 @@ import os
 import shutil
 import sys
 import tarfile
+import tempfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from sweep_core.errors import CheckpointError, SweepError, UnsupportedError
+from sweep_core.errors import CheckpointError, StorageError, SweepError, UnsupportedError
 
 HERE = Path(__file__).resolve().parent
 NESTED = "MODEL_*_1.25m.segy.tar.gz"
@@ -43,13 +44,16 @@ def safe_extract(archive: Path, folder: Path) -> list[Path]:
     """
     if not hasattr(tarfile, "data_filter"):
         raise UnsupportedError(f"Python {sys.version.split()[0]} has no safe tar filter; use 3.11.4 or newer")
-    part = folder / f".{archive.name}.{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=".", suffix=".part", dir=folder))
+    except OSError as error:
+        raise StorageError(f"{folder} could not be written into: {error.strerror}") from error
     try:
         with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             members = tar.getmembers()
             for member in members:
                 check_member(member, archive)
-            part.mkdir(parents=True)
             tar.extractall(part, members=members, filter="data")
             while stream.read(BLOCK):
                 pass
@@ -57,6 +61,8 @@ def safe_extract(archive: Path, folder: Path) -> list[Path]:
         targets = [folder / path.relative_to(part) for path in files]
         for path, target in zip(files, targets, strict=True):
             target.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "rb") as stream:
+                os.fsync(stream.fileno())
             os.replace(path, target)
     except SweepError:
         raise

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sweep_core.errors import OptionError, SweepError, UnsupportedError
+from sweep_core.errors import SweepError, UnsupportedError
 from sweep_core.io import PreparedModel, read_prepared
+from sweep_core.plot.canvas import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,15 +58,6 @@ def draw(model: PreparedModel) -> "Figure":
     axes[-1].set_xlabel("distance (km)")
     figure.suptitle(f"{model.name}, {nz} x {nx} cells of {model.dh:g} m", fontsize=11)
     return figure
-
-
-def save(figure: "Figure", out: Path, dpi: int) -> None:
-    """Write the figure in the format that the ending of `out` names."""
-    known = figure.canvas.get_supported_filetypes()
-    if out.suffix.removeprefix(".").lower() not in known:
-        raise OptionError(f"--out is {out}; expected a name that ends in one of .{', .'.join(sorted(known))}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out, dpi=dpi)
 
 
 def main(argv: list[str] | None = None) -> int:
