@@ -14,12 +14,12 @@ from sweep_core.distribution import Distributor, ShotPlan
 from sweep_core.errors import CheckpointError, SweepError
 from sweep_core.inversion import (
     AdamState,
-    Checkpoint,
     ExecutorEngine,
     Experiment,
     Report,
     RunFolder,
     Settings,
+    first_scale,
     separate,
 )
 
@@ -167,12 +167,17 @@ class Inversion:
         return on_root(self.group, self.report.epoch, *line)
 
     def begin(self) -> int:
-        """The first gradient, at the starting model."""
+        """The first gradient, at the starting model; what refuses it leaves the folder as it was."""
         misfit, gradient = self.gradient(np.arange(self.experiment.nshots), 0)
-        # Adam's epsilon is absolute: gradients are brought to about one, once and for all.
-        self.scale = [1 / float(part.abs().max()) for part in separate(gradient)]
+        self.scale = first_scale(self.experiment.names, gradient.cpu().numpy())
+        self.enter()
         self.tell(0, misfit, gradient, 0.0)
         return 0
+
+    def enter(self, history=()) -> None:
+        """The folder is that of this run from here on, which goes on after `history`."""
+        on_root(self.group, self.folder.start, history)
+        on_root(self.group, self.report.data, self.observed.numpy())
 
     def epoch(self, number: int) -> tuple[float, Any]:
         """All shots once; returns their misfit, each at the model that its step met, and the model error."""
@@ -203,8 +208,8 @@ class Inversion:
         state = AdamState(self.current(), self.scale, int(states[0]["step"]), mean, square)
         on_root(self.group, state.save, self.settings, self.folder, epoch)
 
-    def resume(self) -> Checkpoint:
-        """Takes up the checkpoint."""
+    def resume(self) -> int:
+        """Takes up the checkpoint, and returns its epoch."""
         state, checkpoint = AdamState.load(self.settings, self.folder)
         self.scale = state.scale.tolist()
         self.m.copy_(torch.as_tensor(state.model))
@@ -213,14 +218,12 @@ class Inversion:
             # A tensor of its own each: Adam counts in place.
             step = torch.tensor(float(state.step))
             self.optimiser.state[parameter] = {"step": step, "exp_avg": first, "exp_avg_sq": second}
-        return checkpoint
+        self.enter(checkpoint.history)
+        return checkpoint.epoch
 
     def run(self) -> str:
         """From the start, or the checkpoint, to the last epoch; returns the closing lines."""
-        last = self.resume() if self.settings.resume else None
-        on_root(self.group, self.folder.start, last.history if last else ())
-        on_root(self.group, self.report.data, self.observed.numpy())
-        done = last.epoch if last else self.begin()
+        done = self.resume() if self.settings.resume else self.begin()
         with tqdm(total=self.settings.epochs, initial=done, unit="epoch", disable=self.group.rank > 0) as bar:
             for epoch in range(done + 1, self.settings.epochs + 1):
                 misfit, error = self.epoch(epoch)

@@ -1,6 +1,6 @@
 """What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
 
-from .adam import AdamState
+from .adam import AdamState, first_scale
 from .checkpoint import Checkpoint
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
@@ -20,6 +20,7 @@ __all__ = [
     "RunFolder",
     "Settings",
     "elastic_experiment",
+    "first_scale",
     "make_elastic_parser",
     "make_parser",
     "marine_experiment",

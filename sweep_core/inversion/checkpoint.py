@@ -16,6 +16,8 @@ from ..io import replacing
 HISTORY = ("epoch", "misfit", "model_error", "seconds")
 """What a line of the history tells."""
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @attrs.frozen(eq=False)
 class Checkpoint:
@@ -48,8 +50,6 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
     CheckpointError
         Where it cannot be read, or belongs to another run; names what differs.
     """
-    if not path.exists():
-        raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume")
     try:
         packed = io.BytesIO(path.read_bytes())
         with zipfile.ZipFile(packed) as archive:
@@ -59,6 +59,8 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
         packed.seek(0)
         with np.load(packed, allow_pickle=False) as file:
             entries = {name: np.asarray(file[name]) for name in file.files}
+    except FileNotFoundError:
+        raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume") from None
     except Exception as error:  # zipfile and NumPy raise a dozen kinds over damaged bytes
         raise wrong(path, f"cannot be read ({type(error).__name__}: {error})") from error
     saved, now = _json(path, entries, "identity", dict), json.loads(json.dumps(identity))
@@ -91,7 +93,7 @@ def read_checkpoint(path: Path, identity: dict[str, object], like: Mapping[str, 
         if not _is_line(line):
             raise wrong(path, f"holds a history with the line {line!r}; expected numbers for {', '.join(HISTORY)}")
     told = [line["epoch"] for line in history]
-    if epoch < 1 or told != list(range(epoch + 1)):
+    if epoch < 1 or len(told) != epoch + 1 or told != list(range(epoch + 1)):
         raise wrong(path, f"is of epoch {epoch}, and its history of {told}")
     return Checkpoint(epoch, arrays, history)
 
@@ -131,4 +133,4 @@ def _is_line(line):
         return False
     error = line["model_error"]
     numbers = [line["misfit"], line["seconds"], *(error if isinstance(error, list) else [error])]
-    return type(line["epoch"]) is int and all(type(number) in (int, float) for number in numbers)
+    return type(line["epoch"]) is int and all(type(n) in (int, float) and abs(n) <= LARGEST for n in numbers)

@@ -46,6 +46,11 @@ class ExecutorEngine:
         support = self.executor.supports(self.problem)
         if not support:
             raise UnsupportedError(f"backend {settings.backend!r} does not run this problem: {support.reason}")
+        if not hasattr(self.executor, "misfit_and_gradient"):
+            raise UnsupportedError(
+                f"backend {settings.backend!r} has no misfit_and_gradient, which an inversion needs; see "
+                "docs/extending/backend.md"
+            )
         self.shots, self.batch = settings.experiment.shots, settings.forward_batchsize
         self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}"
 

@@ -58,7 +58,10 @@ class Report:
         if isinstance(error, list):
             begin = history[0]["model_error"]
             changes = [("misfit", history[0]["misfit"], misfit), *zip(self.labels, begin, error, strict=True)]
-            lines = [f"{what} from {a:.6g} to {b:.6g}, {100 * (b / a - 1):+.1f} %" for what, a, b in changes]
+            lines = [
+                f"{what} from {a:.6g} to {b:.6g}" + (f", {100 * (b / a - 1):+.1f} %" if a else "")
+                for what, a, b in changes
+            ]
             return "\n".join((*lines, f"{seconds:.2f} s/epoch"))
         return (
             f"misfit from {history[0]['misfit']:.6g} to {misfit:.6g}, model error from "

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sweep_core.io import faulted_model, write_prepared
+from sweep_core.io import faulted_model, read_prepared, write_prepared
 
 ROOT = Path(__file__).parents[2]
 TORCH = ROOT / "examples/multi-gpu/torch/fwi_marmousi_dist.py"
@@ -151,3 +151,11 @@ def test_bad_arguments_end_in_one_sentence(model, tmp_path, arguments, message):
     said = launch("torch alone", *small(model, tmp_path, 1), *arguments, ok=False)
     assert message in said
     assert "Traceback" not in said
+    assert {entry.name for entry in tmp_path.rglob("*") if entry.is_file()} <= {"run.lock"}
+
+
+@pytest.mark.parametrize("which", ["torch alone", "jax"])
+def test_a_start_that_fits_the_data_is_refused(model, tmp_path, which):
+    np.save(tmp_path / "true.npy", read_prepared(model).true)
+    said = launch(which, *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
+    assert "DomainError: the largest gradient in vp at the start is 0.0" in said and "Traceback" not in said

@@ -52,10 +52,11 @@ def inverted(group, model, folder, records=(), **options):
     settings |= {"forward_batchsize": 2, "show_every": 9}
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     read = read_settings(make_parser("", backend="torch").parse_args(arguments), folder)
-    folder.mkdir(exist_ok=True)
     engine = make_engine(read, torch.device("cpu"))
     observed = observe(engine, group, read.experiment, options.get("observed", "slices"))
-    made = Inversion(read, engine, group, observed, RunFolder(folder, read.identity()))
+    run_folder = RunFolder(folder, read.identity())
+    run_folder.claim()
+    made = Inversion(read, engine, group, observed, run_folder)
     made.report.observers = Observers(group.rank, records)
     made.begin()
     made.epoch(1)

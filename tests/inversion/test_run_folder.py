@@ -56,10 +56,18 @@ def test_a_run_is_not_begun_anew_without_a_word(finished):
     assert contents(finished) == {name: text for name, text in before.items() if name != "checkpoint.npz"}
 
 
-@pytest.mark.parametrize("name", ["history.jsonl", "checkpoint.json", "inverted_rho.npy", *PICTURES])
+@pytest.mark.parametrize("name", ["history.jsonl", "inverted_rho.npy", *PICTURES])
 def test_one_file_is_enough_to_refuse(tmp_path, name):
-    (tmp_path / name).write_text("")
-    with pytest.raises(CheckpointError, match=name):
+    """Where no run was it is somebody's own, which --overwrite does not remove either."""
+    (tmp_path / name).write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(
+            CheckpointError, match=f"holds {name}, which no run left there .* move them, or give another"
+        ):
+            RunFolder(tmp_path, {}).claim(overwrite=overwrite)
+        assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [(name, "mine")]
+    (tmp_path / "run.lock").write_text("1 on a machine\n")
+    with pytest.raises(CheckpointError, match=f"holds an earlier run .{name}.; give --overwrite to remove it"):
         RunFolder(tmp_path, {}).claim()
 
 
@@ -149,24 +157,31 @@ def test_links_that_lie_in_wait_are_not_followed(tmp_path):
     assert precious.read_text() == "as it was"
 
 
-def test_a_history_is_read_up_to_a_torn_line(tmp_path):
-    folder = write_run(tmp_path)
-    whole = (tmp_path / "history.jsonl").read_bytes()
-    for torn in (whole[:-4], whole[:-1] + b"\xff", whole + b'{"epoch": 2, "mis', whole + b"\x00\x00\x00"):
-        (tmp_path / "history.jsonl").write_bytes(torn)
-        assert folder.history() == [{"epoch": n, **LINE} for n in range(2 if torn.startswith(whole) else 1)]
+def test_a_spoilt_history_file_costs_a_run_nothing(tmp_path):
+    """It is told anew after each epoch; what a run goes on from is in the checkpoint."""
+    folder, file = write_run(tmp_path), tmp_path / "history.jsonl"
+    whole, lines = file.read_bytes(), [{"epoch": n, **LINE} for n in range(3)]
+    for spoilt in (whole[:-4], whole[:-1] + b"\xff", whole + b'{"epoch": 2, "mis', b'{"epoch": 7}\n', None):
+        file.unlink(missing_ok=True)
+        if spoilt is not None:
+            file.write_bytes(spoilt)
+        folder.save(1, ARRAYS)
+        assert folder.history() == lines[:2]
+        folder.release()
+        folder = RunFolder(tmp_path, {})
+        folder.claim(resume=True)
+        folder.start(folder.load(ARRAYS).history)
+        assert file.read_bytes() == whole
+    file.unlink()
+    folder.append(epoch=2, **LINE)
+    folder.save(2, ARRAYS)
+    assert [json.loads(line) for line in file.read_text().splitlines()] == folder.load(ARRAYS).history == lines
     folder.release()
-    # What it goes on from is in the checkpoint.
-    again = RunFolder(tmp_path, {})
-    again.claim(resume=True)
-    again.start(again.load(ARRAYS).history)
-    assert (tmp_path / "history.jsonl").read_bytes() == whole
-    again.release()
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="file could not be written.*another folder"):
+    with pytest.raises(StorageError, match="file could not be written: File exists; name another place"):
         RunFolder(tmp_path / "file", {}).claim()
 
 
@@ -193,6 +208,51 @@ def test_a_device_that_is_full(tmp_path):
         os.dup2(os.open("/dev/full", os.O_WRONLY), out.fileno())
         out.write(b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(StorageError, match=f"{name} is there and no file"), replacing(tmp_path / name):
+            pass
+    assert (tmp_path / "pipe").is_fifo() and sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+def test_names_may_be_as_long_as_names_are(tmp_path):
+    for name in ("x" * 255, "\u00e4" * 127):
+        with replacing(tmp_path / name) as stream:
+            stream.write(b"x")
+        assert (tmp_path / name).read_bytes() == b"x"
+    with pytest.raises(StorageError, match="File name too long; name another place"), replacing(tmp_path / ("x" * 256)):
+        pass
+    for resume in (False, True):
+        with pytest.raises((StorageError, CheckpointError), match="File name too long"):
+            RunFolder(tmp_path / ("x" * 300), {}).claim(resume)
+
+
+def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = RunFolder(Path("out"), {})
+    folder.claim()
+    monkeypatch.chdir("/")
+    folder.start()
+    folder.append(epoch=0, **LINE)
+    folder.release()
+    assert (tmp_path / "out" / "history.jsonl").exists()
+
+
+def test_a_folder_that_cannot_be_written_into_is_refused_at_once(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    folder = RunFolder(tmp_path, {})
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.TemporaryFile", refuse)
+        with pytest.raises(StorageError, match="could not be written: Permission denied"):
+            folder.claim()
+    folder.claim()
+    folder.release()
 
 
 def test_the_history_is_json_lines(tmp_path):

@@ -15,7 +15,15 @@ import optax
 from tqdm import tqdm
 
 from sweep_core import ShotPlan, SweepError
-from sweep_core.inversion import AdamState, ExecutorEngine, Report, RunFolder, make_parser, read_settings
+from sweep_core.inversion import (
+    AdamState,
+    ExecutorEngine,
+    Report,
+    RunFolder,
+    first_scale,
+    make_parser,
+    read_settings,
+)
 from sweep_jax import PropJax
 from sweep_jax.distribution import (
     local_devices,
@@ -84,12 +92,17 @@ class Inversion:
         return misfit, gradient * ~self.experiment.model.water
 
     def begin(self):
-        """The first gradient, at the starting model."""
+        """The first gradient, at the starting model; what refuses it leaves the folder as it was."""
         misfit, gradient = self.gradient(np.arange(self.experiment.nshots), 0)
-        # Adam's epsilon is absolute: gradients are brought to about one, once and for all.
-        self.scale = 1 / float(np.abs(gradient).max())
+        (self.scale,) = first_scale(self.experiment.names, gradient)
+        self.enter()
         self.report.epoch(0, misfit, self.vp, gradient, 0.0)
         return 0
+
+    def enter(self, history=()):
+        """The folder is that of this run from here on, which goes on after `history`."""
+        self.folder.start(history)
+        self.report.data(self.observed)
 
     def epoch(self, number):
         """All shots once; returns their misfit, each at the model that its step met."""
@@ -115,7 +128,8 @@ class Inversion:
         self.vp, self.scale = state.model, float(state.scale[0])
         moments = {"count": np.asarray(state.step, np.int32), "mu": state.mean, "nu": state.square}
         self.state = (self.state[0]._replace(**moments), *self.state[1:])
-        return checkpoint
+        self.enter(checkpoint.history)
+        return checkpoint.epoch
 
 
 def run(arguments):
@@ -136,10 +150,7 @@ def run(arguments):
     observed = engine.model(settings.experiment.model.true, np.arange(settings.experiment.nshots))
     inversion = Inversion(settings, engine, observed, folder)
     # 4. The inversion.
-    last = inversion.resume() if settings.resume else None
-    folder.start(last.history if last else ())
-    inversion.report.data(observed)
-    done = last.epoch if last else inversion.begin()
+    done = inversion.resume() if settings.resume else inversion.begin()
     with tqdm(total=settings.epochs, initial=done, unit="epoch") as bar:
         for epoch in range(done + 1, settings.epochs + 1):
             misfit, error = inversion.epoch(epoch)
