@@ -1,6 +1,7 @@
 """Telling observers of plugins how a run goes on; one that fails costs the run nothing but itself."""
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,7 +53,7 @@ class Observers:
                 record.call(observation)
             except (Exception, SystemExit) as error:
                 self.records.remove(record)
-                reason = f"{type(error).__name__}: {error}"
+                reason = traceback.format_exception_only(error)[-1].strip()  # whatever its __str__ may do
                 print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
 
 

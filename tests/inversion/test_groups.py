@@ -119,12 +119,19 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
     def leaves(observation):
         raise SystemExit(3)
 
+    class Speechless(Exception):
+        def __str__(self):
+            raise AttributeError("no words")
+
+    def is_lost(observation):
+        raise Speechless
+
     def spoils(observation):
         calls.append(observation)
         observation.model[...] = 0
 
     records = [
-        *(ObserverRecord(f.__name__, "shot", f) for f in (fails, spoils)),
+        *(ObserverRecord(f.__name__, "shot", f) for f in (fails, spoils, is_lost)),
         ObserverRecord("leaves", "iteration", leaves),
         ObserverRecord("counts", "shot", calls.append),
     ]
@@ -135,6 +142,7 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
     assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in said
     assert any(line.startswith("observer 'spoils' failed") and "read-only" in line for line in said)
     assert "observer 'leaves' failed and is not called again: SystemExit: 3" in said
+    assert any(line.startswith("observer 'is_lost' failed") and "Speechless" in line for line in said)
 
 
 def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path):
