@@ -4,9 +4,8 @@ PYTHON      ?= python3
 VENV        ?= .venv
 TORCH_INDEX ?=
 RANKS       ?= 2
-# --overwrite: typed again, they begin again.
-FWI         ?= --backend torch --impl c --device auto --overwrite
-FWI_ELASTIC ?= --backend torch --impl auto --device auto --overwrite
+FWI         ?= --backend torch --impl c --device auto
+FWI_ELASTIC ?= --backend torch --impl auto --device auto
 PYTEST      ?=
 
 ifeq ($(VENV),none)
@@ -32,6 +31,8 @@ clang_format := find native tests/plugins tests/native -name '*.h' -o -name '*.c
 report  := $(python) -c 'import importlib.metadata as m; \
   print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'
 
+# $(call anew,arguments): typed again an inversion begins again, unless it is to go on.
+anew = $(if $(filter --resume --overwrite,$(1)),,--overwrite)
 # $(call say,sentence) ends the recipe with it.
 say = { echo "make: $(1)" >&2; exit 1; }
 # $(call pip,arguments): its output goes to the log, of which a failure prints the one line that tells most.
@@ -62,11 +63,11 @@ help:
 
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
-	  examples/multi-gpu/torch/fwi_marmousi_dist.py $(FWI)
+	  examples/multi-gpu/torch/fwi_marmousi_dist.py $(FWI) $(call anew,$(FWI))
 
 fwi-elastic: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
-	  examples/multi-gpu/torch/fwi_marmousi_elastic_dist.py $(FWI_ELASTIC)
+	  examples/multi-gpu/torch/fwi_marmousi_elastic_dist.py $(FWI_ELASTIC) $(call anew,$(FWI_ELASTIC))
 
 test: lint
 	$(run) pytest -rs --numprocesses auto --maxprocesses 8 --dist loadscope $(PYTEST)
