@@ -168,6 +168,11 @@ class Equation(ABC):
         names = [p.name for p in self.parameters]
         if unknown := sorted(ranges.keys() - set(names)):
             raise OptionError(f"{self.name} has no parameter {unknown[0]!r}; its parameters are {names}")
+        for p in self.parameters:
+            low, high = ranges.get(p.name, (p.low, p.high))
+            if not p.low <= low <= high <= p.high:
+                given, admitted = f"{low:g} to {high:g}", f"{p.low:g} to {p.high:g}"
+                raise OptionError(f"{self.name}: {p.name} is to be drawn from {given}; expected within {admitted}")
         bounds = np.array([ranges.get(p.name, p.drawn_from) for p in self.parameters], dtype=np.float64)
         low, high = (b.reshape(-1, *(1,) * len(shape)) for b in bounds.T)
         models, bad = np.empty((len(names), *shape)), np.ones(shape, bool)

@@ -55,6 +55,9 @@ def check_declared(equation: Equation) -> None:
             refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")
         if f.parity not in ((-1, 1) if f.mirrored else (-1, 0, 1)):
             refuse(f"parity of {f.name}", f.parity, "-1 or 1, or 0 where it is not mirrored")
+    error = equation.float32_error
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
+        refuse("float32_error", error, "a number between 0 and 1")
     for p in equation.parameters:
         if not p.low < p.high:
             refuse(f"interval of {p.name}", (p.low, p.high), "low < high")

@@ -13,9 +13,10 @@ from .. import backends, equations
 from ..equation import Equation
 from ..errors import OptionError, PluginError, SweepError
 from ..plugins import equation_failures, load
+from ..statement import check_declared, check_statement
 from .distributors import distributes
 from .entries import entries
-from .programme import Result, conforms
+from .programme import LATE, Result, conforms
 
 DESCRIPTION = """\
 Runs SWEEP's laws on small rough problems: records against the NumPy reference, dot products, Taylor remainders, single
@@ -28,7 +29,7 @@ distributor's own launcher, such as torchrun, for more than one rank)"""
 
 
 def main(arguments=None) -> int:
-    """The command line; 0 where every law that was run holds and some were, otherwise 1."""
+    """The command line; 0 where some laws were run and all of those hold, otherwise 1."""
     parser = argparse.ArgumentParser("python -m sweep_core.testing", description=DESCRIPTION)
     parser.add_argument("name", metavar="NAME", help=NAME)
     parser.add_argument(
@@ -54,8 +55,8 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
         low, high = map(float, bounds.split(":"))
     except ValueError:
         raise OptionError(f"{text!r} is not a range; expected parameter=low:high, such as vp=1500:4500") from None
-    if not name or not low <= high:
-        raise OptionError(f"{text!r} is not a range; expected parameter=low:high with low <= high")
+    if not name or not -np.inf < low <= high < np.inf:
+        raise OptionError(f"{text!r} is not a range; expected parameter=low:high with low <= high, both finite")
     return name, (low, high)
 
 
@@ -69,8 +70,10 @@ def results(name: str, ranges=(), asked=(), minutes=5.0) -> Iterable[Result]:
     """
     known = equations()
     target = known[name] if name in known else _target(name) if ":" in name else None
+    if isinstance(target, Equation):
+        raise OptionError(f"{name} is an equation that was made; name its class, {type(target).__name__}")
     if isinstance(target, type) and issubclass(target, Equation):
-        target().example((4,) * min(target.ndims), np.random.default_rng(0), **dict(ranges))  # or says what is wrong
+        check_equation(target, dict(ranges))
         return conforms(target, entries(*asked), ranges, minutes)
     if ranges or asked:
         raise OptionError(f"{name} is no equation; parameter=low:high and --backend are for equations")
@@ -92,6 +95,27 @@ def results(name: str, ranges=(), asked=(), minutes=5.0) -> Iterable[Result]:
     )
 
 
+def check_equation(cls: type, ranges: dict) -> None:
+    """OptionError where a class states no equation, or no model of it lies in `ranges`."""
+    try:
+        equation = cls()
+    except SweepError:
+        raise
+    except Exception as failure:
+        reason = f"{type(failure).__name__}: {failure}"
+        raise OptionError(f"{cls.__name__}() raises {reason}; an equation is made without arguments") from failure
+    check_declared(equation)
+    for ndim in equation.ndims:
+        check_statement(equation, ndim)
+        try:
+            equation.example((4,) * ndim, np.random.default_rng(0), **ranges)
+        except SweepError:
+            raise
+        except Exception as failure:
+            reason = f"{type(failure).__name__}: {failure}"
+            raise OptionError(f"{equation.name}: example of {ndim} dimensions raises {reason}") from failure
+
+
 def _target(name: str):
     try:
         return load(name)
@@ -102,8 +126,10 @@ def _target(name: str):
 def report(found: Iterable[Result]) -> int:
     """Prints each result as it comes, and then what is broken; 0 where all that was run holds, and something was."""
     counts, broken, begin = dict.fromkeys(("held", "broken", "skipped"), 0), [], time.perf_counter()
+    unrun = 0
     for result in found:
         counts[result.status] += 1
+        unrun += result.reason == LATE
         figure = f"{result.figure.value:9.2g} <= {result.figure.bound:.2g}" if result.figure else ""
         told = figure or result.reason.partition("\n")[0]
         print(f"{result.status:8s}{result.who:14s} {result.law:45s}{result.seconds:7.2f} s  {told}", flush=True)
@@ -111,7 +137,8 @@ def report(found: Iterable[Result]) -> int:
     for result in broken:
         print(f"\n{result.who}, {result.law}\n  {result.reason}")
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
-    print(f"\n{told} in {time.perf_counter() - begin:.0f} s")
+    late = f" ({unrun} of them for want of time)" if unrun else ""
+    print(f"\n{told}{late} in {time.perf_counter() - begin:.0f} s")
     return 0 if counts["held"] and not counts["broken"] else 1
 
 

@@ -5,14 +5,19 @@ from functools import partial
 
 import numpy as np
 
-from ..distribution import ShotPlan
-from ..errors import SweepError
+from ..distribution import Distributor, ShotPlan
+from ..errors import PluginError, SweepError
 from .entries import numpy_of
 from .laws import ROUNDING, Broken, Figure, held, unequal, worst
 from .programme import Result, judged
 
 SHAPE = (3, 2)
 """Of what belongs to one shot, or to one rank."""
+VERBS = ("rank", "size", "scatter", "gather", "broadcast", "reduce", "all_reduce", "all_gather", "barrier")
+EXPECTED = (
+    "expected an equation class, a distributor, or what makes one without arguments; a backend is registered, and "
+    "asked for by its name"
+)
 
 
 class Group:
@@ -76,11 +81,12 @@ def scatter_and_gather(group, count) -> Figure:
     plan, (x, y) = ShotPlan(count, group.size), np.random.default_rng(1).standard_normal((2, count, *SHAPE))
     scattered = group.seen(group.verbs.scatter(plan, x))
     mine = [x[plan.part(r).start : plan.part(r).stop] for r in group.here]
-    _equal(("scatter", s[: len(m)], m) for s, m in zip(scattered, mine, strict=True))
+    if group.stacked:  # the parts of devices are padded to one length
+        scattered = [s[: len(m)] for s, m in zip(scattered, mine, strict=True)]
+    _equal(("scatter", s, m) for s, m in zip(scattered, mine, strict=True))
     gathered = group.verbs.gather(plan, group.parts(plan, y))
     _on_root(group, "gather", gathered, y)
-    pushed = group.dot([s[: len(m)] for s, m in zip(scattered, mine, strict=True)],
-                       [y[plan.part(r).start : plan.part(r).stop] for r in group.here])  # fmt: skip
+    pushed = group.dot(scattered, [y[plan.part(r).start : plan.part(r).stop] for r in group.here])
     return held(unequal(pushed, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
 
 
@@ -141,9 +147,32 @@ def bad_plans_are_refused(group) -> Figure:
 
 
 def distributes(target) -> Iterator[Result]:
-    """Every law of a distributor, or of what a function or class without arguments makes."""
-    made = target if hasattr(target, "scatter") and not isinstance(target, type) else target()
-    group = Group(made)
+    """Every law of a distributor, or of what a function or class without arguments makes.
+
+    Raises
+    ------
+    PluginError
+        Where that is no distributor.
+    """
+    group = Group(_made(target))
+    return _laws(group)
+
+
+def _made(target):
+    if isinstance(target, Distributor) and not isinstance(target, type):
+        return target
+    what = getattr(target, "__name__", repr(target))
+    try:
+        made = target()
+    except Exception as failure:
+        reason = f"{type(failure).__name__}: {failure}"
+        raise PluginError(f"{what} is no distributor, and makes none ({reason}); {EXPECTED}") from failure
+    if missing := [name for name in VERBS if not hasattr(made, name)]:
+        raise PluginError(f"{what} makes no distributor: it lacks {', '.join(missing)}; {EXPECTED}")
+    return made
+
+
+def _laws(group) -> Iterator[Result]:
     who = f"rank {group.rank} of {group.size}"
     yield judged(who, "broadcast and reduce", partial(broadcast_and_reduce, group))
     yield judged(who, "all_reduce", partial(all_reduce, group))

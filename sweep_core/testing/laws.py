@@ -1,6 +1,7 @@
 """The laws that an executor keeps, on one case each: functions that return the figure, or raise AssertionError."""
 
 from itertools import product
+from unittest import SkipTest
 
 import attrs
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ..errors import SweepError
 from ..survey import Shots
 from .cases import born_of_cell, reference_born, reference_record
+from .entries import numpy_of
 
 ROUNDING = 1e-12
 
@@ -109,6 +111,43 @@ def jacobian_and_adjoint(entry, made) -> Figure:
     terms = [d * g for d, g in zip(directions, entry.jacobian_transposed(made, y), strict=True)]
     pushed, pulled = float((reference_born(made) * y).sum()), float(sum(t.sum() for t in terms))
     return held(unequal(pushed, pulled, terms), ROUNDING, f"<J d, y> = {pushed:.17g}, <d, J^T y> = {pulled:.17g}")
+
+
+def pullback_is_the_gradient(entry, made) -> Figure:
+    """J^T y by `pullback` is that of `misfit_and_gradient`, and of the arguments as they were when it was called."""
+    executor, y = entry.executor_for(made.problem), made.noise()
+    if not hasattr(executor, "pullback"):
+        raise SkipTest(f"{entry.name} has no pullback")
+    expected = entry.jacobian_transposed(made, y)
+    shots = attrs.evolve(made.shots, wavelet=made.shots.wavelet.copy())
+    models = [m.copy() for m in made.models]
+    record, pull = executor.pullback(made.problem, shots, models)
+    at_once = [numpy_of(g).copy() for g in pull(y)]
+    for given in (*models, shots.wavelet):
+        given *= 1.01
+    found = [(record_error(numpy_of(record), entry.forward(made)), "record, error over its maximum")]
+    later = [numpy_of(g) for g in pull(y)]
+    for when, gradient in (("", at_once), (" after the arguments were written into", later)):
+        pairs = zip(made.problem.equation.parameters, gradient, expected, strict=True)
+        found += [(error(g, e), f"gradient in {p.name}{when}, error over its maximum") for p, g, e in pairs]
+    return worst(found, ROUNDING)
+
+
+def no_shots(entry, made) -> Figure:
+    """Of no shots the record is empty, the misfit zero and so is the gradient; or they are refused by name."""
+    executor, none = entry.executor_for(made.problem), attrs.evolve(made, shots=made.shots.take([]))
+    expected = made.noise()[:0]
+    try:
+        record = numpy_of(executor.forward(none.problem, none.shots, none.models))
+        misfit, gradient = executor.misfit_and_gradient(none.problem, none.shots, none.models, expected)
+    except SweepError as refusal:
+        raise SkipTest(f"{entry.name}: {refusal}") from refusal
+    if record.shape != expected.shape:
+        raise Broken(f"the record of no shots has shape {record.shape}; expected {expected.shape}")
+    if [numpy_of(g).shape for g in gradient] != [m.shape for m in made.models]:
+        raise Broken(f"gradients have shapes {[numpy_of(g).shape for g in gradient]}; expected those of the models")
+    largest = max(abs(float(misfit)), *(float(np.abs(numpy_of(g)).max()) for g in gradient))
+    return held(largest, 0, "misfit or gradient of no shots")
 
 
 def half_the_sum_of_squares(entry, made) -> Figure:

@@ -13,6 +13,9 @@ from . import laws
 from .cases import VARIANTS, case, ricker_case, variant
 from .entries import Entry, runs
 
+LATE = "time is up; --minutes gives more"
+"""Why a law was not run that would have been."""
+
 
 @attrs.frozen
 class Result:
@@ -78,6 +81,8 @@ def _derivatives(on, small):
     yield "gradient, every region", on(laws.gradient_in_every_region, small)
     yield "gradient, finite difference", on(laws.gradient_equals_finite_difference, small)
     yield "gradient in float32", on(laws.gradient_in_single_precision, small)
+    yield "pullback", on(laws.pullback_is_the_gradient, small)
+    yield "no shots", on(laws.no_shots, small)
     for strategy in ("auto", "ckpt-1", "ckpt-7"):
         yield f"memory {strategy!r}", on(laws.strategies_agree, small, strategy)
 
@@ -97,6 +102,6 @@ def conforms(equation: type, entries: list[Entry], ranges=(), minutes: float = 5
         with np.errstate(all="ignore"):
             for name, law in programme(equation, entry, ranges):
                 if time.monotonic() > stop:
-                    yield Result(entry.name, name, "skipped", 0.0, reason="time is up; --minutes gives more")
+                    yield Result(entry.name, name, "skipped", 0.0, reason=LATE)
                 else:
                     yield judged(entry.name, name, law)

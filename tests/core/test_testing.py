@@ -1,5 +1,7 @@
 """The laws that travel with the package: they hold where they should, see what is wrong, and draw what is admissible."""
 
+import copy
+import re
 from typing import ClassVar
 from unittest import SkipTest
 
@@ -34,6 +36,8 @@ def test_examples_that_cannot_be_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(OptionError, match=r"elastic: of 1000 draws .* none was admissible in some cells \(vp > sqrt"):
         Elastic().example((3, 3), rng, vp=(1000, 1100), vs=(1000, 1100))
+    with pytest.raises(OptionError, match="elastic: vs is to be drawn from -1 to 5; expected within 0 to inf"):
+        Elastic().example((3, 3), rng, vs=(-1, 5))
     with pytest.raises(OptionError, match=r"elastic has no parameter 'q'; its parameters are \['vp', 'vs', 'rho'\]"):
         Elastic().example((3, 3), rng, q=(1, 2))
 
@@ -76,6 +80,16 @@ class Faulty(ReferenceExecutor):
                 gradients[i][cell] = (self.born(problem, shots, models, direction) * residual).sum()
         return 0.5 * (residual**2).sum(), self.changed.get("gradient", lambda g: g)(gradients)
 
+    def pullback(self, problem, shots, models):
+        kept = self.changed.get("late", copy.deepcopy)((shots, models))
+        record = self.forward(problem, shots, models)
+
+        def pull(cotangent):
+            observed = self.forward(problem, *kept) - cotangent
+            return self.changed.get("pulled", lambda g: g)(self.misfit_and_gradient(problem, *kept, observed)[1])
+
+        return record, pull
+
 
 def entry(**changed):
     return Entry("faulty", lambda: Faulty(**changed))
@@ -97,6 +111,11 @@ def tiny():
         (laws.gradient_in_every_region, {"gradient": lambda g: [np.pad(x[1:], ((1, 0), (0, 0))) for x in g]}),
         (laws.two_runs_are_identical, {"forward": lambda r: r * (1 + 1e-9 * np.random.default_rng().random())}),
         (laws.bad_input_is_refused, {}),
+        (laws.pullback_is_the_gradient, {"late": lambda given: given}),
+        (laws.pullback_is_the_gradient, {"pulled": lambda g: [x * (1 + 1e-10) for x in g]}),
+        (laws.no_shots, {"forward": lambda r: np.zeros((1, *r.shape[1:])) if not len(r) else r}),
+        (laws.no_shots, {"gradient": lambda g: [x[0] for x in g]}),
+        (laws.no_shots, {"gradient": lambda g: [x + 1 for x in g]}),
     ],
 )
 def test_laws_see_faults(law, changed, tiny):
@@ -104,7 +123,10 @@ def test_laws_see_faults(law, changed, tiny):
         law(entry(**changed), tiny)
 
 
-@pytest.mark.parametrize("law", [laws.jacobian_and_adjoint, laws.gradient_in_every_region])
+@pytest.mark.parametrize(
+    "law",
+    [laws.jacobian_and_adjoint, laws.gradient_in_every_region, laws.pullback_is_the_gradient, laws.no_shots],
+)
 def test_laws_hold_where_nothing_is_wrong(law, tiny):
     assert law(entry(), tiny).value < 1e-13
 
@@ -151,11 +173,73 @@ def test_distributors():
     assert main(["sweep_core:SerialDistributor"]) == 0
 
 
-def test_a_distributor_that_errs(monkeypatch, capsys):
-    monkeypatch.setattr("sweep_core.distribution.Forgetful", Forgetful, raising=False)
-    assert main(["sweep_core.distribution:Forgetful"]) == 1
+@attrs.frozen
+class Generous(SerialDistributor):
+    """Hands out shots that nobody has."""
+
+    def scatter(self, plan, x):
+        return np.concatenate([super().scatter(plan, x), np.ones((2, *x.shape[1:]))])
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [(Forgetful, "gather, largest difference"), (Generous, "scatter has shape (7, 3, 2); expected (5, 3, 2)")],
+)
+def test_a_distributor_that_errs(cls, said, monkeypatch, capsys):
+    monkeypatch.setattr("sweep_core.distribution.Erring", cls, raising=False)
+    assert main(["sweep_core.distribution:Erring"]) == 1
     printed = capsys.readouterr().out
-    assert "broken  rank 0 of 1" in printed and "gather, largest difference" in printed
+    assert "broken  rank 0 of 1" in printed and said in printed
+
+
+class Wrong:
+    """Classes of strangers, each with one mistake."""
+
+    @attrs.frozen
+    class Speechless(Acoustic):
+        def speed(self, vp):
+            return vp.nothing
+
+    @attrs.frozen
+    class Unfit(Acoustic):
+        def fits(self, vp):
+            return [][vp]
+
+    @attrs.frozen
+    class Nowhere(Acoustic):
+        ndims: ClassVar = ()
+
+    @attrs.frozen
+    class Backwards(Acoustic):
+        parameters: ClassVar = (Parameter("vp", "m/s", typical=(5, 1)),)
+
+    @attrs.frozen
+    class Vague(Acoustic):
+        float32_error: ClassVar = "x"
+
+    class Asking(Acoustic):
+        def __init__(self, needed):
+            super().__init__()
+
+    MADE = Acoustic()
+
+
+SAYS = {
+    "Speechless": r"acoustic: speed\(\*parameters\) raises AttributeError",
+    "Unfit": "acoustic: .* raises TypeError",
+    "Nowhere": r"ndims is \(\); expected \(2,\), \(3,\) or \(2, 3\)",
+    "Backwards": r"typical of vp is \(5, 1\); expected an interval within",
+    "Vague": "float32_error is 'x'; expected a number between 0 and 1",
+    "Asking": r"Asking\(\) raises TypeError: .*needed.*; an equation is made without arguments",
+    "MADE": "an equation that was made; name its class, Acoustic",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=SAYS)
+def test_mistakes_of_a_class_are_said(name, said, monkeypatch, capsys):
+    monkeypatch.setattr("sweep_core.equation.Wrong", getattr(Wrong, name), raising=False)
+    assert main(["sweep_core.equation:Wrong", "--backend", "reference"]) == 1
+    assert re.search(f"Error: .*{said}", capsys.readouterr().err)
 
 
 def test_the_reference_keeps_its_laws(capsys):
@@ -167,6 +251,11 @@ WRONG = {
     "nobody": "nothing is registered as 'nobody'; there are the equations .*acoustic.* and the backends .*reference",
     "acoustic vp=3": "'vp=3' is not a range; expected parameter=low:high, such as vp=1500:4500",
     "acoustic vp=3:2": "expected parameter=low:high with low <= high",
+    "acoustic vp=1:inf": "expected parameter=low:high with low <= high, both finite",
+    "acoustic vp=-5:5": "acoustic: vp is to be drawn from -5 to 5; expected within 0 to inf",
+    "json:dumps": "dumps is no distributor, and makes none .TypeError.*a backend is registered",
+    "os:path": "posixpath is no distributor",
+    "sweep_core.reference:ReferenceExecutor": "ReferenceExecutor makes no distributor: it lacks rank, size",
     "acoustic vs=1:2": "acoustic has no parameter 'vs'",
     "acoustic --backend nobody": "no backend is called 'nobody'",
     "reference vp=1:2": "reference is no equation",
@@ -176,7 +265,5 @@ WRONG = {
 
 @pytest.mark.parametrize(("line", "message"), WRONG.items(), ids=WRONG)
 def test_what_cannot_be_asked_is_refused_by_name(line, message, capsys):
-    import re
-
     assert main(line.split()) == 1
     assert re.search(message, capsys.readouterr().err)

@@ -105,6 +105,15 @@ def test_blocks_that_are_files_are_those_files(page):
         assert re.sub(r"\n{2,}", "\n\n", "\n\n".join(parts)) == re.sub(r"\n{2,}", "\n\n", text), file
 
 
+def test_the_header_that_is_shown_in_part_is_that_of_the_plugin():
+    """But for what the page leaves out, where it says so."""
+    (shown,) = [b.text for b in blocks(ROOT / "docs/extending/equation.md") if '"vti_acoustic"' in b.text]
+    header = "".join((ROOT / "tests/plugins/vti/include/sweep/physics/vti_acoustic.h").read_text().split())
+    for part in re.sub(r"//.*", "", shown).split("/* ... */"):
+        for statement in part.split(";"):
+            assert "".join(statement.split()).lstrip(",").removesuffix("}") in header, statement
+
+
 @pages
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#\s]+)(#[^)]*)?\)", page.read_text())
