@@ -5,7 +5,7 @@ import numpy as np
 from sweep_core import Support, check_call, check_survey, check_values, native
 from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
-from sweep_core.misfit import least_squares
+from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.ops import coefficients_of
 from sweep_core.staggered import StaggeredEquation
 from sweep_core.survey import samples_of
@@ -31,7 +31,13 @@ class TinyExecutor:
 
     def pullback(self, problem, shots, models):
         run = Run(problem, shots, models, gradient=True)
-        return run.record("forward").copy(), run.gradient
+        record = run.record("forward").copy()
+
+        def pull(cotangent):
+            check_like_record("the cotangent", cotangent, record)
+            return run.gradient(cotangent)
+
+        return record, pull
 
     def born(self, problem, shots, models, perturbations):
         check_perturbations(problem, models, perturbations, shots.wavelet, None)
@@ -53,6 +59,10 @@ class Run:
         self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         self.buffers["tables"][:] = problem.tables()
+        if gradient:  # of what is given now, whatever is written into it before `gradient` is asked
+            units = np.eye(len(models))
+            self.slopes = [self.tangents(unit) for unit in units]
+            self.mask = None if shots.mask is None else np.array(shots.mask)
 
     def inputs(self, models):
         """(coefficients, wavelet) as the library takes them; of complex models too."""
@@ -72,8 +82,8 @@ class Run:
 
     def gradient(self, cotangent):
         """The derivative in each model of what `cotangent` is the derivative of in the record."""
-        if self.shots.mask is not None:
-            cotangent = np.where(self.shots.mask[:, None, :, None], cotangent, 0)
+        if self.mask is not None:
+            cotangent = np.where(self.mask[:, None, :, None], cotangent, 0)
         if self.problem.time_dispersion == "corrected":  # the map of a record, transposed as the matrix that it is
             matrix = undisperse(np, np.eye(self.shape.steps, dtype=cotangent.dtype))
             cotangent = np.einsum("jk,skrf->sjrf", matrix[:, : cotangent.shape[1]], cotangent)
@@ -83,7 +93,7 @@ class Run:
 
     def _in_model(self, i):
         """The transpose of `tangents` for one model: but for `extend`, each cell of the earth is by itself there."""
-        coefficients, wavelet = self.tangents([float(i == j) for j in range(len(self.models))])
+        coefficients, wavelet = self.slopes[i]
         cells = (self.buffers["gradient_coefficients"] * coefficients).sum(axis=1)
         if self.problem.source_scaling == "increment":  # the wavelet depends on the earth at the sources
             earths, signals = self.shape.earths, (self.buffers["gradient_wavelet"] * wavelet).sum(axis=1)
