@@ -53,7 +53,7 @@ class Observers:
                 record.call(observation)
             except (Exception, SystemExit) as error:
                 self.records.remove(record)
-                reason = traceback.format_exception_only(error)[-1].strip()  # whatever its __str__ may do
+                reason = " ".join("".join(traceback.format_exception_only(error)).split())  # whatever its __str__ does
                 print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
 
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from ..call import CallShape
-from ..errors import ShapeError
+from ..errors import UnsupportedError
 from ..positions import Points, points_of
 from ..problem import Problem
 from ..survey import Shots, listening
@@ -91,11 +91,13 @@ def compiled_call(
 
     Raises
     ------
-    ShapeError
+    UnsupportedError
         Where there are no shots, which the library does not run; see :func:`sweep_core.call.without_shots`.
     """
     if not shape.shots:
-        raise ShapeError("there are no shots for compiled code to run; the answer is sweep_core.call.without_shots")
+        raise UnsupportedError(
+            "there are no shots for compiled code to run; the answer is sweep_core.call.without_shots"
+        )
     library = load(kind, problem.equation.library)
     ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
     cells = prod(problem.padded_shape)

@@ -6,7 +6,7 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
-from ..errors import SweepError
+from ..errors import SweepError, UnsupportedError
 from ..survey import Shots
 from .cases import born_of_cell, reference_born, reference_record
 from .entries import numpy_of
@@ -140,7 +140,7 @@ def no_shots(entry, made) -> Figure:
     try:
         record = numpy_of(executor.forward(none.problem, none.shots, none.models))
         misfit, gradient = executor.misfit_and_gradient(none.problem, none.shots, none.models, expected)
-    except SweepError as refusal:
+    except UnsupportedError as refusal:
         raise SkipTest(f"{entry.name}: {refusal}") from refusal
     if record.shape != expected.shape:
         raise Broken(f"the record of no shots has shape {record.shape}; expected {expected.shape}")

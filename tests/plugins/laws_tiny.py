@@ -1,5 +1,7 @@
 """What tests/equations/test_laws.py does not ask of backend 'tiny'. test_plugins.py runs both where it is installed."""
 
+from unittest import SkipTest
+
 import attrs
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from laws import VARIANTS, case, error, reference_born, variant
 import sweep_core as sweep
 from sweep_core import ShotPlan, Shots, make_problem
 from sweep_core.errors import DomainError, DtypeError, ShapeError, StabilityError, UnsupportedError
+from sweep_core.testing.entries import entries
+from sweep_core.testing.laws import no_shots, pullback_is_the_gradient
 
 
 @pytest.fixture
@@ -24,6 +28,23 @@ def call(executor, made, observed=None):
 def test_it_is_an_executor(tiny):
     assert isinstance(tiny, sweep.Executor) and tiny.name == "tiny"
     assert tiny.supports(case().problem)
+
+
+def test_pullback(tiny):
+    """Of the arguments as they were, a list that is changed included; cotangents have the shape of the record."""
+    (entry,) = entries("tiny")
+    for name in (None, "increments between nodes, an earth each", "no time dispersion, masked"):
+        assert pullback_is_the_gradient(entry, variant(name) if name else case()).value < 1e-12
+    made = case()
+    models = list(made.models)
+    record, pull = tiny.pullback(made.problem, made.shots, models)
+    (expected,) = pull(made.noise())
+    models.clear()
+    np.testing.assert_array_equal(pull(made.noise()), [expected])
+    with pytest.raises(ShapeError, match="the cotangent has shape .*; expected that of the record"):
+        pull(record[:1])
+    with pytest.raises(SkipTest, match="there are no shots for compiled code to run"):
+        no_shots(entry, made)
 
 
 def test_adjoint_of_the_wavelet(tiny):

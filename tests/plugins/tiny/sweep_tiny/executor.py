@@ -53,7 +53,7 @@ class Run:
         self.shape = check_call(problem, shots, models)
         check_survey(problem, shots)
         check_values(problem, models, shots.wavelet)
-        self.problem, self.shots, self.models = problem, shots, models
+        self.problem, self.shots, self.models = problem, shots, list(models)
         self.call = native.compiled_call("cpu", problem, self.shape, gradient)
         self.cells, self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
