@@ -23,7 +23,7 @@ from sweep_core import (
 VP = np.full((30, 40), 2000.0)
 FULL = MemoryOptions("full")
 SOLVERS = {
-    "order 3": ({"equation": lambda: Acoustic(3)}, OptionError, "spatial_order is 3; expected an even number from 2"),
+    "order 3": ({"equation": lambda: Acoustic(3)}, OptionError, "spatial_order is 3; expected an even number of 2 to 64"),
     "order 0": ({"equation": lambda: Acoustic(0)}, OptionError, "spatial_order is 0"),
     "order -2": ({"equation": lambda: Acoustic(-2)}, OptionError, "spatial_order is -2"),
     "order 4.0": ({"equation": lambda: Acoustic(4.0)}, OptionError, "spatial_order is 4.0"),
