@@ -113,8 +113,9 @@ def test_workers_end_with_their_launcher(tmp_path):
     """Also where that is killed, and while they compute."""
     script = tmp_path / "worker.py"
     script.write_text(
-        "import time, torch\nfrom sweep_torch.distribution import setup_distributed\n"
-        "print(setup_distributed('cpu')[0], flush=True)\nend = time.time() + 60\n"
+        "import os, time, torch\nfrom sweep_torch.distribution import setup_distributed\n"
+        "os.write(1, b'%d\\n' % setup_distributed('cpu')[0])  # in one piece, as print() of a worker is not\n"
+        "end = time.time() + 60\n"
         "while time.time() < end: torch.rand(100, 100) @ torch.rand(100, 100)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
