@@ -44,7 +44,7 @@ pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi fwi-elastic test lint format gpu bench pictures clean
+.PHONY: help setup fwi fwi-elastic test lint format gpu bench mutants pictures clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -53,13 +53,14 @@ help:
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
+	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
 	@echo 'make gpu    set up, then the tests that need a CUDA device'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
 	@echo ''
 	@echo 'PYTHON=python3.12          the Python to use, 3.11 or newer'
 	@echo 'VENV=none                  no virtual environment: PYTHON has, or gets, all that is needed'
 	@echo 'TORCH_INDEX=https://...    where pip finds torch (a CUDA or CPU build of your choice)'
-	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=90-real SWEEP_WERROR=ON    for the build'
+	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=all|90-real SWEEP_WERROR=ON    for the build'
 
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
@@ -84,6 +85,10 @@ format: setup
 
 gpu: setup
 	$(run) pytest -rs -m gpu $(PYTEST)
+
+# Not its exit status, which counts what was missed, but what it prints is the answer.
+mutants: setup
+	-$(python) tests/mutants/run.py $(MUTANTS)
 
 bench: $(state)/peers
 	$(run) benchmarks $(BENCH)

@@ -1,0 +1,36 @@
+"""The planted bugs fit the code as it is, and who plants them tells caught from missed."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("planted_bugs", Path(__file__).with_name("run.py"))
+planted = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(planted)
+judge, mutants, mutated = planted.judge, planted.mutants, planted.mutated
+
+
+@pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant["name"])
+def test_it_fits(mutant):
+    assert set(mutant) == {"name", "breaks", "file", "old", "new"}
+    text = (planted.ROOT / mutant["file"]).read_text()
+    assert mutated(mutant, text) != text
+
+
+def test_each_breaks_something_of_its_own():
+    said = [mutant["breaks"] for mutant in mutants()]
+    assert len(set(said)) == len(said) > 0
+
+
+def test_caught_missed_and_put_back(tmp_path):
+    module = tmp_path / "sums.py"
+    module.write_text("def add(a, b):\n    return a + b\n")
+    (tmp_path / "test_sums.py").write_text("import sums\n\ndef test_add():\n    assert sums.add(2, 2) == 4\n")
+    mutant = {"name": "sums 1", "breaks": "sums", "file": "sums.py", "old": "a + b"}
+    whole = module.read_text()
+    assert judge(mutant | {"new": "a - b"}, tmp_path, tmp_path, []) == "test_sums.py::test_add"
+    assert judge(mutant | {"new": "a * b"}, tmp_path, tmp_path, []) is None
+    assert module.read_text() == whole
+    with pytest.raises(ValueError, match="sums.py holds its text 0 times"):
+        judge(mutant | {"old": "a / b", "new": "b"}, tmp_path, tmp_path, [])
