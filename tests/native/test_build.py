@@ -197,3 +197,31 @@ def test_pure_python_where_cmake_fails(tmp_path):
         found = report(archive.read("sweep_core/native/build_report.txt").decode())
     assert "sweep_core/__init__.py" in names and not any(name.endswith(SUFFIX) for name in names)
     assert found["cpu"].startswith("no (") and found["native"].startswith("no (")
+
+
+KNOWN = "sm_75\nsm_80\nsm_86\nsm_89\nsm_90\nsm_100\nsm_120\n"
+ASKED = {
+    ("", None): "75-virtual",
+    ("", ""): "75-virtual",
+    ("", "9.0\n9.0\n8.9\n"): "90-real;89-real",
+    ("", "13.0\n9.0\n"): "75-virtual;90-real",
+    ("", "No devices were found\n"): "75-virtual",
+    ("80-real;90", "9.0\n"): "80-real;90",
+    ("all", "9.0\n"): "75-real;80-real;86-real;89-real;90-real;100-real;120-real;120-virtual",
+}
+
+
+@pytest.mark.parametrize(("asked", "here"), ASKED, ids=str)
+def test_cuda_is_built_for_what_is_here_or_asked_for(tmp_path, asked, here):
+    """`here` is what nvidia-smi says of the GPUs; None where there is none to ask."""
+    if here is not None:
+        smi = tmp_path / "nvidia-smi"
+        smi.write_text(f"#!/bin/sh\nprintf '%s' '{here}'\n")
+        smi.chmod(0o755)
+    script = tmp_path / "choose.cmake"
+    script.write_text(
+        f'include("{ROOT}/native/architectures.cmake")\n'
+        f'sweep_choose_architectures(chosen "{asked}" "{KNOWN}")\nfile(WRITE "{tmp_path}/chosen" "${{chosen}}")\n'
+    )
+    subprocess.run([tool("cmake"), "-P", script], check=True, env={**os.environ, "PATH": str(tmp_path)})
+    assert (tmp_path / "chosen").read_text() == ASKED[asked, here]

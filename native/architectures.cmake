@@ -1,0 +1,36 @@
+# sweep_choose_architectures(result asked known): what CMAKE_CUDA_ARCHITECTURES is to be. nvcc takes minutes for each, so
+# that by default it is the GPUs of this machine; where there is none, PTX for the oldest that SWEEP runs on, which the driver
+# of a later one translates at its first use. `asked` is a list to be taken as it is, or "all": from Turing to Blackwell,
+# and PTX for what comes later. `known` is what nvcc --list-gpu-code says.
+function(sweep_choose_architectures result asked known)
+  set(chosen ${asked})
+  if(asked STREQUAL "all")
+    set(chosen "")
+    foreach(architecture IN ITEMS 75 80 86 89 90 100 120)
+      if(known MATCHES "sm_${architecture}\n")
+        list(APPEND chosen ${architecture}-real)
+        set(newest ${architecture}-virtual)
+      endif()
+    endforeach()
+    list(APPEND chosen ${newest})
+  elseif(NOT asked)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+      RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_QUIET)
+    if(NOT failed)
+      string(REGEX MATCHALL "[0-9]+\\.[0-9]+" capabilities "${said}")
+      foreach(capability IN LISTS capabilities)
+        string(REPLACE "." "" architecture ${capability})
+        if(architecture GREATER_EQUAL 75 AND known MATCHES "sm_${architecture}\n")
+          list(APPEND chosen ${architecture}-real)
+        else()
+          list(APPEND chosen 75-virtual) # younger than this nvcc
+        endif()
+      endforeach()
+      list(REMOVE_DUPLICATES chosen)
+    endif()
+    if(NOT chosen)
+      set(chosen 75-virtual)
+    endif()
+  endif()
+  set(${result} ${chosen} PARENT_SCOPE)
+endfunction()
