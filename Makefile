@@ -7,6 +7,7 @@ RANKS       ?= 2
 FWI         ?= --backend torch --impl c --device auto
 FWI_ELASTIC ?= --backend torch --impl auto --device auto
 PYTEST      ?=
+OFFLINE     ?=
 
 ifeq ($(VENV),none)
 # An environment of one's own: what is missing is added to it, what is there stays as it is.
@@ -38,7 +39,7 @@ say = { echo "make: $(1)" >&2; exit 1; }
 # $(call pip,arguments): its output goes to the log, of which a failure prints the one line that tells most.
 pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
-    reason="there is no network, which the first set-up needs"; \
+    reason="there is no network, which the first set-up needs (VENV=none OFFLINE=1: what is installed must do)"; \
   else \
     reason=$$(grep -E '(ERROR|[Ee]rror):' $(log) | grep -v subprocess-exited | head -n 1); \
   fi; \
@@ -54,11 +55,12 @@ help:
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
 	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
-	@echo 'make gpu    set up, then the tests that need a CUDA device'
+	@echo 'make gpu    set up, then all that needs a CUDA device: its tests, and benchmarks (BENCH="--repeats 3")'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
 	@echo ''
 	@echo 'PYTHON=python3.12          the Python to use, 3.11 or newer'
 	@echo 'VENV=none                  no virtual environment: PYTHON has, or gets, all that is needed'
+	@echo 'VENV=none OFFLINE=1        PYTHON has all that is needed, and nothing is fetched'
 	@echo 'TORCH_INDEX=https://...    where pip finds torch (a CUDA or CPU build of your choice)'
 	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=all|90-real SWEEP_WERROR=ON    for the build'
 
@@ -83,8 +85,13 @@ format: setup
 	$(run) ruff format
 	$(clang_format) -i
 
+# JAX computes on the GPU where there is one: its tests need no mark. It would take most of its memory, were it let.
+gpu: export XLA_PYTHON_CLIENT_PREALLOCATE = false
 gpu: setup
-	$(run) pytest -rs -m gpu $(PYTEST)
+	@$(python) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || $(call say,torch finds no CUDA device)
+	$(run) pytest -rs --numprocesses 4 --dist loadscope -m gpu $(PYTEST)
+	$(run) pytest -rs --numprocesses 4 tests/equations/test_laws.py -k jax $(PYTEST)
+	$(run) benchmarks.gpu $(BENCH)
 
 # Not its exit status, which counts what was missed, but what it prints is the answer.
 mutants: setup
@@ -138,8 +145,10 @@ $(packages): $(state)/python
 ifneq ($(TORCH_INDEX),)
 	@$(call pip,$(pins) --index-url $(TORCH_INDEX) torch)
 endif
+ifeq ($(OFFLINE),)
 	@$(call pip,$(pins) --retries 2 'scikit-build-core>=0.11' 'cmake>=3.24' ninja)
-	@$(call pip,$(pins) --no-build-isolation --config-settings=wheel.cmake=false --editable '.[$(extras)]')
+endif
+	@$(call pip,$(pins) --no-build-isolation --config-settings=wheel.cmake=false $(if $(OFFLINE),--no-deps) --editable '.[$(extras)]')
 	@rm -f $(state)/packages-* && touch $@
 
 $(native): $(packages)

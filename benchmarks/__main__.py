@@ -20,19 +20,11 @@ from .devito import Devito
 from .picture import draw
 from .sides import Deepwave, Sweep
 from .sweep_solver import Eager, Jax
-from .timing import Job, alternate, everywhere, ratio
+from .timing import Job, alternate, everywhere, ratio, triad
 
 BYTES = 16  # a cell and step of the leapfrog in float32: two levels and the coefficient read, one level written
 PEERS = [Deepwave, Devito, Eager, Jax]
 OURS = ["SWEEP", "SWEEP everywhere"]
-
-
-def triad() -> float:
-    """Bandwidth of a = b + 2 c, GB/s, with the threads of torch."""
-    b, c = torch.ones(1 << 26), torch.ones(1 << 26)
-    a = torch.empty_like(b)
-    jobs = {"": Job(lambda: torch.add(b, c, alpha=2, out=a), 3 * 4 * len(a))}
-    return 1e-9 / float(np.median(alternate(jobs, 7)[""][2:]))
 
 
 def row(*cells) -> None:

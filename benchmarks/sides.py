@@ -34,19 +34,20 @@ class TorchSide:
 class Sweep(TorchSide):
     """Ours."""
 
-    def __init__(self, case: Case, strategy: str = "auto"):
+    def __init__(self, case: Case, strategy: str = "auto", device: str = "cpu"):
         wavelet, sources, receivers, vp = case.arrays()
         self.solver = PropTorch(
             Acoustic(case.order),
             case.shape,
             DH,
             DT,
+            dev=device,
             pml_width=case.pml,
             impl="c",
             memory=MemoryOptions(strategy),
         )
-        self.case, self.survey = case, (torch.from_numpy(wavelet), sources, receivers)
-        self.vp = torch.from_numpy(vp)
+        self.case, self.survey = case, (torch.from_numpy(wavelet).to(device), sources, receivers)
+        self.vp = torch.from_numpy(vp).to(device)
 
     def record(self, vp):
         return self.solver(*self.survey, models=[vp])[..., 0].transpose(1, 2)
@@ -57,16 +58,16 @@ class Deepwave(TorchSide):
 
     name, packages, rounds, share = "Deepwave", ("deepwave",), math.inf, "all"
 
-    def __init__(self, case: Case):
+    def __init__(self, case: Case, device: str = "cpu"):
         import deepwave
 
         # No layer: outside the field is zero, as ours is.
         warnings.filterwarnings("ignore", category=deepwave.ZeroWidthFaceWarning)
         wavelet, sources, receivers, vp = case.arrays()
-        self.scalar, self.case, self.vp = deepwave.scalar, case, torch.from_numpy(vp)
-        self.wavelet = torch.from_numpy(wavelet).expand(case.shots, 1, -1).contiguous()
-        self.sources = torch.from_numpy(sources[:, None, ::-1].copy())
-        self.receivers = torch.from_numpy(np.tile(receivers[None, :, ::-1], (case.shots, 1, 1)))
+        self.scalar, self.case, self.vp = deepwave.scalar, case, torch.from_numpy(vp).to(device)
+        self.wavelet = torch.from_numpy(wavelet).expand(case.shots, 1, -1).to(device).contiguous()
+        self.sources = torch.from_numpy(sources[:, None, ::-1].copy()).to(device)
+        self.receivers = torch.from_numpy(np.tile(receivers[None, :, ::-1], (case.shots, 1, 1))).to(device)
 
     def record(self, vp):
         record = self.scalar(

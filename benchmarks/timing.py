@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
+import torch
 
 
 @attrs.frozen
 class Job:
-    """One call, of so many cell updates (or bytes), in so many rounds at most."""
+    """One call, of so many cell updates (or bytes), in so many rounds at most. A GPU's call ends when its work has."""
 
     call: Callable
     amount: float = 1
@@ -20,6 +21,8 @@ class Job:
     def seconds(self) -> float:
         start = time.perf_counter()
         self.call()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
         return time.perf_counter() - start
 
 
@@ -49,3 +52,11 @@ def everywhere(call: Callable) -> Callable:
             del os.environ["SWEEP_EVERYWHERE"]
 
     return computed
+
+
+def triad(device: str = "cpu") -> float:
+    """Bandwidth of a = b + 2 c, GB/s, on a GPU or with the threads of torch."""
+    b, c = torch.ones(2, 1 << 26, device=device)
+    a = torch.empty_like(b)
+    jobs = {"": Job(lambda: torch.add(b, c, alpha=2, out=a), 3 * 4 * len(a))}
+    return 1e-9 / float(np.median(alternate(jobs, 7)[""][2:]))
