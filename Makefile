@@ -25,7 +25,7 @@ log     := $(state)/log
 sum      = $(shell { cat $(1); echo '$(2)'; } | cksum | cut -d' ' -f1)
 packages := $(state)/packages-$(call sum,pyproject.toml constraints.txt,$(python))
 native   := $(state)/native-$(call sum,CMakeLists.txt $(shell find native cmake -type f | LC_ALL=C sort),\
-  $(SWEEP_CUDA) $(SWEEP_CUDA_ARCHITECTURES) $(SWEEP_WERROR))
+  $(SWEEP_CUDA) $(SWEEP_CUDA_ARCHITECTURES) $(SWEEP_ISAS) $(SWEEP_WERROR))
 run     := $(python) -m
 clang_format := find native tests/plugins tests/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | \
   xargs $(python) -c 'import clang_format; clang_format.clang_format()'
@@ -62,7 +62,8 @@ help:
 	@echo 'VENV=none                  no virtual environment: PYTHON has, or gets, all that is needed'
 	@echo 'VENV=none OFFLINE=1        PYTHON has all that is needed, and nothing is fetched'
 	@echo 'TORCH_INDEX=https://...    where pip finds torch (a CUDA or CPU build of your choice)'
-	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=all|90-real SWEEP_WERROR=ON    for the build'
+	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=all|90-real SWEEP_ISAS=all SWEEP_WERROR=ON    for the build:'
+	@echo '    of itself it is for the processor and the GPUs of this machine; all: for those of others, as wheels are'
 
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \

@@ -166,7 +166,9 @@ class Library:
         """The build that runs on this machine, or SWEEP_ISA where that is set; None where none runs."""
         forced = os.environ.get("SWEEP_ISA") if self.kind == "cpu" else None
         if forced and forced not in self.builds:
-            raise NativeError(f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds}")
+            raise NativeError(
+                f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds} (built with SWEEP_ISAS=all: all)"
+            )
         best = self.dll.sweep_isa_default()
         return forced or (self.builds[best] if best >= 0 else None)
 

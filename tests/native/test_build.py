@@ -3,6 +3,7 @@
 import ctypes
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sweep_core import native
@@ -18,7 +20,8 @@ from sweep_core.native import sources
 ROOT = Path(__file__).parents[2]
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIMITS = {"cpu": 15e6, "cuda": 40e6, "xla": 5e6}
-INSISTENT = ("SWEEP_REQUIRE_NATIVE", "SWEEP_CUDA", "SWEEP_WERROR")
+INSISTENT = ("SWEEP_REQUIRE_NATIVE", "SWEEP_CUDA", "SWEEP_WERROR", "SWEEP_ISAS")
+X86 = platform.machine() in ("x86_64", "AMD64")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="not a source tree")
 
@@ -225,3 +228,20 @@ def test_cuda_is_built_for_what_is_here_or_asked_for(tmp_path, asked, here):
     )
     subprocess.run([tool("cmake"), "-P", script], check=True, env={**os.environ, "PATH": str(tmp_path)})
     assert (tmp_path / "chosen").read_text() == ASKED[asked, here]
+
+
+@pytest.mark.skipif(not X86, reason="another processor has one instruction set")
+@pytest.mark.parametrize("asked", ["", "all", "avx2", "portable;avx512"])
+def test_instruction_sets_that_are_built(tmp_path, asked):
+    """By default what any processor runs, and the best of this one; configuring alone decides it."""
+    has = np._core._multiarray_umath.__cpu_features__
+    best = ["avx512"] if has["AVX512_SKX"] else ["avx2"] if has["AVX2"] and has["FMA3"] else []
+    expected = {"": ["portable", *best], "all": ["portable", "avx2", "avx512"]}.get(asked, asked.split(";"))
+    run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), f"-DSWEEP_ISAS={asked}")
+    assert (tmp_path / "report.txt").read_text().split(";")[0].split() == expected
+
+
+@pytest.mark.skipif(not X86, reason="another processor has one instruction set")
+def test_an_instruction_set_that_there_is_not_is_named(tmp_path):
+    with pytest.raises(AssertionError, match=r"SWEEP_ISAS has mmx; expected all, or some of portable;avx2;avx512"):
+        run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), "-DSWEEP_ISAS=mmx")
