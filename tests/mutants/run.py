@@ -2,8 +2,9 @@
 
     python tests/mutants/run.py [--area core] [--only 3,7] [-- arguments of pytest]
 
-A mutant of *.toml replaces text that stands once in a file by text that breaks something, and says what. Its line here is
-``caught``, with the test that failed first, or ``MISSED``. The exit status is the number of those that were missed.
+A mutant of *.toml replaces text that stands once in a file by text that breaks something, and says what. The tests that
+are `nearest` to its area run first, then those of ``make test``. Its line here is ``caught``, with the test that failed
+first, or ``MISSED``. The exit status is the number of those that were missed.
 """
 
 import argparse
@@ -21,15 +22,28 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TIMEOUT = 3600
 ISA = "avx2"
+# All but what looks at files and not at what they do.
+ALL = [
+    "--fast",
+    "--numprocesses=auto",
+    "--dist=loadscope",
+    "--ignore=tests/mutants",
+    "--ignore=tests/native/test_build.py",
+]
+# An editable install finds its own tree before any of PYTHONPATH: read at the start of every process, this forgets it.
+FORGET_INSTALLED = """import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
+"""
 FIRST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 def mutants(area: str = "*") -> list[dict[str, str]]:
-    """Every mutant of the areas, each with its number, from 1 on in its area."""
+    """Every mutant of the areas, each with its number, from 1 on in its area, and the tests nearest to it."""
     found = []
     for path in sorted(HERE.glob(f"{area}.toml")):
-        for number, mutant in enumerate(tomllib.loads(path.read_text())["mutant"], start=1):
-            found.append(mutant | {"name": f"{path.stem} {number}"})
+        table = tomllib.loads(path.read_text())
+        for number, mutant in enumerate(table["mutant"], start=1):
+            found.append(mutant | {"name": f"{path.stem} {number}", "nearest": table["nearest"]})
     return found
 
 
@@ -49,6 +63,7 @@ def copy_tree(into: Path) -> None:
         if name and (ROOT / name).exists():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, into / name)
+    (into / "sitecustomize.py").write_text(FORGET_INSTALLED)
 
 
 def build(tree: Path, libraries: Path) -> Path:
@@ -65,20 +80,37 @@ def build(tree: Path, libraries: Path) -> Path:
     return into
 
 
-def judge(mutant: dict[str, str], tree: Path, libraries: Path, pytest: list[str]) -> str | None:
-    """The first test that sees it; None where none does."""
+def judge(mutant: dict, tree: Path, libraries: Path, runs: list[list[str]]) -> str | None:
+    """The first test that sees it, of so many runs of pytest; None where none does."""
     file = tree / mutant["file"]
     whole = file.read_text()
     file.write_text(mutated(mutant, whole))
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *pytest]
     try:
         found = build(tree, libraries) if mutant["file"].startswith("native/") else libraries
-        environment = os.environ | {"PYTHONPATH": str(tree), "SWEEP_NATIVE_DIR": str(found)}
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
-        return "a test that does not end"
+        return next(filter(None, (failure(tree, found, arguments) for arguments in runs)), None)
     finally:
         file.write_text(whole)
+
+
+def environment(tree: Path, libraries: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(tree), "SWEEP_NATIVE_DIR": str(libraries)}
+
+
+def imported(tree: Path, libraries: Path) -> Path:
+    """The folder whose sweep_core a process of the tests imports."""
+    command = [sys.executable, "-c", "import sweep_core; print(sweep_core.__file__)"]
+    found = subprocess.check_output(command, cwd=tree.parent, env=environment(tree, libraries), text=True)
+    return Path(found.strip()).parents[1]
+
+
+def failure(tree: Path, libraries: Path, arguments: list[str]) -> str | None:
+    """The first test that fails; None where all pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
+    where = environment(tree, libraries)
+    try:
+        done = subprocess.run(command, cwd=tree, env=where, capture_output=True, text=True, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return "a test that does not end"
     if done.returncode == 0:
         return None
     if done.returncode not in (1, 2):
@@ -102,9 +134,14 @@ def main() -> int:
     libraries, missed = library.find("cpu").parent, 0
     with tempfile.TemporaryDirectory() as folder:
         copy_tree(Path(folder))
+        if (other := imported(Path(folder), libraries)) != Path(folder):
+            parser.error(f"the tests would import {other} and not the copy in {folder}, where bugs are planted")
+        if not given.pytest and (fails := failure(Path(folder), libraries, ALL)):
+            parser.error(f"{fails} fails where nothing is planted")
         for mutant in chosen:
             begin = time.perf_counter()
-            seen = judge(mutant, Path(folder), libraries, given.pytest or ["-n", "auto", "--dist", "loadscope"])
+            runs = [given.pytest] if given.pytest else [[*ALL[:3], *mutant["nearest"]], ALL]
+            seen = judge(mutant, Path(folder), libraries, runs)
             missed += seen is None
             told = f"caught by {seen}" if seen else "MISSED"
             seconds = time.perf_counter() - begin

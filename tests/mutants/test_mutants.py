@@ -13,7 +13,8 @@ judge, mutants, mutated = planted.judge, planted.mutants, planted.mutated
 
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant["name"])
 def test_it_fits(mutant):
-    assert set(mutant) == {"name", "breaks", "file", "old", "new"}
+    assert set(mutant) == {"name", "breaks", "file", "old", "new", "nearest"}
+    assert all((planted.ROOT / test).exists() for test in mutant["nearest"] if test.startswith("tests"))
     text = (planted.ROOT / mutant["file"]).read_text()
     assert mutated(mutant, text) != text
 
@@ -29,8 +30,13 @@ def test_caught_missed_and_put_back(tmp_path):
     (tmp_path / "test_sums.py").write_text("import sums\n\ndef test_add():\n    assert sums.add(2, 2) == 4\n")
     mutant = {"name": "sums 1", "breaks": "sums", "file": "sums.py", "old": "a + b"}
     whole = module.read_text()
-    assert judge(mutant | {"new": "a - b"}, tmp_path, tmp_path, []) == "test_sums.py::test_add"
-    assert judge(mutant | {"new": "a * b"}, tmp_path, tmp_path, []) is None
+    assert judge(mutant | {"new": "a - b"}, tmp_path, tmp_path, [[]]) == "test_sums.py::test_add"
+    assert judge(mutant | {"new": "a * b"}, tmp_path, tmp_path, [[]]) is None
     assert module.read_text() == whole
     with pytest.raises(ValueError, match="sums.py holds its text 0 times"):
-        judge(mutant | {"old": "a / b", "new": "b"}, tmp_path, tmp_path, [])
+        judge(mutant | {"old": "a / b", "new": "b"}, tmp_path, tmp_path, [[]])
+
+
+def test_the_tests_import_the_copy(tmp_path):
+    planted.copy_tree(tmp_path)
+    assert planted.imported(tmp_path, tmp_path) == tmp_path
