@@ -36,8 +36,14 @@ report  := $(python) -c 'import importlib.metadata as m; \
 anew = $(if $(filter --resume --overwrite,$(1)),,--overwrite)
 # $(call say,sentence) ends the recipe with it.
 say = { echo "make: $(1)" >&2; exit 1; }
+# What the log says last, on one line of a screen, or every half minute in a file; ends with the shell that started it.
+watch = { while kill -0 $$$$ 2>/dev/null; do \
+    if [ -t 1 ]; then printf '\r\033[K%s' "$$(tail -n 1 $(log) | cut -c 1-100)"; sleep 1; \
+    else for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3; kill -0 $$$$ 2>/dev/null || exit; done; tail -n 1 $(log) | cut -c 1-100; fi; \
+  done & } ; watcher=$$!;
+unwatch = { kill $$watcher; wait $$watcher; if [ -t 1 ]; then printf '\r\033[K'; fi; } 2>/dev/null;
 # $(call pip,arguments): its output goes to the log, of which a failure prints the one line that tells most.
-pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
+pip = $(watch) $(run) pip install --progress-bar off $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status = 0 ] || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
     reason="there is no network, which the first set-up needs (VENV=none OFFLINE=1: what is installed must do)"; \
   else \
@@ -45,12 +51,13 @@ pip = $(run) pip install $(1) >>$(log) 2>&1 || { \
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi fwi-elastic test lint format gpu bench mutants pictures clean
+.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make fwi-elastic  the same for vp, vs and rho, of Marmousi-II at 25 m where SWEEP_DATA has it (FWI_ELASTIC="...")'
-	@echo 'make test   set up, then ruff, mypy, clang-format and all tests (PYTEST="-k name": some of them)'
+	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 minutes (PYTEST="-k name": some of them)'
+	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: half an hour'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
@@ -73,8 +80,9 @@ fwi-elastic: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
 	  examples/multi-gpu/torch/fwi_marmousi_elastic_dist.py $(FWI_ELASTIC) $(call anew,$(FWI_ELASTIC))
 
-test: lint
-	$(run) pytest -rs --numprocesses auto --maxprocesses 8 --dist loadscope $(PYTEST)
+test: fast := --fast
+test test-all: lint
+	$(run) pytest -rs $(fast) --numprocesses auto --maxprocesses 8 --dist loadscope $(PYTEST)
 
 lint: setup
 	$(run) ruff check
@@ -153,8 +161,8 @@ endif
 	@rm -f $(state)/packages-* && touch $@
 
 $(native): $(packages)
-	@echo 'make: building the native libraries: 5 minutes on two cores, 15 with nvcc (SWEEP_CUDA=OFF: without; log: $(log))'
+	@echo 'make: building the native libraries: 2 minutes on two cores, 3 with nvcc (SWEEP_CUDA=OFF: without; log: $(log))'
 	@: >$(log)
-	@$(call pip,--no-build-isolation --no-deps --editable .)
+	@$(call pip,--verbose --no-build-isolation --no-deps --editable .)
 	@$(report)
 	@rm -f $(state)/native-* && touch $@

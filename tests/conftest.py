@@ -1,5 +1,6 @@
-"""What all tests share: the helpers of tests/support, 64-bit JAX, and GPU tests that say why they were skipped."""
+"""What all tests share: the helpers of tests/support, 64-bit JAX, and which of them run where."""
 
+import collections
 import importlib
 import importlib.util
 import itertools
@@ -30,12 +31,52 @@ def no_gpu() -> str:
     return "" if torch.cuda.is_available() else "torch finds no CUDA device"
 
 
-def pytest_collection_modifyitems(items):
-    marked = [item for item in items if item.get_closest_marker("gpu")]
-    reason = no_gpu() if marked else ""
-    for item in marked if reason else ():
-        item.add_marker(pytest.mark.skip(reason=reason))
+# --- which tests run --------------------------------------------------------------------------------------------------
 
+QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+LEFT_OUT = pytest.StashKey[collections.Counter]()
+
+
+def pytest_addoption(parser):
+    text = "leave out what is marked slow, and have XLA compile faster what then runs slower"
+    parser.addoption("--fast", action="store_true", help=text)
+
+
+def pytest_configure(config):
+    config.stash[LEFT_OUT] = collections.Counter()
+    if config.option.fast:
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICK}"
+
+
+@pytest.hookimpl(trylast=True)  # of what was asked for by -k and -m
+def pytest_collection_modifyitems(config, items):
+    gpu = [item for item in items if item.get_closest_marker("gpu")]
+    reasons = {id(item): f"need a GPU ({reason})" for item in gpu if (reason := no_gpu())}
+    if config.option.fast:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        for item in itertools.chain(slow, importlib.import_module("cover").redundant(items)):
+            reasons.setdefault(id(item), "are slow, or repeat in parts what others test (make test-all)")
+    config.stash[LEFT_OUT].update(reasons.values())
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in reasons])
+    items[:] = [item for item in items if id(item) not in reasons]
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)  # of xdist, whose workers all collect the same
+def pytest_testnodedown(node):
+    node.config.stash[LEFT_OUT] |= collections.Counter(getattr(node, "workeroutput", {}).get("left out", {}))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for reason, count in config.stash[LEFT_OUT].items():
+        terminalreporter.write_line(f"LEFT OUT [{count}] {reason}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 _worked = itertools.count(1)
 

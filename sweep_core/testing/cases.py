@@ -151,6 +151,15 @@ def reference_born(made: Case) -> np.ndarray:
     return ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
 
 
+@lru_cache
+def of_another_wavelet(made: Case) -> tuple[np.ndarray, np.ndarray]:
+    """A random wavelet, and the record of it: linear in it, as dot tests want it."""
+    wavelet = np.random.default_rng(7).standard_normal(made.shots.wavelet.shape)
+    shots = attrs.evolve(made.shots, wavelet=wavelet)
+    return wavelet, ReferenceExecutor().forward(made.problem, shots, made.models)
+
+
+@lru_cache(maxsize=1024)
 def born_of_cell(made: Case, cell, parameter=0) -> np.ndarray:
     """The derivative of the record in one cell of one model, exact to rounding."""
     direction = [np.zeros(m.shape) for m in made.models]

@@ -160,7 +160,7 @@ TRACED = {
 }
 
 
-@pytest.mark.parametrize("transform", TRACED)
+@pytest.mark.parametrize("transform", ["linearize", pytest.param("make_fx", marks=pytest.mark.slow)])
 @impls
 def test_tracing_sees_eager_code_and_is_refused_by_the_other(transform, entry):
     """It would record compiled code as a tensor that nobody writes to."""

@@ -21,7 +21,8 @@ SUPPORT = shim.supports(Acoustic(), 2, "cpu")
 
 
 def start(*arguments):
-    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
+    environment = os.environ | {"XLA_FLAGS": " ".join(flags)}
     command = [sys.executable, str(SCRIPT), *map(str, arguments)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

@@ -254,7 +254,7 @@ LONG = {  # shape, seconds, options; sources and receivers are (x, .., z) of it
 }
 
 
-@pytest.mark.parametrize("order", [2, 4, 6, 8])
+@pytest.mark.parametrize("order", [2, 8, *(pytest.param(order, marks=pytest.mark.slow) for order in (4, 6))])
 @pytest.mark.parametrize(
     ("run", "fastest"), [(run, speed) for run in LONG for speed in (1500.0, 6000.0) if "3-D" not in run or speed < 2000]
 )

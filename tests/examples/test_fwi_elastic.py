@@ -76,6 +76,7 @@ def test_two_ranks_and_one_agree(runs):
         assert two[name] == pytest.approx(one[name], rel=1e-3)
 
 
+@pytest.mark.slow  # but for the groups of parameters, it is the acoustic script's
 def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path):
     launch("two ranks", model, tmp_path, 2)
     launch("two ranks", model, tmp_path, 4, "--resume")

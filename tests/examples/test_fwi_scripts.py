@@ -76,6 +76,7 @@ def test_two_ranks_one_rank_and_jax_agree(runs):
     assert ends["jax"] == pytest.approx(ends["torch"], rel=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["torch", "jax"])
 def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path, which):
     launch(which, *small(model, tmp_path, 2))
@@ -128,9 +129,14 @@ def test_the_water_stays_as_it_is(runs):
     np.testing.assert_array_equal(vp[model.water], model.true[model.water])
 
 
+@pytest.mark.slow
 def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
     last = LAST.search(launch("torch", *small(model, tmp_path, 4), "--observed", "rank0"))
     assert last[2] == runs["torch"][1][2]
+
+
+def slow(*case):
+    return pytest.param(*case, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(
@@ -138,13 +144,13 @@ def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
     [
         (("--dh", 25), "25"),
         (("--resume",), "nothing to resume"),
-        (("--backend", "reference"), "no gradient"),
-        (("--backend", "nobody"), "no backend is called 'nobody'"),
         (("--impl", "fast"), "--impl is 'fast'"),
-        (("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
         (("--backend", "reference", "--impl", "c"), "--impl c was asked of backend 'reference'"),
-        (("--resume", "--overwrite"), "give one of them"),
-        (("--batchsize", 0), "--batchsize is 0"),
+        slow(("--backend", "reference"), "no gradient"),
+        slow(("--backend", "nobody"), "no backend is called 'nobody'"),
+        slow(("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
+        slow(("--resume", "--overwrite"), "give one of them"),
+        slow(("--batchsize", 0), "--batchsize is 0"),
     ],
 )
 def test_bad_arguments_end_in_one_sentence(model, tmp_path, arguments, message):

@@ -61,6 +61,7 @@ BUILT = ("tiny", "damped/build.sh")
 VTI = ("vti/build.sh",)
 
 
+@pytest.mark.slow
 def test_an_equation_of_a_stranger_keeps_the_laws(python, compiled):
     """All where it is compiled, also in a stranger's backend. JAX, whose compiler takes seconds for each, has its own."""
     some = "damped and (torch-c or tiny or torch-eager and test_laws and (law2 or law3)) and not cuda"
@@ -71,6 +72,7 @@ def test_an_equation_of_a_stranger_in_particular(python, compiled):
     assert pytest_in(python, BUILT, HERE / "laws_damped.py") > 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vti_acoustic", "vti_elastic"])
 def test_equations_of_a_stranger_by_the_command(python, compiled, name):
     """Compiled, on models of other ranges than their own."""
@@ -78,6 +80,7 @@ def test_equations_of_a_stranger_by_the_command(python, compiled, name):
     assert " 0 broken" in printed and int(re.search(r"(\d+) held", printed)[1]) > 30
 
 
+@pytest.mark.slow
 def test_equations_of_a_stranger_are_right(python, compiled):
     assert pytest_in(python, VTI, HERE / "laws_vti.py") > 15
 

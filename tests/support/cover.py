@@ -1,0 +1,46 @@
+"""Which cases are enough: those that hold every pair of values, where the test is a value too."""
+
+from collections import defaultdict
+from itertools import combinations
+
+WHOLE = ("torch-c",)
+"""Executors whose every case is cheap."""
+
+
+def redundant(items) -> list:
+    """What may be left out of pytest's items.
+
+    Tests of one file that have the same parameters share the work: each two values that meet in a case of any, and each
+    value that a test has, are still seen, but not each combination with each test.
+    """
+    alike, left_out = defaultdict(list), []
+    for item in items:
+        alike[item.path, *sorted(parameters(item))].append(item)
+    for cases in alike.values():
+        kept = cover([pairs(item) for item in cases])
+        left_out += [item for i, item in enumerate(cases) if i not in kept and not whole(item)]
+    return left_out
+
+
+def parameters(item) -> dict:
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+def whole(item) -> bool:
+    return getattr(parameters(item).get("entry"), "name", None) in WHOLE
+
+
+def pairs(item) -> frozenset:
+    """The pairs of values of a case; a value is told by how it is written."""
+    values = [("", item.originalname), *((name, repr(value)) for name, value in sorted(parameters(item).items()))]
+    return frozenset(combinations(values, min(2, len(values))))
+
+
+def cover(cases) -> set[int]:
+    """Indices of cases that hold all pairs of all: each the one that adds most, the first of equals."""
+    missing, kept = set().union(*cases), set()
+    while missing:
+        best = max(range(len(cases)), key=lambda i: len(cases[i] & missing))
+        kept.add(best)
+        missing -= cases[best]
+    return kept
