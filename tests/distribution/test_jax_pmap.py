@@ -32,7 +32,10 @@ def finish(process):
     assert process.returncode == 0, output
 
 
-@pytest.fixture(scope="module", params=[("eager", "acoustic"), ("c", "acoustic"), ("c", "elastic")], ids="-".join)
+RUNS = ("eager", "acoustic"), ("c", "acoustic"), pytest.param(("c", "elastic"), marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=RUNS, ids="-".join)
 def found(request, tmp_path_factory):
     impl, equation = request.param
     if impl == "c" and not SUPPORT:
