@@ -1,98 +1,20 @@
-"""First-order systems on a staggered grid, stated as tables: which derivatives there are, and what they change."""
+"""First-order systems on a staggered grid."""
 
-from functools import lru_cache
 from typing import ClassVar
 
-import attrs
 import numpy as np
 
-from .equation import Equation, Field
+from .equation import Field
 from .errors import OptionError
 from .grid import AXES
 from .stencil import largest_staggered_speed
 from .surface import closure, rows_near_surface, rows_of
+from .tables import Modulus, Rate, TableEquation
+
+__all__ = ["Modulus", "Rate", "StaggeredEquation"]
 
 
-@attrs.frozen
-class Rate:
-    """What a step differentiates: `sign` times the sum over `terms`, (axis, field), of derivatives along axes."""
-
-    name: str
-    terms: tuple[tuple[str, str], ...]
-    sign: int = 1
-
-
-@attrs.frozen
-class Modulus:
-    """One entry of a constitutive law: field `target` grows by `coefficient` times `rate`."""
-
-    target: str
-    rate: str
-    coefficient: str
-
-
-def _check_tables(equation: type["StaggeredEquation"]) -> None:
-    """That tables name what there is, and that derivatives lie where they are added: what has no partner is left out
-    of grids that lack it, so a misspelt name would be, too.
-    """
-    for name, kind in (("rates", Rate), ("moduli", Modulus)):
-        wrong = [entry for entry in getattr(equation, name) if not isinstance(entry, kind)]
-        if wrong:
-            raise OptionError(f"{equation.name}: {name} holds {wrong[0]!r}; expected {kind.__name__}(...)")
-    stated: dict[str, list] = {
-        "rate": [rate.name for rate in equation.rates],
-        "derivative (axis, field)": [term for rate in equation.rates for term in rate.terms],
-    }
-    for what, names in stated.items():
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise OptionError(f"{equation.name}: rates state the {what} {twice[0]!r} twice; expected each once")
-    fields = {f.name: set(f.stagger) for f in equation.fields}
-    rates = {r.name: r.terms for r in equation.rates}
-
-    def known(where, kind, name, names):
-        if name not in names:
-            raise OptionError(f"{equation.name}: {where} names the {kind} {name!r}; there are {list(names)}")
-
-    for f in equation.fields:
-        for axis in f.stagger:
-            known(f, "axis", axis, tuple("xyzt"))
-    for rate in equation.rates:
-        if rate.sign not in (-1, 1):
-            raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
-        for axis, field in rate.terms:
-            known(rate, "axis", axis, tuple("xyz"))
-            known(rate, "field", field, fields)
-    for modulus in equation.moduli:
-        known(modulus, "field", modulus.target, fields)
-        known(modulus, "rate", modulus.rate, rates)
-        known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
-        for axis, field in rates[modulus.rate]:
-            here, there = fields[field] ^ {axis, "t"}, fields[modulus.target]
-            if here != there:
-                raise OptionError(
-                    f"{equation.name}: {modulus} adds the derivative of {field} along {axis}, which is staggered along "
-                    f"{sorted(here)}, to {modulus.target}, along {sorted(there)}"
-                )
-    for field, coefficient in equation.source_coefficients.items():
-        known("source_coefficients", "field", field, fields)
-        known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
-
-
-@lru_cache(maxsize=64)
-def _tables_in(equation: type["StaggeredEquation"], ndim: int) -> tuple[tuple[Rate, ...], tuple[Modulus, ...]]:
-    """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
-    _check_tables(equation)
-    there = [f.name for f in equation.fields if ndim in f.ndims]
-    terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in equation.rates]
-    kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
-    used = {m.rate for m in equation.moduli if m.target in there}
-    rates = tuple(r for r in kept if r.terms and r.name in used)
-    names = {r.name for r in rates}
-    return rates, tuple(m for m in equation.moduli if m.target in there and m.rate in names)
-
-
-class StaggeredEquation(Equation):
+class StaggeredEquation(TableEquation):
     """Base of first-order systems, stepped by leapfrog on a staggered grid.
 
     Fields with a stagger in time are known half a step later than the others, and are made first. For each rate e,
@@ -110,27 +32,19 @@ class StaggeredEquation(Equation):
     raises an OptionError.
     """
 
-    tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
-    rates: ClassVar[tuple[Rate, ...]]
-    moduli: ClassVar[tuple[Modulus, ...]]
-    source_coefficients: ClassVar[dict[str, str]]
     levels: ClassVar[int] = 1
-    memories: ClassVar[tuple[str, ...]] = ()
     pml_type: ClassVar[str] = "cpmls"
     pml_power: ClassVar[int] = 4
-    ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def rates_in(self, ndim: int) -> tuple[Rate, ...]:
-        """The rates that there are in so many dimensions."""
-        return _tables_in(type(self), ndim)[0]
-
-    def moduli_in(self, ndim: int) -> tuple[Modulus, ...]:
-        """The moduli that there are in so many dimensions."""
-        return _tables_in(type(self), ndim)[1]
-
-    def coefficient_names_in(self, ndim):
-        used = {m.coefficient for m in self.moduli_in(ndim)}
-        return tuple(name for name in self.coefficient_names if name in used)
+    @classmethod
+    def check_modulus(cls, modulus, terms, stagger):
+        for axis, field in terms:
+            here, there = stagger[field] ^ {axis, "t"}, stagger[modulus.target]
+            if here != there:
+                raise OptionError(
+                    f"{cls.name}: {modulus} adds the derivative of {field} along {axis}, which is staggered along "
+                    f"{sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                )
 
     def state_names(self, ndim):
         psi = [f"psi_{field}_{axis}" for rate in self.rates_in(ndim) for axis, field in rate.terms]
@@ -162,9 +76,6 @@ class StaggeredEquation(Equation):
             state[f"psi_{field}_{name}"] = psi
             total = total + d + psi
         return rate.sign * total
-
-    def source_coefficient(self, field):
-        return self.source_coefficients.get(field)
 
     def source_weight(self, field, dt, cell_volume):
         return dt / cell_volume

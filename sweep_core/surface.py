@@ -92,3 +92,18 @@ def _conditions(known, rows, degree):
         matrix.append(row.ravel())
         value.append(known[rows:, node] @ at[rows:])
     return np.array(matrix), np.array(value)
+
+
+def rows_of_second(weights: np.ndarray) -> np.ndarray:
+    """Rows of the second difference along z under a free surface, of a field that is odd about it, zero on it.
+
+    `weights` are those at 0, 1, ... nodes. The rows are symmetric: also those of their transpose.
+    """
+    half = len(weights) - 1
+    rows = np.zeros((half, 2 * half))
+    for i in range(1, half):
+        for j in range(1, 2 * half):
+            rows[i, j] = weights[abs(i - j)] if abs(i - j) <= half else 0
+            if i + j <= half:
+                rows[i, j] -= weights[i + j]
+    return rows

@@ -1,232 +1,297 @@
-// The time loops: forward, and the adjoint over a kept or recomputed history. Written once for every equation and
-// device: a Team shares out cells, points and copies among whatever executes them.
+// The runs, as sequences of units that a Team marches through: forward, Born, and the adjoint over a kept or recomputed
+// history. A unit is one time step, of two stages: `first` and `second`. Written once for every equation and device.
 #ifndef SWEEP_DRIVER_H
 #define SWEEP_DRIVER_H
 
 #include "moves.h"
+#include "phases.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// One step of a wave, from level k to k + 1: what the PML remembers along the first axis, along which threads share the
-// grid; then the grid, where what it remembers along the other axes comes first.
-template <class Team, class Step>
-void make_level(Team& team, Span shots, const Step& step) {
-  team.template rim<0>(remembering<0>(step), shots);
-  team.sync();
-  team.grid(step, shots);
+template <class Device, class R, class Value>
+int frame(const Device& device, const R& run, const Value* from, Value* to, int earths) {
+  const ptrdiff_t rows = Framed<R>::rows(run);
+  return device.finish(Framed<R>{run, from, to, rows}, earths * run.plan.coefficients, rows);
 }
 
-// Where the levels of a history lie apart, what earlier shots have left around the cells that are computed is cleared.
-template <class Team, class Step, class Sources>
-void advance(Team& team, Span shots, const Step& step, const Sources& sources) {
-  make_level(team, shots, step);
-  if (step.wave.period > Step::levels) team.clear_around(step, shots);
-  team.inject(sources, shots);
+// What a run reads in whole vectors: profiles and coefficients, with zeros around them.
+template <class Device, class R, class Value>
+int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
+  ptrdiff_t longest = 0;
+  for (int a = 0; a < R::ndim; ++a) longest = run.plan.profile[a] > longest ? run.plan.profile[a] : longest;
+  constexpr int profiles = decltype(run.plan)::profiles_of_axis * R::ndim;
+  if (const int status = device.finish(Profiles<R>{run, to}, profiles, longest)) return status;
+  return frame(device, run, run.coefficient, to + run.plan.profiles(), earths);
 }
+
+// A history before its first unit. Where rows are closed as they are made, nothing between them needs to be cleared.
+template <class Team, class R, class Value>
+void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const Parts<Value>& slots) {
+  if constexpr (R::Equation::second) return;  // nobody differentiates it
+  const ClearHalos<R> halos{run, slots, !Team::template closes_rows<R::ndim>};
+  team.elements(halos, halos.count(), shots);
+  team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
+  team.sync();
+}
+
+// The sample that acts on the fields of a phase of unit u.
+template <class R, int STAGE>
+SWEEP_HD int sample_of(int u) {
+  return u - (R::Equation::second || STAGE == 0);
+}
+
+// Units of a forward run: unit u makes the fields at whole steps, after which sample u - 1 has acted, then those at
+// half steps, and records index u.
+template <class R>
+struct ForwardUnits {
+  using Value = typename R::Value;
+  R run;
+  Cone<R> cone;
+  Parts<Value> wave, slots;
+  int begin;  // the unit whose slot is the first
+  Points<Value> sources, receivers;
+  const Value* wavelet;
+  Value* record;  // null: nothing is recorded
+  Value* scratch;
+
+  template <int STAGE>
+  auto stage(int u) const {
+    using Step = Grow<R, STAGE>;
+    const Step step{{run, cone, u}, wave, slots, u - begin};
+    const int sample = sample_of<R, STAGE>(u);
+    return Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, false>, STAGE>{
+        step,
+        {step, sources, wavelet, nullptr, sample, cone.sources},
+        {run, wave, receivers, record, u, record ? u : -1, step.box(), nullptr}};
+  }
+  auto first(int u) const { return stage<0>(u); }
+  auto second(int u) const { return stage<1>(u); }
+};
+
+template <class R>
+struct BornUnits {
+  using Value = typename R::Value;
+  R run;
+  Cone<R> cone;
+  Parts<Value> wave, scattered;
+  const Value* tangent;
+  Points<Value> sources, receivers;
+  const Value *wavelet, *tangent_wavelet;
+  Value* record;
+  Value* scratch;
+
+  template <int STAGE>
+  auto stage(int u) const {
+    using Step = Scatter<R, STAGE>;
+    const Step step{{run, cone, u}, wave, scattered, tangent};
+    return Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, false>, STAGE>{
+        step,
+        {step, sources, wavelet, tangent_wavelet, sample_of<R, STAGE>(u), cone.sources},
+        {run, scattered, receivers, record, u, u, step.box(), nullptr}};
+  }
+  auto first(int u) const { return stage<0>(u); }
+  auto second(int u) const { return stage<1>(u); }
+};
 
 template <class R>
 struct Forward {
-  using T = typename R::Value;
+  using Value = typename R::Value;
   R run;
-  Points<T> sources, receivers;
+  Points<Value> sources, receivers;
   Snapshots<R::ndim> asked;
-  const T* wavelet;
-  T* record;
-  T* snapshots;
-  T* history;
-  T* checkpoints;
-  T* state;
+  const Value* wavelet;
+  Value* record;
+  Value* snapshots;
+  Value* history;
+  Value* checkpoints;
+  Value* state;  // of each lane, then what is prepared, then scratch
   int first, last;
+  Value* scratch = nullptr;
 
-  Wave<T> wave() const {
-    constexpr int levels = R::Equation::levels;
-    const auto& plan = run.plan;
-    T* const memory = state + levels * plan.level;
-    if (plan.keeps_all)
-      return {history, plan.slots * plan.level, true, 1 - levels, static_cast<int>(plan.slots), memory, plan.state};
-    return {state, plan.state, false, -levels, levels, memory, plan.state};
-  }
-
-  template <class Team>
-  void start(Team& team, Span shots) const {
-    const auto& plan = run.plan;
-    copy<Team, decltype(run.plan), T>(team, shots, plan, {state, plan.state, false}, {}, plan.state);
-    if (plan.keeps_all) {
-      const Parts<T> kept{history, plan.slots * plan.level, true};
-      copy<Team, decltype(run.plan), T>(team, shots, plan, kept, {}, R::Equation::levels * plan.level);
-      const ClearHalos<R> halos{run, kept};
-      team.elements(halos, halos.count(), shots);
-    }
-    team.sync();
+  template <class Device>
+  int prepare(const Device& device, int earths) {
+    Value* const to = state + run.plan.lanes * run.plan.state;
+    run.prepared = to;
+    scratch = to + run.plan.prepared(earths).count;
+    return first ? SWEEP_OK : prepare_earth(device, run, to, earths);
   }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Wave<T> forward = wave();
-    const auto cone = team.cone(run, sources, asked.every ? Points<T>{} : receivers, shots);
-    if (first == 0) start(team, shots);
-    for (int k = first; k < last; ++k) {
-      if (team.stopped()) return;
-      if (plan.chunks > 1 && k > 0 && k % plan.chunk == 0 && k / plan.chunk < plan.chunks) {
-        const Parts<T> to{checkpoints + (k / plan.chunk - 1) * plan.state, (plan.chunks - 1) * plan.state, true};
-        copy<Team, decltype(run.plan), T>(team, shots, plan, to, {state, plan.state, false}, plan.state);
+    const Parts<Value> wave{state, plan.state, false};
+    const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span().count, true};
+    const auto cone = team.cone(run, sources, asked.every ? Points<Value>{} : receivers, shots);
+    if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
+    team.sync();
+    if (slots.base) open(team, run, shots, wave, slots);
+    for (int u = first, end; u < last && !team.stopped(); u = end) {
+      if (plan.chunks > 1 && u > 0 && u % plan.chunk == 0) {
+        const Parts<Value> to{checkpoints + (u / plan.chunk - 1) * plan.state, (plan.chunks - 1) * plan.state, true};
+        copy<Team, decltype(run.plan), Value>(team, shots, plan, to, {state, plan.state, false}, plan.state);
         team.sync();
       }
-      if (k + 1 < plan.steps) {
-        const Advance<R, false> step{run, forward, k, cone, k + 1, {}, nullptr};
-        advance(team, shots, step, Inject<R, false>{step, sources, wavelet, k, nullptr});
-        team.poll(k);
+      end = next_event(u);
+      team.march(ForwardUnits<R>{run, cone, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
+                 shots);
+      if (asked.wanted(end - 1)) {
+        const auto box = Phase<R, 1>{run, cone, end - 1}.box();
+        team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
+        team.sync();
       }
-      const auto box = cone.after(run, k ? k - 1 : 0);
-      team.gather(Gather<R>{run, forward, k, receivers, record, k, box, nullptr}, shots);
-      if (asked.wanted(k)) team.elements(Snapshot<R>{run, forward, k, box, asked, snapshots}, asked.size(), shots);
-      team.sync();
     }
+  }
+
+ private:
+  // The unit before which a state is saved, or after which wavefields are handed out.
+  int next_event(int u) const {
+    const int chunk = run.plan.chunks > 1 ? run.plan.chunk : 0;
+    int end = last;
+    if (chunk && (u / chunk + 1) * chunk < end) end = (u / chunk + 1) * chunk;
+    if (asked.every) {
+      const int seen = (u + asked.every - 1) / asked.every * asked.every + 1;
+      if (seen < end) end = seen;
+    }
+    return end;
   }
 };
 
-// The derivative of the record in a direction: a field, and the one that its sources and the earth's variation scatter.
 template <class R>
 struct Born {
-  using T = typename R::Value;
+  using Value = typename R::Value;
   R run;
-  Points<T> sources, receivers;
-  const T* wavelet;
-  const T* tangent_coefficients;
-  const T* tangent_wavelet;
-  T* record;
-  T* workspace;  // (lanes, 2, state)
+  Points<Value> sources, receivers;
+  const Value* wavelet;
+  const Value* tangent_coefficients;
+  const Value* tangent_wavelet;
+  Value* record;
+  Value* workspace;  // (lanes, 2, state), then what is prepared, then the tangents likewise, then scratch
+  Value* scratch = nullptr;
 
-  Wave<T> wave(int which) const {
-    constexpr int levels = R::Equation::levels;
-    const auto& plan = run.plan;
-    T* const state = workspace + which * plan.state;
-    return {state, 2 * plan.state, false, -levels, levels, state + levels * plan.level, 2 * plan.state};
+  template <class Device>
+  int prepare(const Device& device, int earths) {
+    Value* const to = workspace + run.plan.lanes * 2 * run.plan.state;
+    Value* const framed = to + run.plan.prepared(earths).count;
+    run.prepared = to;
+    scratch = framed + earths * run.plan.coefficient_size();
+    if (const int status = prepare_earth(device, run, to, earths)) return status;
+    const Value* const given = tangent_coefficients;
+    tangent_coefficients = framed;
+    return frame(device, run, given, framed, earths);
   }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Wave<T> field = wave(0), scattered = wave(1);
+    const Parts<Value> wave{workspace, 2 * plan.state, false}, scattered{workspace + plan.state, 2 * plan.state, false};
     const auto cone = team.cone(run, sources, receivers, shots);
-    copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, 2 * plan.state, false}, {}, 2 * plan.state);
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, 2 * plan.state);
     team.sync();
-    for (int k = 0; k < plan.steps && !team.stopped(); ++k) {
-      if (k + 1 < plan.steps) {
-        const Scatter<R> step{run, field, scattered, k, cone, tangent_coefficients};
-        const Advance<R, false> other{run, scattered, k, cone, k + 1, {}, nullptr};
-        make_level(team, shots, other);
-        advance(team, shots, step, InjectBoth<R>{step, sources, wavelet, k, tangent_wavelet});
-        team.poll(k);
-      }
-      const auto box = cone.after(run, k ? k - 1 : 0);
-      team.gather(Gather<R>{run, scattered, k, receivers, record, k, box, nullptr}, shots);
-      team.sync();
-    }
+    team.march(BornUnits<R>{run, cone, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
+                            tangent_wavelet, record, scratch},
+               0, plan.steps, shots);
   }
+};
+
+template <class R>
+struct Adjoint;
+
+// Units of an adjoint run, which go backwards: number n is unit last - n.
+template <class R>
+struct AdjointUnits {
+  using Value = typename R::Value;
+  const Adjoint<R>& of;
+  R run;
+  Value* scratch;
+  Cone<R> cone;
+  Parts<Value> adjoint, slots;
+  int begin, last;
+
+  template <int STAGE>
+  auto stage(int n) const {
+    using Step = Back<R, STAGE>;
+    const int u = last - n, sample = sample_of<R, STAGE>(u);
+    const Step step{{run, cone, u}, adjoint, slots, u - begin, of.images, of.past};
+    const Gather<R, STAGE, true> gather{run, adjoint, of.sources, of.gradient_wavelet,
+                                        u,   sample,  step.box(), of.source_past()};
+    const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, u, cone.receivers};
+    const Inject<Recall<Step>, STAGE> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, cone.sources};
+    return Recalling<Step, STAGE>{{step, inject, gather}, recall};
+  }
+  // The stages in reverse, unless they are their own adjoint.
+  auto first(int n) const { return stage<R::Equation::second ? 0 : 1>(n); }
+  auto second(int n) const { return stage<R::Equation::second ? 1 : 0>(n); }
 };
 
 template <class R>
 struct Adjoint {
-  using T = typename R::Value;
-  static constexpr int levels = R::Equation::levels;
+  using Value = typename R::Value;
   R run;
-  Points<T> forward_sources, sources, receivers;  // to inject again, to gather at, to inject at
-  const T* wavelet;
-  const T* cotangent;
-  const T* history;
-  const T* checkpoints;
-  T* gradient_wavelet;
-  T* workspace;
-  T* images;
-  T* past;  // of the filters of receivers, then of sources
+  Points<Value> forward_sources, sources, receivers;  // to inject again, to gather at, to inject at
+  const Value* wavelet;
+  const Value* cotangent;
+  const Value* history;
+  const Value* checkpoints;
+  Value* gradient_wavelet;
+  Value* workspace;  // (lanes, adjoint state), then (lanes, slots and state of the forward run)
+  Value* images;
+  Value* prepared;  // then scratch, then what filters of points remember: receivers, then sources
+  Value* scratch = nullptr;
+  Value* past = nullptr;
 
-  // The adjoint run's own field, which ends in the filters that the forward run does not have.
-  Wave<T> wave() const {
-    const ptrdiff_t stride = run.plan.adjoint_state();
-    return {workspace, stride, false, -levels, levels, workspace + levels * run.plan.level, stride};
+  template <class Device>
+  int prepare(const Device& device, int earths) {
+    run.prepared = prepared;
+    scratch = prepared + run.plan.prepared(earths).count;
+    past = scratch + run.plan.lanes * run.plan.taken(run.plan.sources);
+    return prepare_earth(device, run, prepared, earths);
   }
-  // The forward field over the chunk that begins at step `begin`: kept, or to be recomputed into the workspace.
-  Wave<T> stored(int begin) const {
-    const auto& plan = run.plan;
-    const int origin = begin + 1 - levels, period = static_cast<int>(plan.slots);
-    if (plan.keeps_all) return {const_cast<T*>(history), plan.slots * plan.level, true, origin, period, nullptr, 0};
-    T* const base = workspace + plan.lanes * plan.adjoint_state();
-    return {
-        base, plan.recomputed().count, false, origin, period, base + plan.slots * plan.level, plan.recomputed().count};
-  }
-
-  template <class Team>
-  void restore(Team& team, Span shots, const Wave<T>& forward, int begin) const {
-    const auto& plan = run.plan;
-    const T* const saved = begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr;
-    const ptrdiff_t stride = (plan.chunks - 1) * plan.state;
-    for (int back = 0; back < levels; ++back) {
-      const ptrdiff_t from = (begin - back + levels) % levels * plan.level;
-      const ptrdiff_t to = (begin - back - forward.origin) % forward.period * plan.level;
-      copy<Team, decltype(run.plan), T>(team, shots, plan, {forward.levels + to, forward.level_stride, false},
-                                        {saved ? saved + from : nullptr, stride, true}, plan.level);
-    }
-    copy<Team, decltype(run.plan), T>(team, shots, plan, {forward.memory, forward.memory_stride, false},
-                                      {saved ? saved + levels * plan.level : nullptr, stride, true},
-                                      R::Equation::memories * plan.strips);
-    team.sync();
-  }
-
-  template <class Team>
-  void clear(Team& team, Span shots, T* filters, ptrdiff_t count) const {
-    copy<Team, decltype(run.plan), T>(team, shots, run.plan, {filters, count, true}, {}, count);
-  }
-
-  T* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
-
-  template <class Team>
-  void chunk(Team& team, Span shots, const Cone<R>& cone, int begin, int end) const {
-    const Wave<T> adjoint = wave(), forward = stored(begin);
-    const auto everywhere = whole(run.plan.layout);
-    if (!run.plan.keeps_all) {
-      restore(team, shots, forward, begin);
-      for (int k = begin; k < end && !team.stopped(); ++k) {
-        const Advance<R, false> step{run, forward, k, cone, k + 1, {}, nullptr};
-        advance(team, shots, step, Inject<R, false>{step, forward_sources, wavelet, k, nullptr});
-        team.poll(k);
-        team.sync();
-      }
-    }
-    for (int k = end - 1; k >= begin && !team.stopped(); --k) {
-      const int j = run.plan.steps - 2 - k;  // the adjoint run's own time
-      const Advance<R, true> step{run, adjoint, j, cone, k + 1, forward, images};
-      advance(team, shots, step, Inject<R, true>{step, receivers, cotangent, k + 1, past});
-      team.gather(Gather<R>{run, adjoint, j, sources, gradient_wavelet, k + 1, everywhere, source_past()}, shots);
-      team.poll(k);
-      team.sync();
-    }
-  }
+  Value* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const ptrdiff_t size = plan.adjoint_state();
-    copy<Team, decltype(run.plan), T>(team, shots, plan, {workspace, size, false}, {}, size);
-    team.elements(ClearImages<R>{run, images, plan.coefficient_cells()}, plan.coefficient_cells(), shots);
-    clear(team, shots, past, plan.receivers * R::ndim);
-    clear(team, shots, source_past(), plan.sources * R::ndim);
+    const Parts<Value> adjoint{workspace, plan.adjoint_state(), false};
     const auto cone = team.cone(run, forward_sources, receivers, shots);
-    if (!plan.keeps_all && plan.chunk) {
-      const Parts<T> slots{workspace + plan.lanes * size, plan.recomputed().count, false};
-      const ClearHalos<R> halos{run, slots};
-      team.elements(halos, halos.count(), shots);
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, adjoint, {}, plan.adjoint_state());
+    team.elements(ClearImages<R>{run, images, plan.coefficient_size()}, plan.coefficient_size(), shots);
+    if constexpr (R::Equation::second) {
+      const ptrdiff_t heard = plan.receivers * R::ndim, driven = plan.sources * R::ndim;
+      copy<Team, decltype(run.plan), Value>(team, shots, plan, {past, heard, true}, {}, heard);
+      copy<Team, decltype(run.plan), Value>(team, shots, plan, {source_past(), driven, true}, {}, driven);
     }
+    team.sync();
+    // The last sample acts on no field at whole steps that anybody sees.
+    const Gather<R, R::Equation::second ? 1 : 0, true> none{
+        run, adjoint, sources, gradient_wavelet, 0, plan.steps - 1, whole(plan.layout), source_past()};
+    team.gather(none, shots);
     team.sync();
     for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
-      const int begin = c * plan.chunk, end = begin + plan.chunk;
-      chunk(team, shots, cone, begin, end < plan.steps - 1 ? end : plan.steps - 1);
+      const int begin = c * plan.chunk, end = begin + plan.chunk < plan.steps ? begin + plan.chunk : plan.steps;
+      Parts<Value> slots{const_cast<Value*>(history), plan.span().count, true};
+      if (!plan.keeps_all) {
+        slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed().count, false};
+        recompute(team, shots, slots, cone, begin, end);
+      }
+      const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
+      team.march(units, 0, end - begin, shots);
     }
-    const auto everywhere = whole(plan.layout);
-    team.gather(Gather<R>{run, wave(), plan.steps - 1, sources, gradient_wavelet, 0, everywhere, source_past()}, shots);
+  }
+
+ private:
+  template <class Team>
+  void recompute(Team& team, Span shots, const Parts<Value>& slots, const Cone<R>& cone, int begin, int end) const {
+    const auto& plan = run.plan;
+    const Parts<Value> wave{slots.base + plan.span().count, plan.recomputed().count, false};
+    const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
+                                   (plan.chunks - 1) * plan.state, true};
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved, plan.state);
     team.sync();
+    open(team, run, shots, wave, slots);
+    Points<Value> none = {};
+    team.march(ForwardUnits<R>{run, cone, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
+               end, shots);
   }
 };
 

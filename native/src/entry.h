@@ -5,37 +5,15 @@
 #define SWEEP_ENTRY_H
 
 #include "driver.h"
-#include "staggered/driver.h"
 #include "table.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The drivers of an equation.
-template <class Eq, class T, int NDIM, int HALF, bool STAGGERED = is_staggered<Eq>>
-struct Scheme {
-  using R = Run<Eq, T, NDIM, HALF>;
-  using Plan = sweep::Plan<Eq, NDIM>;
-  using Forward = sweep::Forward<R>;
-  using Adjoint = sweep::Adjoint<R>;
-  using Born = sweep::Born<R>;
-  using Reduce = sweep::Reduce<R>;
-};
-template <class Eq, class T, int NDIM, int HALF>
-struct Scheme<Eq, T, NDIM, HALF, true> {
-  using R = staggered::Run<Eq, T, NDIM, HALF>;
-  using Plan = staggered::Plan<Eq, NDIM>;
-  using Forward = staggered::Forward<R>;
-  using Adjoint = staggered::Adjoint<R>;
-  using Born = staggered::Born<R>;
-  using Reduce = staggered::Reduce<R>;
-};
-
 template <class Eq, class T, int NDIM, int HALF>
 struct Entry {
-  using Scheme = sweep::Scheme<Eq, T, NDIM, HALF>;
-  using R = typename Scheme::R;
-  using Plan = typename Scheme::Plan;
+  using R = Run<Eq, T, NDIM, HALF>;
+  using Plan = sweep::Plan<Eq, NDIM>;
 
   static constexpr int64_t size = sizeof(T);
 
@@ -83,15 +61,6 @@ struct Entry {
     sizes->scattering = need.scattering.count;
     sizes->tables = need.tables.count;
     return SWEEP_OK;
-  }
-
-  // Staggered runs read their earth in whole vectors.
-  template <class Body>
-  static int prepare(const Device& device, Body& body, int earths) {
-    if constexpr (is_staggered<Eq>)
-      return body.prepare(device, earths);
-    else
-      return SWEEP_OK;
   }
 
   // `bytes` are those of `need` that an operation uses.
@@ -144,19 +113,19 @@ struct Entry {
     if (const int status = device.start(run, p)) return status;
     if (const int status = device.check(run, p, inject, true)) return status;
     if (const int status = device.check(run, p, gather, false)) return status;
-    typename Scheme::Forward forward{run,
-                                     inject,
-                                     gather,
-                                     asked,
-                                     data<T>(b[SWEEP_F_WAVELET]),
-                                     data<T>(b[SWEEP_F_RECORD]),
-                                     data<T>(b[SWEEP_F_SNAPSHOTS]),
-                                     data<T>(b[SWEEP_F_HISTORY]),
-                                     data<T>(b[SWEEP_F_CHECKPOINTS]),
-                                     data<T>(b[SWEEP_F_STATE]),
-                                     p.first,
-                                     p.last};
-    if (const int status = prepare(device, forward, p.earths)) return status;
+    Forward<R> forward{run,
+                       inject,
+                       gather,
+                       asked,
+                       data<T>(b[SWEEP_F_WAVELET]),
+                       data<T>(b[SWEEP_F_RECORD]),
+                       data<T>(b[SWEEP_F_SNAPSHOTS]),
+                       data<T>(b[SWEEP_F_HISTORY]),
+                       data<T>(b[SWEEP_F_CHECKPOINTS]),
+                       data<T>(b[SWEEP_F_STATE]),
+                       p.first,
+                       p.last};
+    if (const int status = forward.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, forward)) return status;
     if (const int status = device.poison(forward.snapshots, need.snapshots.count / size)) return status;
     return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record.count / size);
@@ -184,23 +153,22 @@ struct Entry {
     if (const int status = device.check(run, p, gather, false)) return status;
     T* const workspace = data<T>(b[SWEEP_A_WORKSPACE]);
     T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed().count);
-    typename Scheme::Adjoint adjoint{run,
-                                     forward_sources,
-                                     gather,
-                                     inject,
-                                     data<T>(b[SWEEP_A_WAVELET]),
-                                     data<T>(b[SWEEP_A_COTANGENT]),
-                                     data<T>(b[SWEEP_A_HISTORY]),
-                                     data<T>(b[SWEEP_A_CHECKPOINTS]),
-                                     data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
-                                     workspace,
-                                     images,
-                                     images + plan.images().count};
-    if (const int status = prepare(device, adjoint, p.earths)) return status;
+    Adjoint<R> adjoint{run,
+                       forward_sources,
+                       gather,
+                       inject,
+                       data<T>(b[SWEEP_A_WAVELET]),
+                       data<T>(b[SWEEP_A_COTANGENT]),
+                       data<T>(b[SWEEP_A_HISTORY]),
+                       data<T>(b[SWEEP_A_CHECKPOINTS]),
+                       data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
+                       workspace,
+                       images,
+                       images + plan.images().count};
+    if (const int status = adjoint.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, adjoint)) return status;
     T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
-    if (const int status =
-            device.finish(typename Scheme::Reduce{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
+    if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
       return status;
     if (const int status = device.poison(gradient, need.coefficients.count / size)) return status;
     return device.poison(adjoint.gradient_wavelet, need.wavelet.count / size);
@@ -223,33 +191,33 @@ struct Entry {
     if (const int status = device.check(run, p, inject, true)) return status;
     if (const int status = device.check(run, p, gather, false)) return status;
     T* const record = data<T>(b[SWEEP_B_RECORD]);
-    typename Scheme::Born born{run,
-                               inject,
-                               gather,
-                               data<T>(b[SWEEP_B_WAVELET]),
-                               data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
-                               data<T>(b[SWEEP_B_TANGENT_WAVELET]),
-                               record,
-                               data<T>(b[SWEEP_B_SCATTERING])};
-    if (const int status = prepare(device, born, p.earths)) return status;
+    Born<R> born{run,
+                 inject,
+                 gather,
+                 data<T>(b[SWEEP_B_WAVELET]),
+                 data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
+                 data<T>(b[SWEEP_B_TANGENT_WAVELET]),
+                 record,
+                 data<T>(b[SWEEP_B_SCATTERING])};
+    if (const int status = born.prepare(device, p.earths)) return status;
     if (const int status = device.execute(plan, born)) return status;
     return device.poison(record, need.record.count / size);
   }
 };
 
 // How many orders have loops of their own: 4, then 8, then 2 and 6. The others share one, as all do in the build for
-// any processor and, beside acoustic planes, in double precision. What a GPU gains from them with staggered equations
-// nobody has measured yet.
-template <class T, int NDIM, bool STAGGERED>
+// any processor and, beside planes of second order, in double precision. What a GPU gains from them with systems of
+// first order nobody has measured yet.
+template <class T, int NDIM, bool SECOND>
 constexpr int own_orders() {
 #if defined(SWEEP_ANY_ORDER)
   return 0;
 #elif defined(__CUDACC__)
-  if (STAGGERED) return 0;
+  if (!SECOND) return 0;
 #endif
-  if (NDIM == 2 && !STAGGERED) return sizeof(T) == 4 ? 4 : 2;
+  if (NDIM == 2 && SECOND) return sizeof(T) == 4 ? 4 : 2;
   if (sizeof(T) != 4) return 0;
-  return NDIM == 2 || !STAGGERED ? 2 : 1;
+  return NDIM == 2 || SECOND ? 2 : 1;
 }
 
 // Calls f(Entry) for the build that fits dtype, dimension and order.
@@ -257,7 +225,7 @@ template <template <class, int, int> class Equation, class T, int NDIM, class F>
 int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
   using Any = Equation<T, NDIM, 0>;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
-  constexpr int own = own_orders<T, NDIM, is_staggered<Any>>();
+  constexpr int own = own_orders<T, NDIM, Any::second>();
   if constexpr (own >= 1)
     if (p.order == 4) return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
   if constexpr (own >= 2)
@@ -298,25 +266,24 @@ void describe(sweep_equation* out) {
   for (int i = 0; i < field_count<Eq>; ++i) snprintf(out->field[i], SWEEP_NAME_BYTES, "%s", Eq::fields[i]);
   for (int i = 0; i < coefficient_count<Eq>; ++i)
     snprintf(out->coefficient[i], SWEEP_NAME_BYTES, "%s", Eq::coefficients[i]);
-  if constexpr (is_staggered<Eq>) {
-    constexpr staggered::Tables table = Eq::table;
-    out->rates = table.rates;
-    out->terms = table.terms;
-    out->moduli = table.moduli;
-    for (int i = 0; i < table.fields; ++i) {
-      out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
-      out->parity[i] = table.field[i].parity;
-      out->source[i] = table.field[i].source;
-    }
-    for (int i = 0; i < table.rates; ++i) out->sign[i] = table.sign[i];
-    for (int i = 0; i < table.terms; ++i) {
-      const int32_t term[] = {table.term[i].rate, table.term[i].axis, table.term[i].field};
-      memcpy(out->term[i], term, sizeof(term));
-    }
-    for (int i = 0; i < table.moduli; ++i) {
-      const int32_t modulus[] = {table.modulus[i].target, table.modulus[i].rate, table.modulus[i].coefficient};
-      memcpy(out->modulus[i], modulus, sizeof(modulus));
-    }
+  constexpr Tables table = Eq::table;
+  out->rates = table.rates;
+  out->terms = table.terms;
+  out->moduli = table.moduli;
+  for (int i = 0; i < table.fields; ++i) {
+    out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
+    out->parity[i] = table.field[i].parity;
+    out->source[i] = table.field[i].source;
+    out->drift[i] = table.field[i].drift;
+  }
+  for (int i = 0; i < table.rates; ++i) out->sign[i] = table.sign[i];
+  for (int i = 0; i < table.terms; ++i) {
+    const int32_t term[] = {table.term[i].rate, table.term[i].axis, table.term[i].field};
+    memcpy(out->term[i], term, sizeof(term));
+  }
+  for (int i = 0; i < table.moduli; ++i) {
+    const int32_t modulus[] = {table.modulus[i].target, table.modulus[i].rate, table.modulus[i].coefficient};
+    memcpy(out->modulus[i], modulus, sizeof(modulus));
   }
 }
 

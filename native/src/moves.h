@@ -2,22 +2,10 @@
 #ifndef SWEEP_MOVES_H
 #define SWEEP_MOVES_H
 
-#include "phases.h"
+#include "run.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
-
-// An array with a part for each shot or each lane.
-template <class T>
-struct Parts {
-  T* base;
-  ptrdiff_t stride;
-  bool by_shot;
-  template <class Plan>
-  SWEEP_HD T* of(const Plan& plan, int shot) const {
-    return base + (by_shot ? shot : plan.lane(shot)) * stride;
-  }
-};
 
 // Copies one part to another; without a source it fills with zero.
 template <class Plan, class T>
@@ -54,6 +42,67 @@ struct ClearHalos {
     const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
     const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : frame.total;
     for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;
+  }
+};
+
+// Row `row` of a framed array and what lies between it and the next, which is zero.
+template <class Layout, class Value>
+SWEEP_HD void frame_row(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
+  const int n = layout.field.n[sizeof(layout.field.n) / sizeof(int) - 1];
+  const ptrdiff_t begin = layout.cell(row * n).at,
+                  end = row + 1 < rows ? layout.cell((row + 1) * n).at : layout.field.total;
+  for (ptrdiff_t i = row ? begin : 0; i < end; ++i)
+    to[i] = i >= begin && i < begin + n ? from[row * n + i - begin] : Value(0);
+}
+
+// Coefficients, framed: part is earth times coefficient, and an index a row.
+template <class R>
+struct Framed {
+  using Value = typename R::Value;
+  R run;
+  const Value* from;
+  Value* to;
+  static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
+  ptrdiff_t count;  // of rows
+  SWEEP_HD void element(int part, ptrdiff_t row) const {
+    frame_row(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
+  }
+};
+
+// Profiles of the PML: part is one of those of an axis, and an index a node, zero beyond the grid.
+template <class R>
+struct Profiles {
+  using Value = typename R::Value;
+  R run;
+  Value* to;
+  SWEEP_HD void element(int part, ptrdiff_t i) const {
+    const Value* from = run.tables;
+    Value* out = to;
+    constexpr int each = decltype(run.plan)::profiles_of_axis;
+    const int axis = part / each, which = part % each;
+    for (int a = 0; a < axis; ++a) {
+      from += run.plan.taps() + each * run.plan.layout.field.n[a];
+      out += each * run.plan.profile[a];
+    }
+    const int n = run.plan.layout.field.n[axis];
+    if (i < run.plan.profile[axis])
+      out[which * run.plan.profile[axis] + i] = i < n ? from[run.plan.taps() + which * n + i] : Value(0);
+  }
+};
+
+// Fields of a state into the slot that comes before all units.
+template <class R>
+struct HoldState {
+  using Value = typename R::Value;
+  R run;
+  Parts<Value> wave, slots;
+  static ptrdiff_t count(const R& run) { return run.plan.fields * run.plan.total; }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const ptrdiff_t total = run.plan.total;
+    for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
+      if (place == i / total) slots.of(run.plan, shot)[i] = wave.of(run.plan, shot)[f * total + i % total];
+    });
   }
 };
 
@@ -100,25 +149,22 @@ struct ClearImages {
 // d misfit / d coefficient: what the groups have summed, group by group.
 template <class R>
 struct Reduce {
-  using T = typename R::Value;
+  using Value = typename R::Value;
   R run;
-  const T* images;
-  T* gradient;
+  const Value* images;
+  Value* gradient;
   int earths;
   SWEEP_HD void element(int earth, ptrdiff_t cell) const {
-    constexpr int most = SWEEP_MAX_FIELDS;
-    const int coefficients = run.plan.coefficients;
-    const ptrdiff_t cells = run.plan.layout.cells;
-    T image[most];
-    for (int c = 0; c < coefficients; ++c) {
-      image[c] = 0;
-      const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? run.plan.groups : earth + 1;
-      for (int g = begin; g < end; ++g)
-        image[c] += images[(static_cast<ptrdiff_t>(g) * coefficients + c) * cells + cell];
+    const auto& plan = run.plan;
+    const ptrdiff_t at = plan.layout.cell(cell).at;
+    for (int c = 0; c < plan.coefficients; ++c) {
+      Value image = 0;
+      const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? plan.groups : earth + 1;
+      for (int g = begin; g < end; ++g) image += images[g * plan.coefficient_size() + c * plan.total + at];
+      const ptrdiff_t to = c * plan.layout.cells + cell;
+      gradient[earth * plan.coefficient_cells() + to] =
+          R::Equation::gradient(c, run.coefficient + earth * run.earth_stride + cell, plan.layout.cells, image);
     }
-    for (int c = 0; c < coefficients; ++c)
-      gradient[(static_cast<ptrdiff_t>(earth) * coefficients + c) * cells + cell] =
-          R::Equation::gradient(run.coefficient + earth * run.earth_stride + cell, cells, image, 1, c);
   }
 };
 

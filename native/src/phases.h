@@ -3,264 +3,10 @@
 #ifndef SWEEP_PHASES_H
 #define SWEEP_PHASES_H
 
-#include "plan.h"
+#include "run.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
-
-struct Span {
-  int first, count;
-};
-
-// Where one shot's sources act or its receivers listen: lists of all shots, field after field.
-template <class T>
-struct Points {
-  const int32_t* cell;
-  const int32_t* column;
-  const T* weight;
-  int count[SWEEP_MAX_FIELDS];
-  int total;
-  int columns;
-
-  // The first point of a shot in a field.
-  SWEEP_HD ptrdiff_t begin(int shot, int field) const {
-    ptrdiff_t point = static_cast<ptrdiff_t>(shot) * total;
-    for (int f = 0; f < field; ++f) point += count[f];
-    return point;
-  }
-  // Traces of one field: each field that has points fills as many columns as any other.
-  int traces() const {
-    int used = 0;
-    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) used += count[field] > 0;
-    return used ? columns / used : 0;
-  }
-  // Whether point p may be used: a device that cannot return an error runs on without the points that do not fit.
-  SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
-    return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
-  }
-  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
-  SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
-    ptrdiff_t next = p + 1;
-    while (next < end && cell[next] == cell[p]) ++next;
-    return next;
-  }
-};
-
-template <class T>
-SWEEP_HD constexpr T largest() {
-  return sizeof(T) == 4 ? static_cast<T>(3.402823466e38) : static_cast<T>(1.7976931348623157e308);
-}
-
-// The largest value that coefficient c may have.
-template <class T>
-T limit_of(const sweep_problem& p, int c) {
-  return c == 0 && p.coefficient_limit < largest<T>() ? static_cast<T>(p.coefficient_limit) : largest<T>();
-}
-
-// What a coefficient must be larger than: zero, or what admits zero, or anything finite.
-template <class Eq, class T>
-SWEEP_HD T floor_of(int c) {
-  if constexpr (is_staggered<Eq>) {
-    if (Eq::range(c) == staggered::NOT_NEGATIVE)
-      return sizeof(T) == 4 ? static_cast<T>(-1.2e-38) : static_cast<T>(-2.3e-308);
-    if (Eq::range(c) == staggered::ANY) return -largest<T>();
-  }
-  return 0;
-}
-
-// What is wrong with the value of a coefficient.
-template <class T>
-SWEEP_HD int judge(T value, T floor, T limit) {
-  if (value > floor && value <= limit) return SWEEP_OK;
-  return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
-}
-
-// The cells of one shot that matter: its sources' waves may have reached them, and get from them to its receivers by
-// the end. Other cells hold zero, or what nobody will hear of, and need not be computed.
-template <class R>
-struct Cone {
-  static constexpr int ndim = R::ndim;
-  Box<ndim> sources, receivers;
-
-  // What step k makes.
-  SWEEP_HD_APART Box<ndim> after(const R& run, int k) const {
-    const int left = run.last_step() - k;
-    return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
-  }
-};
-
-// Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML, where psi takes them
-// twice as far.
-template <int NDIM>
-SWEEP_HD ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
-  const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
-  return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
-}
-
-// What k steps reach from the cells of a box. Rows begin and end with whole vectors.
-template <int NDIM>
-SWEEP_HD Box<NDIM> reached(const Layout<NDIM>& layout, const Box<NDIM>& from, int k) {
-  Box<NDIM> box;
-  for (int a = 0; a < NDIM; ++a) {
-    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
-    int first = from.low[a], last = from.high[a] - 1;
-    // Out of a PML, too, they reach twice as far, until they have left it.
-    const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
-    if (last < inner_low) last = inner_low;
-    if (first > inner_high) first = inner_high;
-    const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
-    const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
-    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
-    box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
-  }
-  return box;
-}
-
-// A wavefield: time levels in a ring, one for each shot or lane, and the memory variables of each lane.
-template <class T>
-struct Wave {
-  T* levels;
-  ptrdiff_t level_stride;
-  bool by_shot;
-  int origin, period;  // level k is slot (k - origin) mod period
-  T* memory;
-  ptrdiff_t memory_stride;
-};
-
-template <class Eq, class T, int NDIM, int HALF>
-struct Run {
-  using Equation = Eq;
-  using Value = T;
-  using View = sweep::View<T, NDIM, HALF>;
-  using Wave = sweep::Wave<T>;
-  static constexpr int ndim = NDIM;
-
-  Plan<Eq, NDIM> plan;
-  const T* tables;  // of each axis in turn
-  const T* coefficient;
-  ptrdiff_t earth_stride;
-
-  SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int k) const { return sweep::reached(plan.layout, from, k); }
-  // That of the last level, since the first is zero.
-  SWEEP_HD int last_step() const { return plan.steps - 2; }
-  SWEEP_HD T* level(const Wave& wave, int shot, int k) const {
-    const ptrdiff_t owner = wave.by_shot ? shot : plan.lane(shot);
-    return wave.levels + owner * wave.level_stride + (k - wave.origin) % wave.period * plan.level;
-  }
-
-  SWEEP_HD View view(const Wave& wave, int shot, int k) const {
-    View v;
-    v.layout = plan.layout;
-    const T* table = tables;
-    for (int a = 0; a < NDIM; ++a) {
-      table = v.axis[a].load(table, plan.half, plan.layout.field.n[a]);
-      v.strip_at[a] = plan.strip_at[a];
-    }
-    v.strips = plan.strips;
-    v.coefficient = coefficient + shot * earth_stride;
-    v.now = level(wave, shot, k);
-    v.old = level(wave, shot, k - 1);
-    v.next = level(wave, shot, k + 1);
-    v.memory = wave.memory + plan.lane(shot) * wave.memory_stride;
-    v.stored = nullptr;
-    v.image = nullptr;
-    return v;
-  }
-};
-
-// The phases of a step, as what a team executes: a view for each shot, then a call for each cell or point.
-template <class R, int A>
-struct Remember {
-  static constexpr int ndim = R::ndim;
-  R run;
-  Wave<typename R::Value> wave;
-  int k;
-  Box<ndim> next;  // where level k + 1 is made, which differentiates what is remembered
-
-  SWEEP_HD Box<ndim> box() const {
-    Box<ndim> wide = next;
-    const auto& layout = run.plan.layout;
-    wide.low[A] = wide.low[A] > layout.half ? wide.low[A] - layout.half : 0;
-    wide.high[A] = wide.high[A] < layout.field.n[A] - layout.half ? wide.high[A] + layout.half : layout.field.n[A];
-    return wide;
-  }
-  SWEEP_HD typename R::View view(int shot) const { return run.view(wave, shot, k); }
-  template <class Any>
-  SWEEP_HD static void cell(const typename R::View& v, const Cell<R::ndim>& c, Any) {
-    R::Equation::template remember<A>(v, c);
-  }
-};
-
-template <int A, class Step>
-auto remembering(const Step& step) {
-  return Remember<decltype(step.run), A>{step.run, step.wave, step.k, step.box()};
-}
-
-// Level k + 1 of a wave; where it is the adjoint's, correlated with the forward field at level m.
-template <class R, bool ADJOINT>
-struct Advance {
-  static constexpr int ndim = R::ndim, levels = R::Equation::levels;
-  using T = typename R::Value;
-  using View = typename R::View;
-  R run;
-  Wave<T> wave;
-  int k;
-  Cone<R> cone;
-  int m;  // the forward field's own: where level m lies is where there is anything to do
-  Wave<T> stored;
-  T* images;
-
-  SWEEP_HD Box<ndim> box() const { return cone.after(run, m - 1); }
-  SWEEP_HD View view(int shot) const {
-    View v = run.view(wave, shot, k);
-    if constexpr (ADJOINT) {
-      v.stored = run.level(stored, shot, m);
-      v.image = images + run.plan.group_of(shot) * run.plan.coefficient_cells();
-    }
-    return v;
-  }
-  template <class Rim>
-  SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
-    const auto g = R::Equation::advance(v, c, rim);
-    if constexpr (ADJOINT) R::Equation::correlate(v, c, rim, g);
-  }
-  SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) { R::Equation::reflect(v, c); }
-  SWEEP_HD static void clear(const View& v, const Cell<ndim>& c) {
-    for (int field = 0; field < field_count<typename R::Equation>; ++field)
-      v.next[field * v.layout.field.total + c.at] = 0;
-  }
-};
-
-// Level k + 1 of a wave, and what it scatters into another one where the coefficients vary by a tangent.
-template <class R>
-struct Scatter {
-  static constexpr int ndim = R::ndim, levels = R::Equation::levels;
-  using T = typename R::Value;
-  struct View : R::View {
-    typename R::View scattered;
-    const T* tangent;
-  };
-  R run;
-  Wave<T> wave, scattered;
-  int k;
-  Cone<R> cone;
-  const T* tangent;
-
-  SWEEP_HD Box<ndim> box() const { return cone.after(run, k); }
-  SWEEP_HD View view(int shot) const {
-    return {run.view(wave, shot, k), run.view(scattered, shot, k), tangent + shot * run.earth_stride};
-  }
-  template <class Rim>
-  SWEEP_HD static void cell(const View& v, const Cell<ndim>& c, Rim rim) {
-    const auto g = R::Equation::advance(v, c, rim);
-    R::Equation::scatter(v.scattered, c, v.tangent, g);
-  }
-  SWEEP_HD static void reflect(const View& v, const Cell<ndim>& c) {
-    R::Equation::reflect(v, c);
-    R::Equation::reflect(v.scattered, c);
-  }
-  SWEEP_HD static void clear(const View&, const Cell<ndim>&) {}  // no history, nothing to clear
-};
 
 // A sample of a signal, (shots, steps, columns), at points [p, end) of one cell. They may be many, so their sum is in
 // double, which leaves the product of a single one as it is.
@@ -274,65 +20,6 @@ SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const 
       sum += static_cast<double>(points.weight[p]) * static_cast<double>(columns[points.column[p]]);
   return static_cast<T>(sum);
 }
-
-// The image of a cell that a difference across the free surface would see.
-template <class Step>
-SWEEP_HD void reflect_near(const Step&, const typename Step::View& v, const Cell<Step::ndim>& c) {
-  if (v.layout.surface && c.i[0] > 0 && c.i[0] <= v.layout.half) Step::reflect(v, c);
-}
-
-// Sources into the level that a step has just made: of the wavelet, or of the residual into the adjoint's.
-template <class R, bool ADJOINT>
-struct Inject {
-  static constexpr int ndim = R::ndim;
-  using T = typename R::Value;
-  using View = typename R::View;
-  Advance<R, ADJOINT> step;
-  Points<T> points;
-  const T* signal;
-  int sample;
-  T* past;  // adjoint: (shots, points, axes), of which the first point of a cell uses its own
-
-  SWEEP_HD View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
-    if (!v.layout.holds(points.cell[p])) return;
-    const Cell<ndim> c = v.layout.cell(points.cell[p]);
-    T amount = amount_of(points, p, end, signal, shot, step.run.plan.steps, sample);
-    if constexpr (ADJOINT) {
-      // Where the forward field is still zero, the adjoint's is not computed any more.
-      if (!step.box().contains(c.i)) return;
-      R::Equation::correlate_source(v, c, field, amount);
-      amount = R::Equation::stretch(v, c, past + p * ndim, amount);
-    }
-    R::Equation::inject(v, c, field, amount);
-    reflect_near(step, v, c);
-  }
-};
-
-// Sources into a wave, and what their variation and that of the coefficients adds to the scattered one.
-template <class R>
-struct InjectBoth {
-  static constexpr int ndim = R::ndim;
-  using T = typename R::Value;
-  using View = typename Scatter<R>::View;
-  Scatter<R> step;
-  Points<T> points;
-  const T* signal;
-  int sample;
-  const T* tangent;  // of the signal
-
-  SWEEP_HD View view(int shot) const { return step.view(shot); }
-  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
-    if (!v.layout.holds(points.cell[p])) return;
-    const Cell<ndim> c = v.layout.cell(points.cell[p]);
-    const int steps = step.run.plan.steps;
-    const T amount = amount_of(points, p, end, signal, shot, steps, sample);
-    R::Equation::inject(v, c, field, amount);
-    R::Equation::inject(v.scattered, c, field, amount_of(points, p, end, tangent, shot, steps, sample));
-    R::Equation::scatter_source(v.scattered, c, field, v.tangent, amount);
-    reflect_near(step, v, c);
-  }
-};
 
 // One trace: `taps` points that lie together from p on, of which `of(p, cell)` is the value, into its column of a
 // sample. Beyond the box nothing was computed.
@@ -348,30 +35,214 @@ SWEEP_HD void sum_trace(const Points<T>& points, const Layout<NDIM>& layout, con
   columns[points.column[p - 1]] = sum;
 }
 
-// What receivers see of level k; with a past, what the sources take from the adjoint's field.
-template <class R>
-struct Gather {
+// The cells of half a unit: those of the fields at half steps, or of the others.
+template <class R, int STAGE>
+struct Phase {
   static constexpr int ndim = R::ndim;
-  using T = typename R::Value;
+  using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  Wave<T> wave;
-  int k;
-  Points<T> points;
-  T* record;  // (shots, steps, columns)
-  int sample;
-  Box<ndim> box;  // beyond it nothing was computed
-  T* past;
+  Cone<R> cone;
+  int unit;
 
-  SWEEP_HD View view(int shot) const { return run.view(wave, shot, k); }
-  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
-    const T* const from = v.now + field * v.layout.field.total;
-    T* const columns = record + (static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns;
-    sum_trace(points, v.layout, box, p, taps, columns, [&](ptrdiff_t point, const Cell<ndim>& c) {
-      const T value = from[c.at];
-      return past ? R::Equation::unstretch(v, c, past + point * ndim, value) : value;
-    });
+  // Where an equation of second order is concerned, the first phase makes what the second differentiates.
+  static constexpr bool slabs = R::Equation::second && STAGE == 0;
+  SWEEP_HD Box<ndim> box() const {
+    if constexpr (!R::Equation::second) return cone.after(run, 2 * unit - (STAGE == 0));
+    Box<ndim> box = {};
+    if (unit > 0) box = cone.after(run, unit - 1);
+    for (int a = 0; slabs && a < ndim; ++a) {
+      const int n = run.plan.layout.field.n[a], more = a == ndim - 1 ? 16 * ((run.plan.half + 15) / 16) : run.plan.half;
+      box.low[a] = box.low[a] > more ? box.low[a] - more : 0;
+      box.high[a] = box.high[a] < n - more ? box.high[a] + more : n;
+    }
+    return box;
   }
+  // Row z of the view is made, the cells of a box.
+  SWEEP_HD static void close(const View&, int, const Box<ndim>&, int) {}
+};
+
+// Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
+template <class R, int STAGE>
+struct Grow : Phase<R, STAGE> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> wave;
+  Parts<Value> slots;
+  int index;
+
+  SWEEP_HD Box<R::ndim> box() const {
+    const auto own = Phase<R, STAGE>::box();
+    if constexpr (R::Equation::second) return own;
+    if (!slots.base || STAGE != R::Equation::table.held) return own;
+    return this->run.reached(this->run.reached(own, 1), 1);
+  }
+  SWEEP_HD View view(int shot) const {
+    View v = this->run.view(wave, shot, this->unit);
+    if (slots.base) this->run.open(v, slots.of(this->run.plan, shot), index);
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template grow<V, STAGE>(v, c, where);
+  }
+  // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
+  // written some.
+  SWEEP_HD static void close(const View& v, int z, const Box<2>& box, int size) {
+    constexpr bool holds = STAGE == R::Equation::table.held && !R::Equation::second;
+    const int n = v.layout.field.n[1], at[] = {z, 0};
+    if (!holds || !v.held || (box.low[1] && box.high[1] < n)) return;
+    Value* const row = v.held + v.layout.field.at(at);
+    for (int f = 0; f < decltype(R::plan)::fields; ++f)
+      for (ptrdiff_t i = box.high[1] < n ? n : (n + size - 1) / size * size; i < v.layout.field.stride[0]; ++i)
+        row[f * v.layout.field.total + i] = 0;
+  }
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
+    R::Equation::inject(v, c, field, amount);
+  }
+};
+
+template <class R, int STAGE>
+struct Scatter : Phase<R, STAGE> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> wave, scattered;
+  const Value* tangent;  // framed
+
+  SWEEP_HD View view(int shot) const {
+    View v = this->run.view(wave, shot, this->unit);
+    const View other = this->run.view(scattered, shot, this->unit);
+    v.scattered = other.field;
+    v.scattered_now = other.now;
+    v.scattered_memory = other.memory;
+    v.tangent = this->run.earth(tangent, shot);
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template scatter<V, STAGE>(v, c, where);
+  }
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value varied) const {
+    R::Equation::inject(v, c, field, amount);
+    R::Equation::scatter_source(v, c, field, amount, varied);
+  }
+};
+
+template <class R, int STAGE>
+struct Back : Phase<R, STAGE> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  Parts<Value> adjoint;  // (rates, then fields), then memory variables
+  Parts<Value> slots;
+  int index;
+  Value* images;
+  Value* past;  // of the filters of the points that it injects at
+
+  SWEEP_HD View view(int shot) const {
+    const auto& plan = this->run.plan;
+    View v = this->run.view(adjoint, shot, this->unit);
+    v.adjoint = adjoint.of(plan, shot);
+    v.memory = v.adjoint + plan.adjoint_wave();
+    this->run.open(v, slots.of(plan, shot), index);
+    v.image = images + plan.group_of(shot) * plan.coefficient_size();
+    return v;
+  }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template back<V, STAGE>(v, c, where);
+  }
+  // Where the forward field is still zero, the adjoint's is not computed any more.
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
+    if (this->box().contains(c.i)) R::Equation::template inject_back<STAGE>(v, c, field, amount, past + p * R::ndim);
+  }
+};
+
+// What sources of the forward run say to the images of a unit.
+template <class Step>
+struct Recall : Step {
+  SWEEP_HD void point(const typename Step::View& v, const Cell<Step::ndim>& c, int field, ptrdiff_t,
+                      typename Step::Value amount, typename Step::Value) const {
+    decltype(Step::run)::Equation::correlate_source(v, c, field, amount);
+  }
+};
+
+// A sample of a signal, and of what varies it, into the fields that a phase has just made.
+template <class Step, int STAGE>
+struct Inject {
+  using Value = typename Step::Value;
+  using View = typename Step::View;
+  static constexpr int ndim = Step::ndim;
+  Step step;
+  Points<Value> points;
+  const Value* signal;
+  const Value* varied;  // may be null
+  int sample;
+  Box<ndim> around;  // its points
+
+  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::stage_of(field) == STAGE; }
+  SWEEP_HD View view(int shot) const { return step.view(shot); }
+  SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
+    if (sample < 0 || !concerns(field) || !v.layout.holds(points.cell[p])) return;
+    const int steps = step.run.plan.steps;
+    const Value amount = amount_of(points, p, end, signal, shot, steps, sample);
+    step.point(v, v.layout.cell(points.cell[p]), field, p, amount,
+               varied ? amount_of(points, p, end, varied, shot, steps, sample) : Value(0));
+  }
+};
+
+// What receivers see of fields, or sources take from adjoint ones.
+template <class R, int STAGE, bool ADJOINT>
+struct Gather {
+  static constexpr int ndim = R::ndim;
+  using Value = typename R::Value;
+  using View = typename R::View;
+  R run;
+  Parts<Value> wave;
+  Points<Value> points;
+  Value* record;
+  int unit, sample;
+  Box<ndim> box;  // beyond it nothing was computed
+  Value* past;    // adjoint: of the filters of the points
+
+  SWEEP_HD static bool concerns(int field) { return R::Equation::stage_of(field) == STAGE; }
+  SWEEP_HD View view(int shot) const {
+    View v = run.view(wave, shot, unit);
+    v.adjoint = v.field;
+    return v;
+  }
+  SWEEP_HD Value value(const View& v, const Cell<ndim>& c, int field, ptrdiff_t p) const {
+    if constexpr (ADJOINT)
+      return R::Equation::taken(v, c, field, past + p * ndim);
+    else
+      return v.field[v.at(field, c)];
+  }
+  template <class Of>
+  SWEEP_HD void sum_up(int shot, ptrdiff_t p, int taps, const Of& of) const {
+    if (sample < 0) return;
+    Value* const columns = record + (static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns;
+    sum_trace(points, run.plan.layout, box, p, taps, columns, of);
+  }
+  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
+    if (concerns(field))
+      sum_up(shot, p, taps, [&](ptrdiff_t point, const Cell<ndim>& c) { return value(v, c, field, point); });
+  }
+};
+
+// Half a unit: cells, what is injected once they are made, and what is taken then.
+template <class Step, class Inject, class Gather, int STAGE>
+struct Stage {
+  static constexpr int number = STAGE;
+  static constexpr bool recalls = false;
+  Step step;
+  Inject inject;
+  Gather gather;
+};
+
+// With sources of the forward run that images have to be told of.
+template <class Step, int STAGE, class R = decltype(Step::run)>
+struct Recalling : Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, true>, STAGE> {
+  static constexpr bool recalls = R::Equation::template recalls<STAGE>;
+  Inject<Recall<Step>, STAGE> recall;
 };
 
 }  // namespace SWEEP_VARIANT

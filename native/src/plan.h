@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -26,12 +26,6 @@ template <class Eq>
 constexpr int field_count = sizeof(Eq::fields) / sizeof(Eq::fields[0]);
 template <class Eq>
 constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coefficients[0]);
-
-// First-order systems on a staggered grid have drivers of their own.
-template <class Eq, class = void>
-constexpr bool is_staggered = false;
-template <class Eq>
-constexpr bool is_staggered<Eq, decltype(static_cast<void>(Eq::staggered))> = true;
 
 inline int64_t sum(const int32_t* values, int count) {
   int64_t total = 0;
@@ -86,19 +80,28 @@ struct Snapshots {
   }
 };
 
-// What plans of all equations have.
-template <int NDIM>
-struct Shared {
+// What a problem needs. A unit of a run is one time step, and makes what one time index records: unit u leaves u dt
+// and, of fields at half steps, (u + 1/2) dt.
+template <class Eq, int NDIM>
+struct Plan {
+  static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
+  static constexpr int rates = Eq::table.rates, most_stages = 16;
+  static constexpr int profiles_of_axis = Eq::second ? 2 : 4;
   Layout<NDIM> layout;
   int coefficients, shots, groups, lanes, steps, chunk, chunks, half;
   bool keeps_all;    // one chunk: the history of the forward run itself
+  bool together;     // the device advances all shots at once; otherwise those of a group follow each other in one lane
   ptrdiff_t strips;  // elements of one memory variable on all axes
   ptrdiff_t strip_at[NDIM];
   ptrdiff_t sources, receivers;  // points of one shot
+  ptrdiff_t total;               // elements of one field
+  ptrdiff_t state;               // of one lane: fields, then memory variables
+  ptrdiff_t slots;               // units that a history holds, and what was before them
+  ptrdiff_t tables;
+  ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
 
-  Shared() = default;
-  // `together`: the device advances all shots at once; otherwise those of a group follow each other in one lane.
-  Shared(const sweep_problem& p, bool together) {
+  Plan() = default;
+  Plan(const sweep_problem& p, bool at_once) : together(at_once) {
     half = layout.half = p.order / 2;
     layout.cells = 1;
     for (int a = 0; a < NDIM; ++a) {
@@ -107,27 +110,32 @@ struct Shared {
       layout.cells *= p.shape[a];
     }
     layout.field = frame_of<NDIM>(p.shape, half);
-    layout.surface = p.free_surface;
+    layout.near = p.free_surface ? Eq::near_rows(half) : 0;
+    coefficients = coefficient_count<Eq>;
     sources = sum(p.source_points, SWEEP_MAX_FIELDS);
     receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
     shots = p.shots;
     steps = p.steps;
     groups = group_count(p, layout.cells, together);
-    const bool whole = p.first == 0 && p.last == p.steps;
-    lanes = together || !whole ? shots : groups;
-  }
-
-  // Strips of so many cells across each axis.
-  void lay_strips(const int* widths) {
+    lanes = together || p.first > 0 || p.last < p.steps ? shots : groups;
+    tables = field_count<Eq> * 2 * layout.near * (layout.near + half);
     strips = 0;
     for (int a = 0; a < NDIM; ++a) {
+      tables += taps() + profiles_of_axis * static_cast<ptrdiff_t>(p.shape[a]);
+      profile[a] = whole(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
-      n[a] = widths[a];
+      n[a] = rims(p, a);
       layout.strip[a] = frame_of<NDIM>(n, half);
       strip_at[a] = strips;
       strips += layout.strip[a].total;
     }
+    total = layout.field.total;
+    state = wave() + Eq::memories * strips;
+    keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
+    chunk = keeps_all ? steps : p.chunk;
+    chunks = chunk ? (steps - 1) / chunk + 1 : 0;
+    slots = chunk ? chunk + 1 : 0;
   }
 
   SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
@@ -135,66 +143,60 @@ struct Shared {
   SWEEP_HD int group_begin(int group) const {
     return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
   }
-};
 
-template <class Eq, int NDIM>
-struct Plan : Shared<NDIM> {
-  using Base = Shared<NDIM>;
-  using Base::chunk, Base::chunks, Base::coefficients, Base::groups, Base::half, Base::keeps_all, Base::lanes,
-      Base::layout, Base::receivers, Base::shots, Base::sources, Base::steps, Base::strip_at, Base::strips;
-  int fields;
-  ptrdiff_t level;  // elements of all fields at one time
-  ptrdiff_t state;  // elements of one lane: levels, then memory variables
-  ptrdiff_t slots;  // times that a history holds
-  ptrdiff_t tables;
-
-  Plan(const sweep_problem& p, bool together) : Base(p, together) {
-    fields = field_count<Eq>;
-    coefficients = coefficient_count<Eq>;
-    tables = 0;
-    for (int a = 0; a < NDIM; ++a) {
-      const ptrdiff_t n = p.shape[a];
-      layout.rim_low[a] = p.pml_low[a] ? p.pml_low[a] + half : 0;
-      layout.rim_high[a] = p.pml_high[a] ? p.pml_high[a] + half : 0;
-      tables += 2 * half + 1 + 2 * n;
-    }
-    if (NDIM == 2 && widen(layout.rim_low[NDIM - 1], layout.rim_high[NDIM - 1], p.shape[NDIM - 1]))
-      widen(layout.pml_low[NDIM - 1], layout.pml_high[NDIM - 1], p.shape[NDIM - 1]);
-    int widths[NDIM];
-    for (int a = 0; a < NDIM; ++a) widths[a] = layout.rim_low[a] + half + layout.rim_high[a];
-    this->lay_strips(widths);
-    level = fields * layout.field.total;
-    state = Eq::levels * level + Eq::memories * strips;
-    const int advances = steps > 1 ? steps - 1 : 0;
-    keeps_all = advances > 0 && p.chunk >= advances;
-    chunk = p.chunk < advances ? p.chunk : advances;
-    chunks = chunk ? (advances - 1) / chunk + 1 : 0;
-    slots = chunk ? chunk + Eq::levels : 0;
+  // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
+  // makes all cells of a stage at once there are none.
+  ptrdiff_t taken(ptrdiff_t points) const {
+    const ptrdiff_t rows = layout.field.n[0];
+    return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * rows + 2);
   }
-
-  // In two dimensions rows are cut into whole vectors where there is room; in three the memory would cost more. Beyond
-  // the PML both profiles are zero, so that memory variables stay zero there and results are the same.
-  static bool widen(int& low, int& high, int n) {
-    const int wide_low = (low + 15) / 16 * 16, wide_high = (high + 15) / 16 * 16;
-    if (wide_low + wide_high > n) return false;
-    low = wide_low;
-    high = wide_high;
-    return true;
-  }
-
-  Size history() const { return keeps_all ? Size(shots) * slots * level : 0; }
+  // The slots of a shot: fields, then memory variables.
+  Size span() const { return Size(slots) * (fields * total + memories * strips); }
+  Size history() const { return keeps_all ? shots * span() : 0; }
   Size checkpoints() const { return chunks > 1 ? Size(shots) * (chunks - 1) * state : 0; }
-  // The adjoint run's own state and filters; where the forward run is recomputed, its history and memory variables.
-  ptrdiff_t adjoint_state() const { return state + Eq::filters * strips; }
-  Size recomputed() const { return keeps_all || !chunk ? 0 : Size(slots) * level + Eq::memories * strips; }
-  Size images() const { return Size(groups) * coefficient_cells(); }
-  SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
+  // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
+  SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
+  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
+  SWEEP_HD int taps() const { return Eq::second ? 2 * half + 1 : half; }
+  ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
   // What the filters of points that may lie in the PML remember.
-  Size past() const { return Size(shots) * (sources + receivers) * NDIM; }
-  Size forward(int) const { return Size(lanes) * state; }
-  Size workspace(int) const { return lanes * (adjoint_state() + recomputed()) + images() + past(); }
-  // Born: the field and what it scatters.
-  Size scattering(int) const { return Size(lanes) * 2 * state; }
+  Size past() const { return Size(Eq::filters) * shots * (sources + receivers) * NDIM; }
+  Size recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
+  SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
+  SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
+  Size images() const { return Size(groups) * coefficient_size(); }
+  // Profiles and coefficients with room around them, so that whole vectors may be read.
+  ptrdiff_t profiles() const {
+    ptrdiff_t count = 0;
+    for (int a = 0; a < NDIM; ++a) count += profiles_of_axis * profile[a];
+    return count;
+  }
+  Size prepared(int earths) const { return profiles() + Size(earths) * coefficient_size(); }
+  Size forward(int earths) const { return Size(lanes) * (state + taken(receivers)) + prepared(earths); }
+  Size workspace(int earths) const {
+    return lanes * (adjoint_state() + recomputed() + taken(sources)) + images() + prepared(earths) + past();
+  }
+  Size scattering(int earths) const {
+    return Size(lanes) * (2 * state + taken(receivers)) + prepared(earths) + Size(earths) * coefficient_size();
+  }
+
+ private:
+  static int whole(int n) { return (n + 15) / 16 * 16; }
+
+  // Sets where the PML of an axis acts and returns how many cells its strip holds. The adjoint differentiates memory
+  // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
+  // axis rims are whole vectors.
+  int rims(const sweep_problem& p, int a) {
+    const int n = p.shape[a], unit = a == NDIM - 1 ? 16 : 1, end = a == NDIM - 1 ? whole(n) : n;
+    int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
+    int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
+    low = (low + unit - 1) / unit * unit;
+    begin = begin / unit * unit;
+    if (low + half > begin && (low || begin < end)) low = begin = end;
+    layout.rim_low[a] = low;
+    layout.rim_high[a] = begin < n ? n - begin : 0;
+    return low + half + end - begin;
+  }
 };
 
 // Refuses points of fields that there are not, and those that do not share out among the columns of a sample.
@@ -242,9 +244,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.free_surface < 0 || p.free_surface > 1 || (p.free_surface && p.pml_low[0]))
     return fail(context, SWEEP_BAD_CALL, "free_surface is %d with a PML of %d cells on that face", p.free_surface,
                 p.pml_low[0]);
-  if constexpr (is_staggered<Eq>)
-    if (p.free_surface && p.shape[0] < staggered::near_rows(p.order / 2))
-      return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", staggered::near_rows(p.order / 2));
+  if (p.free_surface && p.shape[0] < Eq::near_rows(p.order / 2))
+    return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));
   const int fields = field_count<Eq>;
   if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
     return fail(context, SWEEP_BAD_CALL, "snapshots every %d steps of fields %d are none", p.snapshot_every,

@@ -1,22 +1,20 @@
 """Acoustic waves of constant density, second order in time."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
-from ..equation import Equation, Field, Parameter
+from ..equation import Field, Parameter
+from ..second_order import SecondOrderEquation
+from ..tables import Modulus, Rate
 
 
 @attrs.frozen
-class Acoustic(Equation):
+class Acoustic(SecondOrderEquation):
     r"""(1 / vp^2) u_tt - lap u = s(t) delta(x - xs), with a symmetric second-order CPML.
 
-    u[k+1] = 2 u[k] - u[k-1] + dt^2 vp^2 (sum over axes of (t + zeta) + s[k] / cell volume), and along each axis
-
-    psi = b psi + a D1 u;  t = D2 u + D1 psi;  zeta = b zeta + a t.
-
-    The operator is symmetric up to factors that commute, so that its exact discrete adjoint is the same step run on
-    the reversed record (docs/theory/acoustic.md). The CPML follows Komatitsch and Martin (2007), eqs. 22 to 27.
+    u[k+1] = 2 u[k] - u[k-1] + dt^2 vp^2 (sum over axes of S D2 u[k] + s[k] / cell volume), with S D2 as
+    :class:`sweep_core.second_order.SecondOrderEquation` has it.
 
     Parameters
     ----------
@@ -30,35 +28,16 @@ class Acoustic(Equation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
     fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa"),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
-    levels: ClassVar[int] = 2
-    memories: ClassVar[tuple[str, ...]] = ("psi", "zeta")
-    pml_type: ClassVar[str] = "cpmlr"
-    ndims: ClassVar[tuple[int, ...]] = (2, 3)
+    rates: ClassVar[tuple[Rate, ...]] = (Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1"))),)
+    moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "vp2"),)
+    source_coefficients: ClassVar[dict[str, str]] = {"h1": "vp2"}
     reciprocal: ClassVar[tuple[str, ...]] = ("h1",)
 
     def coefficients(self, medium, vp):
         return (vp * vp,)
-
-    def step(self, ops, state, coefficients, inject):
-        (vp2,) = coefficients
-        u, laplacian = state["h1"], 0
-        new: dict[str, Any] = {}
-        for axis in ops.axes:
-            psi = ops.decay[axis] * state[f"psi_{axis}"] + ops.gain[axis] * ops.d1(u, axis)
-            t = ops.d2(u, axis) + ops.d1(psi, axis)
-            zeta = ops.decay[axis] * state[f"zeta_{axis}"] + ops.gain[axis] * t
-            laplacian = laplacian + t + zeta
-            new |= {f"psi_{axis}": psi, f"zeta_{axis}": zeta}
-        return new | {"h1": inject("h1", 2 * u - state["h1_old"] + vp2 * laplacian), "h1_old": u}
-
-    def source_coefficient(self, field):
-        return "vp2"
 
     def speed(self, vp):
         return vp
 
     def coefficient_limit(self, speed):
         return speed**2
-
-    def source_weight(self, field, dt, cell_volume):
-        return dt**2 / cell_volume

@@ -7,7 +7,8 @@ from typing import Any
 from ..equation import Equation
 from ..equations import BROUGHT
 from ..grid import AXES
-from ..staggered import StaggeredEquation
+from ..second_order import SecondOrderEquation
+from ..tables import TableEquation
 from .structs import SweepEquation
 
 _HALVES = "zyxt"
@@ -45,17 +46,18 @@ def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterato
     yield "fields", [f.name for f in equation.fields_in(ndim)], fields
     yield "coefficients", list(equation.coefficient_names_in(ndim)), coefficients
     yield "time levels", equation.levels, header.levels
-    if not isinstance(equation, StaggeredEquation):
-        yield "memories of an axis", len(equation.memories), header.memories
-        yield "rates", 0, header.rates
+    if not isinstance(equation, TableEquation):
+        yield "rates", "none, but a step", [header.rates]
         return
     for i, field in enumerate(equation.fields_in(ndim)):
-        bits, source = header.stagger[i], header.source[i]
+        bits, source, drift = header.stagger[i], header.source[i], header.drift[i]
         halves = {axis for bit, axis in enumerate(_HALVES) if bits >> bit & 1}
         yield f"axes along which {field.name} is staggered", sorted(field.stagger), sorted(halves)
         yield f"parity of {field.name}", field.parity, header.parity[i]
         compiled = coefficients[source] if source >= 0 else None
         yield f"coefficient of sources into {field.name}", equation.source_coefficient(field.name), compiled
+        drifts = equation.drift if isinstance(equation, SecondOrderEquation) else {}
+        yield f"drift of {field.name}", drifts.get(field.name), coefficients[drift] if drift >= 0 else None
     # In a header a rate has a number instead of a name, and neither need have the order of the other.
     terms = [(rate, AXES[ndim][axis], fields[field]) for rate, axis, field in header.term[: header.terms]]
     compiled = [_rate(header.sign[i], [(a, f) for r, a, f in terms if r == i]) for i in range(header.rates)]

@@ -15,6 +15,7 @@ from building import COMPILER, EMULATED, build
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
+from sweep_core.surface import rows_of_second
 
 
 class Machine:
@@ -142,6 +143,8 @@ class Case:
             decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
             decay[rim] = rng.uniform(0.5, 0.95, len(rim))
             tables += [*weights(order // 2), decay, np.where(decay > 0, decay - 1, 0)]
+        if surface:
+            tables += [np.ravel(rows_of_second(np.concatenate(weights(order // 2)[1:])))] * 2
         self.tables = np.concatenate(tables).astype(dtype)
         self.coefficients, self.tangent = (rng.uniform(0.1, 0.3, (2, earths, 1, *shape)) / len(shape)).astype(dtype)
         self.wavelet, self.wavelet_tangent = rng.standard_normal((2, shots, steps, sources)).astype(dtype)
@@ -330,7 +333,7 @@ def test_the_flag_lasts_as_long_as_the_run(device):
 def test_cancel_and_progress(device):
     control = structs.SweepControl()
     assert Case().forward(device, control) == (structs.OK, "")
-    assert control.progress == 38
+    assert control.progress == 39
     control.cancel = 1
     assert Case().forward(device, control)[0] == structs.CANCELLED
     assert control.progress == 0

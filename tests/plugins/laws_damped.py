@@ -7,7 +7,7 @@ from laws import case, error, reference_born
 import sweep_core as sweep
 from sweep_core import Acoustic, Shots, make_problem, native, ricker
 from sweep_core.errors import DomainError, NativeError, StabilityError, UnsupportedError
-from sweep_core.native import library, structs
+from sweep_core.native import description, library, structs
 from sweep_core.ops import NumpyOps
 
 reference = sweep.backend("reference")
@@ -154,14 +154,18 @@ def test_jax_agrees_with_the_reference(impl):
 # --- the library ------------------------------------------------------------------------------------------------------
 
 
-def test_the_header_says_what_the_class_says():
+@pytest.mark.parametrize("ndim", Damped.ndims)
+def test_the_header_says_what_the_class_says(ndim):
+    (header,) = native.load("cpu", Damped.library).describe(ndim)
+    assert header.name.decode() == Damped.name and header.ndim_mask == sum(1 << n for n in Damped.ndims)
+    assert description.difference(Damped(), header, ndim, own=False) == ""
+
+
+def test_a_header_without_the_drift_is_refused():
     (header,) = native.load("cpu", Damped.library).describe()
-    assert header.name.decode() == Damped.name
-    assert [header.field[i].value.decode() for i in range(header.fields)] == [f.name for f in Damped.fields]
-    names = [header.coefficient[i].value.decode() for i in range(header.coefficients)]
-    assert tuple(names) == Damped.coefficient_names
-    assert (header.levels, header.memories) == (Damped.levels, len(Damped.memories))
-    assert header.ndim_mask == sum(1 << n for n in Damped.ndims)
+    header.drift[0] = -1
+    found = description.difference(Damped(), header, 2, own=False)
+    assert found == "drift of h1: drift in the class, None in the header"
 
 
 def test_auto_is_compiled_and_says_where():

@@ -6,7 +6,6 @@
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
-namespace staggered {
 
 // sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back.
 template <class V, bool FORWARD, class Value, int HALF>
@@ -17,10 +16,21 @@ SWEEP_HD V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& tap
   });
 }
 
+// Central: centre f[0] + sum over k of w_k (f[+k] + f[-k]), and sum over k of w_k (f[+k] - f[-k]).
+template <class V, class Value, int HALF>
+SWEEP_HD V second(const Value* f, ptrdiff_t stride, Value centre, const Taps<Value, HALF>& taps) {
+  return centre * load<V>(f) +
+         taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) + load<V>(f - k * stride); });
+}
+template <class V, class Value, int HALF>
+SWEEP_HD V first(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
+  return taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) - load<V>(f - k * stride); });
+}
+
 template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, class Value>
 SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
   constexpr Derivative term = Eq::table.term[I];
-  const int rows = near_rows(v.layout.half), columns = rows + v.layout.half;
+  const int rows = v.layout.near, columns = rows + v.layout.half;
   const Value* const w = v.closure + ((term.field * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
   V sum = w[0] * load<V>(column);
   for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
@@ -34,7 +44,10 @@ SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where)
   const ptrdiff_t stride = v.layout.field.template step<term.axis>();
   if constexpr (term.axis == 0)
     if (where.near_surface()) return near_surface<Eq, V, I, TRANSPOSED>(v, c, f - c.i[0] * stride, stride);
-  return midway<V, term.forward != TRANSPOSED>(f, stride, v.taps[term.axis]);
+  if constexpr (term.of == D2)
+    return second<V>(f, stride, v.centre[term.axis], v.taps2[term.axis]);
+  else
+    return midway<V, term.forward != TRANSPOSED>(f, stride, v.taps[term.axis]);
 }
 
 // The same, transposed, of its memory variables.
@@ -51,7 +64,7 @@ template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V profile(const View& v, const Cell& c, int which) {
   constexpr Derivative term = Eq::table.term[I];
   constexpr int a = term.axis;
-  const auto* const at = v.profile[a][which] + (term.forward ? v.half_profile[a] : 0) + c.i[a];
+  const auto* const at = v.profile[a][which] + (term.of == D && term.forward ? v.half_profile[a] : 0) + c.i[a];
   if constexpr (a == sizeof(c.i) / sizeof(int) - 1)
     return load<V>(at);
   else
@@ -66,7 +79,29 @@ SWEEP_HD V gain(const View& v, const Cell& c) {
   return profile<Eq, V, I>(v, c, 1);
 }
 
-}  // namespace staggered
+// What the PML of an axis remembers of the gradient of a field that is differentiated twice.
+template <class Eq, class V, int I, class View, class Cell, class Value>
+SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* memory) {
+  constexpr Derivative term = Eq::table.term[I];
+  const ptrdiff_t stride = v.layout.field.template step<term.axis>();
+  Value* const m = memory + v.strip(term.axis, term.slot, c);
+  const V d = first<V>(now + v.at(term.field, c), stride, v.taps[term.axis]);
+  store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
+}
+
+// S D2 f where D2 f is given: t = D2 f + D1 psi, zeta <- b zeta + a t, t + zeta.
+template <class Eq, class V, int I, class View, class Cell, class Value>
+SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
+  constexpr Derivative term = Eq::table.term[I];
+  const ptrdiff_t stride = v.layout.strip[term.axis].template step<term.axis>();
+  const Value* const psi = memory + v.strip(term.axis, term.slot, c);
+  Value* const m = memory + v.strip(term.axis, term.slot + 1, c);
+  d = d + first<V>(psi, stride, v.taps[term.axis]);
+  const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
+  store(m, zeta);
+  return d + zeta;
+}
+
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
 #endif

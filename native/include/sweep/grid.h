@@ -90,8 +90,7 @@ template <int NDIM>
 struct Cell {
   int i[NDIM];
   int shift[NDIM];  // from a grid index to the index in the PML strip of that axis
-  ptrdiff_t at;     // in a field
-  ptrdiff_t dense;  // in a coefficient, which has no halo
+  ptrdiff_t at;     // in an array
 };
 
 // The rim of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
@@ -104,7 +103,7 @@ struct Layout {
   int pml_low[NDIM], pml_high[NDIM];
   int rim_low[NDIM], rim_high[NDIM];
   ptrdiff_t cells;
-  bool surface;  // free, at index 0 of the first axis: fields are odd or even about it, which the halo above holds
+  int near;  // rows of the first axis whose differences are not as everywhere: those from a free surface down, or none
 
   SWEEP_HD ptrdiff_t dense_stride(int axis) const {
     ptrdiff_t stride = 1;
@@ -129,11 +128,9 @@ struct Layout {
   }
   SWEEP_HD Cell<NDIM> cell(const int* i) const {
     Cell<NDIM> c;
-    c.dense = 0;
     for (int a = 0; a < NDIM; ++a) {
       c.i[a] = i[a];
       c.shift[a] = shift(a, i[a]);
-      c.dense = c.dense * field.n[a] + i[a];
     }
     c.at = field.at(i);
     return c;
@@ -184,16 +181,6 @@ SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
   return box;
 }
 
-// The axes whose PML acts on a cell: known to the compiler, or read at run time where that halves what is compiled.
-template <unsigned MASK>
-struct Rim {
-  SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
-};
-struct AnyRim {
-  unsigned mask;
-  SWEEP_HD bool has(int axis) const { return mask >> axis & 1; }
-};
-
 // Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0).
 template <class T, int HALF>
 struct Taps {
@@ -208,15 +195,6 @@ struct Taps {
       return over_more<V, K + 1>(w[K] * term(K + 1), term);
     else
       return w[K] * term(K + 1);
-  }
-  // sum over k = 1 .. HALF of w_k term(k). Recursion, because compilers vectorise the loop over cells around it only
-  // where there is no loop left inside.
-  template <int K = 0, class F>
-  SWEEP_HD T sum(T begin, const F& term) const {
-    if constexpr (K < HALF)
-      return sum<K + 1>(begin + w[K] * term(K + 1), term);
-    else
-      return begin;
   }
 
  private:
@@ -239,75 +217,7 @@ struct Taps<T, 0> {
     for (int k = 1; k < count; ++k) sum = sum + w[k] * term(k + 1);
     return sum;
   }
-  template <class F>
-  SWEEP_HD T sum(T begin, const F& term) const {
-    for (int k = 0; k < count; ++k) begin += w[k] * term(k + 1);
-    return begin;
-  }
 };
-
-// Central first derivative: sum over k of w_k (f[+k] - f[-k]).
-template <class T, int HALF>
-SWEEP_HD T first(const T* f, ptrdiff_t stride, const Taps<T, HALF>& taps) {
-  return taps.sum(0, [=](int k) SWEEP_INLINE { return f[k * stride] - f[-k * stride]; });
-}
-
-// Second derivative: centre f[0] + sum over k of w_k (f[+k] + f[-k]).
-template <class T, int HALF>
-SWEEP_HD T second(const T* f, ptrdiff_t stride, T centre, const Taps<T, HALF>& taps) {
-  return taps.sum(centre * f[0], [=](int k) SWEEP_INLINE { return f[k * stride] + f[-k * stride]; });
-}
-
-// What belongs to one axis: weights (scaled by dt / dh) and the PML profile psi <- decay psi + gain x.
-template <class T, int HALF>
-struct Axis {
-  Taps<T, HALF> d1, d2;
-  T d2_centre;
-  const T* decay;
-  const T* gain;
-
-  // Reads the table of an axis of n cells and returns where that of the next axis begins.
-  SWEEP_HD const T* load(const T* from, int half, int n) {
-    d1.load(from, half);
-    d2_centre = from[half];
-    d2.load(from + half + 1, half);
-    decay = from + 2 * half + 1;
-    gain = decay + n;
-    return gain + n;
-  }
-};
-
-// One shot at one step, as an equation's header sees it.
-template <class T, int NDIM, int HALF>
-struct View {
-  Layout<NDIM> layout;
-  Axis<T, HALF> axis[NDIM];
-  const T* coefficient;  // (coefficients, *shape)
-  const T* now;          // (fields, frame): u[k]
-  const T* old;          // u[k - 1]
-  T* next;               // u[k + 1]; may be the memory of `old`
-  T* memory;             // memory variables, see strip()
-  const T* stored;       // adjoint: the forward field that this step meets
-  T* image;              // adjoint: (coefficients, *shape), summed over steps and shots
-  ptrdiff_t strips;      // from one memory variable to the next
-  ptrdiff_t strip_at[NDIM];
-
-  // Memory variable `which` of an axis, at a cell of its rim.
-  SWEEP_HD T* strip(int a, int which, const Cell<NDIM>& c) const {
-    return memory + which * strips + strip_at[a] + layout.in_strip(a, c);
-  }
-};
-
-// f(Index<M>) for the M in 0 .. COUNT - 1 that equals `mask`.
-template <unsigned COUNT, unsigned M = 0, class F>
-SWEEP_HD void with_mask(unsigned mask, const F& f) {
-  if constexpr (M < COUNT) {
-    if (mask == M)
-      f(Index<static_cast<int>(M)>{});
-    else
-      with_mask<COUNT, M + 1>(mask, f);
-  }
-}
 
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 3
+#define SWEEP_ABI_VERSION 4
 #define SWEEP_MAX_AXES 3
 #define SWEEP_MAX_FIELDS 12
 #define SWEEP_MAX_TERMS 24
@@ -106,13 +106,14 @@ typedef struct sweep_equation {
   int32_t levels;    /* time levels of each field that a step reads or writes */
   int32_t memories;  /* PML memory variables per axis */
   int32_t ndim_mask; /* bit n: n dimensions are compiled in */
-  int32_t rates;     /* of a staggered equation: see sweep_core.staggered; none of others */
+  int32_t rates;     /* first derivatives where levels is 1, second ones where it is 2: see sweep_core.tables */
   int32_t terms;
   int32_t moduli;
   int32_t padding;
   int32_t stagger[SWEEP_MAX_FIELDS]; /* bits 0 to 3: half a cell along z, y, x, half a step */
   int32_t parity[SWEEP_MAX_FIELDS];
   int32_t source[SWEEP_MAX_FIELDS];    /* the coefficient of sources into a field, or -1 */
+  int32_t drift[SWEEP_MAX_FIELDS];     /* that of twice what a field has changed by, where levels is 2, or -1 */
   int32_t sign[SWEEP_MAX_FIELDS];      /* of a rate */
   int32_t term[SWEEP_MAX_TERMS][3];    /* rate, axis, field */
   int32_t modulus[SWEEP_MAX_TERMS][3]; /* target, rate, coefficient */

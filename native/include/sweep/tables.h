@@ -1,4 +1,5 @@
-// First-order systems on a staggered grid: the tables that state them, and what a cell of a step sees.
+// Wave equations as tables: systems of first order in time on a staggered grid, or of second order on a regular one;
+// and what a cell of a step sees.
 #ifndef SWEEP_TABLES_H
 #define SWEEP_TABLES_H
 
@@ -6,12 +7,13 @@
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
-namespace staggered {
 
 // Axes of three dimensions. In two, what has to do with y is left out.
 enum { z, y, x };
 // Along which axes a field's nodes lie half a cell, and in time half a step, further.
 enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
+// A difference: staggered, half a cell further or back; or central, of second order, as a wave equation has them.
+enum Operator { D, D2 };
 // Values that a coefficient may have.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
@@ -21,6 +23,8 @@ struct Field {
   int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
   int source = -1;    // the coefficient that a source is multiplied with, or -1
   bool deep = false;  // only in three dimensions
+  int order = 1;      // of its derivative in time, the same for all fields of an equation
+  int drift = -1;     // of order 2: the coefficient of what it has changed by, twice, or -1: one; see Equation::add
 };
 struct Coefficient {
   const char* name = nullptr;
@@ -28,6 +32,7 @@ struct Coefficient {
 };
 struct Term {
   int axis = 0, field = -1;
+  Operator of = D;
 };
 // `sign` times the sum over terms of the derivative of a field along an axis.
 struct Rate {
@@ -42,6 +47,7 @@ struct Modulus {
 // A term with what follows for it.
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
+  Operator of = D;
   int slot = 0;          // of the memory variables of the axis
   int place = -1;        // of those that a history holds
   bool forward = false;  // whether the derivative lies half a cell further than the field
@@ -51,22 +57,39 @@ struct Derivative {
 // The tables of an equation in NDIM dimensions, indices without gaps.
 struct Tables {
   int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0;
+  bool second = false;  // whether fields are of second order in time
   Field field[SWEEP_MAX_FIELDS] = {};
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
-  bool half[SWEEP_MAX_FIELDS] = {};  // of a rate: what it changes lies at half steps
+  int stage[SWEEP_MAX_FIELDS] = {};  // of a rate: that of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
   bool kept[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is kept beside that of its rates
-  // A history holds the fields of one phase, and the memory variables of what differentiates them: the rates of the
-  // other phase follow from these, and those of its own from how the fields have changed.
-  bool holds = false, holds_half = false;
+  // A history holds the fields of one stage, and the memory variables of what differentiates them: the rates of the
+  // other stage follow from these, and those of its own from how the fields have changed.
+  bool holds = false;
+  int held = 1;
   int held_fields = 0, held_memories = 0;
   int place[SWEEP_MAX_FIELDS] = {};    // of a field that a history holds, or -1
   bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
 
-  constexpr bool at_half(int f) const { return field[f].stagger & T; }
+  // A step makes fields at whole steps, then those at half steps. Where they are of second order, their PML comes
+  // first.
+  constexpr int stage_of(int f) const { return second || field[f].stagger & T; }
   constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
+  // Whether fields of second order depend on themselves alone, by one modulus, so that each is its own adjoint.
+  constexpr bool symmetric() const {
+    for (int i = 0; i < terms; ++i) {
+      int own = 0, others = 0;
+      for (int m = 0; m < moduli; ++m)
+        (modulus[m].rate == term[i].rate && modulus[m].target == term[i].field ? own : others) +=
+            modulus[m].rate == term[i].rate || modulus[m].target == term[i].field;
+      if (term[i].of != D2 || own != 1 || others) return false;
+    }
+    for (int f = 0; f < fields; ++f)
+      if (field[f].order != 2 || own(f) < 0) return false;
+    return true;
+  }
   constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
       if (modulus[m].target == f && modulus[m].coefficient == field[f].source) return m;
@@ -80,6 +103,7 @@ constexpr Tables tables_of() {
   constexpr int coefficients = sizeof(Physics::coefficients) / sizeof(Coefficient);
   Tables t;
   int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
+  t.second = Physics::fields[0].order == 2;
   const auto there = [&](const Term& term) {
     return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
   };
@@ -101,10 +125,13 @@ constexpr Tables tables_of() {
         made.rate = t.rates;
         made.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
         made.field = field[term.field];
+        made.of = term.of;
         made.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
         made.first = first;
-        for (int i = 0; i + 1 < t.terms; ++i) made.slot += t.term[i].axis == made.axis;
-        if (made.slot >= t.memories) t.memories = made.slot + 1;
+        const int width = made.of == D2 ? 2 : 1;
+        for (int i = 0; i + 1 < t.terms; ++i)
+          if (t.term[i].axis == made.axis) made.slot += width;
+        if (made.slot + width > t.memories) t.memories = made.slot + width;
         first = false;
       }
     ++t.rates;
@@ -113,16 +140,19 @@ constexpr Tables tables_of() {
     coefficient[c] = -1;
     for (const Modulus& m : Physics::moduli)
       if (m.coefficient == c && field[m.target] >= 0 && rate[m.rate] >= 0) coefficient[c] = t.coefficients;
+    for (int f = 0; f < fields; ++f)
+      if (Physics::fields[f].drift == c && field[f] >= 0) coefficient[c] = t.coefficients;
     if (coefficient[c] >= 0) t.coefficient[t.coefficients++] = Physics::coefficients[c];
   }
   for (const Modulus& m : Physics::moduli)
     if (field[m.target] >= 0 && rate[m.rate] >= 0) {
       t.modulus[t.moduli++] = {field[m.target], rate[m.rate], coefficient[m.coefficient]};
-      t.half[rate[m.rate]] = Physics::fields[m.target].stagger & T;
+      t.stage[rate[m.rate]] = t.stage_of(field[m.target]);
     }
   for (int f = 0; f < t.fields; ++f) {
     const int source = t.field[f].source;
     t.field[f].source = source < 0 ? -1 : coefficient[source];
+    if (t.field[f].drift >= 0) t.field[f].drift = coefficient[t.field[f].drift];
     int of_field = 0, of_rate = 0;
     bool positive = true;
     for (int m = 0; m < t.moduli; ++m) {
@@ -134,20 +164,20 @@ constexpr Tables tables_of() {
     t.kept[f] = of_field > 1 || of_rate > 1 || !positive;
   }
   for (int m = 0; m < t.moduli; ++m) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
-  const auto may_hold = [&](bool half) {
+  const auto may_hold = [&](int stage) {
     for (int f = 0; f < t.fields; ++f)
-      if (t.at_half(f) == half && (t.kept[f] || t.own(f) < 0)) return false;
+      if (t.stage_of(f) == stage && (t.kept[f] || t.own(f) < 0)) return false;
     return true;
   };
-  int halves = 0;
-  for (int f = 0; f < t.fields; ++f) halves += t.at_half(f);
-  t.holds = may_hold(true) || may_hold(false);
-  t.holds_half = may_hold(true) && (!may_hold(false) || 2 * halves <= t.fields);
-  for (int f = 0; f < t.fields; ++f) t.place[f] = t.at_half(f) == t.holds_half ? t.held_fields++ : -1;
+  int later = 0;
+  for (int f = 0; f < t.fields; ++f) later += t.stage_of(f);
+  t.holds = t.second || may_hold(1) || may_hold(0);
+  t.held = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
+  for (int f = 0; f < t.fields; ++f) t.place[f] = t.stage_of(f) == t.held ? t.held_fields++ : -1;
   int memories[3] = {};
   for (int i = 0; i < t.terms; ++i) {
     auto& term = t.term[i];
-    if (t.half[term.rate] == t.holds_half) continue;
+    if (t.stage[term.rate] == t.held) continue;
     term.place = memories[term.axis]++;
     if (term.place >= t.held_memories) t.held_memories = term.place + 1;
   }
@@ -163,7 +193,8 @@ struct Names {
 
 // Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
 template <unsigned MASK>
-struct Within : Rim<MASK> {
+struct Within {
+  SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
   SWEEP_HD static constexpr bool near_surface() { return false; }
 };
 template <int NDIM>
@@ -173,13 +204,9 @@ struct Somewhere {
   SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
 };
 
-// Rows from a free surface down whose differences, or those of their transposes, are not as everywhere: a table has
-// them.
-SWEEP_HD constexpr int near_rows(int half) { return (half == 1 ? 1 : half > 4 ? half : 4) + half; }
-
 template <int NDIM>
 SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
-  unsigned mask = static_cast<unsigned>(layout.surface && i[0] < near_rows(layout.half)) << NDIM;
+  unsigned mask = static_cast<unsigned>(i[0] < layout.near) << NDIM;
   for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
   return {mask};
 }
@@ -226,16 +253,20 @@ struct View {
   static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
   Taps<Value, HALF> taps[NDIM];
+  Taps<Value, HALF> taps2[NDIM];  // of second differences, and their centre
+  Value centre[NDIM];
   const Value* profile[NDIM][2];  // decay, gain of a padded axis at nodes; then the same half a cell further
   ptrdiff_t half_profile[NDIM];   // from the former to the latter
-  const Value* closure;           // near a free surface: (fields, 2, rows, columns), see near_rows
+  const Value* closure;           // near a free surface: (fields, 2, near, near + half)
   ptrdiff_t strips;               // from one memory variable to the next
   ptrdiff_t strip_at[NDIM];
   const Value* coefficient;  // (coefficients, frame)
   const Value* tangent;      // Born: the same
-  Value* field;              // (fields, frame)
+  Value* field;              // (fields, frame); where the equation is of second order, of the level that is made
+  const Value* now;          // then the level before that
   Value* memory;             // of the terms
-  Value* scattered;          // Born: fields and memory again
+  Value* scattered;          // Born: fields, what they are made of, and memory again
+  const Value* scattered_now;
   Value* scattered_memory;
   Value* held;          // (held fields, frame) after this unit: forward writes, adjoint reads; may be null
   const Value* before;  // the same after the unit before
@@ -249,7 +280,6 @@ struct View {
   }
 };
 
-}  // namespace staggered
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
 #endif

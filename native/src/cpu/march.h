@@ -1,4 +1,4 @@
-// Units of a staggered run on CPU threads. In two dimensions several units are made while their rows are in the cache:
+// Units of a run on CPU threads. In two dimensions several units are made while their rows are in the cache:
 // rows of stage i as soon as those of stage i - 1 which lie half a stencil further are there. Threads have rows between
 // borders that sink from stage to stage, so that each needs of the next only what that one makes first.
 #ifndef SWEEP_CPU_MARCH_H
@@ -47,7 +47,7 @@ class March {
   const Units& units_;
   int shot_, rank_, size_, half_, rows_, near_;
   ptrdiff_t points_;             // of this shot that values are taken at
-  int32_t *row_begin_, *order_;  // those in row r of fields at whole steps, then at half steps
+  int32_t *row_begin_, *order_;  // those in row r of fields of the first stage, then of the second
 
  public:
   March(Team& team, const Units& units, int shot, int rank, int size)
@@ -55,18 +55,18 @@ class March {
     static_assert(most == decltype(Units::run.plan)::most_stages, "as many as there is room for");
     half_ = units.run.plan.half;
     rows_ = units.run.plan.layout.field.n[0];
-    near_ = units.run.plan.layout.surface ? staggered::near_rows(half_) : 0;
+    near_ = units.run.plan.layout.near;
     points_ = units.first(0).gather.points.total;
   }
 
   void operator()(int begin, int end) {
     if constexpr (ndim == 3) {
       for (int u = begin; u < end && !team_.stopped(); ++u) {
-        stage(units_.first(u));
+        stage(units_.first(u), units_.first(u).step);
         meet();
         team_.poll(u);
         team_.gather(units_.first(u).gather, Span{shot_, 1});
-        stage(units_.second(u));
+        stage(units_.second(u), units_.first(u).step);
         meet();
         team_.gather(units_.second(u).gather, Span{shot_, 1});
       }
@@ -90,18 +90,32 @@ class March {
   }
 
   // A stage by itself, in blocks of rows, so that planes that a difference reaches stay in the cache.
-  template <class Stage>
-  void stage(const Stage& s) {
+  template <class Stage, class Before>
+  void stage(const Stage& s, const Before& before) {
     constexpr int rows_in_block = 32;
-    const auto box = s.step.box();
+    constexpr bool slabs = decltype(s.step)::slabs, ahead = Before::slabs && !slabs;
+    const auto box = s.step.box(), wide = before.box();
     const auto view = s.step.view(shot_);
     const Span mine = team_.part(box);
-    for (int block = box.low[1]; block < box.high[1]; block += rows_in_block)
-      for (int z = mine.first; z < mine.first + mine.count; ++z)
-        for (int y = block; y < box.high[1] && y < block + rows_in_block; ++y) {
+    for (int block = box.low[1]; block < box.high[1]; block += rows_in_block) {
+      const int block_end = block + rows_in_block < box.high[1] ? block + rows_in_block : box.high[1];
+      for (int z = mine.first; z < mine.first + mine.count; ++z) {
+        if (slabs && !view.layout.in_rim(0, z)) continue;
+        const auto row = [&](int y) {
           const int at[ndim] = {z, y};
-          pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
+          return view.layout.cell(at);
+        };
+        // What the PML remembers along axes that no other thread has a part of, of each row once: half a stencil ahead.
+        if constexpr (ahead) {
+          const int from = block == box.low[1] ? wide.low[1] : block + half_;
+          const int to =
+              block_end == box.high[1] || block_end + half_ > wide.high[1] ? wide.high[1] : block_end + half_;
+          for (int y = from; y < to; ++y) pack_row<Before>(view, row(y), wide.low[last], wide.high[last], ~1u);
         }
+        for (int y = block; y < block_end; ++y)
+          pack_row<decltype(s.step)>(view, row(y), box.low[last], box.high[last], slabs ? 1u : ~0u);
+      }
+    }
     team_.inject(s.inject, Span{shot_, 1});
     if constexpr (Stage::recalls) team_.inject(s.recall, Span{shot_, 1});
   }
@@ -204,10 +218,10 @@ class March {
   template <class Stage>
   void take_row(const Stage& s, const View& seen, int z, Value* taken) {
     const auto& out = s.gather.points;
-    const int r = z + rows_ * Stage::at_half;
+    const int r = z + rows_ * Stage::number;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
       const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
-      taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]));
+      taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]), p);
     }
   }
 
@@ -232,8 +246,8 @@ class March {
     const int n = gather.run.plan.layout.field.n[last];
     const ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * out.total;
     const auto row_of = [&](ptrdiff_t p) {
-      const bool at_half = decltype(gather.run)::Equation::at_half(field_of(out, p));
-      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * at_half;
+      const int stage = decltype(gather.run)::Equation::stage_of(field_of(out, p));
+      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * stage;
     };
     for (int r = 0; r <= 2 * rows_; ++r) row_begin_[r] = 0;
     for (ptrdiff_t p = 0; p < points_; ++p) ++row_begin_[row_of(p) + 1];

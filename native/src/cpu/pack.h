@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -55,6 +55,7 @@ struct Pack {
   SWEEP_HD friend Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
   SWEEP_HD friend Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
   SWEEP_HD friend Pack operator*(T a, Pack b) { return Pack(a * b.v); }
+  SWEEP_HD friend Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
 };
 
 // Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
@@ -80,8 +81,7 @@ SWEEP_APART void pack_cells(const View& view, const Cell<NDIM>& row, int shift, 
 // Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
 // In planes of an order that the compiler knows, cells in the PML of one axis have a loop that knows it, too.
 template <class F, class View, int NDIM>
-void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
-  using namespace staggered;
+void pack_row(const View& view, const Cell<NDIM>& row, int low, int high, unsigned axes = ~0u) {
   constexpr int last = NDIM - 1;
   const auto& layout = view.layout;
   const int end = layout.field.n[last];
@@ -93,6 +93,14 @@ void pack_row(const View& view, const Cell<NDIM>& row, int low, int high) {
     if (right < high) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
   };
   const unsigned outside = somewhere(layout, row.i).mask & ~(1u << last);
+  if constexpr (F::slabs) {
+    const unsigned others = outside & axes & ~(1u << NDIM);
+    const Somewhere<NDIM> beside{others}, within{others | (axes & 1u << last)};
+    if (low < left && within.mask) pack_cells<F>(view, row, 0, low, left, within);
+    if (left < right && others) pack_cells<F>(view, row, 0, left, right, beside);
+    if (right < high && within.mask) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
+    return;
+  }
   const Somewhere<NDIM> beside{outside}, within{outside | 1u << last};
   if constexpr (NDIM == 2 && View::knows_order) {
     if (!outside) return parts(Within<0>{}, Within<1u << last>{});

@@ -9,40 +9,24 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// The cells of a stage.
 template <class F>
-struct GridCell {
+struct StageCell {
   F f;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto view = f.view(shot);
     const auto cell = view.layout.cell(i);
-    AnyRim rim = {0};
-    for (int a = 0; a < F::ndim; ++a) rim.mask |= static_cast<unsigned>(view.layout.in_rim(a, cell.i[a])) << a;
-    if (rim.mask)
-      F::cell(view, cell, rim);
-    else
-      F::cell(view, cell, Rim<0>{});
-    reflect_near(f, view, cell);
-  }
-};
-
-// The cells of a staggered phase.
-template <class F>
-struct PhaseCell {
-  F f;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto view = f.view(shot);
-    const auto cell = view.layout.cell(i);
-    const auto where = staggered::somewhere(view.layout, cell.i);
+    const auto where = somewhere(view.layout, cell.i);
     if (where.mask)
       F::template cell<typename F::Value>(view, cell, where);
     else
-      F::template cell<typename F::Value>(view, cell, staggered::Within<0>{});
+      F::template cell<typename F::Value>(view, cell, Within<0>{});
   }
 };
 
 // Counts the cells in the PML of axis A: the low face joined to the high one.
 template <int A, class F>
-struct RimCell {
+struct SlabCell {
   F f;
   static ptrdiff_t count(const Layout<F::ndim>& layout) {
     return layout.cells / layout.field.n[A] * (layout.pml_low[A] + layout.pml_high[A]);
@@ -54,7 +38,8 @@ struct RimCell {
     const ptrdiff_t low = layout.pml_low[A], both = low + layout.pml_high[A];
     const ptrdiff_t line = i / inner, at = line % both;
     const ptrdiff_t along = at < low ? at : at + n - both;
-    F::cell(view, layout.cell((line / both * n + along) * inner + i % inner), Rim<0>{});
+    F::template cell<typename F::Value>(view, layout.cell((line / both * n + along) * inner + i % inner),
+                                        Within<1u << A>{});
   }
 };
 
@@ -104,16 +89,7 @@ class Team {
   Cone<R> cone(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&, Span) const {
     return {whole(run.plan.layout), whole(run.plan.layout)};
   }
-  template <class F>
-  void clear_around(const F&, Span) const {}
-
-  template <class F>
-  void grid(const F& f, Span shots) {
-    others<1>(f, shots);
-    elements(GridCell<F>{f}, f.run.plan.layout.cells, shots);
-  }
-
-  // Units [begin, end) of a staggered run, one stage after the other.
+  // Units [begin, end) of a run, one stage after the other.
   template <class Units>
   void march(const Units& units, int begin, int end, Span shots) {
     for (int u = begin; u < end && !stopped(); ++u) {
@@ -121,12 +97,6 @@ class Team {
       stage(units.second(u), shots);
       poll(u);
     }
-  }
-
-  template <int A, class F>
-  void rim(const F& f, Span shots) {
-    using Body = RimCell<A, F>;
-    elements(Body{f}, Body::count(f.run.plan.layout), shots);
   }
 
   // Fields one after the other: two of them may inject into the same cell.
@@ -151,17 +121,18 @@ class Team {
  private:
   template <class Stage>
   void stage(const Stage& s, Span shots) {
-    elements(PhaseCell<decltype(s.step)>{s.step}, s.step.run.plan.layout.cells, shots);
+    if constexpr (decltype(s.step)::slabs) return slabs<0>(s.step, shots);
+    elements(StageCell<decltype(s.step)>{s.step}, s.step.run.plan.layout.cells, shots);
     inject(s.inject, shots);
     if constexpr (Stage::recalls) inject(s.recall, shots);
     gather(s.gather, shots);
   }
 
   template <int A, class F>
-  void others(const F& f, Span shots) {
+  void slabs(const F& f, Span shots) {
     if constexpr (A < F::ndim) {
-      rim<A>(remembering<A>(f), shots);
-      others<A + 1>(f, shots);
+      elements(SlabCell<A, F>{f}, SlabCell<A, F>::count(f.run.plan.layout), shots);
+      slabs<A + 1>(f, shots);
     }
   }
 

@@ -2,12 +2,11 @@
 #ifndef SWEEP_PHYSICS_ACOUSTIC_VARIABLE_DENSITY_H
 #define SWEEP_PHYSICS_ACOUSTIC_VARIABLE_DENSITY_H
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 namespace acoustic_variable_density {
-using namespace staggered;
 
 struct Physics {
   enum { p, vx, vy, vz };
@@ -23,7 +22,7 @@ struct Physics {
 };
 
 template <class Value, int NDIM, int HALF>
-using Equation = staggered::Equation<Physics, Value, NDIM, HALF>;
+using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
 
 }  // namespace acoustic_variable_density
 }  // namespace SWEEP_VARIANT

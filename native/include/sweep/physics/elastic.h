@@ -2,12 +2,11 @@
 #ifndef SWEEP_PHYSICS_ELASTIC_H
 #define SWEEP_PHYSICS_ELASTIC_H
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 namespace elastic {
-using namespace staggered;
 
 struct Physics {
   enum { vx, vy, vz, sxx, syy, szz, sxy, sxz, syz };
@@ -37,7 +36,7 @@ struct Physics {
 };
 
 template <class Value, int NDIM, int HALF>
-using Equation = staggered::Equation<Physics, Value, NDIM, HALF>;
+using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
 
 }  // namespace elastic
 }  // namespace SWEEP_VARIANT

@@ -2,12 +2,11 @@
 #ifndef SWEEP_PHYSICS_VTI_ACOUSTIC_H
 #define SWEEP_PHYSICS_VTI_ACOUSTIC_H
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 namespace vti_acoustic {
-using namespace staggered;
 
 struct Physics {
   enum { vx, vy, vz, sh, sv };
@@ -27,7 +26,7 @@ struct Physics {
 };
 
 template <class Value, int NDIM, int HALF>
-using Equation = staggered::Equation<Physics, Value, NDIM, HALF>;
+using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
 
 }  // namespace vti_acoustic
 }  // namespace SWEEP_VARIANT

@@ -2,12 +2,11 @@
 #ifndef SWEEP_PHYSICS_VTI_ELASTIC_H
 #define SWEEP_PHYSICS_VTI_ELASTIC_H
 
-#include "sweep/staggered.h"
+#include "sweep/equation.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 namespace vti_elastic {
-using namespace staggered;
 
 struct Physics {
   enum { vx, vy, vz, sxx, syy, szz, sxy, sxz, syz };
@@ -37,7 +36,7 @@ struct Physics {
 };
 
 template <class Value, int NDIM, int HALF>
-using Equation = staggered::Equation<Physics, Value, NDIM, HALF>;
+using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
 
 }  // namespace vti_elastic
 }  // namespace SWEEP_VARIANT

@@ -1,0 +1,211 @@
+// A typed run: where shots act and listen, what their waves reach, and where its arrays lie.
+#ifndef SWEEP_RUN_H
+#define SWEEP_RUN_H
+
+#include "plan.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+struct Span {
+  int first, count;
+};
+
+// Where one shot's sources act or its receivers listen: lists of all shots, field after field.
+template <class T>
+struct Points {
+  const int32_t* cell;
+  const int32_t* column;
+  const T* weight;
+  int count[SWEEP_MAX_FIELDS];
+  int total;
+  int columns;
+
+  // The first point of a shot in a field.
+  SWEEP_HD ptrdiff_t begin(int shot, int field) const {
+    ptrdiff_t point = static_cast<ptrdiff_t>(shot) * total;
+    for (int f = 0; f < field; ++f) point += count[f];
+    return point;
+  }
+  // Traces of one field: each field that has points fills as many columns as any other.
+  int traces() const {
+    int used = 0;
+    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) used += count[field] > 0;
+    return used ? columns / used : 0;
+  }
+  // Whether point p may be used: a device that cannot return an error runs on without the points that do not fit.
+  SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
+    return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
+  }
+  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
+  SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
+    ptrdiff_t next = p + 1;
+    while (next < end && cell[next] == cell[p]) ++next;
+    return next;
+  }
+};
+
+template <class T>
+SWEEP_HD constexpr T largest() {
+  return sizeof(T) == 4 ? static_cast<T>(3.402823466e38) : static_cast<T>(1.7976931348623157e308);
+}
+
+// The largest value that coefficient c may have.
+template <class T>
+T limit_of(const sweep_problem& p, int c) {
+  return c == 0 && p.coefficient_limit < largest<T>() ? static_cast<T>(p.coefficient_limit) : largest<T>();
+}
+
+// What a coefficient must be larger than: zero, or what admits zero, or anything finite.
+template <class Eq, class T>
+SWEEP_HD T floor_of(int c) {
+  if (Eq::range(c) == NOT_NEGATIVE) return sizeof(T) == 4 ? static_cast<T>(-1.2e-38) : static_cast<T>(-2.3e-308);
+  if (Eq::range(c) == ANY) return -largest<T>();
+  return 0;
+}
+
+// What is wrong with the value of a coefficient.
+template <class T>
+SWEEP_HD int judge(T value, T floor, T limit) {
+  if (value > floor && value <= limit) return SWEEP_OK;
+  return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
+}
+
+// The cells of one shot that matter: its sources' waves may have reached them, and get from them to its receivers by
+// the end. Other cells hold zero, or what nobody will hear of, and need not be computed.
+template <class R>
+struct Cone {
+  static constexpr int ndim = R::ndim;
+  Box<ndim> sources, receivers;
+
+  // What step k makes.
+  SWEEP_HD_APART Box<ndim> after(const R& run, int k) const {
+    const int left = run.last_step() - k;
+    return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
+  }
+};
+
+// Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML, where psi takes them
+// twice as far.
+template <int NDIM>
+SWEEP_HD ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
+  const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
+  return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
+}
+
+// What k steps reach from the cells of a box. Rows begin and end with whole vectors.
+template <int NDIM>
+SWEEP_HD Box<NDIM> reached_by_steps(const Layout<NDIM>& layout, const Box<NDIM>& from, int k) {
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) {
+    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
+    int first = from.low[a], last = from.high[a] - 1;
+    // Out of a PML, too, they reach twice as far, until they have left it.
+    const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
+    if (last < inner_low) last = inner_low;
+    if (first > inner_high) first = inner_high;
+    const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
+    const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
+    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
+    box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
+  }
+  return box;
+}
+
+// What so many differences, one after the other, reach from the cells of a box, in whole vectors. Those beside a free
+// surface reach all of the first rows.
+template <int NDIM>
+SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> from, int differences) {
+  const int near = layout.near;
+  if (from.high[0] < near) from.high[0] = near;
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) {
+    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
+    const ptrdiff_t far = static_cast<ptrdiff_t>(differences) * layout.half;
+    const ptrdiff_t low = from.low[a] - far, high = from.high[a] + far;
+    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
+    box.high[a] = high >= n ? n : (static_cast<int>(high) + unit - 1) / unit * unit;
+    if (box.high[a] > n) box.high[a] = n;
+  }
+  if (box.low[0] < near) box.low[0] = 0;
+  return box;
+}
+
+// An array with a part for each shot or each lane.
+template <class T>
+struct Parts {
+  T* base;
+  ptrdiff_t stride;
+  bool by_shot;
+  template <class Plan>
+  SWEEP_HD T* of(const Plan& plan, int shot) const {
+    return base + (by_shot ? shot : plan.lane(shot)) * stride;
+  }
+};
+
+template <class Eq, class Real, int NDIM, int HALF>
+struct Run {
+  using Equation = Eq;
+  using Value = Real;
+  using View = sweep::View<Value, NDIM, HALF>;
+  using Wave = Parts<Value>;  // fields, then memory variables
+  static constexpr int ndim = NDIM;
+
+  Plan<Eq, NDIM> plan;
+  const Value* tables;
+  const Value* coefficient;  // as the caller gives them
+  ptrdiff_t earth_stride;
+  const Value* prepared = nullptr;  // profiles, then coefficients of each earth
+
+  SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
+    if constexpr (Eq::second) return reached_by_steps(plan.layout, from, differences);
+    return reached_by_differences(plan.layout, from, differences);
+  }
+  SWEEP_HD int last_step() const { return Eq::second ? plan.steps - 2 : 2 * plan.steps - 2; }
+  // Fields that unit u makes; where they are of second order, of what the unit before has made.
+  SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
+    return wave.of(plan, shot) + (Eq::second && u % 2 ? field_count<Eq> * plan.total : 0);
+  }
+  SWEEP_HD const Value* earth(const Value* framed, int shot) const {
+    return framed + (earth_stride ? shot : 0) * plan.coefficient_size();
+  }
+  SWEEP_HD View view(int shot) const {
+    View v = {};
+    v.layout = plan.layout;
+    const Value *table = tables, *profile = prepared;
+    for (int a = 0; a < NDIM; ++a) {
+      v.taps[a].load(table, plan.half);
+      if constexpr (Eq::second) {
+        v.centre[a] = table[plan.half];
+        v.taps2[a].load(table + plan.half + 1, plan.half);
+      }
+      table += plan.taps() + plan.profiles_of_axis * plan.layout.field.n[a];
+      for (int i = 0; i < 2; ++i) v.profile[a][i] = profile + i * plan.profile[a];
+      v.half_profile[a] = 2 * plan.profile[a];
+      profile += plan.profiles_of_axis * plan.profile[a];
+      v.strip_at[a] = plan.strip_at[a];
+    }
+    v.closure = table;
+    v.strips = plan.strips;
+    v.coefficient = earth(profile, shot);
+    return v;
+  }
+  SWEEP_HD View view(const Wave& wave, int shot, int u) const {
+    View v = view(shot);
+    v.field = level(wave, shot, u);
+    v.now = level(wave, shot, u + 1);
+    v.memory = wave.of(plan, shot) + plan.wave();
+    return v;
+  }
+  // Unit `index` of the history at `slots`.
+  SWEEP_HD void open(View& v, Value* slots, ptrdiff_t index) const {
+    const ptrdiff_t size = plan.fields * plan.total;
+    v.before = slots + index * size;
+    v.held = slots + (index + 1) * size;
+    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.strips;
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
