@@ -53,6 +53,8 @@ class Field:
     `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even, 0
     where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
     surface so that energy is conserved (:func:`sweep_core.surface.closure`); a parity of 0 is such a field's alone.
+    `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only, made of
+    other fields, and has neither sources nor receivers.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Field:
     parity: int = -1
     mirrored: bool = True
     ndims: tuple[int, ...] = (2, 3)
+    order: int = 1
 
     @property
     def on_surface(self) -> bool:
@@ -209,6 +212,10 @@ class Equation(ABC):
     def fields_in(self, ndim: int) -> tuple[Field, ...]:
         """The fields that there are in so many dimensions."""
         return tuple(f for f in self.fields if ndim in f.ndims)
+
+    def waves_in(self, ndim: int) -> tuple[Field, ...]:
+        """Those that sources act on and receivers record: all but what lives within a step only."""
+        return tuple(f for f in self.fields_in(ndim) if f.order)
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
         """The coefficients that there are in so many dimensions."""

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from .medium import Medium
-from .surface import rows_of
 
 Array = Any
 
@@ -51,8 +50,13 @@ class Ops:
         self.d2_weights = [[float(w) for w in t.d2] for t in tables]
         self.decay = [self._profile(t.decay, axis, dtype) for axis, t in enumerate(tables)]
         self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
-        staggered = problem.fields if any(f.stagger for f in problem.fields) else ()
-        self._staggered = {(axis, f.name): self._staggering(axis, f, dtype) for axis in self.axes for f in staggered}
+        self._operators = {
+            (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
+            for rate in getattr(problem.equation, "rates_in", lambda ndim: ())(self.ndim)
+            for name, field in rate.terms
+            for axis in self.axes
+            if name == problem.grid.axes[axis]
+        }
 
     xp: Any = None
     """The array library: its floor, sin, where, stack, concatenate, broadcast_to and ones_like."""
@@ -96,20 +100,25 @@ class Ops:
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
 
-    def staggered(self, x: Array, axis: int, field: str):
-        """(D x, (decay, gain) of the PML): the derivative of a field along an axis, at the nodes between its own."""
-        weights, forward, rows, profile = self._staggered[axis, field]
+    def taken(self, of: str, x: Array, axis: int, field: str) -> Array:
+        """What an operator of :class:`sweep_core.tables.Rate` takes of a field along an axis."""
+        centre, weights, sign, back, rows, _ = self._operators[of, axis, field]
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
 
         def side(k):
             return padded[(..., slice(self.half + k, self.half + k + n), *after)]
 
-        d = sum(w * (side(k - (not forward)) - side(forward - k)) for k, w in enumerate(weights, start=1))
+        d = sum(w * (side(k - back[0]) + sign * side(back[1] - k)) for k, w in enumerate(weights, start=1))
+        d = d + centre * x if centre else d
         if rows is None:
-            return d, profile
+            return d
         top = self.xp.einsum("six,ri->srx" if self.ndim == 2 else "siyx,ri->sryx", x[:, : rows.shape[1]], rows)
-        return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1), profile
+        return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1)
+
+    def profile(self, of: str, axis: int, field: str) -> tuple[Array, Array]:
+        """(decay, gain) of the PML at the nodes where that lies."""
+        return self._operators[of, axis, field][-1]
 
     def off_surface(self, field, x: Array) -> Array:
         """x, but zero on a free surface if the field is zero there."""
@@ -117,17 +126,19 @@ class Ops:
             return x
         return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
 
-    def _staggering(self, axis, field, dtype):
-        """(weights, whether the difference is forward, rows under a free surface, profile at its result)."""
-        tables = self.problem.staggered_tables(axis)
-        forward = self.problem.grid.axes[axis] not in field.stagger
-        profile = (tables.half_decay, tables.half_gain) if forward else (tables.decay, tables.gain)
+    def _operator(self, of, axis, field, dtype):
+        """(centre, weights, sign of those behind, shifts half a cell back, rows under a free surface, profile)."""
+        weights, tables = self.problem.operator(of, axis), self.problem.axis_tables(axis)
+        at_nodes, between = self.problem.grid.axes[axis] not in field.stagger, of in ("D", "mean")
+        further = at_nodes == between
+        profile = (tables.half_decay, tables.half_gain) if further else (tables.decay, tables.gain)
         rows = None
         if axis == 0 and self.problem.free_surface:
-            scale = self.problem.dt / self.problem.grid.spacing[0]
-            rows = self.array(rows_of(2 * self.half, field) * scale, dtype)
+            rows = self.array(self.problem.equation.rows_along_z(self.problem, field, of), dtype)
+        centre, weights = (float(weights[0]), weights[1:]) if of == "D2" else (0.0, weights)
+        back = (not at_nodes, at_nodes) if between else (0, 0)
         made = tuple(self._profile(p, axis, dtype) for p in profile)
-        return [float(w) for w in tables.weights], forward, rows, made
+        return centre, [float(w) for w in weights], 1 if of in ("D2", "mean") else -1, back, rows, made
 
     def _shifted(self, x, axis, parity):
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]

@@ -15,22 +15,20 @@ from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .options import MemoryOptions
 from .statement import check_equation
-from .stencil import first_derivative, second_derivative, staggered_derivative
+from .stencil import first_derivative, midpoint_mean, second_derivative, staggered_derivative
 
 
 class AxisTables(NamedTuple):
-    """Stencil weights, scaled by dt / dh, and PML profile of one padded axis."""
+    """Stencil weights of one padded axis, scaled by dt / dh, and its PML profiles: the order of the C ABI.
 
+    `d` is the staggered difference, `d1` and `d2` the central ones, `mean` that of the nodes around half a cell
+    further; decay and gain are those at nodes, then half a cell further.
+    """
+
+    d: np.ndarray
     d1: np.ndarray
     d2: np.ndarray
-    decay: np.ndarray
-    gain: np.ndarray
-
-
-class StaggeredTables(NamedTuple):
-    """Weights of the staggered derivative, scaled by dt / dh, and PML profiles at nodes and half a cell further."""
-
-    weights: np.ndarray
+    mean: np.ndarray
     decay: np.ndarray
     gain: np.ndarray
     half_decay: np.ndarray
@@ -124,9 +122,9 @@ class Problem:
         """Weights and profile of one axis, float64; the same arrays feed every implementation."""
         return _axis_tables(self, axis)
 
-    def staggered_tables(self, axis: int) -> StaggeredTables:
-        """The same of a staggered grid."""
-        return _staggered_tables(self, axis)
+    def operator(self, of: str, axis: int) -> np.ndarray:
+        """Weights along an axis of an operator of :class:`sweep_core.tables.Rate`."""
+        return getattr(self.axis_tables(axis), of.lower())
 
     def tables(self) -> np.ndarray:
         """All axes' weights and profiles in the order of the C ABI, float64."""
@@ -163,16 +161,14 @@ WORTHWHILE = 16
 def _axis_tables(problem: Problem, axis: int) -> AxisTables:
     cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
     order, scale = problem.equation.spatial_order, dt / spacing
-    decay, gain = problem.cpml.profile(axis, cells, spacing, dt)
-    return AxisTables(first_derivative(order) * scale, second_derivative(order) * scale**2, decay, gain)
-
-
-@lru_cache(maxsize=64)
-def _staggered_tables(problem: Problem, axis: int) -> StaggeredTables:
-    cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
-    weights = staggered_derivative(problem.equation.spatial_order) * (dt / spacing)
     profiles = (problem.cpml.profile(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5))
-    return StaggeredTables(weights, *(part for profile in profiles for part in profile))
+    return AxisTables(
+        staggered_derivative(order) * scale,
+        first_derivative(order) * scale,
+        second_derivative(order) * scale**2,
+        midpoint_mean(order),
+        *(part for profile in profiles for part in profile),
+    )
 
 
 @lru_cache(maxsize=64)
@@ -183,7 +179,7 @@ def _tables(problem: Problem) -> np.ndarray:
 
 
 def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
-    known = [f.name for f in equation.fields_in(ndim)]
+    known = [f.name for f in equation.waves_in(ndim)]
     if name == "receiver_type":
         known += equation.derived(ndim)
     if value is None:

@@ -68,7 +68,7 @@ def check_snapshots(problem, snapshots, nt: int) -> Snapshots:
     """
     if not isinstance(snapshots, Snapshots):
         raise OptionError(f"snapshots is {snapshots!r}; expected Snapshots(fields=[...], every=...)")
-    known = [f.name for f in problem.fields]
+    known = [f.name for f in problem.equation.waves_in(problem.grid.ndim)]
     for field in snapshots.fields:
         if field not in known:
             raise OptionError(

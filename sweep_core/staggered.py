@@ -4,14 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from .equation import Field
-from .errors import OptionError
-from .grid import AXES
+from .errors import OptionError, UnsupportedError
 from .stencil import largest_staggered_speed
-from .surface import closure, rows_near_surface, rows_of
-from .tables import Modulus, Rate, TableEquation
+from .surface import closure, closure_rows, rows_near_surface
+from .tables import BETWEEN, Modulus, Rate, TableEquation
 
 __all__ = ["Modulus", "Rate", "StaggeredEquation"]
+
+TAKEN = {"D": "derivative", "D1": "central derivative", "mean": "mean", "same": "value"}
 
 
 class StaggeredEquation(TableEquation):
@@ -21,15 +21,15 @@ class StaggeredEquation(TableEquation):
 
     e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f
 
-    with D the staggered difference along an axis, scaled by dt / dh, and S the stretch of that axis' CPML (Komatitsch
-    and Martin 2007, eqs. 22 to 27, with profiles at the node that e is at); and then for each field v,
+    with D the staggered difference along an axis, or another operator of :class:`sweep_core.tables.Rate`, scaled by
+    dt / dh, and S the stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27, with profiles at the node
+    that e is at); and then for each field v,
 
-    v <- v + sum over its moduli of coefficient * e + source.
+    v <- v + sum over its moduli of coefficient * e + source,
 
-    A subclass states `rates`, `moduli` and `source_coefficients`, in all dimensions at once: what has fields that a
-    grid does not have is left out. A field is differentiated along each axis at most once, and a derivative lies half a
-    cell further along that axis and half a step later than its field: where what it changes must lie, or the first use
-    raises an OptionError.
+    without v where its order is 0. A staggered difference or mean lies half a cell further along its axis, and what
+    fields grow by half a step later than what it is taken of: where they lie, or the first use raises an OptionError.
+    The value of a field itself may also be added to fields of its own time, as it was before them.
     """
 
     levels: ClassVar[int] = 1
@@ -37,45 +37,22 @@ class StaggeredEquation(TableEquation):
     pml_power: ClassVar[int] = 4
 
     @classmethod
-    def check_modulus(cls, modulus, terms, stagger):
-        for axis, field in terms:
-            here, there = stagger[field] ^ {axis, "t"}, stagger[modulus.target]
+    def check_modulus(cls, modulus, rate, fields):
+        if rate.of not in TAKEN:
+            raise OptionError(
+                f"{cls.name}: {rate.name} takes {rate.of}; of first order in time, expected one of {[*TAKEN]}"
+            )
+        target = fields[modulus.target]
+        there = set(target.stagger)
+        for axis, name in rate.terms:
+            here = set(fields[name].stagger) ^ ({axis} if rate.of in BETWEEN else set())
+            if target.order and not (rate.of == "same" and here == there):
+                here ^= {"t"}
             if here != there:
                 raise OptionError(
-                    f"{cls.name}: {modulus} adds the derivative of {field} along {axis}, which is staggered along "
-                    f"{sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                    f"{cls.name}: {modulus} adds the {TAKEN[rate.of]} of {name} along {axis or 'no axis'}, which is "
+                    f"staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
                 )
-
-    def state_names(self, ndim):
-        psi = [f"psi_{field}_{axis}" for rate in self.rates_in(ndim) for axis, field in rate.terms]
-        return (*(f.name for f in self.fields_in(ndim)), *psi)
-
-    def phases(self, ndim: int) -> tuple[tuple[Field, ...], ...]:
-        """Fields in the order in which a step makes them: those at half time steps first."""
-        fields = self.fields_in(ndim)
-        return tuple(tuple(f for f in fields if ("t" in f.stagger) == half) for half in (True, False))
-
-    def step(self, ops, state, coefficients, inject):
-        value = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
-        moduli, new = self.moduli_in(ops.ndim), dict(state)
-        for phase in self.phases(ops.ndim):
-            used = {m.rate for m in moduli for f in phase if m.target == f.name}
-            rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
-            for field in phase:
-                change = sum(value[m.coefficient] * rates[m.rate] for m in moduli if m.target == field.name)
-                new[field.name] = inject(field.name, new[field.name] + ops.off_surface(field, change))
-        return new
-
-    @staticmethod
-    def _rate(ops, state, rate):
-        total = 0
-        for name, field in rate.terms:
-            axis = AXES[ops.ndim].index(name)
-            d, (decay, gain) = ops.staggered(state[field], axis, field)
-            psi = decay * state[f"psi_{field}_{name}"] + gain * d
-            state[f"psi_{field}_{name}"] = psi
-            total = total + d + psi
-        return rate.sign * total
 
     def source_weight(self, field, dt, cell_volume):
         return dt / cell_volume
@@ -95,28 +72,13 @@ class StaggeredEquation(TableEquation):
     def rows_near_surface(self):
         return rows_near_surface(self.spatial_order)
 
-    def tables(self, problem):
-        axes = [problem.staggered_tables(axis) for axis in range(problem.grid.ndim)]
-        parts = [np.concatenate([part.ravel() for part in table]) for table in axes]
-        if problem.free_surface:
-            parts += [rows.ravel() for f in problem.fields for rows in self.closure(problem, f)]
-        return np.concatenate(parts)
+    closed_rows = rows_near_surface
 
-    def closure(self, problem, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives along z near a free surface, and minus their transposes: each `near` rows of near + order / 2.
-
-        Beyond those both are as everywhere.
-        """
-        order, scale = self.spatial_order, problem.dt / problem.grid.spacing[0]
-        rows, half, near = rows_of(order, field), order // 2, rows_near_surface(order)
-        columns = near + half
-        weights, forward = problem.staggered_tables(0).weights, "z" not in field.stagger
-        whole = np.zeros((columns + half, columns + half))
-        for i in range(half, len(whole)):
-            for k, w in enumerate(weights, start=1):
-                for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
-                    if node < len(whole):
-                        whole[i, node] = weight
-        whole[: len(rows)] = 0
-        whole[: len(rows), : rows.shape[1]] = rows * scale
-        return whole[:near, :columns], -whole.T[:near, :columns]
+    def rows_along_z(self, problem, field, of):
+        if field.mirrored:
+            return super().rows_along_z(problem, field, of)
+        if of != "D":
+            raise UnsupportedError(
+                f"{self.name}: {of} of {field.name} along z is not closed under a free surface; only D is"
+            )
+        return closure_rows(self.spatial_order, field) * (problem.dt / problem.grid.spacing[0])

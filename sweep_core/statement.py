@@ -89,7 +89,7 @@ def check_statement(equation: Equation, ndim: int) -> None:
 def _run_once(equation, ndim):
     from .problem import Problem
 
-    order, fields = equation.spatial_order, [f.name for f in equation.fields_in(ndim)]
+    order, fields = equation.spatial_order, [f.name for f in equation.waves_in(ndim)]
     shape = (max(order, 6),) * ndim
     if not fields:
         raise OptionError(f"{equation.name} has no field in {ndim} dimensions, one of its ndims {equation.ndims}")

@@ -51,25 +51,9 @@ def staggered_derivative(order: int) -> np.ndarray:
 
 
 @lru_cache
-def surface_rows(order: int, forward: bool, parity: int) -> np.ndarray:
-    """Staggered derivatives along z of the first order/2 rows under a free surface, from the first `order` rows.
-
-    Node i of the result lies between nodes i and i + 1 where the difference is `forward`, otherwise between i - 1 and
-    i, and node 0 of the result or of the field, whichever is not staggered, is the surface. The field is continued
-    above it as its image of parity 1 or -1, zero on the surface where it is odd.
-    """
-    n = check_order(order) // 2
-    rows = np.zeros((n, order))
-    for i in range(n):
-        for k, w in enumerate(staggered_derivative(order), start=1):
-            for node, weight in ((i + k - (not forward), w), (i - k + forward, -w)):
-                image = parity if node < 0 else 1
-                if node < 0:
-                    node = -node if forward else -1 - node
-                if parity < 0 and forward and node == 0:
-                    continue
-                rows[i, node] += image * weight
-    return _constant(rows)
+def midpoint_mean(order: int) -> np.ndarray:
+    """Weights w of the mean sum_k w[k-1] (f[+(k - 1/2)] + f[-(k - 1/2)]), k = 1..order/2: Lagrange interpolation."""
+    return _constant([w * (k - 0.5) for k, w in enumerate(staggered_derivative(order), start=1)])
 
 
 def _constant(values) -> np.ndarray:

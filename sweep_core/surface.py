@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .stencil import check_order, staggered_derivative, surface_rows
+from .stencil import check_order, staggered_derivative
 
 
 class Closure(NamedTuple):
@@ -58,16 +58,45 @@ def rows_near_surface(order: int) -> int:
     return (1 if order == 2 else max(order // 2, 4)) + order // 2
 
 
-def rows_of(order: int, field) -> np.ndarray:
-    """First rows of the derivative of a field along z, from its first rows, for unit spacing.
+def rows_under_surface(weights: np.ndarray, of: str, field, rows: int) -> np.ndarray:
+    """What an operator takes along z in the first rows under a free surface, from as many rows of a mirrored field.
 
-    A field that is mirrored is continued above the surface as its image; otherwise rows are those of the closure,
-    without what they would have to know of the surface: the value of a field that is zero on it, and the derivative
+    Row 0 of the field or of the result, whichever lies at whole nodes, is the surface. Above it the field is continued
+    as its image of parity 1 or -1, zero on the surface where it is odd.
+
+    Parameters
+    ----------
+    weights : (order / 2,) array
+        Of the operator, of nodes further and further away; of ``"D2"`` first that of the node itself.
+    of : str
+        The operator: ``"D"``, ``"D1"``, ``"D2"`` or ``"mean"``.
+    field : sweep_core.equation.Field
+        What it is taken of.
+    rows : int
+        How many.
+    """
+    staggered, sign = "z" in field.stagger, 1 if of in ("D2", "mean") else -1
+    shift = {"D": 1, "mean": 1}.get(of, 0)
+    made = np.zeros((rows, rows))
+    for i in range(rows):
+        taken = [(i, weights[0])] if of == "D2" else []
+        for k, w in enumerate(weights[len(taken) :], start=1):
+            taken += [(i + k - shift * staggered, w), (i - k + shift * (not staggered), sign * w)]
+        for node, weight in taken:
+            image = field.parity if node < 0 else 1
+            at = node if node >= 0 else -1 - node if staggered else -node
+            if at < rows and not (at == 0 and field.on_surface):
+                made[i, at] += image * weight
+    return made
+
+
+def closure_rows(order: int, field) -> np.ndarray:
+    """First rows of the difference along z of a field that is not mirrored, for unit spacing.
+
+    Without what they would have to know of the surface: the value of a field that is zero on it, and the derivative
     of one that is not.
     """
     forward, odd = "z" not in field.stagger, field.parity < 0
-    if field.mirrored:
-        return surface_rows(order, forward, field.parity)
     rows = (closure(order).forward if forward else closure(order).backward).copy()
     if forward and odd:
         rows[:, 0] = 0
@@ -92,18 +121,3 @@ def _conditions(known, rows, degree):
         matrix.append(row.ravel())
         value.append(known[rows:, node] @ at[rows:])
     return np.array(matrix), np.array(value)
-
-
-def rows_of_second(weights: np.ndarray) -> np.ndarray:
-    """Rows of the second difference along z under a free surface, of a field that is odd about it, zero on it.
-
-    `weights` are those at 0, 1, ... nodes. The rows are symmetric: also those of their transpose.
-    """
-    half = len(weights) - 1
-    rows = np.zeros((half, 2 * half))
-    for i in range(1, half):
-        for j in range(1, 2 * half):
-            rows[i, j] = weights[abs(i - j)] if abs(i - j) <= half else 0
-            if i + j <= half:
-                rows[i, j] -= weights[i + j]
-    return rows

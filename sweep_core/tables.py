@@ -1,38 +1,56 @@
 """Wave equations stated as tables: what is differentiated, and what that changes; compiled headers state the same."""
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 
-from .equation import Equation
+from .equation import Equation, Field
 from .errors import OptionError
 from .grid import AXES
+from .surface import rows_under_surface
+
+OPERATORS = ("D", "D1", "D2", "mean", "same", "change")
+"""What a rate takes of a field, numbered as `sweep_operator` of the C ABI."""
+BETWEEN = ("D", "mean")
+"""Those that lie half a cell further along their axis."""
 
 
 @attrs.frozen
 class Rate:
-    """What a step differentiates: `sign` times the sum over `terms`, (axis, field), of derivatives along axes.
+    """`sign` times the sum over `terms`, (axis, field), of what is taken of a field along an axis.
 
-    They are first derivatives where the equation is of first order in time, and second ones where it is of second.
+    `of` is ``"D"``, the staggered difference half a cell further; ``"D1"`` or ``"D2"``, the central first or second
+    difference; ``"mean"``, that of the nodes around half a cell further; or, along no axis (``""``), ``"same"``, the
+    field itself, and of second order in time ``"change"``, twice its change, 2 (u[k] - u[k-1]). Differences are
+    scaled by dt / dh each, and `stretched` by the PML of their axis, unless that is False.
     """
 
     name: str
     terms: tuple[tuple[str, str], ...]
     sign: int = 1
+    of: str = "D"
+    stretched: bool = True
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """What the PML remembers of each term."""
+        return {"D": ("psi",), "D1": ("psi",), "D2": ("psi", "zeta")}.get(self.of, ()) if self.stretched else ()
 
 
 @attrs.frozen
 class Modulus:
-    """One entry of a constitutive law: field `target` grows by `coefficient` times `rate`."""
+    """One entry of a constitutive law: field `target` grows by `coefficient`, or one where it is None, times `rate`."""
 
     target: str
     rate: str
-    coefficient: str
+    coefficient: str | None = None
 
 
 def _check_tables(equation: type["TableEquation"]) -> None:
-    """That tables name what there is, and that derivatives lie where they are added: what has no partner is left out
+    """That tables name what there is, and that rates lie where they are added: what has no partner is left out
     of grids that lack it, so a misspelt name would be, too.
     """
     for name, kind in (("rates", Rate), ("moduli", Modulus)):
@@ -41,14 +59,14 @@ def _check_tables(equation: type["TableEquation"]) -> None:
             raise OptionError(f"{equation.name}: {name} holds {wrong[0]!r}; expected {kind.__name__}(...)")
     stated: dict[str, list] = {
         "rate": [rate.name for rate in equation.rates],
-        "derivative (axis, field)": [term for rate in equation.rates for term in rate.terms],
+        "term (operator, axis, field)": [(rate.of, *term) for rate in equation.rates for term in rate.terms],
     }
     for what, names in stated.items():
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise OptionError(f"{equation.name}: rates state the {what} {twice[0]!r} twice; expected each once")
-    fields = {f.name: set(f.stagger) for f in equation.fields}
-    rates = {r.name: r.terms for r in equation.rates}
+    fields = {f.name: f for f in equation.fields}
+    rates = {r.name: r for r in equation.rates}
 
     def known(where, kind, name, names):
         if name not in names:
@@ -57,16 +75,19 @@ def _check_tables(equation: type["TableEquation"]) -> None:
     for f in equation.fields:
         for axis in f.stagger:
             known(f, "axis", axis, tuple("xyzt"))
+        known(f, "order", f.order, (0, equation.levels))
     for rate in equation.rates:
+        known(rate, "operator", rate.of, OPERATORS)
         if rate.sign not in (-1, 1):
             raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
         for axis, field in rate.terms:
-            known(rate, "axis", axis, tuple("xyz"))
+            known(rate, "axis", axis, ("",) if rate.of in ("same", "change") else tuple("xyz"))
             known(rate, "field", field, fields)
     for modulus in equation.moduli:
         known(modulus, "field", modulus.target, fields)
         known(modulus, "rate", modulus.rate, rates)
-        known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
+        if modulus.coefficient is not None:
+            known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
         equation.check_modulus(modulus, rates[modulus.rate], fields)
     for field, coefficient in equation.source_coefficients.items():
         known("source_coefficients", "field", field, fields)
@@ -78,7 +99,7 @@ def _tables_in(equation: type["TableEquation"], ndim: int) -> tuple[tuple[Rate, 
     """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
     _check_tables(equation)
     there = [f.name for f in equation.fields if ndim in f.ndims]
-    terms = [tuple((a, f) for a, f in r.terms if f in there and a in AXES[ndim]) for r in equation.rates]
+    terms = [tuple((a, f) for a, f in r.terms if f in there and a in ("", *AXES[ndim])) for r in equation.rates]
     kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
     used = {m.rate for m in equation.moduli if m.target in there}
     rates = tuple(r for r in kept if r.terms and r.name in used)
@@ -89,9 +110,10 @@ def _tables_in(equation: type["TableEquation"], ndim: int) -> tuple[tuple[Rate, 
 class TableEquation(Equation):
     """Base of equations that state `rates`, `moduli` and `source_coefficients`, from which their step follows.
 
-    They state them in all dimensions at once: what has fields that a grid does not have is left out. What a derivative
-    is and how fields grow is said by :class:`sweep_core.staggered.StaggeredEquation` (first order in time, on a
-    staggered grid) and :class:`sweep_core.second_order.SecondOrderEquation` (second order, on a regular grid).
+    They state them in all dimensions at once: what has fields that a grid does not have is left out. A step makes
+    fields stage by stage (:meth:`stages`). What a first-order system on a staggered grid is besides is said by
+    :class:`sweep_core.staggered.StaggeredEquation`, and a second-order one on a regular grid by
+    :class:`sweep_core.second_order.SecondOrderEquation`.
     """
 
     tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
@@ -102,8 +124,8 @@ class TableEquation(Equation):
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
     @classmethod
-    def check_modulus(cls, modulus: Modulus, terms: tuple[tuple[str, str], ...], stagger: dict[str, set]) -> None:
-        """OptionError where the terms of its rate do not lie where a modulus adds them; `stagger` is that of fields."""
+    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
+        """OptionError where what a rate takes does not lie where a modulus adds it."""
         raise NotImplementedError
 
     def rates_in(self, ndim: int) -> tuple[Rate, ...]:
@@ -120,3 +142,126 @@ class TableEquation(Equation):
 
     def source_coefficient(self, field):
         return self.source_coefficients.get(field)
+
+    def state_names(self, ndim):
+        fields = [f.name for f in self.waves_in(ndim)]
+        old = [f"{name}_old" for name in fields if self.levels == 2]
+        return (*fields, *old, *(name for r in self.rates_in(ndim) for t in r.terms for name in _memories(r, t)))
+
+    def stages(self, ndim: int) -> tuple[tuple[Field, ...], ...]:
+        """Fields in the order in which a step makes them: at half time steps, then at whole ones.
+
+        Before either come, one after the other, fields of order 0, which live within the step only, as they are made of
+        those that there are.
+        """
+        fields, made = self.fields_in(ndim), []
+        for half in (True, False):
+            waiting = [f for f in fields if not f.order and ("t" in f.stagger) != half]
+            while waiting:
+                names = {f.name for f in waiting}
+                ready = [f for f in waiting if not names & self._read(f.name, ndim)]
+                if not ready:
+                    raise OptionError(f"{self.name}: fields {sorted(names)} of order 0 are made of each other")
+                made.append(tuple(ready))
+                waiting = [f for f in waiting if f not in ready]
+            made.append(tuple(f for f in fields if f.order and ("t" in f.stagger) == half))
+        return tuple(stage for stage in made if stage)
+
+    def _read(self, target, ndim):
+        rates = {m.rate for m in self.moduli_in(ndim) if m.target == target}
+        return {field for r in self.rates_in(ndim) if r.name in rates for _, field in r.terms}
+
+    def step(self, ops, state, coefficients, inject):
+        value: dict[str | None, Any] = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
+        moduli, new = self.moduli_in(ops.ndim), dict(state)
+        for stage in self.stages(ops.ndim):
+            used = {m.rate for m in moduli for f in stage if m.target == f.name}
+            rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
+            for field in stage:
+                name = field.name
+                parts = (
+                    rates[m.rate] if m.coefficient is None else value[m.coefficient] * rates[m.rate]
+                    for m in moduli
+                    if m.target == name
+                )
+                change = ops.off_surface(field, sum(parts))
+                if field.order == 0:
+                    new[name] = change
+                elif field.order == 1:
+                    new[name] = inject(name, new[name] + change)
+                else:
+                    old, new[f"{name}_old"] = new[f"{name}_old"], new[name]
+                    new[name] = inject(name, 2 * new[name] - old + change)
+        return {name: new[name] for name in state}
+
+    def _rate(self, ops, state, rate):
+        """A rate; what the PML remembers of it goes into the state."""
+        total = 0
+        for term in rate.terms:
+            name, field = term
+            if rate.of == "same":
+                total = total + state[field]
+            elif rate.of == "change":
+                total = total + 2 * (state[field] - state[f"{field}_old"])
+            else:
+                axis = AXES[ops.ndim].index(name)
+                d = ops.taken(rate.of, state[field], axis, field)
+                total = total + (_stretched(ops, state, rate, term, d) if rate.memories else d)
+        return rate.sign * total
+
+    def tables(self, problem):
+        parts = [super().tables(problem)]
+        if problem.free_surface:
+            parts += [
+                rows.ravel()
+                for field, of in self.along_z(problem.grid.ndim)
+                for rows in self.closed(problem, field, of)
+            ]
+        return np.concatenate(parts)
+
+    def along_z(self, ndim: int) -> Iterable[tuple[Field, str]]:
+        """(field, operator) that there are along z, in the order of fields, then of operators."""
+        there = {(field, r.of) for r in self.rates_in(ndim) for axis, field in r.terms if axis == "z"}
+        return ((f, of) for f in self.fields_in(ndim) for of in OPERATORS if (f.name, of) in there)
+
+    @property
+    def closed_rows(self) -> int:
+        """Rows from a free surface down whose operators, or their transposes, are not as everywhere."""
+        raise NotImplementedError
+
+    def rows_along_z(self, problem, field: Field, of: str) -> np.ndarray:
+        """What an operator takes along z in the first rows under a free surface, from the first rows of a field."""
+        half = self.spatial_order // 2
+        return rows_under_surface(problem.operator(of, 0), of, field, 2 * half)[:half]
+
+    def closed(self, problem, field: Field, of: str) -> tuple[np.ndarray, np.ndarray]:
+        """The same in all rows that are not as everywhere, or whose transposes are not; and those of the transpose,
+        minus it of D and D1, which are minus their transposes far from the surface.
+        """
+        near, columns = self.closed_rows, self.closed_rows + self.spatial_order // 2
+        whole = rows_under_surface(problem.operator(of, 0), of, field, columns + self.spatial_order // 2)
+        rows = self.rows_along_z(problem, field, of)
+        whole[: len(rows)] = 0
+        whole[: len(rows), : rows.shape[1]] = rows
+        transposed = -whole.T if of in ("D", "D1") else whole.T
+        return whole[:near, :columns], transposed[:near, :columns]
+
+
+def _memories(rate: Rate, term: tuple[str, str]) -> list[str]:
+    axis, field = term
+    return [f"{memory}_{rate.of}_{field}_{axis}" for memory in rate.memories]
+
+
+def _stretched(ops, state, rate, term, d):
+    """S d: d + psi, psi <- b psi + a d; of D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
+    axis_name, field = term
+    axis = AXES[ops.ndim].index(axis_name)
+    decay, gain = ops.profile(rate.of, axis, field)
+    psi, *zeta = _memories(rate, term)
+    fed = d if not zeta else ops.d1(state[field], axis)
+    state[psi] = decay * state[psi] + gain * fed
+    if not zeta:
+        return d + state[psi]
+    t = d + ops.d1(state[psi], axis)
+    state[zeta[0]] = decay * state[zeta[0]] + gain * t
+    return t + state[zeta[0]]

@@ -1,5 +1,5 @@
 // The runs, as sequences of units that a Team marches through: forward, Born, and the adjoint over a kept or recomputed
-// history. A unit is one time step, of two stages: `first` and `second`. Written once for every equation and device.
+// history. A unit is one time step, of as many stages as the equation has. Written once for every equation and device.
 #ifndef SWEEP_DRIVER_H
 #define SWEEP_DRIVER_H
 
@@ -28,17 +28,17 @@ int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
 // A history before its first unit. Where rows are closed as they are made, nothing between them needs to be cleared.
 template <class Team, class R, class Value>
 void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const Parts<Value>& slots) {
-  if constexpr (R::Equation::second) return;  // nobody differentiates it
+  if constexpr (!R::Equation::holds_fields) return;  // nobody differentiates it
   const ClearHalos<R> halos{run, slots, !Team::template closes_rows<R::ndim>};
   team.elements(halos, halos.count(), shots);
   team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
   team.sync();
 }
 
-// The sample that acts on the fields of a phase of unit u.
+// The sample that acts on the fields of a stage of unit u.
 template <class R, int STAGE>
 SWEEP_HD int sample_of(int u) {
-  return u - (R::Equation::second || STAGE == 0);
+  return u - !R::Equation::template later<STAGE>;
 }
 
 // Units of a forward run: unit u makes the fields at whole steps, after which sample u - 1 has acted, then those at
@@ -65,8 +65,6 @@ struct ForwardUnits {
         {step, sources, wavelet, nullptr, sample, cone.sources},
         {run, wave, receivers, record, u, record ? u : -1, step.box(), nullptr}};
   }
-  auto first(int u) const { return stage<0>(u); }
-  auto second(int u) const { return stage<1>(u); }
 };
 
 template <class R>
@@ -90,8 +88,6 @@ struct BornUnits {
         {step, sources, wavelet, tangent_wavelet, sample_of<R, STAGE>(u), cone.sources},
         {run, scattered, receivers, record, u, u, step.box(), nullptr}};
   }
-  auto first(int u) const { return stage<0>(u); }
-  auto second(int u) const { return stage<1>(u); }
 };
 
 template <class R>
@@ -136,7 +132,7 @@ struct Forward {
       team.march(ForwardUnits<R>{run, cone, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
                  shots);
       if (asked.wanted(end - 1)) {
-        const auto box = Phase<R, 1>{run, cone, end - 1}.box();
+        const auto box = Phase<R, R::Equation::stages - 1>{run, cone, end - 1}.box();
         team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
         team.sync();
       }
@@ -208,8 +204,10 @@ struct AdjointUnits {
   Parts<Value> adjoint, slots;
   int begin, last;
 
-  template <int STAGE>
+  // The stages in reverse, unless they are their own adjoint.
+  template <int NUMBER>
   auto stage(int n) const {
+    constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = Back<R, STAGE>;
     const int u = last - n, sample = sample_of<R, STAGE>(u);
     const Step step{{run, cone, u}, adjoint, slots, u - begin, of.images, of.past};
@@ -219,9 +217,6 @@ struct AdjointUnits {
     const Inject<Recall<Step>, STAGE> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, cone.sources};
     return Recalling<Step, STAGE>{{step, inject, gather}, recall};
   }
-  // The stages in reverse, unless they are their own adjoint.
-  auto first(int n) const { return stage<R::Equation::second ? 0 : 1>(n); }
-  auto second(int n) const { return stage<R::Equation::second ? 1 : 0>(n); }
 };
 
 template <class R>
@@ -263,7 +258,7 @@ struct Adjoint {
     }
     team.sync();
     // The last sample acts on no field at whole steps that anybody sees.
-    const Gather<R, R::Equation::second ? 1 : 0, true> none{
+    const Gather<R, R::Equation::whole_stage, true> none{
         run, adjoint, sources, gradient_wavelet, 0, plan.steps - 1, whole(plan.layout), source_past()};
     team.gather(none, shots);
     team.sync();

@@ -274,12 +274,16 @@ void describe(sweep_equation* out) {
     out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
     out->parity[i] = table.field[i].parity;
     out->source[i] = table.field[i].source;
-    out->drift[i] = table.field[i].drift;
+    out->order[i] = table.field[i].order;
   }
-  for (int i = 0; i < table.rates; ++i) out->sign[i] = table.sign[i];
+  for (int i = 0; i < table.rates; ++i) {
+    out->sign[i] = table.sign[i];
+    out->stretched[i] = table.stretched[i];
+  }
   for (int i = 0; i < table.terms; ++i) {
     const int32_t term[] = {table.term[i].rate, table.term[i].axis, table.term[i].field};
     memcpy(out->term[i], term, sizeof(term));
+    out->of[table.term[i].rate] = table.term[i].of;
   }
   for (int i = 0; i < table.moduli; ++i) {
     const int32_t modulus[] = {table.modulus[i].target, table.modulus[i].rate, table.modulus[i].coefficient};

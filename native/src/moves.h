@@ -78,15 +78,17 @@ struct Profiles {
   SWEEP_HD void element(int part, ptrdiff_t i) const {
     const Value* from = run.tables;
     Value* out = to;
-    constexpr int each = decltype(run.plan)::profiles_of_axis;
+    constexpr int each = decltype(run.plan)::profiles_of_axis, given = decltype(run.plan)::profiles_given;
     const int axis = part / each, which = part % each;
     for (int a = 0; a < axis; ++a) {
-      from += run.plan.taps() + each * run.plan.layout.field.n[a];
+      from += run.plan.taps() + given * run.plan.layout.field.n[a];
       out += each * run.plan.profile[a];
     }
     const int n = run.plan.layout.field.n[axis];
     if (i < run.plan.profile[axis])
-      out[which * run.plan.profile[axis] + i] = i < n ? from[run.plan.taps() + which * n + i] : Value(0);
+      out[which * run.plan.profile[axis] + i] = i >= n          ? Value(0)
+                                                : which < given ? from[run.plan.taps() + which * n + i]
+                                                                : Value(1);
   }
 };
 

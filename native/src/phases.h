@@ -35,7 +35,7 @@ SWEEP_HD void sum_trace(const Points<T>& points, const Layout<NDIM>& layout, con
   columns[points.column[p - 1]] = sum;
 }
 
-// The cells of half a unit: those of the fields at half steps, or of the others.
+// The cells of one stage of a unit.
 template <class R, int STAGE>
 struct Phase {
   static constexpr int ndim = R::ndim;
@@ -48,7 +48,8 @@ struct Phase {
   // Where an equation of second order is concerned, the first phase makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
   SWEEP_HD Box<ndim> box() const {
-    if constexpr (!R::Equation::second) return cone.after(run, 2 * unit - (STAGE == 0));
+    constexpr int stages = R::Equation::stages;
+    if constexpr (!R::Equation::second) return cone.after(run, stages * unit - (stages - 1 - STAGE));
     Box<ndim> box = {};
     if (unit > 0) box = cone.after(run, unit - 1);
     for (int a = 0; slabs && a < ndim; ++a) {
@@ -73,8 +74,7 @@ struct Grow : Phase<R, STAGE> {
 
   SWEEP_HD Box<R::ndim> box() const {
     const auto own = Phase<R, STAGE>::box();
-    if constexpr (R::Equation::second) return own;
-    if (!slots.base || STAGE != R::Equation::table.held) return own;
+    if (!R::Equation::holds_fields || !slots.base || STAGE != R::Equation::table.held) return own;
     return this->run.reached(this->run.reached(own, 1), 1);
   }
   SWEEP_HD View view(int shot) const {
@@ -89,7 +89,7 @@ struct Grow : Phase<R, STAGE> {
   // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
   // written some.
   SWEEP_HD static void close(const View& v, int z, const Box<2>& box, int size) {
-    constexpr bool holds = STAGE == R::Equation::table.held && !R::Equation::second;
+    constexpr bool holds = STAGE == R::Equation::table.held && R::Equation::holds_fields;
     const int n = v.layout.field.n[1], at[] = {z, 0};
     if (!holds || !v.held || (box.low[1] && box.high[1] < n)) return;
     Value* const row = v.held + v.layout.field.at(at);
@@ -179,7 +179,7 @@ struct Inject {
   int sample;
   Box<ndim> around;  // its points
 
-  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::stage_of(field) == STAGE; }
+  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::template made_in<STAGE>(field); }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
   SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
     if (sample < 0 || !concerns(field) || !v.layout.holds(points.cell[p])) return;
@@ -204,7 +204,7 @@ struct Gather {
   Box<ndim> box;  // beyond it nothing was computed
   Value* past;    // adjoint: of the filters of the points
 
-  SWEEP_HD static bool concerns(int field) { return R::Equation::stage_of(field) == STAGE; }
+  SWEEP_HD static bool concerns(int field) { return R::Equation::template made_in<STAGE>(field); }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot, unit);
     v.adjoint = v.field;
@@ -212,7 +212,7 @@ struct Gather {
   }
   SWEEP_HD Value value(const View& v, const Cell<ndim>& c, int field, ptrdiff_t p) const {
     if constexpr (ADJOINT)
-      return R::Equation::taken(v, c, field, past + p * ndim);
+      return R::Equation::taken_back(v, c, field, past + p * ndim);
     else
       return v.field[v.at(field, c)];
   }
@@ -228,7 +228,7 @@ struct Gather {
   }
 };
 
-// Half a unit: cells, what is injected once they are made, and what is taken then.
+// A stage of a unit: cells, what is injected once they are made, and what is taken then.
 template <class Step, class Inject, class Gather, int STAGE>
 struct Stage {
   static constexpr int number = STAGE;

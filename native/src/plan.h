@@ -86,7 +86,7 @@ template <class Eq, int NDIM>
 struct Plan {
   static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
   static constexpr int rates = Eq::table.rates, most_stages = 16;
-  static constexpr int profiles_of_axis = Eq::second ? 2 : 4;
+  static constexpr int profiles_given = 4, profiles_of_axis = 5;  // with one that is 1 on the grid
   Layout<NDIM> layout;
   int coefficients, shots, groups, lanes, steps, chunk, chunks, half;
   bool keeps_all;    // one chunk: the history of the forward run itself
@@ -118,10 +118,10 @@ struct Plan {
     steps = p.steps;
     groups = group_count(p, layout.cells, together);
     lanes = together || p.first > 0 || p.last < p.steps ? shots : groups;
-    tables = field_count<Eq> * 2 * layout.near * (layout.near + half);
+    tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
     strips = 0;
     for (int a = 0; a < NDIM; ++a) {
-      tables += taps() + profiles_of_axis * static_cast<ptrdiff_t>(p.shape[a]);
+      tables += taps() + profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
       profile[a] = whole(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
@@ -148,7 +148,7 @@ struct Plan {
   // makes all cells of a stage at once there are none.
   ptrdiff_t taken(ptrdiff_t points) const {
     const ptrdiff_t rows = layout.field.n[0];
-    return together ? 0 : 2 * most_stages * points + 2 * (points + 2 * rows + 2);
+    return together ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
   Size span() const { return Size(slots) * (fields * total + memories * strips); }
@@ -157,7 +157,7 @@ struct Plan {
   // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
   SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
-  SWEEP_HD int taps() const { return Eq::second ? 2 * half + 1 : half; }
+  SWEEP_HD int taps() const { return 4 * half + 1; }
   ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
   // What the filters of points that may lie in the PML remember.
   Size past() const { return Size(Eq::filters) * shots * (sources + receivers) * NDIM; }

@@ -161,7 +161,7 @@ struct Run {
     if constexpr (Eq::second) return reached_by_steps(plan.layout, from, differences);
     return reached_by_differences(plan.layout, from, differences);
   }
-  SWEEP_HD int last_step() const { return Eq::second ? plan.steps - 2 : 2 * plan.steps - 2; }
+  SWEEP_HD int last_step() const { return Eq::second ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
   // Fields that unit u makes; where they are of second order, of what the unit before has made.
   SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
     return wave.of(plan, shot) + (Eq::second && u % 2 ? field_count<Eq> * plan.total : 0);
@@ -174,14 +174,15 @@ struct Run {
     v.layout = plan.layout;
     const Value *table = tables, *profile = prepared;
     for (int a = 0; a < NDIM; ++a) {
-      v.taps[a].load(table, plan.half);
-      if constexpr (Eq::second) {
-        v.centre[a] = table[plan.half];
-        v.taps2[a].load(table + plan.half + 1, plan.half);
-      }
-      table += plan.taps() + plan.profiles_of_axis * plan.layout.field.n[a];
+      v.taps[D][a].load(table, plan.half);
+      v.taps[D1][a].load(table + plan.half, plan.half);
+      v.centre[a] = table[2 * plan.half];
+      v.taps[D2][a].load(table + 2 * plan.half + 1, plan.half);
+      v.taps[MEAN][a].load(table + 3 * plan.half + 1, plan.half);
+      table += plan.taps() + plan.profiles_given * plan.layout.field.n[a];
       for (int i = 0; i < 2; ++i) v.profile[a][i] = profile + i * plan.profile[a];
       v.half_profile[a] = 2 * plan.profile[a];
+      if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];
       v.strip_at[a] = plan.strip_at[a];
     }

@@ -26,9 +26,9 @@ class Acoustic(SecondOrderEquation):
 
     name: ClassVar[str] = "acoustic"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
-    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa"),)
+    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
-    rates: ClassVar[tuple[Rate, ...]] = (Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1"))),)
+    rates: ClassVar[tuple[Rate, ...]] = (Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), of="D2"),)
     moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "vp2"),)
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "vp2"}
     reciprocal: ClassVar[tuple[str, ...]] = ("h1",)

@@ -7,8 +7,7 @@ from typing import Any
 from ..equation import Equation
 from ..equations import BROUGHT
 from ..grid import AXES
-from ..second_order import SecondOrderEquation
-from ..tables import TableEquation
+from ..tables import OPERATORS, TableEquation
 from .structs import SweepEquation
 
 _HALVES = "zyxt"
@@ -50,31 +49,38 @@ def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterato
         yield "rates", "none, but a step", [header.rates]
         return
     for i, field in enumerate(equation.fields_in(ndim)):
-        bits, source, drift = header.stagger[i], header.source[i], header.drift[i]
+        bits, source = header.stagger[i], header.source[i]
         halves = {axis for bit, axis in enumerate(_HALVES) if bits >> bit & 1}
         yield f"axes along which {field.name} is staggered", sorted(field.stagger), sorted(halves)
         yield f"parity of {field.name}", field.parity, header.parity[i]
         compiled = coefficients[source] if source >= 0 else None
         yield f"coefficient of sources into {field.name}", equation.source_coefficient(field.name), compiled
-        drifts = equation.drift if isinstance(equation, SecondOrderEquation) else {}
-        yield f"drift of {field.name}", drifts.get(field.name), coefficients[drift] if drift >= 0 else None
+        yield f"order in time of {field.name}", field.order, header.order[i]
     # In a header a rate has a number instead of a name, and neither need have the order of the other.
-    terms = [(rate, AXES[ndim][axis], fields[field]) for rate, axis, field in header.term[: header.terms]]
-    compiled = [_rate(header.sign[i], [(a, f) for r, a, f in terms if r == i]) for i in range(header.rates)]
-    stated = {rate.name: _rate(rate.sign, rate.terms) for rate in equation.rates_in(ndim)}
+    terms = [(rate, (AXES[ndim][axis], fields[field])) for rate, axis, field in header.term[: header.terms]]
+    compiled = [
+        _rate(header.sign[i], OPERATORS[header.of[i]], header.stretched[i], [term for r, term in terms if r == i])
+        for i in range(header.rates)
+    ]
+    stated = {r.name: _rate(r.sign, r.of, r.stretched, r.terms) for r in equation.rates_in(ndim)}
     yield "rates", *_apart(stated.values(), compiled)
     yield (
         "moduli",
         *_apart(
-            (f"{m.target} += {m.coefficient} * ({stated[m.rate]})" for m in equation.moduli_in(ndim)),
-            (f"{fields[t]} += {coefficients[c]} * ({compiled[r]})" for t, r, c in header.modulus[: header.moduli]),
+            (f"{m.target} += {m.coefficient or 1} * ({stated[m.rate]})" for m in equation.moduli_in(ndim)),
+            (
+                f"{fields[t]} += {coefficients[c] if c >= 0 else 1} * ({compiled[r]})"
+                for t, r, c in header.modulus[: header.moduli]
+            ),
         ),
     )
 
 
-def _rate(sign: int, terms) -> str:
+def _rate(sign: int, of: str, stretched: bool, terms) -> str:
     """A rate in words, the same for the same terms."""
-    total = " + ".join(f"d{field}/d{axis}" for axis, field in sorted(terms))
+    words = {"D": "d{f}/d{a}", "D2": "d2{f}/d{a}2", "same": "{f}", "change": "change of {f}"}.get(of, of + "({f}, {a})")
+    bare = "" if stretched or of in ("mean", "same", "change") else " without PML"
+    total = " + ".join(sorted(words.format(f=field, a=axis) for axis, field in terms)) + bare
     return f"-({total})" if sign < 0 else total
 
 

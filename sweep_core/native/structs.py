@@ -5,7 +5,7 @@ import ctypes as c
 from ..errors import DomainError
 
 ABI_VERSION = 4
-MAX_AXES, MAX_FIELDS, MAX_TERMS, NAME_BYTES = 3, 12, 24, 32
+MAX_AXES, MAX_FIELDS, MAX_TERMS, NAME_BYTES = 3, 30, 96, 32
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
 
@@ -105,8 +105,10 @@ class SweepEquation(Checked):
         ("stagger", _fields),
         ("parity", _fields),
         ("source", _fields),
-        ("drift", _fields),
+        ("order", _fields),
         ("sign", _fields),
+        ("of", _fields),
+        ("stretched", _fields),
         ("term", _terms),
         ("modulus", _terms),
         ("name", _name),

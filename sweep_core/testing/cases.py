@@ -85,7 +85,7 @@ def case(
     arguments = {
         **{"equation": eq, "shape": shape, "dh": spacing, "dt": stable_dt(eq, spacing, models)},
         **{"pml_width": pml[: 2 * len(shape)] if isinstance(pml, tuple) else pml, "memory": STRATEGIES["full"]},
-        "receiver_type": [f.name for f in eq.fields_in(len(shape))],
+        "receiver_type": [f.name for f in eq.waves_in(len(shape))],
     }
     return Case(arguments, Shots(wavelet, sources, receivers), models)
 
@@ -112,7 +112,7 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=()) -> Case:
     shape = asked.pop("shape", SHAPES[min(eq.ndims)])
     between, earths, masked, every = (asked.pop(key, False) for key in ("between", "earths", "masked", "sources"))
     ndim, top = len(shape), int("free_surface" in asked)
-    names = [f.name for f in eq.fields_in(ndim)]
+    names = [f.name for f in eq.waves_in(ndim)]
     low, high = np.array([0] * (ndim - 1) + [top]), np.array(shape[::-1]) - 1
     sources, receivers = (rng.integers(low, high + 1, (3, n, ndim)) for n in (2, 5))  # type: Any, Any
     receivers[:, 0], receivers[:, 1], receivers[:, 2] = sources[:, 0], low, high

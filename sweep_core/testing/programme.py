@@ -58,7 +58,7 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
     yield "two runs", on(laws.two_runs_are_identical, small)
     yield "shots add up", on(laws.shots_add_up, small)
     for field in asked.reciprocal:
-        if field in [f.name for f in asked.fields_in(min(asked.ndims))]:
+        if field in [f.name for f in asked.waves_in(min(asked.ndims))]:
             yield f"reciprocity of {field}", on(laws.reciprocity, small, field)
     long = partial(ricker_case, equation=equation, nt=2000, shape=(16, 18) if 2 in asked.ndims else (9, 10, 11))
     yield "float32, 2000 steps", on(laws.single_precision, partial(long, ranges=ranges))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, CkptOptions, DomainError, MemoryOptions, OptionError, make_problem
-from sweep_core.stencil import first_derivative, second_derivative
+from sweep_core.stencil import first_derivative, midpoint_mean, second_derivative, staggered_derivative
 
 BASE = {"equation": Acoustic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3}
 OTHER = {
@@ -109,8 +109,10 @@ def test_tables_hold_weights_scaled_by_the_step_and_profiles():
     problem = make_problem(**{**BASE, "dh": (10.0, 5.0)}, pml_width=(1, 2, 3, 4))
     table, at = problem.tables(), 0
     for axis, (cells, spacing) in enumerate(zip((23, 37), (10.0, 5.0), strict=True)):
-        scale, profile = 1e-3 / spacing, problem.cpml.profile(axis, cells, spacing, 1e-3)
-        for part in (first_derivative(4) * scale, second_derivative(4) * scale**2, *profile):
+        scale = 1e-3 / spacing
+        stencils = (staggered_derivative(4) * scale, first_derivative(4) * scale, second_derivative(4) * scale**2)
+        profiles = (problem.cpml.profile(axis, cells, spacing, 1e-3, shift) for shift in (0, 0.5))
+        for part in (*stencils, midpoint_mean(4), *(part for profile in profiles for part in profile)):
             np.testing.assert_array_equal(table[at : at + len(part)], part)
             at += len(part)
     assert at == len(table)

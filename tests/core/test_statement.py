@@ -107,7 +107,7 @@ def test_mistakes_are_said_by_name(case):
 
 STAGGERED = {
     "a rate twice": ({"rates": (*RATES, RATES[0])}, "rates state the rate 'ax' twice"),
-    "a derivative twice": ({"rates": (*RATES, Rate("again", RATES[0].terms))}, r"\('x', 'p'\) twice"),
+    "a derivative twice": ({"rates": (*RATES, Rate("again", RATES[0].terms))}, r"\('D', 'x', 'p'\) twice"),
     "no Rate": ({"rates": (("x", "p"),)}, r"rates holds \('x', 'p'\); expected Rate"),
     "no sign": ({"rates": (Rate("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
     "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from building import COMPILER, EMULATED, build
 
+from sweep_core import Acoustic
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
-from sweep_core.surface import rows_of_second
+from sweep_core.surface import rows_under_surface
 
 
 class Machine:
@@ -98,11 +99,12 @@ def device(request, tmp_path_factory):
 
 
 def weights(half):
-    """First and second derivative: weights of the first, centre and weights of the second."""
+    """Of the staggered, first and second derivative and of the mean: the acoustic equation takes D1 and D2."""
     f = math.factorial
     common = [(-1) ** (k + 1) * f(half) ** 2 / (f(half - k) * f(half + k)) for k in range(1, half + 1)]
     second = [2 * w / k**2 for k, w in enumerate(common, 1)]
-    return [w / k for k, w in enumerate(common, 1)], [-2 * sum(second)], second
+    never = [math.nan] * half
+    return never, [w / k for k, w in enumerate(common, 1)], [-2 * sum(second), *second], never
 
 
 def point_list(rng, shots, cells, traces, taps, dtype):
@@ -142,9 +144,11 @@ class Case:
             p.snapshot_low[axis], p.snapshot_high[axis] = axis, n - 2
             decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
             decay[rim] = rng.uniform(0.5, 0.95, len(rim))
-            tables += [*weights(order // 2), decay, np.where(decay > 0, decay - 1, 0)]
+            at_nodes, between = (decay, np.where(decay > 0, decay - 1, 0)), (np.full(n, math.nan),) * 2
+            tables += [*weights(order // 2), *at_nodes, *between]
         if surface:
-            tables += [np.ravel(rows_of_second(np.concatenate(weights(order // 2)[1:])))] * 2
+            rows = rows_under_surface(weights(order // 2)[2], "D2", Acoustic.fields[0], order)[: order // 2]
+            tables += [rows.ravel()] * 2  # it is its own transpose
         self.tables = np.concatenate(tables).astype(dtype)
         self.coefficients, self.tangent = (rng.uniform(0.1, 0.3, (2, earths, 1, *shape)) / len(shape)).astype(dtype)
         self.wavelet, self.wavelet_tangent = rng.standard_normal((2, shots, steps, sources)).astype(dtype)

@@ -9,6 +9,7 @@ from sweep_core import Acoustic, Shots, make_problem, native, ricker
 from sweep_core.errors import DomainError, NativeError, StabilityError, UnsupportedError
 from sweep_core.native import description, library, structs
 from sweep_core.ops import NumpyOps
+from sweep_core.tables import OPERATORS
 
 reference = sweep.backend("reference")
 Damped = sweep.equations()["damped"]
@@ -32,8 +33,7 @@ def test_standing_mode(shape):
         squared += 4 * np.sin(half_phase) ** 2 / dh**2
     g = gamma * dt
     root = np.sqrt((1 - g) / (1 + g)) * np.exp(1j * np.arccos((1 - (dt * vp) ** 2 * squared / 2) / np.sqrt(1 - g**2)))
-    drift = 1 / (1 + g)
-    coefficients = tuple(np.full((1, *shape), c) for c in (drift * vp**2, drift))
+    coefficients = tuple(np.full((1, *shape), c) for c in (vp**2 / (1 + g), -g / (1 + g)))
     state = {name: np.zeros((1, *shape)) for name in problem.equation.state_names(len(shape))}
     state |= {"h1": mode[None], "h1_old": mode[None] * (1 / root).real}
     for k in range(1, 200):
@@ -161,11 +161,11 @@ def test_the_header_says_what_the_class_says(ndim):
     assert description.difference(Damped(), header, ndim, own=False) == ""
 
 
-def test_a_header_without_the_drift_is_refused():
+def test_a_header_with_another_operator_is_refused():
     (header,) = native.load("cpu", Damped.library).describe()
-    header.drift[0] = -1
+    header.of[1] = OPERATORS.index("same")
     found = description.difference(Damped(), header, 2, own=False)
-    assert found == "drift of h1: drift in the class, None in the header"
+    assert found == "rates: ['change of h1'] in the class, ['h1'] in the header"
 
 
 def test_auto_is_compiled_and_says_where():

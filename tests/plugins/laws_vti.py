@@ -5,44 +5,22 @@
 
 import numpy as np
 import pytest
+from dispersion_relation import frequencies
 
 import sweep_core as sweep
 from sweep_core import Elastic, OptionError, make_problem, native
-from sweep_core.ops import NumpyOps, coefficients_of
 from sweep_core.testing.cases import reference_record, variant
 from sweep_core.testing.laws import record_error
 
 VTIAcoustic, VTIElastic = (sweep.equations()[f"vti_{kind}"] for kind in ("acoustic", "elastic"))
 VP, VS, RHO, EPSILON, DELTA, GAMMA = 3000.0, 1500.0, 2200.0, 0.2, 0.1, 0.15
 PARAMETERS = {VTIAcoustic: (VP, RHO, EPSILON, DELTA), VTIElastic: (VP, VS, RHO, EPSILON, DELTA, GAMMA)}
-DH, DT, AT = 10.0, 1e-4, 20
 
 
 def speeds(equation, ndim, theta) -> np.ndarray:
-    """Phase speeds (m/s) at an angle theta from the vertical in the plane of x and z, the fastest first.
-
-    Of a plane wave of small wavenumber, whose velocities grow in two steps by -dt^2 / rho times its Christoffel matrix.
-    """
-    problem = make_problem(equation(8), (2 * AT + 1,) * ndim, DH, DT, pml_width=0)
-    axes, names = problem.grid.axes, [f.name for f in problem.fields if "t" in f.stagger]
-    k = 0.02 / DH * np.array([{"z": np.cos(theta), "x": np.sin(theta), "y": 0.0}[axis] for axis in axes])
-    models = [np.full(problem.grid.shape, p) for p in PARAMETERS[equation]]
-    coefficients = coefficients_of(problem, models, 1, np, None)
-    where = np.stack(np.meshgrid(*[np.arange(n) - AT for n in problem.grid.shape], indexing="ij"), -1) * DH
-
-    def wave(field):
-        shift = [0.5 * DH * (axis in problem.field(field).stagger) for axis in axes]
-        return np.exp(1j * (where + shift) @ k)[None]
-
-    matrix, centre = np.zeros((len(names), len(names)), complex), (0, *(AT,) * ndim)
-    for column, moving in enumerate(names):
-        state = {name: np.zeros((1, *problem.padded_shape), complex) for name in problem.equation.state_names(ndim)}
-        state[moving] = wave(moving)
-        for _ in range(2):
-            state = problem.equation.step(NumpyOps(problem, complex), state, coefficients, lambda field, x: x)
-        after = np.array([(state[name] / wave(name))[centre] for name in names])
-        matrix[:, column] = (np.eye(len(names))[column] - after) / DT**2
-    return np.sort(np.sqrt(np.abs(np.linalg.eigvals(matrix))))[::-1] / np.linalg.norm(k)
+    """Phase speeds (m/s) at an angle theta from the vertical in the plane of x and z, the fastest first."""
+    k = 0.02 / 10.0
+    return frequencies(equation(8), PARAMETERS[equation], k, theta, ndim).real / k
 
 
 @pytest.mark.parametrize("ndim", [2, 3])

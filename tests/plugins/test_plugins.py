@@ -58,7 +58,7 @@ def test_a_backend_of_a_stranger_in_particular(python, compiled):
 
 BUILT = ("tiny", "damped/build.sh")
 """With the library that docs/extending/equation.md builds against the installed headers."""
-VTI = ("vti/build.sh",)
+VTI, VISCO, TILTED = (("vti/build.sh",), ("visco/build.sh",), ("tilted/build.sh",))
 
 
 @pytest.mark.slow
@@ -73,16 +73,19 @@ def test_an_equation_of_a_stranger_in_particular(python, compiled):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vti_acoustic", "vti_elastic"])
-def test_equations_of_a_stranger_by_the_command(python, compiled, name):
+@pytest.mark.parametrize(
+    ("names", "name"), [(VTI, "vti_acoustic"), (VTI, "vti_elastic"), (VISCO, "viscoacoustic"), (TILTED, "tilted")]
+)
+def test_equations_of_a_stranger_by_the_command(python, compiled, names, name):
     """Compiled, on models of other ranges than their own."""
-    printed = python(VTI, "-m", "sweep_core.testing", name, "--backend", "torch-c", "vp=3000:4000", "rho=2000:2600")
+    printed = python(names, "-m", "sweep_core.testing", name, "--backend", "torch-c", "vp=3000:4000")
     assert " 0 broken" in printed and int(re.search(r"(\d+) held", printed)[1]) > 30
 
 
 @pytest.mark.slow
-def test_equations_of_a_stranger_are_right(python, compiled):
-    assert pytest_in(python, VTI, HERE / "laws_vti.py") > 15
+@pytest.mark.parametrize(("names", "laws"), [(VTI, "vti"), (VISCO, "visco"), (TILTED, "tilted")])
+def test_equations_of_a_stranger_are_right(python, compiled, names, laws):
+    assert pytest_in(python, names, HERE / f"laws_{laws}.py") > 10
 
 
 def test_an_equation_of_a_stranger_whose_library_was_not_built(python):

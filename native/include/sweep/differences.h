@@ -1,18 +1,22 @@
-// The derivative of one term of a staggered equation at a cell, or at the neighbours that a vector holds, and its PML.
+// What a term takes of its field at a cell, or at the neighbours that a vector holds, and its PML.
 #ifndef SWEEP_DIFFERENCES_H
 #define SWEEP_DIFFERENCES_H
 
-#include "sweep/tables.h"
+#include "sweep/view.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back.
-template <class V, bool FORWARD, class Value, int HALF>
+// sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back; a mean adds the two.
+template <class V, bool FORWARD, bool ADDED = false, class Value, int HALF>
 SWEEP_HD V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
   return taps.template over<V>([=](int k) SWEEP_INLINE {
     constexpr int shift = FORWARD ? 0 : 1;
-    return load<V>(f + (k - shift) * stride) - load<V>(f + (1 - shift - k) * stride);
+    const V after = load<V>(f + (k - shift) * stride), before = load<V>(f + (1 - shift - k) * stride);
+    if constexpr (ADDED)
+      return after + before;
+    else
+      return after - before;
   });
 }
 
@@ -31,23 +35,29 @@ template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, cla
 SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
   constexpr Derivative term = Eq::table.term[I];
   const int rows = v.layout.near, columns = rows + v.layout.half;
-  const Value* const w = v.closure + ((term.field * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
+  const Value* const w = v.closure + ((term.closure * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
   V sum = w[0] * load<V>(column);
   for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
   return sum;
 }
 
-// The difference of term I at a cell, of its field; transposed, minus that of its rate's adjoint.
+// What term I takes of its field at a cell; transposed, of its rate's adjoint, and then minus that where it is odd.
 template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, class Value, class Where>
 SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where) {
   constexpr Derivative term = Eq::table.term[I];
-  const ptrdiff_t stride = v.layout.field.template step<term.axis>();
-  if constexpr (term.axis == 0)
+  constexpr int a = term.axis;
+  constexpr bool forward = term.forward != TRANSPOSED;
+  const ptrdiff_t stride = v.layout.field.template step<a>();
+  if constexpr (a == 0 && term.of != SAME)
     if (where.near_surface()) return near_surface<Eq, V, I, TRANSPOSED>(v, c, f - c.i[0] * stride, stride);
-  if constexpr (term.of == D2)
-    return second<V>(f, stride, v.centre[term.axis], v.taps2[term.axis]);
+  if constexpr (term.of == SAME)
+    return load<V>(f);
+  else if constexpr (term.of == D2)
+    return second<V>(f, stride, v.centre[a], v.taps[D2][a]);
+  else if constexpr (term.of == D1)
+    return first<V>(f, stride, v.taps[D1][a]);
   else
-    return midway<V, term.forward != TRANSPOSED>(f, stride, v.taps[term.axis]);
+    return midway<V, forward, term.of == MEAN>(f, stride, v.taps[term.of][a]);
 }
 
 // The same, transposed, of its memory variables.
@@ -56,7 +66,10 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
   constexpr Derivative term = Eq::table.term[I];
   const ptrdiff_t stride = v.layout.strip[term.axis].template step<term.axis>();
   const auto* const m = v.memory + v.strip(term.axis, term.slot, c);
-  return midway<V, !term.forward>(m, stride, v.taps[term.axis]);
+  if constexpr (term.of == D1)
+    return first<V>(m, stride, v.taps[D1][term.axis]);
+  else
+    return midway<V, !term.forward>(m, stride, v.taps[D][term.axis]);
 }
 
 // Profiles at the node where the derivative of term I lies.
@@ -64,7 +77,7 @@ template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V profile(const View& v, const Cell& c, int which) {
   constexpr Derivative term = Eq::table.term[I];
   constexpr int a = term.axis;
-  const auto* const at = v.profile[a][which] + (term.of == D && term.forward ? v.half_profile[a] : 0) + c.i[a];
+  const auto* const at = v.profile[a][which] + (Eq::table.between(I) ? v.half_profile[a] : 0) + c.i[a];
   if constexpr (a == sizeof(c.i) / sizeof(int) - 1)
     return load<V>(at);
   else
@@ -85,7 +98,7 @@ SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* me
   constexpr Derivative term = Eq::table.term[I];
   const ptrdiff_t stride = v.layout.field.template step<term.axis>();
   Value* const m = memory + v.strip(term.axis, term.slot, c);
-  const V d = first<V>(now + v.at(term.field, c), stride, v.taps[term.axis]);
+  const V d = first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
   store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
 }
 
@@ -96,7 +109,7 @@ SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
   const ptrdiff_t stride = v.layout.strip[term.axis].template step<term.axis>();
   const Value* const psi = memory + v.strip(term.axis, term.slot, c);
   Value* const m = memory + v.strip(term.axis, term.slot + 1, c);
-  d = d + first<V>(psi, stride, v.taps[term.axis]);
+  d = d + first<V>(psi, stride, v.taps[D1][term.axis]);
   const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
   store(m, zeta);
   return d + zeta;

@@ -20,8 +20,8 @@ extern "C" {
 
 #define SWEEP_ABI_VERSION 4
 #define SWEEP_MAX_AXES 3
-#define SWEEP_MAX_FIELDS 12
-#define SWEEP_MAX_TERMS 24
+#define SWEEP_MAX_FIELDS 30 /* and coefficients, and rates */
+#define SWEEP_MAX_TERMS 96  /* and moduli */
 #define SWEEP_NAME_BYTES 32
 #define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
 
@@ -98,7 +98,17 @@ typedef struct sweep_sizes {
   int64_t tables;      /* stencil weights and PML profiles, see docs/abi.md */
 } sweep_sizes;
 
-/* What an equation's header says of itself; compared with the Python class by a test. */
+/* What a rate takes of a field along an axis. */
+enum sweep_operator {
+  SWEEP_D,     /* staggered difference, half a cell further */
+  SWEEP_D1,    /* central first difference */
+  SWEEP_D2,    /* central second difference */
+  SWEEP_MEAN,  /* mean of the nodes around half a cell further */
+  SWEEP_SAME,  /* the field itself */
+  SWEEP_CHANGE /* of second order, 2 (u[k] - u[k - 1]) */
+};
+
+/* What an equation's header says of itself; compared with the Python class when a library is chosen. */
 typedef struct sweep_equation {
   uint32_t bytes; /* sizeof(sweep_equation) */
   int32_t fields;
@@ -106,17 +116,19 @@ typedef struct sweep_equation {
   int32_t levels;    /* time levels of each field that a step reads or writes */
   int32_t memories;  /* PML memory variables per axis */
   int32_t ndim_mask; /* bit n: n dimensions are compiled in */
-  int32_t rates;     /* first derivatives where levels is 1, second ones where it is 2: see sweep_core.tables */
+  int32_t rates;     /* see sweep_core.tables */
   int32_t terms;
   int32_t moduli;
   int32_t padding;
   int32_t stagger[SWEEP_MAX_FIELDS]; /* bits 0 to 3: half a cell along z, y, x, half a step */
   int32_t parity[SWEEP_MAX_FIELDS];
   int32_t source[SWEEP_MAX_FIELDS];    /* the coefficient of sources into a field, or -1 */
-  int32_t drift[SWEEP_MAX_FIELDS];     /* that of twice what a field has changed by, where levels is 2, or -1 */
+  int32_t order[SWEEP_MAX_FIELDS];     /* in time: 1, 2, or 0 of a field that lives within a step only */
   int32_t sign[SWEEP_MAX_FIELDS];      /* of a rate */
+  int32_t of[SWEEP_MAX_FIELDS];        /* its operator, a sweep_operator */
+  int32_t stretched[SWEEP_MAX_FIELDS]; /* by the PML, 0 or 1 */
   int32_t term[SWEEP_MAX_TERMS][3];    /* rate, axis, field */
-  int32_t modulus[SWEEP_MAX_TERMS][3]; /* target, rate, coefficient */
+  int32_t modulus[SWEEP_MAX_TERMS][3]; /* target, rate, coefficient or -1: one */
   char name[SWEEP_NAME_BYTES];
   char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
   char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];

@@ -1,5 +1,4 @@
-// Wave equations as tables: systems of first order in time on a staggered grid, or of second order on a regular one;
-// and what a cell of a step sees.
+// Wave equations as tables: what they state, and what follows from it before any number is known.
 #ifndef SWEEP_TABLES_H
 #define SWEEP_TABLES_H
 
@@ -12,8 +11,10 @@ inline namespace SWEEP_VARIANT {
 enum { z, y, x };
 // Along which axes a field's nodes lie half a cell, and in time half a step, further.
 enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
-// A difference: staggered, half a cell further or back; or central, of second order, as a wave equation has them.
-enum Operator { D, D2 };
+// What is taken of a field along an axis: its staggered difference, which lies half a cell further; the central first
+// and second difference, and the mean of the nodes around half a cell further. Or, along none, the field itself, and of
+// second order twice its change, 2 (u[k] - u[k - 1]).
+enum Operator { D, D1, D2, MEAN, SAME, CHANGE };  // as sweep_operator
 // Values that a coefficient may have.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
@@ -23,8 +24,7 @@ struct Field {
   int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
   int source = -1;    // the coefficient that a source is multiplied with, or -1
   bool deep = false;  // only in three dimensions
-  int order = 1;      // of its derivative in time, the same for all fields of an equation
-  int drift = -1;     // of order 2: the coefficient of what it has changed by, twice, or -1: one; see Equation::add
+  int order = 1;      // of its derivative in time: 2 for all fields or none, 0 where it lives within a step only
 };
 struct Coefficient {
   const char* name = nullptr;
@@ -32,73 +32,89 @@ struct Coefficient {
 };
 struct Term {
   int axis = 0, field = -1;
-  Operator of = D;
 };
-// `sign` times the sum over terms of the derivative of a field along an axis.
+// `sign` times the sum over terms of what is taken of a field along an axis. The PML of the axis stretches differences.
 struct Rate {
   Term terms[3];
   int sign = 1;
+  Operator of = D;
+  bool stretched = true;
 };
-// Field `target` grows by `coefficient` times `rate`.
+enum { ONE = -1 };
+// Field `target` grows by `coefficient`, or ONE, times `rate`.
 struct Modulus {
-  int target = 0, rate = 0, coefficient = 0;
+  int target = 0, rate = 0, coefficient = ONE;
 };
 
 // A term with what follows for it.
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
   Operator of = D;
-  int slot = 0;          // of the memory variables of the axis
+  int memories = 0;      // that its PML needs
+  int slot = 0;          // of those among all of the axis
   int place = -1;        // of those that a history holds
-  bool forward = false;  // whether the derivative lies half a cell further than the field
+  int closure = 0;       // where it is along z: its rows under a free surface
+  bool forward = false;  // whether it lies half a cell further than the field
   bool first = false;    // of its rate
+  constexpr bool between() const { return of == D || of == MEAN; }
+  constexpr bool odd() const { return of == D || of == D1; }  // whether its transpose is minus itself, far from faces
+};
+
+// What a history holds, of each unit.
+enum Holds {
+  FIELDS,  // those of one stage, and the memory variables of what differentiates them: the rates of the other stage
+           // follow from these, and those of its own from how the fields have changed
+  RATES,   // all that are multiplied with coefficients
 };
 
 // The tables of an equation in NDIM dimensions, indices without gaps.
 struct Tables {
-  int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0;
+  int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0, stages = 0, closures = 0;
   bool second = false;  // whether fields are of second order in time
+  bool sound = true;    // whether fields read only what was made before them
   Field field[SWEEP_MAX_FIELDS] = {};
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
-  int stage[SWEEP_MAX_FIELDS] = {};  // of a rate: that of the fields that it changes
+  bool stretched[SWEEP_MAX_FIELDS] = {};  // a rate by the PML
+  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field
+  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: that of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
   bool kept[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is kept beside that of its rates
-  // A history holds the fields of one stage, and the memory variables of what differentiates them: the rates of the
-  // other stage follow from these, and those of its own from how the fields have changed.
-  bool holds = false;
-  int held = 1;
+  Holds holds = RATES;
+  int held = -1;  // the stage whose fields a history holds
   int held_fields = 0, held_memories = 0;
-  int place[SWEEP_MAX_FIELDS] = {};    // of a field that a history holds, or -1
-  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
+  int place[SWEEP_MAX_FIELDS] = {};       // of a field that a history holds, or -1
+  int rate_place[SWEEP_MAX_FIELDS] = {};  // of a rate that it holds, or -1
+  bool scaled[SWEEP_MAX_FIELDS] = {};     // of a coefficient: correlated with its own multiple of an adjoint field
 
-  // A step makes fields at whole steps, then those at half steps. Where they are of second order, their PML comes
-  // first.
-  constexpr int stage_of(int f) const { return second || field[f].stagger & T; }
+  constexpr bool later(int f) const { return field[f].stagger & T; }  // known half a step after others
+  constexpr bool local(int f) const { return field[f].order == 0; }
+  // Whether term i lies half a cell further along its axis than whole nodes.
+  constexpr bool between(int i) const { return term[i].between() ? term[i].forward : !term[i].forward; }
   constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
-  // Whether fields of second order depend on themselves alone, by one modulus, so that each is its own adjoint.
+  // Whether fields of second order depend on themselves alone, by one modulus of second differences, whose coefficient
+  // multiplies their sources, so that each is its own adjoint.
   constexpr bool symmetric() const {
-    for (int i = 0; i < terms; ++i) {
-      int own = 0, others = 0;
-      for (int m = 0; m < moduli; ++m)
-        (modulus[m].rate == term[i].rate && modulus[m].target == term[i].field ? own : others) +=
-            modulus[m].rate == term[i].rate || modulus[m].target == term[i].field;
-      if (term[i].of != D2 || own != 1 || others) return false;
-    }
     for (int f = 0; f < fields; ++f)
       if (field[f].order != 2 || own(f) < 0) return false;
+    for (int m = 0; m < moduli; ++m)
+      for (int i = 0; i < terms; ++i)
+        if (term[i].rate == modulus[m].rate &&
+            (term[i].field != modulus[m].target || term[i].of != (m == own(term[i].field) ? D2 : CHANGE)))
+          return false;
     return true;
   }
   constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
-      if (modulus[m].target == f && modulus[m].coefficient == field[f].source) return m;
+      if (modulus[m].target == f && modulus[m].coefficient >= 0 && modulus[m].coefficient == field[f].source) return m;
     return -1;
   }
 };
 
+// What Physics states, without what has fields or axes that NDIM dimensions lack.
 template <class Physics, int NDIM>
-constexpr Tables tables_of() {
+constexpr Tables stated() {
   constexpr int fields = sizeof(Physics::fields) / sizeof(Field), rates = sizeof(Physics::rates) / sizeof(Rate);
   constexpr int coefficients = sizeof(Physics::coefficients) / sizeof(Coefficient);
   Tables t;
@@ -112,26 +128,28 @@ constexpr Tables tables_of() {
     if (field[f] >= 0) t.field[t.fields++] = Physics::fields[f];
   }
   for (int r = 0; r < rates; ++r) {
+    const Rate& said = Physics::rates[r];
     bool used = false, any = false;
     for (const Modulus& m : Physics::moduli) used |= m.rate == r && field[m.target] >= 0;
-    for (const Term& term : Physics::rates[r].terms) any |= there(term);
+    for (const Term& term : said.terms) any |= there(term);
     rate[r] = used && any ? t.rates : -1;
     if (rate[r] < 0) continue;
-    t.sign[t.rates] = Physics::rates[r].sign;
+    t.sign[t.rates] = said.sign;
+    t.stretched[t.rates] = said.stretched;
     bool first = true;
-    for (const Term& term : Physics::rates[r].terms)
+    for (const Term& term : said.terms)
       if (there(term)) {
         auto& made = t.term[t.terms++];
         made.rate = t.rates;
         made.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
         made.field = field[term.field];
-        made.of = term.of;
+        made.of = said.of;
         made.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
         made.first = first;
-        const int width = made.of == D2 ? 2 : 1;
+        made.memories = !said.stretched ? 0 : said.of == D2 ? 2 : said.of == D || said.of == D1;
         for (int i = 0; i + 1 < t.terms; ++i)
-          if (t.term[i].axis == made.axis) made.slot += width;
-        if (made.slot + width > t.memories) t.memories = made.slot + width;
+          if (t.term[i].axis == made.axis) made.slot += t.term[i].memories;
+        if (made.slot + made.memories > t.memories) t.memories = made.slot + made.memories;
         first = false;
       }
     ++t.rates;
@@ -140,47 +158,132 @@ constexpr Tables tables_of() {
     coefficient[c] = -1;
     for (const Modulus& m : Physics::moduli)
       if (m.coefficient == c && field[m.target] >= 0 && rate[m.rate] >= 0) coefficient[c] = t.coefficients;
-    for (int f = 0; f < fields; ++f)
-      if (Physics::fields[f].drift == c && field[f] >= 0) coefficient[c] = t.coefficients;
     if (coefficient[c] >= 0) t.coefficient[t.coefficients++] = Physics::coefficients[c];
   }
   for (const Modulus& m : Physics::moduli)
-    if (field[m.target] >= 0 && rate[m.rate] >= 0) {
-      t.modulus[t.moduli++] = {field[m.target], rate[m.rate], coefficient[m.coefficient]};
-      t.stage[rate[m.rate]] = t.stage_of(field[m.target]);
+    if (field[m.target] >= 0 && rate[m.rate] >= 0)
+      t.modulus[t.moduli++] = {field[m.target], rate[m.rate], m.coefficient < 0 ? ONE : coefficient[m.coefficient]};
+  for (int f = 0; f < t.fields; ++f)
+    if (t.field[f].source >= 0) t.field[f].source = coefficient[t.field[f].source];
+  return t;
+}
+
+// A step makes fields at whole steps, then those at half steps; before either, one after the other, what lives within
+// the step only and is made of the others. Of second order, what the PML remembers comes first.
+constexpr void order_stages(Tables& t) {
+  int depth[SWEEP_MAX_FIELDS] = {};  // of fields that live within a step only
+  const auto reads = [&t](int f, int other) {
+    for (int m = 0; m < t.moduli; ++m)
+      for (int i = 0; i < t.terms; ++i)
+        if (t.modulus[m].target == f && t.term[i].rate == t.modulus[m].rate && t.term[i].field == other) return true;
+    return false;
+  };
+  int deepest = 0;
+  for (int round = 0; round <= t.fields; ++round)
+    for (int f = 0; f < t.fields; ++f)
+      for (int g = 0; g < t.fields; ++g)
+        if (t.local(f) && t.local(g) && reads(f, g) && depth[f] <= depth[g]) {
+          depth[f] = depth[g] + 1;
+          if (depth[f] > deepest) deepest = depth[f];
+        }
+  t.sound = deepest <= t.fields;
+  if (t.second) {
+    t.stages = 2;
+    for (int f = 0; f < t.fields; ++f) t.at_stage[f] = 1;
+  } else {
+    for (int half = 0; half < 2;
+         ++half) {  // what is made of fields at half steps, and those at whole steps; the others
+      for (int d = 0; d <= deepest && t.sound; ++d) {
+        bool any = false;
+        for (int f = 0; f < t.fields; ++f)
+          if (t.local(f) && t.later(f) != half && depth[f] == d) any = true, t.at_stage[f] = t.stages;
+        t.stages += any;
+      }
+      for (int f = 0; f < t.fields; ++f)
+        if (!t.local(f) && t.later(f) == half) t.at_stage[f] = t.stages;
+      ++t.stages;
     }
+  }
+  for (int m = 0; m < t.moduli; ++m) t.stage[t.modulus[m].rate] = t.at_stage[t.modulus[m].target];
+  for (int m = 0; m < t.moduli; ++m) {
+    const int target = t.modulus[m].target;
+    t.sound &= t.stage[t.modulus[m].rate] == t.at_stage[target];
+    for (int i = 0; i < t.terms && !t.second; ++i)
+      if (t.term[i].rate == t.modulus[m].rate && t.at_stage[t.term[i].field] == t.at_stage[target])
+        t.sound &= t.term[i].of == SAME && !t.local(target);
+    for (int i = 0; i < t.terms && !t.second; ++i)
+      if (t.term[i].rate == t.modulus[m].rate) t.sound &= t.term[i].of != D2 && t.term[i].of != CHANGE;
+  }
+}
+
+// Rows of a free surface: those of each field and operator that is taken along z, in this order.
+constexpr void close_surface(Tables& t) {
+  for (int f = 0; f < t.fields; ++f)
+    for (int of = D; of <= MEAN; ++of) {
+      bool any = false;
+      for (int i = 0; i < t.terms; ++i)
+        if (t.term[i].axis == 0 && t.term[i].field == f && t.term[i].of == of)
+          any = true, t.term[i].closure = t.closures;
+      t.closures += any;
+    }
+}
+
+// Which adjoint fields are kept beside their multiples, and what a history holds.
+constexpr void choose_history(Tables& t) {
   for (int f = 0; f < t.fields; ++f) {
-    const int source = t.field[f].source;
-    t.field[f].source = source < 0 ? -1 : coefficient[source];
-    if (t.field[f].drift >= 0) t.field[f].drift = coefficient[t.field[f].drift];
     int of_field = 0, of_rate = 0;
     bool positive = true;
     for (int m = 0; m < t.moduli; ++m) {
       if (t.modulus[m].target != f) continue;
       ++of_field;
-      positive &= t.coefficient[t.modulus[m].coefficient].range == POSITIVE;
+      positive &= t.modulus[m].coefficient < 0 || t.coefficient[t.modulus[m].coefficient].range == POSITIVE;
       for (int n = 0; n < t.moduli; ++n) of_rate += t.modulus[n].rate == t.modulus[m].rate;
     }
     t.kept[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  for (int m = 0; m < t.moduli; ++m) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
-  const auto may_hold = [&](int stage) {
+  // Where two fields share a coefficient, both are kept or none.
+  for (int round = 0; round < t.moduli; ++round)
+    for (int m = 0; m < t.moduli; ++m)
+      for (int n = 0; n < t.moduli; ++n)
+        if (t.modulus[m].coefficient >= 0 && t.modulus[m].coefficient == t.modulus[n].coefficient)
+          t.kept[t.modulus[n].target] |= t.kept[t.modulus[m].target];
+  for (int m = 0; m < t.moduli; ++m)
+    if (t.modulus[m].coefficient >= 0) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
+
+  bool plain = t.stages == 2;
+  for (int i = 0; i < t.terms; ++i) plain &= t.term[i].of != SAME;
+  const auto may_hold = [&t, plain](int stage) {
     for (int f = 0; f < t.fields; ++f)
-      if (t.stage_of(f) == stage && (t.kept[f] || t.own(f) < 0)) return false;
-    return true;
+      if (t.at_stage[f] == stage && (t.kept[f] || t.own(f) < 0)) return false;
+    return plain;
   };
   int later = 0;
-  for (int f = 0; f < t.fields; ++f) later += t.stage_of(f);
-  t.holds = t.second || may_hold(1) || may_hold(0);
-  t.held = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
-  for (int f = 0; f < t.fields; ++f) t.place[f] = t.stage_of(f) == t.held ? t.held_fields++ : -1;
+  for (int f = 0; f < t.fields; ++f) later += t.at_stage[f];
+  if (t.second || may_hold(1) || may_hold(0)) {
+    t.holds = FIELDS;
+    t.held = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
+  }
+  for (int f = 0; f < t.fields; ++f) t.place[f] = t.at_stage[f] == t.held ? t.held_fields++ : -1;
+  for (int r = 0; r < t.rates; ++r) {
+    bool multiplied = false;
+    for (int m = 0; m < t.moduli; ++m) multiplied |= t.modulus[m].rate == r && t.modulus[m].coefficient >= 0;
+    t.rate_place[r] = t.holds == RATES && multiplied ? t.held_fields++ : -1;
+  }
   int memories[3] = {};
   for (int i = 0; i < t.terms; ++i) {
     auto& term = t.term[i];
-    if (t.stage[term.rate] == t.held) continue;
+    if (t.holds == RATES || t.stage[term.rate] == t.held || !term.memories) continue;
     term.place = memories[term.axis]++;
     if (term.place >= t.held_memories) t.held_memories = term.place + 1;
   }
+}
+
+template <class Physics, int NDIM>
+constexpr Tables tables_of() {
+  Tables t = stated<Physics, NDIM>();
+  order_stages(t);
+  close_surface(t);
+  choose_history(t);
   return t;
 }
 
@@ -189,95 +292,6 @@ template <int N>
 struct Names {
   const char* name[N];
   constexpr const char* operator[](int i) const { return name[i]; }
-};
-
-// Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
-template <unsigned MASK>
-struct Within {
-  SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
-  SWEEP_HD static constexpr bool near_surface() { return false; }
-};
-template <int NDIM>
-struct Somewhere {
-  unsigned mask;
-  SWEEP_HD bool has(int axis) const { return mask >> axis & 1; }
-  SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
-};
-
-template <int NDIM>
-SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
-  unsigned mask = static_cast<unsigned>(i[0] < layout.near) << NDIM;
-  for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
-  return {mask};
-}
-
-template <class V, class Value>
-SWEEP_HD V load(const Value* from) {
-  if constexpr (sizeof(V) == sizeof(Value))
-    return *from;
-  else
-    return V::load(from);
-}
-template <class V, class Value>
-SWEEP_HD V every(Value value) {
-  if constexpr (sizeof(V) == sizeof(Value))
-    return value;
-  else
-    return V::every(value);
-}
-template <class V, class Value>
-SWEEP_HD void store(Value* to, V value) {
-  if constexpr (sizeof(V) == sizeof(Value))
-    *to = value;
-  else
-    value.store(to);
-}
-
-// What will be read much later, or never: it need not stay in the cache.
-template <class V, class Value>
-SWEEP_HD void stream(Value* to, V value) {
-  if constexpr (sizeof(V) == sizeof(Value))
-    *to = value;
-  else
-    value.stream(to);
-}
-// What a neighbour will read soon.
-template <class V, class Value>
-SWEEP_HD void fetch(const Value* from) {
-  if constexpr (sizeof(V) > sizeof(Value)) V::fetch(from);
-}
-
-// One shot at one step, as the cells of a step see it.
-template <class Value, int NDIM, int HALF>
-struct View {
-  static constexpr bool knows_order = HALF > 0;
-  Layout<NDIM> layout;
-  Taps<Value, HALF> taps[NDIM];
-  Taps<Value, HALF> taps2[NDIM];  // of second differences, and their centre
-  Value centre[NDIM];
-  const Value* profile[NDIM][2];  // decay, gain of a padded axis at nodes; then the same half a cell further
-  ptrdiff_t half_profile[NDIM];   // from the former to the latter
-  const Value* closure;           // near a free surface: (fields, 2, near, near + half)
-  ptrdiff_t strips;               // from one memory variable to the next
-  ptrdiff_t strip_at[NDIM];
-  const Value* coefficient;  // (coefficients, frame)
-  const Value* tangent;      // Born: the same
-  Value* field;              // (fields, frame); where the equation is of second order, of the level that is made
-  const Value* now;          // then the level before that
-  Value* memory;             // of the terms
-  Value* scattered;          // Born: fields, what they are made of, and memory again
-  const Value* scattered_now;
-  Value* scattered_memory;
-  Value* held;          // (held fields, frame) after this unit: forward writes, adjoint reads; may be null
-  const Value* before;  // the same after the unit before
-  Value* held_memory;   // of this unit
-  Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
-  Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
-
-  SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
-  SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {
-    return slot * strips + strip_at[axis] + layout.in_strip(axis, c);
-  }
 };
 
 }  // namespace SWEEP_VARIANT

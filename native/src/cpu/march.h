@@ -32,50 +32,60 @@ void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t 
   }
 }
 
+// Of so many units, the first I stages.
+template <class Units, int I, int ROOM>
+struct Tile : Tile<Units, I - 1, ROOM> {
+  static const Units& any();
+  decltype(any().template stage<I - 1>(0)) stage[ROOM];
+};
+template <class Units, int ROOM>
+struct Tile<Units, 0, ROOM> {};
+
 template <class Team, class Units>
 class March {
   static const Units& any();
-  using First = decltype(any().first(0));
-  using Second = decltype(any().second(0));
-  using Step = decltype(First::step);
+  using Step = decltype(any().template stage<0>(0).step);
   using View = typename Step::View;
   using Value = typename Step::Value;
-  static constexpr int ndim = Step::ndim, last = ndim - 1, most = 16;
+  using Equation = typename decltype(any().run)::Equation;
+  static constexpr int ndim = Step::ndim, last = ndim - 1, stages = Equation::stages;
+  static constexpr int most = decltype(any().run.plan)::most_stages, room = most / stages;
   static constexpr int band = 8;  // rows of a stage that follow each other, so that differences find them in the cache
 
   Team& team_;
   const Units& units_;
   int shot_, rank_, size_, half_, rows_, near_;
   ptrdiff_t points_;             // of this shot that values are taken at
-  int32_t *row_begin_, *order_;  // those in row r of fields of the first stage, then of the second
+  int32_t *row_begin_, *order_;  // those in row r of fields of the first stage, then of the others
 
  public:
   March(Team& team, const Units& units, int shot, int rank, int size)
       : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
-    static_assert(most == decltype(Units::run.plan)::most_stages, "as many as there is room for");
+    static_assert(stages <= most, "as many as there is room for");
     half_ = units.run.plan.half;
     rows_ = units.run.plan.layout.field.n[0];
     near_ = units.run.plan.layout.near;
-    points_ = units.first(0).gather.points.total;
+    points_ = units.template stage<0>(0).gather.points.total;
   }
 
   void operator()(int begin, int end) {
     if constexpr (ndim == 3) {
       for (int u = begin; u < end && !team_.stopped(); ++u) {
-        stage(units_.first(u), units_.first(u).step);
-        meet();
-        team_.poll(u);
-        team_.gather(units_.first(u).gather, Span{shot_, 1});
-        stage(units_.second(u), units_.first(u).step);
-        meet();
-        team_.gather(units_.second(u).gather, Span{shot_, 1});
+        for_axes<stages>([&](auto index) {
+          constexpr int i = decltype(index)::value;
+          const auto now = units_.template stage<i>(u);
+          stage(now, units_.template stage<(i ? i - 1 : 0)>(u).step);
+          meet();
+          if (i == 0) team_.poll(u);
+          team_.gather(now.gather, Span{shot_, 1});
+        });
       }
     } else {
       const auto& plan = units_.run.plan;
       Value* const taken = units_.scratch + plan.lane(shot_) * plan.taken(points_);
       row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
-      order_ = row_begin_ + 2 * rows_ + 1;
-      if (rank_ == 0 && points_) sort(units_.first(begin).gather);
+      order_ = row_begin_ + stages * rows_ + 1;
+      if (rank_ == 0 && points_) sort(units_.template stage<0>(begin).gather);
       meet();
       const int together = tile();
       for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= 1)
@@ -124,10 +134,10 @@ class March {
   int tile() const {
     constexpr ptrdiff_t cache = 1 << 20, arrays = 24;
     const ptrdiff_t row = units_.run.plan.layout.field.stride[0] * static_cast<ptrdiff_t>(sizeof(Value)) * arrays;
-    ptrdiff_t stages = cache / (row * half_);
-    const int room = (rows_ / size_ - band - near_) / (2 * half_);
-    if (size_ > 1 && room < stages) stages = room;
-    return stages < 2 ? 1 : stages > most ? most / 2 : static_cast<int>(stages / 2);
+    ptrdiff_t count = cache / (row * half_);
+    const int fit = (rows_ / size_ - band - near_) / (2 * half_);
+    if (size_ > 1 && fit < count) count = fit;
+    return count < stages ? 1 : count > most ? room : static_cast<int>(count / stages);
   }
 
   // The rows of a thread at the first stage, and whether another has those above and below.
@@ -147,34 +157,40 @@ class March {
   }
 
   void make(int u, int count, Value* taken) {
-    First first[most / 2];
-    Second second[most / 2];
+    Tile<Units, stages, room> tile;
     View views[most], seen[most];
     Box<ndim> box[most];
-    for (int i = 0; i < count; ++i) {
-      first[i] = units_.first(u + i);
-      second[i] = units_.second(u + i);
-      prepare(first[i], views[2 * i], seen[2 * i], box[2 * i]);
-      prepare(second[i], views[2 * i + 1], seen[2 * i + 1], box[2 * i + 1]);
-    }
+    const auto each = [&](const auto& f) {  // f(stage, its number among all of the tile)
+      for_axes<stages>([&](auto index) {
+        constexpr int s = decltype(index)::value;
+        for (int i = 0; i < count; ++i)
+          f(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i], s + stages * i, u + i, index);
+      });
+    };
+    each([&](auto& s, int i, int unit, auto index) {
+      s = units_.template stage<decltype(index)::value>(unit);
+      prepare(s, views[i], seen[i], box[i]);
+    });
     const auto make_of = [&](int i, int from, int to) {
       if (from < box[i].low[0]) from = box[i].low[0];
       if (to > box[i].high[0]) to = box[i].high[0];
-      if (i % 2)
-        make_rows(second[i / 2], views[i], seen[i], box[i], from, to, taken + i * points_);
-      else
-        make_rows(first[i / 2], views[i], seen[i], box[i], from, to, taken + i * points_);
+      for_axes<stages>([&](auto index) {
+        constexpr int s = decltype(index)::value;
+        if (i % stages == s)
+          make_rows(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i / stages], views[i], seen[i], box[i], from, to,
+                    taken + i * points_);
+      });
     };
-    const int stages = 2 * count, sunk = (stages - 1) * half_;
+    const int all = stages * count, sunk = (all - 1) * half_;
     int low = rows_, high = 0;
-    for (int i = 0; i < stages; ++i) {
+    for (int i = 0; i < all; ++i) {
       if (box[i].low[0] < low) low = box[i].low[0];
       if (box[i].high[0] > high) high = box[i].high[0];
     }
     const Strip mine = strip(low, high, sunk);
     const auto downwards = [&](int at, int until) {
       for (; at < until; at += band)
-        for (int i = 0; i < stages; ++i) {
+        for (int i = 0; i < all; ++i) {
           const int by = i * half_, first = mine.begin + mine.above * by, last = mine.end + mine.below * by;
           int from = at - by > first ? at - by : first;
           const int to = at - by + band < last ? at - by + band : last;
@@ -189,10 +205,7 @@ class March {
     team_.poll(u + count - 1);
     if (mine.begin < mine.end) downwards(rest, mine.end + (mine.below ? 2 : 1) * sunk);
     meet();
-    for (int i = 0; i < count && points_; ++i) {
-      sum_up(first[i].gather, taken + 2 * i * points_);
-      sum_up(second[i].gather, taken + (2 * i + 1) * points_);
-    }
+    if (points_) each([&](const auto& s, int i, int, auto) { sum_up(s.gather, taken + i * points_); });
   }
 
   template <class Stage>
@@ -246,15 +259,19 @@ class March {
     const int n = gather.run.plan.layout.field.n[last];
     const ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * out.total;
     const auto row_of = [&](ptrdiff_t p) {
-      const int stage = decltype(gather.run)::Equation::stage_of(field_of(out, p));
+      const int field = field_of(out, p);
+      int stage = 0;
+      for_axes<stages>([&](auto index) {
+        if (Equation::template made_in<decltype(index)::value>(field)) stage = decltype(index)::value;
+      });
       return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * stage;
     };
-    for (int r = 0; r <= 2 * rows_; ++r) row_begin_[r] = 0;
+    for (int r = 0; r <= stages * rows_; ++r) row_begin_[r] = 0;
     for (ptrdiff_t p = 0; p < points_; ++p) ++row_begin_[row_of(p) + 1];
-    for (int r = 0; r < 2 * rows_; ++r) row_begin_[r + 1] += row_begin_[r];
+    for (int r = 0; r < stages * rows_; ++r) row_begin_[r + 1] += row_begin_[r];
     for (ptrdiff_t p = points_ - 1; p >= 0; --p) order_[--row_begin_[row_of(p) + 1]] = static_cast<int32_t>(p);
-    for (int r = 0; r < 2 * rows_; ++r) row_begin_[r] = row_begin_[r + 1];
-    row_begin_[2 * rows_] = static_cast<int32_t>(points_);
+    for (int r = 0; r < stages * rows_; ++r) row_begin_[r] = row_begin_[r + 1];
+    row_begin_[stages * rows_] = static_cast<int32_t>(points_);
   }
 
   template <class Gather>

@@ -93,8 +93,8 @@ class Team {
   template <class Units>
   void march(const Units& units, int begin, int end, Span shots) {
     for (int u = begin; u < end && !stopped(); ++u) {
-      stage(units.first(u), shots);
-      stage(units.second(u), shots);
+      for_axes<decltype(units.run)::Equation::stages>(
+          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), shots); });
       poll(u);
     }
   }

@@ -15,7 +15,7 @@ struct Physics {
   static constexpr const char* name = "acoustic";
   static constexpr Field fields[] = {{"h1", NODE, -1, vp2, false, 2}};
   static constexpr Coefficient coefficients[] = {{"vp2", POSITIVE}};
-  static constexpr Rate rates[] = {{{{x, h1, D2}, {y, h1, D2}, {z, h1, D2}}}};
+  static constexpr Rate rates[] = {{{{x, h1}, {y, h1}, {z, h1}}, 1, D2}};
   static constexpr Modulus moduli[] = {{h1, laplacian, vp2}};
 };
 

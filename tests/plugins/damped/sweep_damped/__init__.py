@@ -15,22 +15,27 @@ class Damped(SecondOrderEquation):
 
     u_tt and u_t are central differences: with g = gamma dt,
 
-    (1 + g) u[k+1] - 2 u[k] + (1 - g) u[k-1] = dt^2 vp^2 (lap u[k] + s[k] / cell volume).
+    (1 + g) u[k+1] - 2 u[k] + (1 - g) u[k-1] = dt^2 vp^2 (lap u[k] + s[k] / cell volume)
+
+    or u[k+1] = 2 u[k] - u[k-1] + kick dt^2 (lap u[k] + s[k] / cell volume) + loss 2 (u[k] - u[k-1]), with
+    kick = vp^2 / (1 + g) and loss = -g / (1 + g).
     """
 
     name: ClassVar[str] = "damped"
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("gamma", "1/s", closed=True))
-    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa"),)
-    coefficient_names: ClassVar[tuple[str, ...]] = ("kick", "drift")
-    rates: ClassVar[tuple[Rate, ...]] = (Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1"))),)
-    moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "kick"),)
+    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
+    coefficient_names: ClassVar[tuple[str, ...]] = ("kick", "loss")
+    rates: ClassVar[tuple[Rate, ...]] = (
+        Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), of="D2"),
+        Rate("change", (("", "h1"),), of="change"),
+    )
+    moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "kick"), Modulus("h1", "change", "loss"))
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "kick"}
-    drift: ClassVar[dict[str, str]] = {"h1": "drift"}
     library: ClassVar[str] = "sweep_damped"
 
     def coefficients(self, medium, vp, gamma):
-        drift = 1 / (1 + medium.dt * gamma)
-        return drift * vp**2, drift
+        g = medium.dt * gamma
+        return vp**2 / (1 + g), -g / (1 + g)
 
     def speed(self, vp, gamma):
         return vp

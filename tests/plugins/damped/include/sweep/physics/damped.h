@@ -10,13 +10,13 @@ namespace damped {
 
 struct Physics {
   enum { h1 };
-  enum { kick, drift };
-  enum { laplacian };
+  enum { kick, loss };
+  enum { laplacian, change };
   static constexpr const char* name = "damped";
-  static constexpr Field fields[] = {{"h1", NODE, -1, kick, false, 2, drift}};
-  static constexpr Coefficient coefficients[] = {{"kick", POSITIVE}, {"drift", POSITIVE}};
-  static constexpr Rate rates[] = {{{{x, h1, D2}, {y, h1, D2}, {z, h1, D2}}}};
-  static constexpr Modulus moduli[] = {{h1, laplacian, kick}};
+  static constexpr Field fields[] = {{"h1", NODE, -1, kick, false, 2}};
+  static constexpr Coefficient coefficients[] = {{"kick", POSITIVE}, {"loss", ANY}};
+  static constexpr Rate rates[] = {{{{x, h1}, {y, h1}, {z, h1}}, 1, D2}, {{{z, h1}}, 1, CHANGE}};
+  static constexpr Modulus moduli[] = {{h1, laplacian, kick}, {h1, change, loss}};
 };
 
 template <class Value, int NDIM, int HALF>

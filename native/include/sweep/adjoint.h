@@ -1,0 +1,329 @@
+// The adjoint of a cell, as it follows from the tables of an equation: each stage transposed, in reverse order; or of
+// second order, where a step is its own adjoint, that step. docs/theory/elastic.md and acoustic.md derive them.
+#ifndef SWEEP_ADJOINT_H
+#define SWEEP_ADJOINT_H
+
+#include "sweep/step.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+template <class Physics, class Value, int NDIM, int HALF>
+struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
+  using Forward = ForwardStep<Physics, Value, NDIM, HALF>;
+  using typename Forward::Cell;
+  using typename Forward::View;
+  static constexpr Tables table = Forward::table;
+  static constexpr bool second = Forward::second;
+
+  // Of the adjoint of second order, beside memory variables: one for each modulus.
+  static constexpr int filters = second ? table.moduli : 0;
+
+  // The transpose of all that reads the fields of a stage, and what follows from it at their nodes: the adjoint field
+  // f', its multiples e' of the rates of f, which the stages before differentiate, and images f' e.
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void back(const View& v, const Cell& c, Where where) {
+    if constexpr (second && STAGE == 0)
+      Forward::template gradients<V>(v, c, where, v.now, v.memory);
+    else if constexpr (second)
+      reverse<V>(v, c, where);
+    else
+      transposed<V, STAGE>(v, c, where);
+  }
+
+  // A residual into the adjoint field, after the cells of its stage were made.
+  template <int STAGE>
+  SWEEP_HD static void inject_back(const View& v, const Cell& c, int field, Value amount, Value* past) {
+    if constexpr (second) {
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
+        if (f != field) return;
+        v.image[v.at(own, c)] += v.held[v.at(f, c)] * amount;
+        v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, past, amount);
+      });
+      return;
+    }
+    Value e[table.rates];
+    held_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      constexpr int r = m.rate;
+      constexpr bool kept = table.kept[m.target];
+      if constexpr (table.stage[r] != STAGE) return;
+      if (m.target != field) return;
+      const Value part = Forward::template multiple<Value, m.coefficient>(v.coefficient, v, c, amount);
+      v.adjoint[v.at(r, c)] += part;
+      for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
+        constexpr int i = decltype(inner)::value, a = table.term[i].axis;
+        if constexpr (table.term[i].rate == r && table.term[i].memories)
+          if (v.layout.in_rim(a, c.i[a]))
+            v.memory[v.strip(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
+      });
+      if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
+    });
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.kept[f])
+        if (f == field) v.adjoint[v.at(table.rates + f, c)] += amount;
+    });
+  }
+
+  // Whether there are sources that held_rates know nothing of, though they are multiplied with a modulus.
+  template <int STAGE>
+  static constexpr bool recalls = [] {
+    for (int f = 0; f < table.fields; ++f)
+      if (table.at_stage[f] == STAGE && table.place[f] < 0 && table.own(f) >= 0) return true;
+    return false;
+  }();
+  SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if constexpr (m >= 0 && table.place[f] < 0) {
+        constexpr int seen = table.kept[f] ? table.rates + f : table.modulus[m].rate;
+        if (f == field) v.image[v.at(table.modulus[m].coefficient, c)] += v.adjoint[v.at(seen, c)] * amount;
+      }
+    });
+  }
+
+  // What a source of the forward run takes from the adjoint field.
+  SWEEP_HD static Value taken_back(const View& v, const Cell& c, int field, Value* past) {
+    if constexpr (second) return unstretch(v, c, past, v.field[v.at(field, c)]);
+    Value value = 0;
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if (f != field) return;
+      if constexpr (table.kept[f]) {
+        value = v.adjoint[v.at(table.rates + f, c)];
+        if constexpr (m >= 0) value *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      } else if constexpr (sole(f) >= 0) {
+        constexpr Modulus only = table.modulus[sole(f)];
+        value = v.adjoint[v.at(only.rate, c)];
+        if constexpr (m < 0 && only.coefficient >= 0) value /= v.coefficient[v.at(only.coefficient, c)];
+      }
+    });
+    return value;
+  }
+
+  // d misfit / d coefficient of one cell from what was correlated; coefficients lie `cells` apart.
+  SWEEP_HD static Value gradient(int c, const Value* coefficient, ptrdiff_t cells, Value image) {
+    if constexpr (second) {
+      for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+        constexpr Modulus m = table.modulus[decltype(index)::value];
+        constexpr int own = table.modulus[table.own(m.target)].coefficient;
+        if (c == m.coefficient) image /= coefficient[own * cells];
+      });
+      return image;
+    }
+    if (multiples >> c & 1) image /= coefficient[c * cells];
+    return squares >> c & 1 ? image / coefficient[c * cells] : image;
+  }
+
+ protected:
+  // What device code looks up by an index that it learns at run time: a bit for each, since it cannot see the tables.
+  template <class Of>
+  static constexpr unsigned bits(const Of& of) {
+    unsigned mask = 0;
+    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(of(i)) << i;
+    return mask;
+  }
+
+ private:
+  static constexpr unsigned multiples = bits([](int c) { return table.scaled[c]; });
+  static constexpr unsigned squares = second ? 0 : bits([](int c) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].coefficient == c && table.place[table.modulus[m].target] >= 0) return true;
+    return false;
+  });
+  static constexpr int sole(int f) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].target == f) return m;
+    return -1;
+  }
+  static constexpr bool first_of_rate(int modulus) {
+    for (int m = 0; m < modulus; ++m)
+      if (table.modulus[m].rate == table.modulus[modulus].rate) return false;
+    return true;
+  }
+  template <int STAGE>
+  static constexpr bool used(int k) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].coefficient == k && table.stage[table.modulus[m].rate] == STAGE) return true;
+    return false;
+  }
+
+  // --- first order -----------------------------------------------------------------------------------------------
+
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void transposed(const View& v, const Cell& c, Where where) {
+    V d[table.fields];
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_stage[f] == STAGE) d[f] = every<V>(Value(0));
+    });
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, f = table.term[i].field, r = table.term[i].rate, a = table.term[i].axis;
+      if constexpr (table.at_stage[f] == STAGE) {
+        V back = difference<Forward, V, i, true>(v, c, v.adjoint + v.at(r, c), where);
+        if constexpr (table.term[i].memories)
+          if (where.has(a)) back = back + memory_difference<Forward, V, i>(v, c);
+        if constexpr ((table.sign[r] > 0) == table.term[i].odd())
+          d[f] = d[f] - back;
+        else
+          d[f] = d[f] + back;
+      }
+    });
+    V made[table.rates], kept[table.fields], e[table.rates];
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_stage[f] == STAGE) {
+        constexpr bool pinned = table.pinned(f);
+        if (pinned && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
+        if constexpr (table.kept[f]) {
+          kept[f] = d[f];
+          if constexpr (!table.local(f)) {
+            Value* const to = v.adjoint + v.at(table.rates + f, c);
+            kept[f] = load<V>(to) + d[f];
+            store(to, kept[f]);
+          }
+        }
+      }
+    });
+    V change[table.rates];
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      if constexpr (table.stage[m.rate] == STAGE) {
+        const V part = Forward::template multiple<V, m.coefficient>(v.coefficient, v, c, d[m.target]);
+        if constexpr (first_of_rate(decltype(index)::value))
+          change[m.rate] = part;
+        else
+          change[m.rate] = change[m.rate] + part;
+      }
+    });
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value;
+      if constexpr (table.stage[r] == STAGE) {
+        Value* const to = v.adjoint + v.at(r, c);
+        made[r] = local_stage<STAGE>() ? change[r] : load<V>(to) + change[r];
+        store(to, made[r]);
+      }
+    });
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
+      if constexpr (table.stage[r] == STAGE && table.term[i].memories)
+        if (where.has(a)) {
+          Value* const m = v.memory + v.strip(a, table.term[i].slot, c);
+          store(m, decay<Forward, V, i>(v, c) * load<V>(m) + gain<Forward, V, i>(v, c) * made[r]);
+        }
+    });
+    held_rates<V, STAGE>(v, c, where, e);
+    correlate<V, STAGE>(v, c, made, kept, e);
+  }
+  template <int STAGE>
+  static constexpr bool local_stage() {
+    for (int f = 0; f < table.fields; ++f)
+      if (table.at_stage[f] == STAGE) return table.local(f);
+    return false;
+  }
+
+  // What the history tells of the rates of this unit: those of held fields times their moduli.
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void held_rates(const View& v, const Cell& c, Where where, V* e) {
+    if constexpr (table.holds == RATES)
+      for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+        constexpr int r = decltype(index)::value;
+        if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
+          e[r] = load<V>(v.held + v.at(table.rate_place[r], c));
+      });
+    else if constexpr (STAGE == table.held)
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value, place = table.place[f];
+        if constexpr (place >= 0) {
+          constexpr int r = table.modulus[sole(f)].rate;
+          const ptrdiff_t at = v.at(place, c);
+          fetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
+          e[r] = load<V>(v.held + at) - load<V>(v.before + at);
+        }
+      });
+    else
+      Forward::template rates<V, STAGE, true>(v, c, table.held ? v.before : v.held, nullptr, v.held_memory, where, e);
+  }
+  template <class V, int STAGE>
+  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* kept, const V* e) {
+    for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
+      constexpr int k = decltype(index)::value;
+      if constexpr (used<STAGE>(k)) {
+        V sum = load<V>(v.image + v.at(k, c));
+        for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
+          constexpr Modulus m = table.modulus[decltype(inner)::value];
+          if constexpr (m.coefficient == k && table.stage[m.rate] == STAGE) {
+            if constexpr (table.kept[m.target])
+              sum = sum + kept[m.target] * e[m.rate];
+            else
+              sum = sum + made[m.rate] * e[m.rate];
+          }
+        });
+        store(v.image + v.at(k, c), sum);
+      }
+    });
+  }
+
+  // --- second order ----------------------------------------------------------------------------------------------
+
+  // One step of an equation that is its own adjoint, in a field that is S times the adjoint state; the images are what
+  // coefficients are multiplied with, without S, times the forward field.
+  template <class V, class Where>
+  SWEEP_HD static void reverse(const View& v, const Cell& c, Where where) {
+    V e[table.rates], change[table.fields];
+    Forward::template rates<V, 1>(v, c, v.now, v.field, v.memory, where, e);
+    Forward::template applied<V, 1>(v.coefficient, v, c, e, change);
+    Forward::template add<V, 1>(v.field, v.now, v, c, where, change);
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value;
+      constexpr Modulus m = table.modulus[i];
+      V g = e[m.rate];
+      for_axes<NDIM>([&](auto axis) SWEEP_INLINE {
+        constexpr int a = decltype(axis)::value;
+        if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.strip(a, table.memories + i, c), g);
+      });
+      Value* const to = v.image + v.at(m.coefficient, c);
+      store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * g);
+    });
+  }
+  // Decay and gain of an axis at nodes.
+  template <class V, int A>
+  SWEEP_HD static V along(const View& v, const Cell& c, int which) {
+    const Value* const at = v.profile[A][which] + c.i[A];
+    if constexpr (A == NDIM - 1)
+      return load<V>(at);
+    else
+      return every<V>(*at);
+  }
+  // y of (1 + P) y = g: one number of the past is kept.
+  template <class V, int A>
+  SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
+    const V y = (g + along<V, A>(v, c, 0) * load<V>(past)) / (every<V>(Value(1)) + along<V, A>(v, c, 1));
+    store(past, y - g);
+    return y;
+  }
+  // What a point gives such a field is stretched, and what a point takes from it is not any more; `past` holds one
+  // number for each axis. S is one outside the PML.
+  SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* past, Value amount) {
+    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
+      constexpr int a = decltype(index)::value;
+      past[a] = along<Value, a>(v, c, 0) * past[a] + along<Value, a>(v, c, 1) * amount;
+      amount += past[a];
+    });
+    return amount;
+  }
+  SWEEP_HD static Value unstretch(const View& v, const Cell& c, Value* past, Value value) {
+    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
+      constexpr int a = decltype(index)::value;
+      value = undo<Value, a>(v, c, past + a, value);
+    });
+    return value;
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

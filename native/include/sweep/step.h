@@ -1,0 +1,234 @@
+// The step of one cell, or of the neighbours that a vector holds (V is the type of a number or a vector of them), and
+// its Born, as they follow from the tables of an equation. docs/theory/elastic.md derives them.
+#ifndef SWEEP_STEP_H
+#define SWEEP_STEP_H
+
+#include "sweep/differences.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+template <class Physics, class Value, int NDIM, int HALF>
+struct ForwardStep {
+  using View = sweep::View<Value, NDIM, HALF>;
+  using Cell = sweep::Cell<NDIM>;
+  static constexpr Tables table = tables_of<Physics, NDIM>();
+  static constexpr bool second = table.second;  // order in time; then its own adjoint, as its differences are symmetric
+
+  // e = sign * sum over terms of what they take of fields, for the rates of a stage; of a history's fields with the
+  // memory variables that it holds, or with new ones. Of second order `old` is the level before that of `field`.
+  template <class V, int STAGE, bool HELD = false, class Where>
+  SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
+                             Where where, V* e) {
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value, r = table.term[i].rate;
+      if constexpr (table.stage[r] == STAGE) {
+        const V part = taken<V, i, HELD>(v, c, field, old, memory, where);
+        if constexpr (table.term[i].first)
+          e[r] = part;
+        else
+          e[r] = e[r] + part;
+      }
+    });
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value;
+      if constexpr (table.stage[r] == STAGE && table.sign[r] < 0) e[r] = -e[r];
+    });
+  }
+
+  // What the PML remembers of fields that are differentiated twice, before they are.
+  template <class V, class Where>
+  SWEEP_HD static void gradients(const View& v, const Cell& c, Where where, const Value* now, Value* memory) {
+    for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value;
+      if constexpr (table.term[i].of == D2)
+        if (where.has(table.term[i].axis)) remember<ForwardStep, V, i>(v, c, now, memory);
+    });
+  }
+
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void grow(const View& v, const Cell& c, Where where) {
+    if constexpr (second && STAGE == 0) return gradients<V>(v, c, where, v.now, v.memory);
+    V e[table.rates], change[table.fields];
+    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    applied<V, STAGE>(v.coefficient, v, c, e, change);
+    add<V, STAGE>(v.field, v.now, v, c, where, change);
+    if (v.held) hold<V, STAGE>(v, c, where, change, e);
+  }
+
+  SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f), place = table.place[f];
+      if (f != field) return;
+      if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      v.field[v.at(f, c)] += amount;
+      if constexpr (place >= 0)
+        if (v.held) v.held[v.at(place, c)] += amount;
+    });
+  }
+
+  // --- Born ------------------------------------------------------------------------------------------------------
+
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void scatter(const View& v, const Cell& c, Where where) {
+    if constexpr (second && STAGE == 0) {
+      gradients<V>(v, c, where, v.now, v.memory);
+      return gradients<V>(v, c, where, v.scattered_now, v.scattered_memory);
+    }
+    V e[table.rates], change[table.fields], scattered[table.rates], more[table.fields];
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE { more[decltype(index)::value] = every<V>(Value(0)); });
+    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    rates<V, STAGE>(v, c, v.scattered_now, v.scattered, v.scattered_memory, where, scattered);
+    applied<V, STAGE, false>(v.tangent, v, c, e, more);
+    applied<V, STAGE>(v.coefficient, v, c, e, change);
+    add<V, STAGE>(v.field, v.now, v, c, where, change);
+    applied<V, STAGE>(v.coefficient, v, c, scattered, change);
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_stage[f] == STAGE) change[f] = change[f] + more[f];
+    });
+    add<V, STAGE>(v.scattered, v.scattered_now, v, c, where, change);
+  }
+
+  SWEEP_HD static void scatter_source(const View& v, const Cell& c, int field, Value amount, Value varied) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, m = table.own(f);
+      if (f != field) return;
+      if constexpr (m >= 0) {
+        const ptrdiff_t at = v.at(table.modulus[m].coefficient, c);
+        v.scattered[v.at(f, c)] += v.coefficient[at] * varied + v.tangent[at] * amount;
+      } else {
+        v.scattered[v.at(f, c)] += varied;
+      }
+    });
+  }
+
+ protected:
+  static constexpr bool first_of_target(int modulus) {
+    for (int m = 0; m < modulus; ++m)
+      if (table.modulus[m].target == table.modulus[modulus].target) return false;
+    return true;
+  }
+  static constexpr bool first_with_coefficient(int modulus) {
+    for (int m = 0; m < modulus; ++m)
+      if (table.modulus[m].target == table.modulus[modulus].target && table.modulus[m].coefficient >= 0) return false;
+    return true;
+  }
+
+  // What one term takes of its field, stretched where a PML is.
+  template <class V, int I, bool HELD, class Where>
+  SWEEP_HD static V taken(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
+                          Where where) {
+    constexpr Derivative term = table.term[I];
+    constexpr int a = term.axis, which = HELD ? table.place[term.field] : term.field;
+    const Value* const from = field + v.at(which, c);
+    if constexpr (term.of == CHANGE) {
+      return Value(2) * (load<V>(from) - load<V>(old + v.at(which, c)));
+    } else {
+      V d = difference<ForwardStep, V, I, false>(v, c, from, where);
+      fetch_next<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
+      if constexpr (term.memories == 2) {
+        if (where.has(a)) d = stretched<ForwardStep, V, I>(v, c, memory, d);
+      } else if constexpr (term.memories == 1) {
+        if (where.has(a)) {
+          Value* const m = memory + v.strip(a, HELD ? term.place : term.slot, c);
+          fetch_next<V>(v.layout.strip[a], m);
+          V psi = load<V>(m);
+          if constexpr (!HELD) {
+            psi = decay<ForwardStep, V, I>(v, c) * psi + gain<ForwardStep, V, I>(v, c) * d;
+            store(m, psi);
+          }
+          d = d + psi;
+        }
+      }
+      return d;
+    }
+  }
+
+  // The row after that of a cell: in space a processor does not see so many of them coming.
+  template <class V>
+  SWEEP_HD static void fetch_next(const Frame<NDIM>& frame, const Value* at) {
+    if constexpr (NDIM == 3) fetch<V>(at + frame.stride[1]);
+  }
+
+  // A coefficient, or one, times something: zero beyond the grid, so that fields stay so.
+  template <class V, int COEFFICIENT>
+  SWEEP_HD static V multiple(const Value* coefficient, const View& v, const Cell& c, V of) {
+    if constexpr (COEFFICIENT >= 0) {
+      const Value* const from = coefficient + v.at(COEFFICIENT, c);
+      fetch_next<V>(v.layout.field, from);
+      return load<V>(from) * of;
+    } else if constexpr (sizeof(V) > sizeof(Value)) {
+      return load<V>(v.inside + c.i[NDIM - 1]) * of;
+    } else {
+      return of;
+    }
+  }
+
+  // What the fields of a stage change by: coefficients times rates, and those without coefficients unless they are left
+  // out.
+  template <class V, int STAGE, bool ALL = true>
+  SWEEP_HD static void applied(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr int i = decltype(index)::value;
+      constexpr Modulus m = table.modulus[i];
+      if constexpr (table.stage[m.rate] == STAGE && (ALL || m.coefficient >= 0)) {
+        const V part = multiple<V, m.coefficient>(coefficient, v, c, e[m.rate]);
+        if constexpr (ALL ? first_of_target(i) : first_with_coefficient(i))
+          change[m.target] = part;
+        else
+          change[m.target] = change[m.target] + part;
+      }
+    });
+  }
+
+  // f <- f + change; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives within the step is what it
+  // changes by.
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void add(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (table.at_stage[f] == STAGE) {
+        constexpr bool pinned = table.pinned(f);
+        if (pinned && where.near_surface() && c.i[0] == 0) change[f] = every<V>(Value(0));
+        Value* const to = field + v.at(f, c);
+        if constexpr (second) {
+          fetch_next<V>(v.layout.field, to);
+          change[f] = Value(2) * load<V>(now + v.at(f, c)) - load<V>(to) + change[f];
+        } else if constexpr (!table.local(f)) {
+          fetch_next<V>(v.layout.field, to);
+          change[f] = load<V>(to) + change[f];
+        }
+        store(to, change[f]);
+      }
+    });
+  }
+
+ private:
+  // Into the history: fields as this stage has made them, or memory variables of its differences; or rates.
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made, const V* e) {
+    if constexpr (table.holds == RATES)
+      for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+        constexpr int r = decltype(index)::value;
+        if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
+          stream(v.held + v.at(table.rate_place[r], c), e[r]);
+      });
+    else if constexpr (STAGE == table.held)
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value, place = table.place[f];
+        if constexpr (place >= 0) stream(v.held + v.at(place, c), made[f]);
+      });
+    else
+      for_axes<table.terms>([&](auto index) SWEEP_INLINE {
+        constexpr Derivative t = table.term[decltype(index)::value];
+        if constexpr (t.place >= 0)
+          if (where.has(t.axis))
+            store(v.held_memory + v.strip(t.axis, t.place, c), load<V>(v.memory + v.strip(t.axis, t.slot, c)));
+      });
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

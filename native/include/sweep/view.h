@@ -1,0 +1,100 @@
+// One shot at one step, as the cells of a step see it.
+#ifndef SWEEP_VIEW_H
+#define SWEEP_VIEW_H
+
+#include "sweep/tables.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
+template <unsigned MASK>
+struct Within {
+  SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
+  SWEEP_HD static constexpr bool near_surface() { return false; }
+};
+template <int NDIM>
+struct Somewhere {
+  unsigned mask;
+  SWEEP_HD bool has(int axis) const { return mask >> axis & 1; }
+  SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
+};
+
+template <int NDIM>
+SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
+  unsigned mask = static_cast<unsigned>(i[0] < layout.near) << NDIM;
+  for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
+  return {mask};
+}
+
+template <class V, class Value>
+SWEEP_HD V load(const Value* from) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    return *from;
+  else
+    return V::load(from);
+}
+template <class V, class Value>
+SWEEP_HD V every(Value value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    return value;
+  else
+    return V::every(value);
+}
+template <class V, class Value>
+SWEEP_HD void store(Value* to, V value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    *to = value;
+  else
+    value.store(to);
+}
+
+// What will be read much later, or never: it need not stay in the cache.
+template <class V, class Value>
+SWEEP_HD void stream(Value* to, V value) {
+  if constexpr (sizeof(V) == sizeof(Value))
+    *to = value;
+  else
+    value.stream(to);
+}
+// What a neighbour will read soon.
+template <class V, class Value>
+SWEEP_HD void fetch(const Value* from) {
+  if constexpr (sizeof(V) > sizeof(Value)) V::fetch(from);
+}
+
+template <class Value, int NDIM, int HALF>
+struct View {
+  static constexpr bool knows_order = HALF > 0;
+  Layout<NDIM> layout;
+  Taps<Value, HALF> taps[4][NDIM];  // of D, D1, D2 and MEAN
+  Value centre[NDIM];               // of D2
+  const Value* profile[NDIM][2];    // decay, gain of a padded axis at nodes; then the same half a cell further
+  ptrdiff_t half_profile[NDIM];     // from the former to the latter
+  const Value* inside;              // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
+  const Value* closure;             // near a free surface: (Tables::closures, 2, near, near + half)
+  ptrdiff_t strips;                 // from one memory variable to the next
+  ptrdiff_t strip_at[NDIM];
+  const Value* coefficient;  // (coefficients, frame)
+  const Value* tangent;      // Born: the same
+  Value* field;              // (fields, frame); where the equation is of second order, of the level that is made
+  const Value* now;          // then the level before that
+  Value* memory;             // of the terms
+  Value* scattered;          // Born: fields, what they are made of, and memory again
+  const Value* scattered_now;
+  Value* scattered_memory;
+  Value* held;          // (held fields, frame) after this unit: forward writes, adjoint reads; may be null
+  const Value* before;  // the same after the unit before
+  Value* held_memory;   // of this unit
+  Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
+  Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
+
+  SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
+  SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {
+    return slot * strips + strip_at[axis] + layout.in_strip(axis, c);
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

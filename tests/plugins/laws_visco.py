@@ -1,0 +1,59 @@
+"""Whether ViscoAcoustic is right: how its plane waves travel and decay, against the modulus of a standard linear solid.
+
+`test_plugins.py` runs this where the package is installed; the laws run by ``python -m sweep_core.testing``.
+"""
+
+import numpy as np
+import pytest
+from dispersion_relation import frequencies
+
+import sweep_core as sweep
+from sweep_core import AcousticVariableDensity, make_problem, native
+from sweep_core.testing.cases import variant
+from sweep_core.testing.laws import record_error
+
+ViscoAcoustic = sweep.equations()["viscoacoustic"]
+VP, RHO, Q = 3000.0, 2200.0, 30.0
+
+
+def modulus(omega, reference) -> complex:
+    """Of the relaxed one, M (1 + tau i w T / (1 + i w T)), so that speed is VP and Q is Q at `reference` (Hz)."""
+    tau, over = 2 / (Q - 1), 2 * np.pi * reference
+
+    def relative(w):
+        return 1 + tau * (1j * w / over) / (1 + 1j * w / over)
+
+    return RHO * VP**2 * np.real(1 / np.sqrt(relative(over))) ** 2 * relative(omega)
+
+
+def test_speed_and_quality_are_those_that_are_asked_for():
+    at = 2 * np.pi * 10.0
+    slowness = np.sqrt(RHO / modulus(at, 10.0))
+    assert 1 / slowness.real == pytest.approx(VP, rel=1e-12)
+    assert modulus(at, 10.0).real / modulus(at, 10.0).imag == pytest.approx(Q, rel=1e-12)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("reference", [2.0, 10.0, 50.0])
+def test_plane_waves_travel_and_decay_as_in_a_standard_linear_solid(reference, ndim):
+    """rho w^2 = k^2 M(w), to what the differences in time and space leave; without loss w would be off by a percent."""
+    k = 0.02 / 10.0
+    omega = frequencies(ViscoAcoustic(8, frequency=reference), (VP, RHO, Q), k, 0.4, ndim)[0]
+    assert RHO * omega**2 == pytest.approx(k**2 * modulus(omega, reference), rel=2e-7)
+    assert omega.imag > 5e-4 * omega.real
+
+
+@pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D"])
+def test_without_absorption_it_is_acoustic(name):
+    plain = variant(name, AcousticVariableDensity)
+    driven = plain.arguments | {"source_type": ["vx"], "receiver_type": ["p", "vx", "vz"]}
+    endless = np.full_like(plain.models[0], 1e14)
+    found, expected = (
+        sweep.backend("reference").forward(make_problem(**driven | {"equation": equation}), plain.shots, models)
+        for equation, models in ((ViscoAcoustic(), [*plain.models, endless]), (AcousticVariableDensity(), plain.models))
+    )
+    assert record_error(found, expected) < 1e-12
+
+
+def test_the_header_is_compiled():
+    assert native.supports(ViscoAcoustic(), 2, "cpu") and native.supports(ViscoAcoustic(), 3, "cpu")

@@ -1,0 +1,75 @@
+"""Waves whose speed is that of an ellipse with a tilted axis: the equation, and the hook that registers it."""
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from sweep_core import EquationRecord, Field, Parameter, impl
+from sweep_core.staggered import Modulus, Rate, StaggeredEquation
+
+
+@attrs.frozen
+class Tilted(StaggeredEquation):
+    """u_tt = vp^2 ((n . grad)^2 + (1 + 2 epsilon) (lap - (n . grad)^2)) u + f, n = (sin theta, cos theta) in (x, z).
+
+    Along n waves travel with vp, across it with vp sqrt(1 + 2 epsilon). In (x, z) that is a sum of c_xx D_x D_x u,
+    c_zz D_z D_z u and c_xz D_z D_x u, where the inner derivatives are fields that live within the step: gx and gz between
+    nodes, and of the mixed one, gm, the mean of gx at nodes. w is the change of u in a step:
+
+    w <- w + sum over them of c D g + dt^2 f,      u <- u + w.
+    """
+
+    name: ClassVar[str] = "tilted"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("vp", "m/s"),
+        Parameter("epsilon", "1", low=0.0, typical=(0.1, 0.3), closed=True),
+        Parameter("theta", "1", low=-np.pi, high=np.pi, typical=(-1.0, 1.0)),
+    )
+    fields: ClassVar[tuple[Field, ...]] = (
+        Field("u", "Pa"),
+        Field("w", "Pa", ("t",)),
+        Field("gx", "Pa", ("x",), order=0),
+        Field("gy", "Pa", ("y",), order=0, ndims=(3,)),
+        Field("gz", "Pa", ("z",), parity=1, order=0),
+        Field("gm", "Pa", order=0),
+    )
+    coefficient_names: ClassVar[tuple[str, ...]] = ("cxx", "cyy", "czz", "cxz")
+    rates: ClassVar[tuple[Rate, ...]] = (
+        *(Rate(f"d{a}", ((a, "u"),)) for a in "xyz"),
+        Rate("mid", (("x", "gx"),), of="mean"),
+        *(Rate(f"e{a}", ((a, f"g{a}"),)) for a in "xyz"),
+        Rate("exz", (("z", "gm"),), of="D1"),
+        Rate("change", (("", "w"),), of="same"),
+    )
+    moduli: ClassVar[tuple[Modulus, ...]] = (
+        *(Modulus(f"g{a}", f"d{a}") for a in "xyz"),
+        Modulus("gm", "mid"),
+        *(Modulus("w", f"e{a}", f"c{a}{a}") for a in "xyz"),
+        Modulus("w", "exz", "cxz"),
+        Modulus("u", "change"),
+    )
+    source_coefficients: ClassVar[dict[str, str]] = {}
+    library: ClassVar[str] = "sweep_tilted"
+
+    def coefficients(self, medium, vp, epsilon, theta):
+        along, across = vp**2, vp**2 * (1 + 2 * epsilon)
+        sin, cos = medium.xp.sin(theta), medium.xp.cos(theta)
+        transverse = (across,) if "y" in medium.axes else ()
+        return (
+            along * sin**2 + across * cos**2,
+            *transverse,
+            along * cos**2 + across * sin**2,
+            2 * (along - across) * sin * cos,
+        )
+
+    def source_weight(self, field, dt, cell_volume):
+        return dt**2 / cell_volume
+
+    def speed(self, vp, epsilon, theta):
+        return vp * (1 + 2 * epsilon) ** 0.5
+
+
+@impl
+def sweep_equations():
+    return [EquationRecord("tilted", "sweep_tilted:Tilted")]
