@@ -217,6 +217,10 @@ class Equation(ABC):
         """Those that sources act on and receivers record: all but what lives within a step only."""
         return tuple(f for f in self.fields_in(ndim) if f.order)
 
+    def rates_in(self, ndim: int) -> tuple:
+        """The :class:`sweep_core.tables.Rate` that there are in so many dimensions, of an equation stated by them."""
+        return ()
+
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
         """The coefficients that there are in so many dimensions."""
         return self.coefficient_names

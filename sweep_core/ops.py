@@ -52,10 +52,8 @@ class Ops:
         self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
         self._operators = {
             (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
-            for rate in getattr(problem.equation, "rates_in", lambda ndim: ())(self.ndim)
-            for name, field in rate.terms
-            for axis in self.axes
-            if name == problem.grid.axes[axis]
+            for rate in problem.equation.rates_in(self.ndim)
+            for axis, field in ((problem.grid.axes.index(name), field) for name, field in rate.terms if name)
         }
 
     xp: Any = None

@@ -4,7 +4,7 @@
 #define SWEEP_DRIVER_H
 
 #include "moves.h"
-#include "phases.h"
+#include "stages.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -132,7 +132,7 @@ struct Forward {
       team.march(ForwardUnits<R>{run, cone, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
                  shots);
       if (asked.wanted(end - 1)) {
-        const auto box = Phase<R, R::Equation::stages - 1>{run, cone, end - 1}.box();
+        const auto box = Cells<R, R::Equation::stages - 1>{run, cone, end - 1}.box();
         team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
         team.sync();
       }

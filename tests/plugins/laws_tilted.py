@@ -34,7 +34,7 @@ def test_speeds_in_space(theta):
 
 @pytest.mark.parametrize("name", ["between nodes", "3-D"])
 def test_a_circle_has_no_tilt(name):
-    """And is as Acoustic, to what second differences and differences of differences make of a smooth wave."""
+    """With epsilon 0 the tilt does not matter."""
     plain = variant(name, Acoustic, order=8)
     models = [np.full_like(plain.models[0], x) for x in (2500.0, 0.0)]
     found = [

@@ -74,18 +74,25 @@ def test_an_equation_of_a_stranger_in_particular(python, compiled):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("names", "name"), [(VTI, "vti_acoustic"), (VTI, "vti_elastic"), (VISCO, "viscoacoustic"), (TILTED, "tilted")]
+    ("names", "name", "ranges"),
+    [
+        (VTI, "vti_acoustic", ["vp=3000:4000", "rho=2000:2600"]),
+        (VTI, "vti_elastic", ["vp=3000:4000", "rho=2000:2600"]),
+        (VISCO, "viscoacoustic", ["vp=3000:4000", "rho=2000:2600"]),
+        (TILTED, "tilted", ["vp=3000:4000"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_equations_of_a_stranger_by_the_command(python, compiled, names, name):
+def test_equations_of_a_stranger_by_the_command(python, compiled, names, name, ranges):
     """Compiled, on models of other ranges than their own."""
-    printed = python(names, "-m", "sweep_core.testing", name, "--backend", "torch-c", "vp=3000:4000")
+    printed = python(names, "-m", "sweep_core.testing", name, "--backend", "torch-c", *ranges)
     assert " 0 broken" in printed and int(re.search(r"(\d+) held", printed)[1]) > 30
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("names", "laws"), [(VTI, "vti"), (VISCO, "visco"), (TILTED, "tilted")])
-def test_equations_of_a_stranger_are_right(python, compiled, names, laws):
-    assert pytest_in(python, names, HERE / f"laws_{laws}.py") > 10
+@pytest.mark.parametrize(("names", "laws", "few"), [(VTI, "vti", 15), (VISCO, "visco", 10), (TILTED, "tilted", 25)])
+def test_equations_of_a_stranger_are_right(python, compiled, names, laws, few):
+    assert pytest_in(python, names, HERE / f"laws_{laws}.py") > few
 
 
 def test_an_equation_of_a_stranger_whose_library_was_not_built(python):

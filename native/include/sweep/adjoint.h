@@ -70,11 +70,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // Whether there are sources that held_rates know nothing of, though they are multiplied with a modulus.
   template <int STAGE>
-  static constexpr bool recalls = [] {
-    for (int f = 0; f < table.fields; ++f)
-      if (table.at_stage[f] == STAGE && table.place[f] < 0 && table.own(f) >= 0) return true;
-    return false;
-  }();
+  static constexpr bool recalls = table.any_made(STAGE, [](int f) { return table.place[f] < 0 && table.own(f) >= 0; });
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.own(f);
@@ -203,7 +199,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       constexpr int r = decltype(index)::value;
       if constexpr (table.stage[r] == STAGE) {
         Value* const to = v.adjoint + v.at(r, c);
-        made[r] = local_stage<STAGE>() ? change[r] : load<V>(to) + change[r];
+        constexpr bool anew = table.any_made(STAGE, [](int f) { return table.local(f); });
+        made[r] = anew ? change[r] : load<V>(to) + change[r];
         store(to, made[r]);
       }
     });
@@ -217,12 +214,6 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     });
     held_rates<V, STAGE>(v, c, where, e);
     correlate<V, STAGE>(v, c, made, kept, e);
-  }
-  template <int STAGE>
-  static constexpr bool local_stage() {
-    for (int f = 0; f < table.fields; ++f)
-      if (table.at_stage[f] == STAGE) return table.local(f);
-    return false;
   }
 
   // What the history tells of the rates of this unit: those of held fields times their moduli.
@@ -289,19 +280,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * g);
     });
   }
-  // Decay and gain of an axis at nodes.
-  template <class V, int A>
-  SWEEP_HD static V along(const View& v, const Cell& c, int which) {
-    const Value* const at = v.profile[A][which] + c.i[A];
-    if constexpr (A == NDIM - 1)
-      return load<V>(at);
-    else
-      return every<V>(*at);
-  }
   // y of (1 + P) y = g: one number of the past is kept.
   template <class V, int A>
   SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
-    const V y = (g + along<V, A>(v, c, 0) * load<V>(past)) / (every<V>(Value(1)) + along<V, A>(v, c, 1));
+    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) / (every<V>(Value(1)) + profile_at<V, A>(v, c, 1));
     store(past, y - g);
     return y;
   }
@@ -310,7 +292,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* past, Value amount) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
-      past[a] = along<Value, a>(v, c, 0) * past[a] + along<Value, a>(v, c, 1) * amount;
+      past[a] = profile_at<Value, a>(v, c, 0) * past[a] + profile_at<Value, a>(v, c, 1) * amount;
       amount += past[a];
     });
     return amount;

@@ -72,16 +72,19 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
     return midway<V, !term.forward>(m, stride, v.taps[D][term.axis]);
 }
 
-// Profiles at the node where the derivative of term I lies.
-template <class Eq, class V, int I, class View, class Cell>
-SWEEP_HD V profile(const View& v, const Cell& c, int which) {
-  constexpr Derivative term = Eq::table.term[I];
-  constexpr int a = term.axis;
-  const auto* const at = v.profile[a][which] + (Eq::table.between(I) ? v.half_profile[a] : 0) + c.i[a];
-  if constexpr (a == sizeof(c.i) / sizeof(int) - 1)
+// Decay (0) or gain (1) of an axis at a node; and at that where the derivative of term I lies.
+template <class V, int A, class View, class Cell>
+SWEEP_HD V profile_at(const View& v, const Cell& c, int which, ptrdiff_t further = 0) {
+  const auto* const at = v.profile[A][which] + further + c.i[A];
+  if constexpr (A == sizeof(c.i) / sizeof(int) - 1)
     return load<V>(at);
   else
     return every<V>(*at);
+}
+template <class Eq, class V, int I, class View, class Cell>
+SWEEP_HD V profile(const View& v, const Cell& c, int which) {
+  constexpr int a = Eq::table.term[I].axis;
+  return profile_at<V, a>(v, c, which, Eq::table.between(I) ? v.half_profile[a] : 0);
 }
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V decay(const View& v, const Cell& c) {

@@ -45,11 +45,7 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   }
   // Whether a stage makes fields at half steps.
   template <int STAGE>
-  static constexpr bool later = [] {
-    for (int f = 0; f < table.fields; ++f)
-      if (table.at_stage[f] == STAGE) return table.later(f);
-    return false;
-  }();
+  static constexpr bool later = table.any_made(STAGE, [](int f) { return table.later(f); });
   // The stage that makes fields at whole steps, those of none that live within the step only.
   static constexpr int whole_stage = [] {
     for (int f = 0; f < table.fields; ++f)

@@ -104,14 +104,11 @@ struct ForwardStep {
   }
 
  protected:
-  static constexpr bool first_of_target(int modulus) {
+  // Of all moduli of its target, or of those with coefficients.
+  static constexpr bool first_of_target(int modulus, bool all) {
     for (int m = 0; m < modulus; ++m)
-      if (table.modulus[m].target == table.modulus[modulus].target) return false;
-    return true;
-  }
-  static constexpr bool first_with_coefficient(int modulus) {
-    for (int m = 0; m < modulus; ++m)
-      if (table.modulus[m].target == table.modulus[modulus].target && table.modulus[m].coefficient >= 0) return false;
+      if (table.modulus[m].target == table.modulus[modulus].target && (all || table.modulus[m].coefficient >= 0))
+        return false;
     return true;
   }
 
@@ -174,7 +171,7 @@ struct ForwardStep {
       constexpr Modulus m = table.modulus[i];
       if constexpr (table.stage[m.rate] == STAGE && (ALL || m.coefficient >= 0)) {
         const V part = multiple<V, m.coefficient>(coefficient, v, c, e[m.rate]);
-        if constexpr (ALL ? first_of_target(i) : first_with_coefficient(i))
+        if constexpr (first_of_target(i, ALL))
           change[m.target] = part;
         else
           change[m.target] = change[m.target] + part;

@@ -92,6 +92,12 @@ struct Tables {
   constexpr bool local(int f) const { return field[f].order == 0; }
   // Whether term i lies half a cell further along its axis than whole nodes.
   constexpr bool between(int i) const { return term[i].between() ? term[i].forward : !term[i].forward; }
+  template <class Of>
+  constexpr bool any_made(int in_stage, const Of& of) const {  // of the fields that a stage makes
+    for (int f = 0; f < fields; ++f)
+      if (at_stage[f] == in_stage && of(f)) return true;
+    return false;
+  }
   constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
   // Whether fields of second order depend on themselves alone, by one modulus of second differences, whose coefficient
   // multiplies their sources, so that each is its own adjoint.
@@ -191,8 +197,8 @@ constexpr void order_stages(Tables& t) {
     t.stages = 2;
     for (int f = 0; f < t.fields; ++f) t.at_stage[f] = 1;
   } else {
-    for (int half = 0; half < 2;
-         ++half) {  // what is made of fields at half steps, and those at whole steps; the others
+    // What is made of fields at half steps, and those at whole steps; then the others.
+    for (int half = 0; half < 2; ++half) {
       for (int d = 0; d <= deepest && t.sound; ++d) {
         bool any = false;
         for (int f = 0; f < t.fields; ++f)
@@ -208,11 +214,12 @@ constexpr void order_stages(Tables& t) {
   for (int m = 0; m < t.moduli; ++m) {
     const int target = t.modulus[m].target;
     t.sound &= t.stage[t.modulus[m].rate] == t.at_stage[target];
-    for (int i = 0; i < t.terms && !t.second; ++i)
-      if (t.term[i].rate == t.modulus[m].rate && t.at_stage[t.term[i].field] == t.at_stage[target])
-        t.sound &= t.term[i].of == SAME && !t.local(target);
-    for (int i = 0; i < t.terms && !t.second; ++i)
-      if (t.term[i].rate == t.modulus[m].rate) t.sound &= t.term[i].of != D2 && t.term[i].of != CHANGE;
+    for (int i = 0; i < t.terms && !t.second; ++i) {
+      const auto& term = t.term[i];
+      if (term.rate != t.modulus[m].rate) continue;
+      t.sound &= term.of != D2 && term.of != CHANGE;
+      if (t.at_stage[term.field] == t.at_stage[target]) t.sound &= term.of == SAME && !t.local(target);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Team shares the
 // calls out among whatever executes them.
-#ifndef SWEEP_PHASES_H
-#define SWEEP_PHASES_H
+#ifndef SWEEP_STAGES_H
+#define SWEEP_STAGES_H
 
 #include "run.h"
 
@@ -37,7 +37,7 @@ SWEEP_HD void sum_trace(const Points<T>& points, const Layout<NDIM>& layout, con
 
 // The cells of one stage of a unit.
 template <class R, int STAGE>
-struct Phase {
+struct Cells {
   static constexpr int ndim = R::ndim;
   using Value = typename R::Value;
   using View = typename R::View;
@@ -45,7 +45,7 @@ struct Phase {
   Cone<R> cone;
   int unit;
 
-  // Where an equation of second order is concerned, the first phase makes what the second differentiates.
+  // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
@@ -65,7 +65,7 @@ struct Phase {
 
 // Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
 template <class R, int STAGE>
-struct Grow : Phase<R, STAGE> {
+struct Grow : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   Parts<Value> wave;
@@ -73,7 +73,7 @@ struct Grow : Phase<R, STAGE> {
   int index;
 
   SWEEP_HD Box<R::ndim> box() const {
-    const auto own = Phase<R, STAGE>::box();
+    const auto own = Cells<R, STAGE>::box();
     if (!R::Equation::holds_fields || !slots.base || STAGE != R::Equation::table.held) return own;
     return this->run.reached(this->run.reached(own, 1), 1);
   }
@@ -103,7 +103,7 @@ struct Grow : Phase<R, STAGE> {
 };
 
 template <class R, int STAGE>
-struct Scatter : Phase<R, STAGE> {
+struct Scatter : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   Parts<Value> wave, scattered;
@@ -129,7 +129,7 @@ struct Scatter : Phase<R, STAGE> {
 };
 
 template <class R, int STAGE>
-struct Back : Phase<R, STAGE> {
+struct Back : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   Parts<Value> adjoint;  // (rates, then fields), then memory variables
@@ -166,7 +166,7 @@ struct Recall : Step {
   }
 };
 
-// A sample of a signal, and of what varies it, into the fields that a phase has just made.
+// A sample of a signal, and of what varies it, into the fields that a stage has just made.
 template <class Step, int STAGE>
 struct Inject {
   using Value = typename Step::Value;
