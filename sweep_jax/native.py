@@ -29,30 +29,28 @@ from .shim import forced_isa
 def forward(task: Task, coefficients, wavelet, points, tables):
     """(coefficients, wavelet) -> (record, snapshots, flag). A history is kept only where a derivative is taken.
 
-    `points` are those of sources in, sources out, receivers in, receivers out: (cell, column, weight) each.
+    `points` are lists of them by the names of their buffers.
     """
-    record, seen, _, _, flag = forward_p.bind(
-        coefficients, wavelet, *points[0], *points[3], tables, task=task, history=False
-    )
+    arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
+    record, seen, _, _, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
     return record, seen, flag
 
 
 @partial(forward.defjvp, symbolic_zeros=True)
 def _(task, primals, tangents):
-    coefficients, wavelet, (sources_in, sources_out, receivers_in, receivers_out), tables = primals
+    coefficients, wavelet, points, tables = primals
     if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
         raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
     if task.kind == "cpu":
-        warn_if_above(task.call(True).shapes["history"][0], task.problem.memory)
+        warn_if_above(task.call(True).named()["history"].shape[0], task.problem.memory)
+    arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
     record, seen, history, checkpoints, flag = forward_p.bind(
-        coefficients, wavelet, *sources_in, *receivers_out, tables, task=task, history=True
+        *(arrays[n] for n in task.read("forward")), task=task, history=True
     )
     by = tuple(type(t) is not SymbolicZero for t in tangents[:2])
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
-    points = *sources_in, *receivers_in, *sources_out, *receivers_out
-    (tangent,) = born_p.bind(
-        *varied, coefficients, wavelet, *points, tables, history, checkpoints, task=task, by=by, batches=()
-    )
+    arrays |= {"history": history, "checkpoints": checkpoints}
+    (tangent,) = born_p.bind(*varied, *(arrays[n] for n in task.residuals()), task=task, by=by, batches=())
     still = SymbolicZero(jax.core.ShapedArray(seen.shape, seen.dtype))
     none = SymbolicZero(jax.core.ShapedArray(flag.shape, jax.dtypes.float0))
     return (record, seen, flag), (tangent, still, none)

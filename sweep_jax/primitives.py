@@ -1,12 +1,12 @@
 """The compiled time loop as JAX primitives: forward, and born and adjoint, each the other's transpose.
 
-forward(coefficients, wavelet, sources in, receivers out, tables) -> record, snapshots, history, checkpoints, flag
+forward(what it reads) -> record, snapshots, history, checkpoints, flag
 born(tangents of `by`, *residuals) -> tangent of the record
 adjoint(cotangent of the record, *residuals) -> cotangents of coefficients and wavelet
 
-The residuals are coefficients, wavelet, sources in, receivers in, sources out, receivers out, tables, history,
-checkpoints; points are three arrays each. `by` says which of coefficients and wavelet have a tangent; `batches`,
-outermost first, which residuals have a leading batch axis. Tangents have all of them.
+What an operation reads is what the library says (`Task.read`); residuals are all that the three read, but for what is
+named here. `by` says which of coefficients and wavelet have a tangent; `batches`, outermost first, which residuals have
+a leading batch axis. Tangents have all of them.
 """
 
 from functools import partial
@@ -20,11 +20,17 @@ from jax.interpreters import ad, batching, mlir
 
 from sweep_core.call import CallShape
 from sweep_core.errors import DeviceError, UnsupportedError
-from sweep_core.native import OUTPUTS, CompiledCall, compiled_call, thread_count
+from sweep_core.native import CompiledCall, compiled_call, thread_count
+from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
 
 from . import shim
 
+KEPT = ("record", "snapshots", "history", "checkpoints", "flag")
+GRADIENTS = ("gradient_coefficients", "gradient_wavelet")
+TANGENTS = ("tangent_coefficients", "tangent_wavelet")
+SHARED = ("coefficients", "tangent_coefficients", "tables")
+"""Arrays without an axis of shots, where all shots see one earth."""
 ONCE = "is not supported by impl='c', which has first derivatives; use impl='eager'"
 
 
@@ -45,12 +51,25 @@ class Task:
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of buffers."""
-        call = self.call(history)
-        return [jax.ShapeDtypeStruct(call.shapes[name], call.dtype(name)) for name in names]
+        named = self.call(history).named()
+        return [_like(named[name]) for name in names]
+
+    def read(self, operation: str) -> list[str]:
+        """Names of the arrays that an operation reads, in their order."""
+        return [b.name for b in self.call(False).buffers[operation] if b.role == "in"]
+
+    def residuals(self) -> list[str]:
+        """Names of the residuals, in their order."""
+        read = dict.fromkeys(name for operation in OPERATIONS for name in self.read(operation))
+        return [name for name in read if name not in (*TANGENTS, "cotangent")]
 
     def stacked(self, size: int) -> "Task":
         """`size` calls in one, as more shots."""
         return attrs.evolve(self, shape=attrs.evolve(self.shape, shots=size * self.shape.shots))
+
+
+def _like(buffer):
+    return jax.ShapeDtypeStruct(buffer.shape, buffer.dtype)
 
 
 def _threads(kind, devices):
@@ -60,29 +79,32 @@ def _threads(kind, devices):
     return max(thread_count() // min(devices, len(jax.local_devices(backend="cpu"))), 1)
 
 
-def _call(operation, task, history, arguments, devices):
-    """A custom call of XLA on the buffers of an operation, in the order of sweep.h."""
-    package = task.problem.equation.library
+def _call(operation, task, history, arrays, devices, wanted):
+    """A custom call of XLA: what is wanted of an operation on arrays by name."""
+    call, package = task.call(history), task.problem.equation.library
     shim.load(task.kind, package)
-    return jax.ffi.ffi_call(shim.target(task.kind), task.results(history, OUTPUTS[operation]))(
-        *arguments,
-        operation=shim.named(operation, package),
-        problem=np.frombuffer(bytes(task.call(history).struct), np.uint8),
+    made = call.made(operation)
+    results = jax.ffi.ffi_call(shim.target(task.kind), [_like(b) for b in made])(
+        *(arrays[name] for name in task.read(operation)),
+        package=package,
+        operation=np.int32(OPERATIONS.index(operation)),
+        problem=np.frombuffer(bytes(call.struct), np.uint8),
         threads=np.int32(_threads(task.kind, devices)),
         isa=np.int32(task.isa),
         together=devices > 1,
     )
+    found = {b.name: x for b, x in zip(made, results, strict=True)}
+    return [found[name] for name in wanted]
 
 
 def _run_forward(*arguments, task, history, devices=1):
-    record, seen, kept, checkpoints, _, flag = _call("forward", task, history, arguments, devices)
-    return [record, seen, kept, checkpoints, flag]
+    arrays = dict(zip(task.read("forward"), arguments, strict=True))
+    return _call("forward", task, history, arrays, devices, KEPT)
 
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
-    *rest, tables, history, checkpoints = residuals  # of which the receivers out are not needed
-    given = *rest[:11], tables, cotangent, history, checkpoints
-    return _call("adjoint", task, True, given, devices)[:2]
+    arrays = dict(zip(task.residuals(), residuals, strict=True)) | {"cotangent": cotangent}
+    return _call("adjoint", task, True, arrays, devices, GRADIENTS)
 
 
 def _run_born(*arguments, task, by, batches, devices=1):
@@ -98,13 +120,11 @@ def _run_born(*arguments, task, by, batches, devices=1):
             return _run_born(*tangents, *residuals, task=task, by=by, batches=tuple(inner), devices=devices)
 
         return jax.lax.map(one, batch)
-    coefficients, wavelet, *points = arguments[count : count + 14]
+    arrays = dict(zip(task.residuals(), arguments[count:], strict=True))
     varied = iter(arguments[:count])
-    tangents = [
-        next(varied) if nonzero else jnp.zeros_like(x) for nonzero, x in zip(by, (coefficients, wavelet), strict=True)
-    ]
-    given = coefficients, wavelet, *tangents, *points[:3], *points[9:], arguments[count + 14]
-    return _call("born", task, True, given, devices)[:1]
+    for nonzero, name in zip(by, ("coefficients", "wavelet"), strict=True):
+        arrays[f"tangent_{name}"] = next(varied) if nonzero else jnp.zeros_like(arrays[name])
+    return _call("born", task, True, arrays, devices, ["record"])
 
 
 def _device_count(context):
@@ -137,8 +157,8 @@ def _primitive(name, run, buffers):
     return primitive
 
 
-forward_p = _primitive("sweep_forward", _run_forward, ("record", "snapshots", "history", "checkpoints", "flag"))
-adjoint_p = _primitive("sweep_adjoint", _run_adjoint, ("gradient_coefficients", "gradient_wavelet"))
+forward_p = _primitive("sweep_forward", _run_forward, KEPT)
+adjoint_p = _primitive("sweep_adjoint", _run_adjoint, GRADIENTS)
 born_p = _primitive("sweep_born", _run_born, ("record",))
 
 
@@ -203,25 +223,29 @@ def _one_by_one(primitive, arguments, dims, **parameters):
     return results, [0] * len(results)
 
 
-def _as_shots(primitive, shared, arguments, dims, task, **parameters):
-    """(results of one call for the batch, its size); all shots see the arguments at `shared`, which are no batch."""
+def _has_earths(task, names, dims):
+    """Whether a batch has more than the one earth that shots share."""
+    return task.shape.earths > 1 or any(d is not None for n, d in zip(names, dims, strict=True) if n in SHARED)
+
+
+def _as_shots(primitive, names, arguments, dims, task, **parameters):
+    """(results of one call for the batch, its size) of arguments by name."""
     size = _size(arguments, dims)
 
     def stacked(x, dim):
         x = _batch_first(x, dim, size)
         return x.reshape(size * x.shape[1], *x.shape[2:])
 
-    pairs = enumerate(zip(arguments, dims, strict=True))
-    chosen = [a if i in shared else stacked(a, d) for i, (a, d) in pairs]
+    chosen = [a if n in SHARED else stacked(a, d) for n, a, d in zip(names, arguments, dims, strict=True)]
     return primitive.bind(*chosen, task=task.stacked(size), **parameters), size
 
 
 def _batch_forward(arguments, dims, *, task, history):
-    shared = {0, len(arguments) - 1}  # coefficients, tables
-    if task.shape.earths > 1 or any(dims[i] is not None for i in shared):
+    names = task.read("forward")
+    if _has_earths(task, names, dims):
         return _one_by_one(forward_p, arguments, dims, task=task, history=history)
-    (*kept, flag), size = _as_shots(forward_p, shared, arguments, dims, task, history=history)
-    likes = task.results(history, ("record", "snapshots", "history", "checkpoints"))
+    (*kept, flag), size = _as_shots(forward_p, names, arguments, dims, task, history=history)
+    likes = task.results(history, KEPT[:-1])
     # What is kept lies shot after shot, so that each call of the batch finds its own part.
     return [x.reshape(size, *like.shape) for x, like in zip(kept, likes, strict=True)] + [flag], [0, 0, 0, 0, None]
 
@@ -229,14 +253,14 @@ def _batch_forward(arguments, dims, *, task, history):
 def _batch_born(arguments, dims, *, task, by, batches):
     """More shots where it can be; otherwise the batch is noted, and its transpose is that of adjoint."""
     count = sum(by)
-    shared = {count, len(arguments) - 3} | ({0} if by[0] else set())  # coefficients, tables, their tangent
-    if batches or task.shape.earths > 1 or any(dims[i] is not None for i in shared):
+    names = [name for name, nonzero in zip(TANGENTS, by, strict=True) if nonzero] + task.residuals()
+    if batches or _has_earths(task, names, dims):
         size = _size(arguments, dims)
         pairs = enumerate(zip(arguments, dims, strict=True))
         moved = [_batch_first(a, d, size) if i < count or d is not None else a for i, (a, d) in pairs]
         batched = tuple(d is not None for d in dims[count:])
         return born_p.bind(*moved, task=task, by=by, batches=(batched, *batches)), [0]
-    (record,), size = _as_shots(born_p, shared, arguments, dims, task, by=by, batches=())
+    (record,), size = _as_shots(born_p, names, arguments, dims, task, by=by, batches=())
     (like,) = task.results(True, ("record",))
     return [record.reshape(size, *like.shape)], [0]
 

@@ -12,7 +12,6 @@ from sweep_core import native as compiled
 from sweep_core.equation import Equation
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
-from sweep_core.native import OUTPUTS
 from sweep_core.native.library import OWN, REBUILD, find, source_id
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
@@ -22,11 +21,6 @@ PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 def target(kind: str) -> str:
     """The name by which compiled programs call the handler of libraries of a kind."""
     return f"sweep_{kind}"
-
-
-def named(operation: str, package: str) -> str:
-    """The name by which they tell it which operation, and whose: the same in every process."""
-    return f"{package}:{operation}"
 
 
 @lru_cache(maxsize=1)
@@ -73,9 +67,7 @@ def load(kind: str, package: str = OWN) -> None:
         Where one of the libraries is missing, stale or newer than jaxlib.
     """
     library, shim = compiled.load(kind, package), _register(kind)
-    for operation in OUTPUTS:
-        function = c.cast(getattr(library.dll, f"sweep_{operation}"), c.c_void_p)
-        shim.sweep_xla_bind(kind.encode(), named(operation, package).encode(), function)
+    shim.sweep_xla_bind(kind.encode(), package.encode(), c.cast(library.dll.sweep_run, c.c_void_p))
 
 
 def supports(equation: Equation, ndim: int, kind: str) -> Support:

@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
+from sweep_core.native import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals
 from sweep_core.ops import coefficients_of
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
@@ -23,13 +23,12 @@ from .pool import BESIDE_CACHE, allocating, pool, room_for
 
 @attrs.frozen(eq=False)
 class Task:
-    """What a call computes with beside its differentiable arrays; `fixed` are buffers of each operation by name."""
+    """What a call computes with beside its differentiable arrays; `fixed` are buffers by name."""
 
     call: CompiledCall
     cells: list[torch.Tensor]
     device: torch.device
-    fixed: dict[str, dict[str, torch.Tensor]]
-    made: dict[str, tuple[tuple[int, ...], torch.dtype]]
+    fixed: dict[str, torch.Tensor]
 
     @undisturbed
     def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
@@ -39,35 +38,27 @@ class Task:
                 "torch.fx (make_fx, torch.func.linearize) cannot see into impl='c', and would record a tensor that "
                 "nothing was written to; use torch.func.jvp or impl='eager'"
             )
-        outputs = {name: self.empty(name) for name in OUTPUTS[operation]}
-        arrays = self.fixed[operation] | outputs | {name: x.resolve_neg().contiguous() for name, x in given.items()}
-        buffers = [(x.data_ptr(), x.nbytes) for x in map(arrays.__getitem__, BUFFERS[operation])]
+        outputs = {b.name: self.empty(b) for b in self.call.made(operation)}
+        arrays = self.fixed | outputs | {name: x.resolve_neg().contiguous() for name, x in given.items()}
+        taken = [arrays[b.name] for b in self.call.buffers[operation]]
+        buffers = [(x.data_ptr(), x.nbytes) for x in taken]
         if self.device.type == "cuda":
             with torch.cuda.device(self.device):
                 stream = torch.cuda.current_stream(self.device)
-                for x in (*self.cells, *self.fixed[operation].values()):
+                for x in (*self.cells, *self.fixed.values()):
                     x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
                 self.call.run(operation, buffers, stream=stream.cuda_stream)
         else:
-            self.call.run(operation, buffers, threads=torch.get_num_threads(), keep=arrays)
+            self.call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
         return outputs
 
-    def empty(self, name: str) -> torch.Tensor:
-        """A buffer of the call; the large ones of unsigned bytes are used again from call to call."""
-        shape, dtype = self.made[name]
+    def empty(self, buffer: Buffer) -> torch.Tensor:
+        """An array for a buffer; the large ones of unsigned bytes are used again from call to call."""
         memory = self.call.problem.memory
         with allocating(memory):
-            if dtype == torch.uint8:
-                return pool.take(shape[0], self.device, memory)
-            return torch.empty(shape, dtype=dtype, device=self.device)
-
-
-LISTS = {
-    "forward": {"inject": "sources in", "gather": "receivers out"},
-    "adjoint": {"source": "sources in", "inject": "receivers in", "gather": "sources out"},
-    "born": {"inject": "sources in", "gather": "receivers out"},
-}
-"""Which points an operation takes, by the beginning of the names of its buffers."""
+            if buffer.dtype == "uint8":
+                return pool.take(buffer.shape[0], self.device, memory)
+            return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 
 
 def _each(function, in_dims, size, arguments):
@@ -202,15 +193,8 @@ def make_task(
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
 
-    names = "sources in", "sources out", "receivers in", "receivers out"
-    held = {name: tuple(map(tensor, points)) for name, points in zip(names, lists, strict=True)}
-    fixed = {operation: {"tables": tensor(problem.tables().astype(dtype))} for operation in LISTS}
-    for operation, taken in LISTS.items():
-        for prefix, name in taken.items():
-            parts = zip(("cell", "column", "weight"), held[name], strict=True)
-            fixed[operation] |= {f"{prefix}_{part}": x for part, x in parts}
-    made = {x: (call.shapes[x], getattr(torch, call.dtype(x))) for names in OUTPUTS.values() for x in names}
-    return Task(call, list(map(tensor, cells)), device, fixed, made)
+    fixed = {name: tensor(x) for name, x in lists.items()} | {"tables": tensor(problem.tables().astype(dtype))}
+    return Task(call, list(map(tensor, cells)), device, fixed)
 
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):

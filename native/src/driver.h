@@ -90,6 +90,14 @@ struct BornUnits {
   }
 };
 
+// The state before unit u, which begins a chunk.
+template <class R, class Value>
+Parts<Value> saved(const R& run, Value* checkpoints, int u) {
+  const auto& plan = run.plan;
+  const ptrdiff_t number = (u - plan.first) / plan.chunk - (plan.first == 0);
+  return {u ? checkpoints + number * plan.state : nullptr, plan.saved() * plan.state, true};
+}
+
 template <class R>
 struct Forward {
   using Value = typename R::Value;
@@ -101,36 +109,35 @@ struct Forward {
   Value* snapshots;
   Value* history;
   Value* checkpoints;
-  Value* state;  // of each lane, then what is prepared, then scratch
-  int first, last;
+  Value* state;
+  Value* workspace;  // what is prepared, then scratch
   Value* scratch = nullptr;
 
   template <class Device>
   int prepare(const Device& device, int earths) {
-    Value* const to = state + run.plan.lanes * run.plan.state;
-    run.prepared = to;
-    scratch = to + run.plan.prepared(earths).count;
-    return first ? SWEEP_OK : prepare_earth(device, run, to, earths);
+    run.prepared = workspace;
+    scratch = workspace + run.plan.prepared(earths).count;
+    return prepare_earth(device, run, workspace, earths);
   }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{state, plan.state, false};
+    const Parts<Value> wave{state, plan.state, plan.sliced};
     const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span().count, true};
     const auto cone = team.cone(run, sources, asked.every ? Points<Value>{} : receivers, shots);
-    if (first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
+    if (plan.first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
     team.sync();
     if (slots.base) open(team, run, shots, wave, slots);
-    for (int u = first, end; u < last && !team.stopped(); u = end) {
-      if (plan.chunks > 1 && u > 0 && u % plan.chunk == 0) {
-        const Parts<Value> to{checkpoints + (u / plan.chunk - 1) * plan.state, (plan.chunks - 1) * plan.state, true};
-        copy<Team, decltype(run.plan), Value>(team, shots, plan, to, {state, plan.state, false}, plan.state);
+    for (int u = plan.first, end; u < plan.last && !team.stopped(); u = end) {
+      if (plan.chunks > 1 && u > 0 && (u - plan.first) % plan.chunk == 0) {
+        copy<Team, decltype(run.plan), Value>(team, shots, plan, saved(run, checkpoints, u),
+                                              {wave.base, wave.stride, wave.by_shot}, plan.state);
         team.sync();
       }
       end = next_event(u);
-      team.march(ForwardUnits<R>{run, cone, wave, slots, 0, sources, receivers, wavelet, record, scratch}, u, end,
-                 shots);
+      team.march(ForwardUnits<R>{run, cone, wave, slots, plan.first, sources, receivers, wavelet, record, scratch}, u,
+                 end, shots);
       if (asked.wanted(end - 1)) {
         const auto box = Cells<R, R::Equation::stages - 1>{run, cone, end - 1}.box();
         team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
@@ -142,9 +149,9 @@ struct Forward {
  private:
   // The unit before which a state is saved, or after which wavefields are handed out.
   int next_event(int u) const {
-    const int chunk = run.plan.chunks > 1 ? run.plan.chunk : 0;
-    int end = last;
-    if (chunk && (u / chunk + 1) * chunk < end) end = (u / chunk + 1) * chunk;
+    const int chunk = run.plan.chunks > 1 ? run.plan.chunk : 0, first = run.plan.first;
+    int end = run.plan.last;
+    if (chunk && end - u > chunk - (u - first) % chunk) end = u + chunk - (u - first) % chunk;
     if (asked.every) {
       const int seen = (u + asked.every - 1) / asked.every * asked.every + 1;
       if (seen < end) end = seen;
@@ -162,16 +169,16 @@ struct Born {
   const Value* tangent_coefficients;
   const Value* tangent_wavelet;
   Value* record;
-  Value* workspace;  // (lanes, 2, state), then what is prepared, then the tangents likewise, then scratch
+  Value* state;      // twice
+  Value* workspace;  // what is prepared, then the tangents likewise, then scratch
   Value* scratch = nullptr;
 
   template <class Device>
   int prepare(const Device& device, int earths) {
-    Value* const to = workspace + run.plan.lanes * 2 * run.plan.state;
-    Value* const framed = to + run.plan.prepared(earths).count;
-    run.prepared = to;
+    Value* const framed = workspace + run.plan.prepared(earths).count;
+    run.prepared = workspace;
     scratch = framed + earths * run.plan.coefficient_size();
-    if (const int status = prepare_earth(device, run, to, earths)) return status;
+    if (const int status = prepare_earth(device, run, workspace, earths)) return status;
     const Value* const given = tangent_coefficients;
     tangent_coefficients = framed;
     return frame(device, run, given, framed, earths);
@@ -180,13 +187,14 @@ struct Born {
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{workspace, 2 * plan.state, false}, scattered{workspace + plan.state, 2 * plan.state, false};
+    const Parts<Value> wave{state, 2 * plan.state, plan.sliced};
+    const Parts<Value> scattered{state + plan.state, wave.stride, wave.by_shot};
     const auto cone = team.cone(run, sources, receivers, shots);
-    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, 2 * plan.state);
+    if (plan.first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, 2 * plan.state);
     team.sync();
     team.march(BornUnits<R>{run, cone, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
                             tangent_wavelet, record, scratch},
-               0, plan.steps, shots);
+               plan.first, plan.last, shots);
   }
 };
 
@@ -210,7 +218,7 @@ struct AdjointUnits {
     constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = Back<R, STAGE>;
     const int u = last - n, sample = sample_of<R, STAGE>(u);
-    const Step step{{run, cone, u}, adjoint, slots, u - begin, of.images, of.past};
+    const Step step{{run, cone, u}, adjoint, slots, u - begin, of.past};
     const Gather<R, STAGE, true> gather{run, adjoint, of.sources, of.gradient_wavelet,
                                         u,   sample,  step.box(), of.source_past()};
     const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, u, cone.receivers};
@@ -229,28 +237,60 @@ struct Adjoint {
   const Value* history;
   const Value* checkpoints;
   Value* gradient_wavelet;
-  Value* workspace;  // (lanes, adjoint state), then (lanes, slots and state of the forward run)
-  Value* images;
-  Value* prepared;  // then scratch, then what filters of points remember: receivers, then sources
+  Value* state;
+  Value* workspace;  // what is prepared, then slots and state of the forward run, sums of images, scratch
+  Value* gradient;
+  Value* recomputed = nullptr;
+  Value* sums = nullptr;
   Value* scratch = nullptr;
-  Value* past = nullptr;
+  Value* past = nullptr;  // what filters of points remember: receivers, then sources
 
   template <class Device>
   int prepare(const Device& device, int earths) {
-    run.prepared = prepared;
-    scratch = prepared + run.plan.prepared(earths).count;
-    past = scratch + run.plan.lanes * run.plan.taken(run.plan.sources);
-    return prepare_earth(device, run, prepared, earths);
+    const auto& plan = run.plan;
+    run.prepared = workspace;
+    recomputed = workspace + plan.prepared(earths).count;
+    sums = recomputed + plan.groups * plan.recomputed().count;
+    scratch = sums + (plan.sums() ? plan.groups * plan.coefficient_size() : 0);
+    past = state + (plan.sliced ? plan.shots : plan.groups) * plan.imaged();
+    return prepare_earth(device, run, workspace, earths);
   }
   Value* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
+  Parts<Value> adjoint() const { return {state, run.plan.imaged(), run.plan.sliced}; }
+  template <class Device>
+  int finish(const Device& device, int earths) const {
+    if (run.plan.first > 0) return SWEEP_OK;
+    return device.finish(Reduce<R>{run, adjoint(), sums, gradient, earths}, earths, run.plan.layout.cells);
+  }
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> adjoint{workspace, plan.adjoint_state(), false};
+    const Parts<Value> adjoint = this->adjoint();
     const auto cone = team.cone(run, forward_sources, receivers, shots);
-    copy<Team, decltype(run.plan), Value>(team, shots, plan, adjoint, {}, plan.adjoint_state());
-    team.elements(ClearImages<R>{run, images, plan.coefficient_size()}, plan.coefficient_size(), shots);
+    if (plan.last == plan.steps) begin(team, shots, adjoint);
+    for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
+      const int begin = plan.first + c * plan.chunk;
+      const int end = plan.last - begin > plan.chunk ? begin + plan.chunk : plan.last;
+      Parts<Value> slots{const_cast<Value*>(history), plan.span().count, true};
+      if (!plan.keeps_all) {
+        slots = {recomputed, plan.recomputed().count, false};
+        recompute(team, shots, slots, cone, begin, end);
+      }
+      const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
+      team.march(units, 0, end - begin, shots);
+    }
+    if (!plan.sums()) return;
+    team.sync();
+    team.elements(AddImages<R>{run, adjoint, sums}, plan.coefficient_size(), shots);
+    team.sync();
+  }
+
+ private:
+  template <class Team>
+  void begin(Team& team, Span shots, const Parts<Value>& adjoint) const {
+    const auto& plan = run.plan;
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, adjoint, {}, plan.imaged());
     if constexpr (R::Equation::second) {
       const ptrdiff_t heard = plan.receivers * R::ndim, driven = plan.sources * R::ndim;
       copy<Team, decltype(run.plan), Value>(team, shots, plan, {past, heard, true}, {}, heard);
@@ -262,26 +302,13 @@ struct Adjoint {
         run, adjoint, sources, gradient_wavelet, 0, plan.steps - 1, whole(plan.layout), source_past()};
     team.gather(none, shots);
     team.sync();
-    for (int c = plan.chunks - 1; c >= 0 && !team.stopped(); --c) {
-      const int begin = c * plan.chunk, end = begin + plan.chunk < plan.steps ? begin + plan.chunk : plan.steps;
-      Parts<Value> slots{const_cast<Value*>(history), plan.span().count, true};
-      if (!plan.keeps_all) {
-        slots = {workspace + plan.lanes * plan.adjoint_state(), plan.recomputed().count, false};
-        recompute(team, shots, slots, cone, begin, end);
-      }
-      const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
-      team.march(units, 0, end - begin, shots);
-    }
   }
 
- private:
   template <class Team>
   void recompute(Team& team, Span shots, const Parts<Value>& slots, const Cone<R>& cone, int begin, int end) const {
     const auto& plan = run.plan;
     const Parts<Value> wave{slots.base + plan.span().count, plan.recomputed().count, false};
-    const Parts<const Value> saved{begin ? checkpoints + (begin / plan.chunk - 1) * plan.state : nullptr,
-                                   (plan.chunks - 1) * plan.state, true};
-    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved, plan.state);
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, saved(run, checkpoints, begin), plan.state);
     team.sync();
     open(team, run, shots, wave, slots);
     Points<Value> none = {};

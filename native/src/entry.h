@@ -4,6 +4,7 @@
 #ifndef SWEEP_ENTRY_H
 #define SWEEP_ENTRY_H
 
+#include "buffers.h"
 #include "driver.h"
 #include "table.h"
 
@@ -15,193 +16,118 @@ struct Entry {
   using R = Run<Eq, T, NDIM, HALF>;
   using Plan = sweep::Plan<Eq, NDIM>;
 
-  static constexpr int64_t size = sizeof(T);
-
-  // Bytes of every buffer that an operation may be handed. Cells and columns of points are int32.
-  struct Bytes {
-    Size coefficients, wavelet, record, snapshots, source_list, source_weights, receiver_list, receiver_weights, tables;
-    Size state, history, checkpoints, workspace, scattering;
-    Size flag = 4;
-
-    Bytes(const sweep_problem& p, const Plan& plan, const Snapshots<NDIM>& asked) {
-      const Size samples = Size(p.shots) * p.steps;
-      coefficients = Size(p.earths) * plan.coefficient_cells() * size;
-      wavelet = samples * p.source_columns * size;
-      record = samples * p.receiver_columns * size;
-      snapshots = Size(p.shots) * asked.times * asked.size() * size;
-      source_list = Size(p.shots) * plan.sources * 4;
-      source_weights = Size(p.shots) * plan.sources * size;
-      receiver_list = Size(p.shots) * plan.receivers * 4;
-      receiver_weights = Size(p.shots) * plan.receivers * size;
-      tables = Size(plan.tables) * size;
-      state = plan.forward(p.earths) * size;
-      history = plan.history() * size;
-      checkpoints = plan.checkpoints() * size;
-      workspace = plan.workspace(p.earths) * size;
-      scattering = plan.scattering(p.earths) * size;
+  static int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
+    const Plan plan(p, Device::together);
+    if (const int status = fits(p, plan, context)) return status;
+    const Needs need(p, plan, operation);
+    out->count = 0;
+    for (int b = 0; b < At::count; ++b) {
+      if (roles[b].role[operation] == SWEEP_NONE) continue;
+      sweep_need& to = out->buffer[out->count++];
+      to.bytes = need.bytes[b].count;
+      to.role = roles[b].role[operation];
+      to.type = roles[b].type;
+      snprintf(to.name, SWEEP_NAME_BYTES, "%s", roles[b].name);
     }
-
-    // Together, whichever of them an operation uses, so that all refuse the same problems.
-    int check(const sweep_context* context) const {
-      const Size all = coefficients + wavelet + record + snapshots + source_list + source_weights + receiver_list +
-                       receiver_weights + tables + state + history + checkpoints + workspace + scattering;
-      return all.fits()
-                 ? SWEEP_OK
-                 : fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
-    }
-  };
-
-  static int query(const sweep_problem& p, sweep_sizes* sizes, const sweep_context* context) {
-    const Bytes need(p, Plan(p, Device::together), Snapshots<NDIM>(p));
-    if (const int status = need.check(context)) return status;
-    sizes->state = need.state.count;
-    sizes->history = need.history.count;
-    sizes->checkpoints = need.checkpoints.count;
-    sizes->workspace = need.workspace.count;
-    sizes->scattering = need.scattering.count;
-    sizes->tables = need.tables.count;
     return SWEEP_OK;
   }
 
-  // `bytes` are those of `need` that an operation uses.
-  static int expect(const sweep_buffer* buffers, const Bytes& need, const Size* bytes, int count,
-                    const sweep_context* context) {
-    if (const int status = need.check(context)) return status;
-    for (int i = 0; i < count; ++i)
-      if (buffers[i].bytes < bytes[i].count || (bytes[i].count > 0 && !buffers[i].data))
-        return fail(context, SWEEP_BAD_CALL, "buffer %d has %lld bytes, the problem needs %lld", i,
-                    static_cast<long long>(buffers[i].bytes), static_cast<long long>(bytes[i].count));
-    return SWEEP_OK;
-  }
-
-  template <class U>
-  static U* data(const sweep_buffer& buffer) {
-    return static_cast<U*>(buffer.data);
-  }
-
-  static Points<T> points(const sweep_buffer* lists, const int32_t* counts, int columns) {
-    Points<T> points;
-    points.cell = data<int32_t>(lists[0]);
-    points.column = data<int32_t>(lists[1]);
-    points.weight = data<T>(lists[2]);
-    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
-    points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));
-    points.columns = columns;
-    return points;
-  }
-
-  static R make(const sweep_problem& p, const Plan& plan, const sweep_buffer& coefficients,
-                const sweep_buffer& tables) {
-    return {plan, data<T>(tables), data<T>(coefficients), p.earths > 1 ? plan.coefficient_cells() : 0};
-  }
-
-  static int forward(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
+  static int run(const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
     const Plan plan(p, Device::together);
-    const Snapshots<NDIM> asked(p);
-    const Bytes need(p, plan, asked);
-    const Size bytes[SWEEP_F_COUNT] = {
-        need.coefficients,  need.wavelet,       need.source_list,      need.source_list, need.source_weights,
-        need.receiver_list, need.receiver_list, need.receiver_weights, need.tables,      need.record,
-        need.snapshots,     need.history,       need.checkpoints,      need.state,       need.flag};
-    if (const int status = expect(b, need, bytes, SWEEP_F_COUNT, context)) return status;
-    if (plan.keeps_all && !(p.first == 0 && p.last == p.steps))
-      return fail(context, SWEEP_BAD_CALL, "a run that keeps its whole history is run in one call");
-    const Points<T> inject = points(b + SWEEP_F_INJECT_CELL, p.source_points, p.source_columns);
-    const Points<T> gather = points(b + SWEEP_F_GATHER_CELL, p.receiver_points, p.receiver_columns);
-    Device device(context, data<int32_t>(b[SWEEP_F_FLAG]));
-    const R run = make(p, plan, b[SWEEP_F_COEFFICIENTS], b[SWEEP_F_TABLES]);
-    if (const int status = device.start(run, p)) return status;
-    if (const int status = device.check(run, p, inject, true)) return status;
-    if (const int status = device.check(run, p, gather, false)) return status;
-    Forward<R> forward{run,
-                       inject,
-                       gather,
-                       asked,
-                       data<T>(b[SWEEP_F_WAVELET]),
-                       data<T>(b[SWEEP_F_RECORD]),
-                       data<T>(b[SWEEP_F_SNAPSHOTS]),
-                       data<T>(b[SWEEP_F_HISTORY]),
-                       data<T>(b[SWEEP_F_CHECKPOINTS]),
-                       data<T>(b[SWEEP_F_STATE]),
-                       p.first,
-                       p.last};
-    if (const int status = forward.prepare(device, p.earths)) return status;
-    if (const int status = device.execute(plan, forward)) return status;
-    if (const int status = device.poison(forward.snapshots, need.snapshots.count / size)) return status;
-    return device.poison(data<T>(b[SWEEP_F_RECORD]), need.record.count / size);
-  }
-
-  static int adjoint(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
-    const Plan plan(p, Device::together);
-    const Bytes need(p, plan, Snapshots<NDIM>(p));
-    const Size bytes[SWEEP_A_COUNT] = {
-        need.coefficients,   need.wavelet,       need.source_list,      need.source_list, need.source_weights,
-        need.receiver_list,  need.receiver_list, need.receiver_weights, need.source_list, need.source_list,
-        need.source_weights, need.tables,        need.record,           need.history,     need.checkpoints,
-        need.coefficients,   need.wavelet,       need.workspace,        need.flag};
-    if (const int status = expect(b, need, bytes, SWEEP_A_COUNT, context)) return status;
-    if (p.chunk < 1 || p.first != 0 || p.last != p.steps)
-      return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1) and runs in one call");
-    const Points<T> forward_sources = points(b + SWEEP_A_SOURCE_CELL, p.source_points, p.source_columns);
-    const Points<T> inject = points(b + SWEEP_A_INJECT_CELL, p.receiver_points, p.receiver_columns);
-    const Points<T> gather = points(b + SWEEP_A_GATHER_CELL, p.source_points, p.source_columns);
-    Device device(context, data<int32_t>(b[SWEEP_A_FLAG]));
-    const R run = make(p, plan, b[SWEEP_A_COEFFICIENTS], b[SWEEP_A_TABLES]);
-    if (const int status = device.start(run, p)) return status;
-    if (const int status = device.check(run, p, forward_sources, true)) return status;
-    if (const int status = device.check(run, p, inject, true)) return status;
-    if (const int status = device.check(run, p, gather, false)) return status;
-    T* const workspace = data<T>(b[SWEEP_A_WORKSPACE]);
-    T* const images = workspace + plan.lanes * (plan.adjoint_state() + plan.recomputed().count);
-    Adjoint<R> adjoint{run,
-                       forward_sources,
-                       gather,
-                       inject,
-                       data<T>(b[SWEEP_A_WAVELET]),
-                       data<T>(b[SWEEP_A_COTANGENT]),
-                       data<T>(b[SWEEP_A_HISTORY]),
-                       data<T>(b[SWEEP_A_CHECKPOINTS]),
-                       data<T>(b[SWEEP_A_GRADIENT_WAVELET]),
-                       workspace,
-                       images,
-                       images + plan.images().count};
-    if (const int status = adjoint.prepare(device, p.earths)) return status;
-    if (const int status = device.execute(plan, adjoint)) return status;
-    T* const gradient = data<T>(b[SWEEP_A_GRADIENT_COEFFICIENTS]);
-    if (const int status = device.finish(Reduce<R>{run, images, gradient, p.earths}, p.earths, plan.layout.cells))
+    if (const int status = fits(p, plan, context)) return status;
+    if (operation == SWEEP_ADJOINT && p.chunk < 1)
+      return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
+    const Needs need(p, plan, operation);
+    Given<T> given;
+    if (const int status = given.take(buffers, need, operation, context)) return status;
+    Device device(context, given.indices(At::flag));
+    const R run{plan, given.values(At::tables), given.values(At::coefficients),
+                p.earths > 1 ? plan.coefficient_cells() : 0};
+    // A call that continues a run goes on with the flag of the one before.
+    const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
+    if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
+    if (const int status = check(device, run, p, given)) return status;
+    if (const int status = operation == SWEEP_FORWARD   ? forward(device, run, p, given)
+                           : operation == SWEEP_ADJOINT ? adjoint(device, run, p, given)
+                                                        : born(device, run, p, given))
       return status;
-    if (const int status = device.poison(gradient, need.coefficients.count / size)) return status;
-    return device.poison(adjoint.gradient_wavelet, need.wavelet.count / size);
+    for (int b = 0; b < At::count; ++b)
+      if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
+        if (const int status = device.poison(static_cast<T*>(given.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
+          return status;
+    return SWEEP_OK;
   }
 
-  static int born(const sweep_problem& p, const sweep_buffer* b, const sweep_context* context) {
-    const Plan plan(p, Device::together);
-    const Bytes need(p, plan, Snapshots<NDIM>(p));
-    const Size bytes[SWEEP_B_COUNT] = {
-        need.coefficients, need.wavelet,        need.coefficients,  need.wavelet,       need.source_list,
-        need.source_list,  need.source_weights, need.receiver_list, need.receiver_list, need.receiver_weights,
-        need.tables,       need.record,         need.scattering,    need.flag};
-    if (const int status = expect(b, need, bytes, SWEEP_B_COUNT, context)) return status;
-    if (p.first != 0 || p.last != p.steps) return fail(context, SWEEP_BAD_CALL, "a Born run runs in one call");
-    const Points<T> inject = points(b + SWEEP_B_INJECT_CELL, p.source_points, p.source_columns);
-    const Points<T> gather = points(b + SWEEP_B_GATHER_CELL, p.receiver_points, p.receiver_columns);
-    Device device(context, data<int32_t>(b[SWEEP_B_FLAG]));
-    const R run = make(p, plan, b[SWEEP_B_COEFFICIENTS], b[SWEEP_B_TABLES]);
-    if (const int status = device.start(run, p)) return status;
-    if (const int status = device.check(run, p, inject, true)) return status;
-    if (const int status = device.check(run, p, gather, false)) return status;
-    T* const record = data<T>(b[SWEEP_B_RECORD]);
+ private:
+  // All operations refuse the same problems.
+  static int fits(const sweep_problem& p, const Plan& plan, const sweep_context* context) {
+    for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
+      if (!Needs(p, plan, operation).total().fits())
+        return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
+    return SWEEP_OK;
+  }
+
+  // The lists of points that an operation takes.
+  static int check(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
+    constexpr struct {
+      At::Buffer first;
+      bool sorted;
+    } lists[] = {{At::source_inject_cell, true},
+                 {At::source_gather_cell, false},
+                 {At::receiver_inject_cell, true},
+                 {At::receiver_gather_cell, false}};
+    for (const auto& list : lists)
+      if (given.at[list.first])
+        if (const int status = device.check(run, p, given.points(list.first, p), list.sorted)) return status;
+    return SWEEP_OK;
+  }
+
+  static int forward(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
+    Forward<R> forward{run,
+                       given.points(At::source_inject_cell, p),
+                       given.points(At::receiver_gather_cell, p),
+                       Snapshots<NDIM>(p),
+                       given.values(At::wavelet),
+                       given.values(At::record),
+                       given.values(At::snapshots),
+                       given.values(At::history),
+                       given.values(At::checkpoints),
+                       given.values(At::state),
+                       given.values(At::workspace)};
+    if (const int status = forward.prepare(device, p.earths)) return status;
+    return device.execute(run.plan, forward);
+  }
+
+  static int adjoint(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
+    Adjoint<R> adjoint{run,
+                       given.points(At::source_inject_cell, p),
+                       given.points(At::source_gather_cell, p),
+                       given.points(At::receiver_inject_cell, p),
+                       given.values(At::wavelet),
+                       given.values(At::cotangent),
+                       given.values(At::history),
+                       given.values(At::checkpoints),
+                       given.values(At::gradient_wavelet),
+                       given.values(At::state),
+                       given.values(At::workspace),
+                       given.values(At::gradient_coefficients)};
+    if (const int status = adjoint.prepare(device, p.earths)) return status;
+    if (const int status = device.execute(run.plan, adjoint)) return status;
+    return adjoint.finish(device, p.earths);
+  }
+
+  static int born(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
     Born<R> born{run,
-                 inject,
-                 gather,
-                 data<T>(b[SWEEP_B_WAVELET]),
-                 data<T>(b[SWEEP_B_TANGENT_COEFFICIENTS]),
-                 data<T>(b[SWEEP_B_TANGENT_WAVELET]),
-                 record,
-                 data<T>(b[SWEEP_B_SCATTERING])};
+                 given.points(At::source_inject_cell, p),
+                 given.points(At::receiver_gather_cell, p),
+                 given.values(At::wavelet),
+                 given.values(At::tangent_coefficients),
+                 given.values(At::tangent_wavelet),
+                 given.values(At::record),
+                 given.values(At::state),
+                 given.values(At::workspace)};
     if (const int status = born.prepare(device, p.earths)) return status;
-    if (const int status = device.execute(plan, born)) return status;
-    return device.poison(record, need.record.count / size);
+    return device.execute(run.plan, born);
   }
 };
 
@@ -298,17 +224,11 @@ Table make_table() {
   table.describe = [](int ndim, sweep_equation* out) {
     ndim == 2 ? describe<Equation<float, 2, 0>>(out) : describe<Equation<float, 3, 0>>(out);
   };
-  table.query = [](const sweep_problem& p, sweep_sizes* sizes, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.query(p, sizes, context); });
+  table.buffers = [](const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.buffers(p, operation, out, context); });
   };
-  table.forward = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.forward(p, buffers, context); });
-  };
-  table.adjoint = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.adjoint(p, buffers, context); });
-  };
-  table.born = [](const sweep_problem& p, const sweep_buffer* buffers, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.born(p, buffers, context); });
+  table.run = [](const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
+    return with_entry<Equation>(p, context, [&](auto entry) { return entry.run(p, operation, buffers, context); });
   };
   return table;
 }

@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "plan.h"
+#include "buffers.h"
 #include "table.h"
 
 namespace {
@@ -18,30 +18,23 @@ int best_build() {
   return best;
 }
 
-int find(const sweep_problem* problem, const sweep_context* context, const Table** table) {
+int find(const sweep_problem* problem, int32_t operation, const sweep_context* context, const Table** table) {
   if (!context || context->bytes != sizeof(sweep_context) || context->threads < 1) return SWEEP_BAD_CALL;
   if (!problem || problem->bytes != sizeof(sweep_problem))
     return sweep::fail(context, SWEEP_BAD_CALL, "sweep_problem is not the struct of ABI %d", SWEEP_ABI_VERSION);
+  if (operation < 0 || operation >= SWEEP_OPERATIONS)
+    return sweep::fail(context, SWEEP_BAD_CALL, "operation %d is none; expected 0 to %d", operation,
+                       SWEEP_OPERATIONS - 1);
   const int number = context->isa ? context->isa : best_build() + 1;
   if (number < 1 || number > sweep::build_count || !sweep::builds[number - 1].runs())
     return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (isa is %d)",
                        context->isa);
-  for (const Table* t = sweep::builds[number - 1].tables(); t->query; ++t)
+  for (const Table* t = sweep::builds[number - 1].tables(); t->run; ++t)
     if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) {
       *table = t;
       return SWEEP_OK;
     }
   return sweep::fail(context, SWEEP_UNSUPPORTED, "equation %.31s is not compiled in this library", problem->equation);
-}
-
-int call(int (*Table::*operation)(const sweep_problem&, const sweep_buffer*, const sweep_context*),
-         const sweep_problem* problem, const sweep_buffer* buffers, int32_t count, int32_t expected,
-         const sweep_context* context) {
-  const Table* table = nullptr;
-  if (const int status = find(problem, context, &table)) return status;
-  if (count != expected || !buffers)
-    return sweep::fail(context, SWEEP_BAD_CALL, "%d buffers were given, %d are expected", count, expected);
-  return (table->*operation)(*problem, buffers, context);
 }
 
 }  // namespace
@@ -57,13 +50,15 @@ int32_t sweep_layout(int64_t* values, int32_t count) {
                             sizeof(sweep_buffer),
                             sizeof(sweep_control),
                             sizeof(sweep_context),
-                            sizeof(sweep_sizes),
+                            sizeof(sweep_need),
+                            sizeof(sweep_needs),
                             sizeof(sweep_equation),
                             offsetof(sweep_problem, equation),
                             offsetof(sweep_buffer, bytes),
                             offsetof(sweep_control, progress),
                             offsetof(sweep_context, error_bytes),
-                            offsetof(sweep_sizes, tables),
+                            offsetof(sweep_need, name),
+                            offsetof(sweep_needs, buffer),
                             offsetof(sweep_equation, coefficient)};
   constexpr int32_t known = sizeof(layout) / sizeof(layout[0]);
   for (int32_t i = 0; i < known && i < count; ++i) values[i] = layout[i];
@@ -79,7 +74,7 @@ int32_t sweep_isa_default(void) { return best_build(); }
 int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
   if (!out || out->bytes != sizeof(sweep_equation) || (ndim != 2 && ndim != 3)) return SWEEP_BAD_CALL;
   const Table* table = sweep::builds[0].tables();
-  for (int32_t i = 0; table->query; ++table, ++i)
+  for (int32_t i = 0; table->run; ++table, ++i)
     if (i == index) {
       table->describe(ndim, out);
       return SWEEP_OK;
@@ -87,26 +82,22 @@ int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
   return SWEEP_UNSUPPORTED;
 }
 
-int sweep_query(const sweep_problem* problem, sweep_sizes* sizes, const sweep_context* context) {
+int sweep_buffers(const sweep_problem* problem, int32_t operation, sweep_needs* out, const sweep_context* context) {
   const Table* table = nullptr;
-  if (const int status = find(problem, context, &table)) return status;
-  if (!sizes || sizes->bytes != sizeof(sweep_sizes))
-    return sweep::fail(context, SWEEP_BAD_CALL, "sweep_sizes is not the struct of ABI %d", SWEEP_ABI_VERSION);
-  return table->query(*problem, sizes, context);
+  if (const int status = find(problem, operation, context, &table)) return status;
+  if (!out || out->bytes != sizeof(sweep_needs))
+    return sweep::fail(context, SWEEP_BAD_CALL, "sweep_needs is not the struct of ABI %d", SWEEP_ABI_VERSION);
+  return table->buffers(*problem, operation, out, context);
 }
 
-int sweep_forward(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count,
-                  const sweep_context* context) {
-  return call(&Table::forward, problem, buffers, count, SWEEP_F_COUNT, context);
-}
-
-int sweep_adjoint(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count,
-                  const sweep_context* context) {
-  return call(&Table::adjoint, problem, buffers, count, SWEEP_A_COUNT, context);
-}
-
-int sweep_born(const sweep_problem* problem, const sweep_buffer* buffers, int32_t count, const sweep_context* context) {
-  return call(&Table::born, problem, buffers, count, SWEEP_B_COUNT, context);
+int sweep_run(const sweep_problem* problem, int32_t operation, const sweep_buffer* buffers, int32_t count,
+              const sweep_context* context) {
+  const Table* table = nullptr;
+  if (const int status = find(problem, operation, context, &table)) return status;
+  const int expected = sweep::buffers_of(operation);
+  if (count != expected || !buffers)
+    return sweep::fail(context, SWEEP_BAD_CALL, "%d buffers were given, %d are expected", count, expected);
+  return table->run(*problem, operation, buffers, context);
 }
 
 }  // extern "C"

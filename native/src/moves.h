@@ -135,25 +135,29 @@ struct Snapshot {
   }
 };
 
-// The first shot of a group finds its image at zero.
+// The images of a shot, once they are made, onto the sum of those of its group.
 template <class R>
-struct ClearImages {
-  using T = typename R::Value;
+struct AddImages {
+  using Value = typename R::Value;
   R run;
-  T* images;
-  ptrdiff_t size;  // of a group's
+  Parts<Value> adjoint;
+  Value* sums;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const int group = run.plan.group_of(shot);
-    if (shot == 0 || run.plan.group_of(shot - 1) != group) images[group * size + i] = 0;
+    const auto& plan = run.plan;
+    const int group = plan.group_of(shot);
+    const Value image = adjoint.of(plan, shot)[plan.adjoint_state() + i];
+    Value& sum = sums[group * plan.coefficient_size() + i];
+    sum = shot == plan.group_begin(group) ? image : sum + image;
   }
 };
 
-// d misfit / d coefficient: what the groups have summed, group by group.
+// d misfit / d coefficient: images of shots group by group, in the same order whether they were summed before or not.
 template <class R>
 struct Reduce {
   using Value = typename R::Value;
   R run;
-  const Value* images;
+  Parts<Value> adjoint;
+  const Value* sums;
   Value* gradient;
   int earths;
   SWEEP_HD void element(int earth, ptrdiff_t cell) const {
@@ -162,11 +166,20 @@ struct Reduce {
     for (int c = 0; c < plan.coefficients; ++c) {
       Value image = 0;
       const int begin = earths == 1 ? 0 : earth, end = earths == 1 ? plan.groups : earth + 1;
-      for (int g = begin; g < end; ++g) image += images[g * plan.coefficient_size() + c * plan.total + at];
+      for (int g = begin; g < end; ++g) image += of_group(g, c * plan.total + at);
       const ptrdiff_t to = c * plan.layout.cells + cell;
       gradient[earth * plan.coefficient_cells() + to] =
           R::Equation::gradient(c, run.coefficient + earth * run.earth_stride + cell, plan.layout.cells, image);
     }
+  }
+  SWEEP_HD Value of_group(int group, ptrdiff_t i) const {
+    const auto& plan = run.plan;
+    if (plan.sums()) return sums[group * plan.coefficient_size() + i];
+    const int first = plan.group_begin(group);
+    Value sum = adjoint.of(plan, first)[plan.adjoint_state() + i];
+    for (int shot = first + 1; shot < plan.group_begin(group + 1); ++shot)
+      sum += adjoint.of(plan, shot)[plan.adjoint_state() + i];
+    return sum;
   }
 };
 

@@ -88,14 +88,15 @@ struct Plan {
   static constexpr int rates = Eq::table.rates, most_stages = 16;
   static constexpr int profiles_given = 4, profiles_of_axis = 5;  // with one that is 1 on the grid
   Layout<NDIM> layout;
-  int coefficients, shots, groups, lanes, steps, chunk, chunks, half;
+  int coefficients, shots, groups, steps, first, last, chunk, chunks, half;
   bool keeps_all;    // one chunk: the history of the forward run itself
   bool together;     // the device advances all shots at once; otherwise those of a group follow each other in one lane
+  bool sliced;       // the run is not made in one call: states wait for the next
   ptrdiff_t strips;  // elements of one memory variable on all axes
   ptrdiff_t strip_at[NDIM];
   ptrdiff_t sources, receivers;  // points of one shot
   ptrdiff_t total;               // elements of one field
-  ptrdiff_t state;               // of one lane: fields, then memory variables
+  ptrdiff_t state;               // of one shot: fields, then memory variables
   ptrdiff_t slots;               // units that a history holds, and what was before them
   ptrdiff_t tables;
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
@@ -116,8 +117,10 @@ struct Plan {
     receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
     shots = p.shots;
     steps = p.steps;
+    first = p.first;
+    last = p.last;
+    sliced = first > 0 || last < steps;
     groups = group_count(p, layout.cells, together);
-    lanes = together || p.first > 0 || p.last < p.steps ? shots : groups;
     tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
     strips = 0;
     for (int a = 0; a < NDIM; ++a) {
@@ -132,13 +135,12 @@ struct Plan {
     }
     total = layout.field.total;
     state = wave() + Eq::memories * strips;
-    keeps_all = p.chunk > 0 && p.chunk >= steps - 1;
-    chunk = keeps_all ? steps : p.chunk;
-    chunks = chunk ? (steps - 1) / chunk + 1 : 0;
+    keeps_all = p.chunk > 0 && p.chunk >= last - first - 1;
+    chunk = keeps_all ? last - first : p.chunk;
+    chunks = chunk ? (last - first - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
   }
 
-  SWEEP_HD int lane(int shot) const { return lanes == shots ? shot : group_of(shot); }
   SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
   SWEEP_HD int group_begin(int group) const {
     return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
@@ -153,18 +155,23 @@ struct Plan {
   // The slots of a shot: fields, then memory variables.
   Size span() const { return Size(slots) * (fields * total + memories * strips); }
   Size history() const { return keeps_all ? shots * span() : 0; }
-  Size checkpoints() const { return chunks > 1 ? Size(shots) * (chunks - 1) * state : 0; }
+  // States of a shot before chunks: all but that of zeros, before the first step.
+  SWEEP_HD int saved() const { return chunks > 1 ? chunks - (first == 0) : 0; }
+  Size checkpoints() const { return Size(shots) * saved() * state; }
   // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
   SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
   SWEEP_HD int taps() const { return 4 * half + 1; }
-  ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
+  SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
+  // Of an adjoint run: fields and memory variables, then images.
+  SWEEP_HD ptrdiff_t imaged() const { return adjoint_state() + coefficient_size(); }
   // What the filters of points that may lie in the PML remember.
   Size past() const { return Size(Eq::filters) * shots * (sources + receivers) * NDIM; }
   Size recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
-  Size images() const { return Size(groups) * coefficient_size(); }
+  // The images of a group, where its shots follow each other in one.
+  SWEEP_HD bool sums() const { return !sliced && groups < shots; }
   // Profiles and coefficients with room around them, so that whole vectors may be read.
   ptrdiff_t profiles() const {
     ptrdiff_t count = 0;
@@ -172,12 +179,17 @@ struct Plan {
     return count;
   }
   Size prepared(int earths) const { return profiles() + Size(earths) * coefficient_size(); }
-  Size forward(int earths) const { return Size(lanes) * (state + taken(receivers)) + prepared(earths); }
-  Size workspace(int earths) const {
-    return lanes * (adjoint_state() + recomputed() + taken(sources)) + images() + prepared(earths) + past();
+  // What an operation hands on, and what it needs beside.
+  Size kept(int operation) const {
+    const Size states = sliced ? shots : groups;
+    if (operation == SWEEP_ADJOINT) return states * imaged() + past();
+    return states * (operation == SWEEP_BORN ? 2 : 1) * state;
   }
-  Size scattering(int earths) const {
-    return Size(lanes) * (2 * state + taken(receivers)) + prepared(earths) + Size(earths) * coefficient_size();
+  Size scratch(int operation, int earths) const {
+    const Size all = prepared(earths), lanes = groups;
+    if (operation == SWEEP_ADJOINT)
+      return all + lanes * (recomputed() + taken(sources) + (sums() ? coefficient_size() : 0));
+    return all + lanes * taken(receivers) + (operation == SWEEP_BORN ? Size(earths) * coefficient_size() : 0);
   }
 
  private:

@@ -131,7 +131,7 @@ SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> 
   return box;
 }
 
-// An array with a part for each shot or each lane.
+// An array with a part for each shot, or for each group, whose shots follow each other.
 template <class T>
 struct Parts {
   T* base;
@@ -139,7 +139,7 @@ struct Parts {
   bool by_shot;
   template <class Plan>
   SWEEP_HD T* of(const Plan& plan, int shot) const {
-    return base + (by_shot ? shot : plan.lane(shot)) * stride;
+    return base + (by_shot ? shot : plan.group_of(shot)) * stride;
   }
 };
 

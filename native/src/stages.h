@@ -132,10 +132,9 @@ template <class R, int STAGE>
 struct Back : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
-  Parts<Value> adjoint;  // (rates, then fields), then memory variables
+  Parts<Value> adjoint;  // (rates, then fields), then memory variables, then images
   Parts<Value> slots;
   int index;
-  Value* images;
   Value* past;  // of the filters of the points that it injects at
 
   SWEEP_HD View view(int shot) const {
@@ -144,7 +143,7 @@ struct Back : Cells<R, STAGE> {
     v.adjoint = adjoint.of(plan, shot);
     v.memory = v.adjoint + plan.adjoint_wave();
     this->run.open(v, slots.of(plan, shot), index);
-    v.image = images + plan.group_of(shot) * plan.coefficient_size();
+    v.image = v.adjoint + plan.adjoint_state();
     return v;
   }
   template <class V, class Where>

@@ -9,17 +9,15 @@ namespace sweep {
 struct Table {
   const char* name;
   void (*describe)(int ndim, sweep_equation*);
-  int (*query)(const sweep_problem&, sweep_sizes*, const sweep_context*);
-  int (*forward)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
-  int (*adjoint)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
-  int (*born)(const sweep_problem&, const sweep_buffer*, const sweep_context*);
+  int (*buffers)(const sweep_problem&, int operation, sweep_needs*, const sweep_context*);
+  int (*run)(const sweep_problem&, int operation, const sweep_buffer*, const sweep_context*);
 };
 
 // A build for one instruction set (CPU) or for a GPU, and whether this machine can run it.
 struct Build {
   const char* name;
   bool (*runs)();
-  const Table* (*tables)();  // ends with an entry whose query is null
+  const Table* (*tables)();  // ends with an entry whose run is null
 };
 
 // Provided by builds.h: plain to best.

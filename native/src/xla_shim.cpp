@@ -18,10 +18,12 @@ namespace ffi = xla::ffi;
 
 enum Kind { CPU, CUDA, KINDS };
 
-// The functions of kernel libraries by "package:operation". Never destroyed, since threads of XLA may outlive main().
+using Run = decltype(&sweep_run);
+
+// sweep_run of kernel libraries by their package. Never destroyed, since threads of XLA may outlive main().
 struct Bound {
   std::mutex guard;
-  std::map<std::string, sweep_operation*, std::less<>> functions[KINDS];
+  std::map<std::string, Run, std::less<>> functions[KINDS];
 };
 
 Bound& bound() {
@@ -29,9 +31,9 @@ Bound& bound() {
   return all;
 }
 
-sweep_operation* find(Kind kind, std::string_view operation) {
+Run find(Kind kind, std::string_view package) {
   const std::lock_guard<std::mutex> lock(bound().guard);
-  const auto found = bound().functions[kind].find(operation);
+  const auto found = bound().functions[kind].find(package);
   return found == bound().functions[kind].end() ? nullptr : found->second;
 }
 
@@ -57,13 +59,14 @@ void poison(int status, const sweep_buffer* results, size_t count) {
 }
 
 // `problem` holds the bytes of a sweep_problem; the buffers are the arguments and then the results, in the order of
-// sweep.h. Where `together`, other devices may wait for this one, and an error would let them wait forever.
-ffi::Error run(Kind kind, CUstream_st* stream, std::string_view operation, ffi::Span<const uint8_t> problem,
-               int32_t threads, int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  constexpr size_t most = 32;
+// sweep_buffers. Where `together`, other devices may wait for this one, and an error would let them wait forever.
+ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
+               ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool together,
+               ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  constexpr size_t most = SWEEP_MAX_BUFFERS;
   const size_t count = arguments.size() + results.size();
-  sweep_operation* const function = find(kind, operation);
-  if (!function) return refusal(SWEEP_BAD_CALL, "no function is bound to " + std::string(operation));
+  const Run function = find(kind, package);
+  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to " + std::string(package));
   if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
 
   sweep_problem stated;
@@ -90,28 +93,30 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view operation, ffi::
   context.stream = stream;
   context.error = text;
   context.error_bytes = sizeof(text);
-  const int status = function(&stated, buffers, static_cast<int32_t>(count), &context);
+  const int status = function(&stated, operation, buffers, static_cast<int32_t>(count), &context);
   if (status == SWEEP_OK) return ffi::Error::Success();
   if (kind != CPU || !together || !is_value(status)) return refusal(status, text);
   poison(status, buffers + arguments.size(), results.size());
   return ffi::Error::Success();
 }
 
-ffi::Error run_cpu(std::string_view operation, ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa,
-                   bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CPU, nullptr, operation, problem, threads, isa, together, arguments, results);
+ffi::Error run_cpu(std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
+                   int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  return run(CPU, nullptr, package, operation, problem, threads, isa, together, arguments, results);
 }
 
-ffi::Error run_cuda(CUstream_st* stream, std::string_view operation, ffi::Span<const uint8_t> problem, int32_t threads,
-                    int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CUDA, stream, operation, problem, threads, isa, together, arguments, results);
+ffi::Error run_cuda(CUstream_st* stream, std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem,
+                    int32_t threads, int32_t isa, bool together, ffi::RemainingArgs arguments,
+                    ffi::RemainingRets results) {
+  return run(CUDA, stream, package, operation, problem, threads, isa, together, arguments, results);
 }
 
 // The attributes and buffers of every handler.
 template <class Binding>
 auto call(Binding binding) {
   return std::move(binding)
-      .template Attr<std::string_view>("operation")
+      .template Attr<std::string_view>("package")
+      .template Attr<int32_t>("operation")
       .template Attr<ffi::Span<const uint8_t>>("problem")
       .template Attr<int32_t>("threads")
       .template Attr<int32_t>("isa")
@@ -129,12 +134,12 @@ SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLI
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Lets calls of an operation, such as "sweep_core.native:forward", on `kind` ("cpu", "cuda") reach a function.
-SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* operation, sweep_operation* function) {
+// Lets calls of a package's library on `kind` ("cpu", "cuda") reach its sweep_run.
+SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* package, Run function) {
   const bool cuda = std::strcmp(kind, "cuda") == 0;
   if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
   const std::lock_guard<std::mutex> lock(bound().guard);
-  bound().functions[cuda ? CUDA : CPU][operation] = function;
+  bound().functions[cuda ? CUDA : CPU][package] = function;
   return SWEEP_OK;
 }
 

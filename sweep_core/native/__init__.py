@@ -1,11 +1,10 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import BUFFERS, OUTPUTS, CompiledCall, compiled_call, point_lists, seen_fields, signals
+from .call import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals
 from .library import Library, load, sources, status, supports, thread_count
 
 __all__ = [
-    "BUFFERS",
-    "OUTPUTS",
+    "Buffer",
     "CompiledCall",
     "Library",
     "compiled_call",

@@ -2,6 +2,7 @@
 
 import ctypes as c
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -16,56 +17,54 @@ from ..survey import Shots, listening
 from . import structs
 from .library import Library, interruptible, load
 
-_INJECT, _GATHER = (tuple(f"{kind}_{part}" for part in ("cell", "column", "weight")) for kind in ("inject", "gather"))
-_SOURCE = ("source_cell", "source_column", "source_weight")
-
-BUFFERS = {
-    "forward": (
-        *("coefficients", "wavelet", *_INJECT, *_GATHER, "tables"),
-        *("record", "snapshots", "history", "checkpoints", "state", "flag"),
-    ),
-    "adjoint": (
-        *("coefficients", "wavelet", *_SOURCE, *_INJECT, *_GATHER, "tables", "cotangent", "history", "checkpoints"),
-        *("gradient_coefficients", "gradient_wavelet", "workspace", "flag"),
-    ),
-    "born": (
-        *("coefficients", "wavelet", "tangent_coefficients", "tangent_wavelet", *_INJECT, *_GATHER, "tables"),
-        *("record", "scattering", "flag"),
-    ),
-}
-"""Names of the buffers of each operation, in the order of the header's enums."""
-OUTPUTS = {"forward": BUFFERS["forward"][9:], "adjoint": BUFFERS["adjoint"][15:], "born": BUFFERS["born"][11:]}
-"""Those that it writes, which come last."""
-BYTES = ("history", "checkpoints", "state", "workspace", "scattering")
-
 LONG_CALL = 2e9
 """Cell updates (about a second) from which a call runs beside the main thread, which then hears Ctrl-C."""
+
+
+@attrs.frozen
+class Buffer:
+    """One array that an operation is handed, whose dtype is a NumPy name.
+
+    `role` is ``"in"`` of what is read, ``"out"`` of what is written, and ``"state"`` or ``"scratch"`` of what need not
+    be looked at; of these the layout is the library's own: one axis of ``"uint8"``.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    role: str
 
 
 @attrs.frozen(eq=False)
 class CompiledCall:
     """A call that may be made any number of times, with other values.
 
-    `shapes` gives the shape of each buffer by name; those counted in bytes (BYTES) have one axis and dtype uint8.
-    `work` is the number of cell updates of a forward run, `whole` the bytes of a history of all steps, if any is kept.
+    `buffers` are those of each operation, in their order. `work` is the number of cell updates of a forward run,
+    `whole` the bytes of a history of all steps, if any is kept.
     """
 
     library: Library
     problem: Problem
     shape: CallShape
     struct: structs.SweepProblem
-    shapes: dict[str, tuple[int, ...]]
+    buffers: dict[str, tuple[Buffer, ...]]
     work: int
     whole: int
 
-    def dtype(self, buffer: str) -> str:
-        """NumPy name of the dtype of a buffer."""
-        if buffer in BYTES:
-            return "uint8"
-        return "int32" if buffer == "flag" or buffer.endswith(("_cell", "_column")) else self.shape.dtype
+    def named(self) -> dict[str, Buffer]:
+        """The buffers of all operations by name; scratch as large as the largest of them needs."""
+        found: dict[str, Buffer] = {}
+        for buffer in chain.from_iterable(self.buffers.values()):
+            if buffer.name not in found or buffer.shape > found[buffer.name].shape:
+                found[buffer.name] = buffer
+        return found
+
+    def made(self, operation: str) -> tuple[Buffer, ...]:
+        """Those that an operation does not read but write; they come last."""
+        return tuple(b for b in self.buffers[operation] if b.role != "in")
 
     def run(self, operation: str, buffers, threads: int = 1, stream: int = 0, keep: Any = None) -> None:
-        """Calls the library on (address, bytes) pairs in the order of BUFFERS, which `keep` holds until it returns.
+        """Calls the library on (address, bytes) pairs in the order of `buffers`, which `keep` holds until it returns.
 
         A long call on a CPU runs beside this thread; one on a GPU queues its work in this thread, whose current device
         is the caller's.
@@ -99,7 +98,7 @@ def compiled_call(
             "there are no shots for compiled code to run; the answer is sweep_core.call.without_shots"
         )
     library = load(kind, problem.equation.library)
-    ndim, itemsize = problem.grid.ndim, np.dtype(shape.dtype).itemsize
+    ndim = problem.grid.ndim
     cells = prod(problem.padded_shape)
     sources, receivers = len(problem.source_type), len(problem.recorded)
     # Where sources increment the field, each of their cells has a signal of its own: see `signals`.
@@ -133,22 +132,40 @@ def compiled_call(
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         equation=problem.equation.name.encode(),
     )
-    sizes = library.query(struct)
-    whole = sizes.history
+    whole = 0
     if gradient:
+        whole = next(need.bytes for need in library.buffers("forward", struct) if need.name == b"history")
         beside_cache = None if beside_cache is None else beside_cache // shape.shots
         struct.chunk = problem.chunk(shape.steps, whole // shape.shots, room // shape.shots, beside_cache)
-        sizes = library.query(struct)
-    coefficients = (shape.earths, len(problem.coefficient_names), *problem.padded_shape)
-    wavelet = (shape.shots, shape.steps, columns)
-    record = shape.seen(problem)
-    seen = (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,)
-    shapes = {f"{kind}coefficients": coefficients for kind in ("", "gradient_", "tangent_")}
-    shapes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}
-    shapes |= {"record": record, "cotangent": record, "snapshots": seen}
-    shapes |= {name: (getattr(sizes, name),) for name in BYTES}
-    shapes |= {"tables": (sizes.tables // itemsize,), "flag": (1,)}
-    return CompiledCall(library, problem, shape, struct, shapes, cells * shape.steps * shape.shots, whole)
+    shapes = _shapes(problem, shape, struct)
+    buffers = {
+        operation: tuple(_buffer(need, shapes, shape.dtype) for need in library.buffers(operation, struct))
+        for operation in structs.OPERATIONS
+    }
+    return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots, whole)
+
+
+def _shapes(problem, shape, struct):
+    """Shapes of the arrays that frameworks fill and read, by the last word of their names."""
+    asked = shape.snapshots
+    return {
+        "coefficients": (shape.earths, len(problem.coefficient_names), *problem.padded_shape),
+        "wavelet": (shape.shots, shape.steps, struct.source_columns),
+        "record": shape.seen(problem),
+        "cotangent": shape.seen(problem),
+        "snapshots": (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,),
+        **dict.fromkeys(("cell", "column", "weight"), (shape.shots, -1)),
+    }
+
+
+def _buffer(need, shapes, dtype):
+    name = need.name.decode()
+    dtype = {structs.VALUES: dtype, structs.INDICES: "int32", structs.BYTES: "uint8"}[need.type]
+    count = need.bytes // np.dtype(dtype).itemsize
+    shape = shapes.get(name.rsplit("_", 1)[-1], (count,))
+    if shape[-1] == -1:
+        shape = (*shape[:-1], count // prod(shape[:-1]))
+    return Buffer(name, shape, dtype, structs.ROLES[need.role])
 
 
 def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
@@ -223,11 +240,11 @@ def _by_cell(listed, fields: int, xp):
 
 
 def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
-    """(cells of each source field, lists): sources in, sources out, receivers in, receivers out, three arrays each.
+    """(cells of each source field, what the library takes of points by the names of its buffers).
 
     Sources and receivers are arrays of xp, numpy or jax.numpy.
     """
-    lists = []
+    named: dict[str, Any] = {}
     for kind, fields, positions in (
         ("sources", problem.source_type, shots.sources),
         ("receivers", problem.recorded, listening(xp, problem, shots)),
@@ -236,5 +253,7 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
         if kind == "sources":
             cells = [p.cells for p in points]
         listed = gather_list(problem, kind, points, xp, dtype)
-        lists += [_by_cell(listed, len(fields), xp), listed]
-    return cells, tuple(lists)
+        for what, parts in (("inject", _by_cell(listed, len(fields), xp)), ("gather", listed)):
+            parts = zip(("cell", "column", "weight"), parts, strict=True)
+            named |= {f"{kind[:-1]}_{what}_{part}": x for part, x in parts}
+    return cells, named

@@ -145,13 +145,9 @@ class Library:
     def _declare(self):
         dll = self.dll
         dll.sweep_isa.restype = dll.sweep_build_id.restype = c.c_char_p
-        operation = (c.POINTER(structs.SweepProblem), c.c_void_p, c.c_int32, c.POINTER(structs.SweepContext))
-        dll.sweep_forward.argtypes = dll.sweep_adjoint.argtypes = dll.sweep_born.argtypes = operation
-        dll.sweep_query.argtypes = (
-            c.POINTER(structs.SweepProblem),
-            c.POINTER(structs.SweepSizes),
-            c.POINTER(structs.SweepContext),
-        )
+        problem, context = c.POINTER(structs.SweepProblem), c.POINTER(structs.SweepContext)
+        dll.sweep_buffers.argtypes = problem, c.c_int32, c.POINTER(structs.SweepNeeds), context
+        dll.sweep_run.argtypes = problem, c.c_int32, c.c_void_p, c.c_int32, context
 
     @property
     def builds(self) -> list[str]:
@@ -181,19 +177,19 @@ class Library:
                 return found
             found.append(equation)
 
-    def query(self, problem: structs.SweepProblem) -> structs.SweepSizes:
-        """Bytes of the buffers that a problem needs."""
-        sizes = structs.SweepSizes(bytes=c.sizeof(structs.SweepSizes))
-        self._run(self.dll.sweep_query, problem, c.byref(sizes))
-        return sizes
+    def buffers(self, operation: str, problem: structs.SweepProblem) -> list[structs.SweepNeed]:
+        """What an operation, ``'forward'`` or another, is handed, in its order."""
+        needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
+        self._run(self.dll.sweep_buffers, problem, operation, c.byref(needs))
+        return list(needs.buffer[: needs.count])
 
     def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
-        """Runs an operation, ``'forward'`` or another, on (address, bytes) pairs in the order of the header's enum."""
+        """Runs an operation on (address, bytes) pairs in the order of :meth:`buffers`."""
         array = (structs.SweepBuffer * len(buffers))(*buffers)
-        function = getattr(self.dll, f"sweep_{operation}")
-        self._run(function, problem, array, len(buffers), threads=threads, stream=stream, control=control)
+        options = {"threads": threads, "stream": stream, "control": control}
+        self._run(self.dll.sweep_run, problem, operation, array, len(buffers), **options)
 
-    def _run(self, function, problem, *arguments, threads=1, stream=0, control=None):
+    def _run(self, function, problem, operation, *arguments, threads=1, stream=0, control=None):
         text = c.create_string_buffer(512)
         forced = os.environ.get("SWEEP_ISA") and self.kind == "cpu"
         context = structs.SweepContext(
@@ -206,7 +202,8 @@ class Library:
             error=c.addressof(text),
             error_bytes=len(text),
         )
-        status = function(c.byref(problem), *arguments, c.byref(context))
+        number = structs.OPERATIONS.index(operation)
+        status = function(c.byref(problem), number, *arguments, c.byref(context))
         if status != structs.OK:
             raise_for(status, text.value.decode(errors="replace"))
 

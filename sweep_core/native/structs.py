@@ -5,9 +5,12 @@ import ctypes as c
 from ..errors import DomainError
 
 ABI_VERSION = 4
-MAX_AXES, MAX_FIELDS, MAX_TERMS, NAME_BYTES = 3, 30, 96, 32
+MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
+OPERATIONS = ("forward", "adjoint", "born")
+ROLES = ("none", "in", "out", "state", "scratch")
+VALUES, INDICES, BYTES = range(3)
 
 _axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char * NAME_BYTES
 _terms = (c.c_int32 * 3) * MAX_TERMS
@@ -77,17 +80,12 @@ class SweepContext(c.Structure):
     ]
 
 
-class SweepSizes(Checked):
-    _fields_ = [
-        ("bytes", c.c_uint32),
-        ("padding", c.c_int32),
-        ("state", c.c_int64),
-        ("history", c.c_int64),
-        ("checkpoints", c.c_int64),
-        ("workspace", c.c_int64),
-        ("scattering", c.c_int64),
-        ("tables", c.c_int64),
-    ]
+class SweepNeed(c.Structure):
+    _fields_ = [("bytes", c.c_int64), ("role", c.c_int32), ("type", c.c_int32), ("name", _name)]
+
+
+class SweepNeeds(c.Structure):
+    _fields_ = [("bytes", c.c_uint32), ("count", c.c_int32), ("buffer", SweepNeed * MAX_BUFFERS)]
 
 
 class SweepEquation(Checked):
@@ -117,7 +115,7 @@ class SweepEquation(Checked):
     ]
 
 
-STRUCTS = (SweepProblem, SweepBuffer, SweepControl, SweepContext, SweepSizes, SweepEquation)
+STRUCTS = (SweepProblem, SweepBuffer, SweepControl, SweepContext, SweepNeed, SweepNeeds, SweepEquation)
 
 
 def layout() -> list[int]:

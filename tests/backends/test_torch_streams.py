@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 torch = pytest.importorskip("torch")
-from sweep_core.native import BUFFERS, OUTPUTS  # noqa: E402
-from sweep_core.native.call import LONG_CALL, CompiledCall  # noqa: E402
+from sweep_core.native.call import LONG_CALL, Buffer, CompiledCall  # noqa: E402
+from sweep_core.native.structs import OPERATIONS  # noqa: E402
 from sweep_torch.native import Task  # noqa: E402
 
 
@@ -27,7 +27,7 @@ class Cached:
         self.streams.append(stream)
 
 
-@pytest.mark.parametrize("operation", BUFFERS)
+@pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_what_is_cached(monkeypatch, operation):
     """A helper thread's current card is the first one, whatever the caller's is. What is cached was made on another
     stream, to which its memory returns as soon as it is dropped."""
@@ -42,9 +42,9 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setattr(torch.cuda, "device", lambda d: contextlib.nullcontext(within.append(d)))
     monkeypatch.setattr(Task, "empty", lambda self, name: Cached())
-    cached = {name: Cached() for name in BUFFERS[operation] if name not in OUTPUTS[operation]}
-    cells = [Cached(), Cached()]
-    compiled = CompiledCall(library, None, None, None, {}, int(10 * LONG_CALL), 0)
-    Task(compiled, cells, device, {operation: cached}, {}).run(operation)
+    cached, cells = {name: Cached() for name in ("tables", "wavelet")}, [Cached(), Cached()]
+    buffers = *(Buffer(name, (1,), "float32", "in") for name in cached), Buffer("record", (1,), "float32", "out")
+    compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL), 0)
+    Task(compiled, cells, device, cached).run(operation)
     assert made == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

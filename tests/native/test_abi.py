@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from abi import LISTS, Run, cpu_library, raw_status
+from abi import Run, cpu_library, raw_status
 from laws import ORDERS, case, variant
 
 from sweep_core import (
@@ -80,9 +80,27 @@ def test_the_version_and_the_builds(library):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_python_and_compiled_code_agree_on_sizes(order):
-    """Tables have one size, which Run compares; the others are whole numbers of elements."""
+    """Run compares those of arrays that Python fills and reads; the others are whole numbers of elements."""
     run = Run(case(order=order))
-    assert all(run[name].nbytes % 8 == 0 for name in native.call.BYTES)
+    opaque = [b.name for b in run.call.named().values() if b.dtype == "uint8"]
+    assert sorted(opaque) == ["checkpoints", "history", "state", "workspace"]
+    assert all(run[name].nbytes % 8 == 0 for name in opaque)
+
+
+def test_the_page_lists_every_buffer_and_what_it_is_to_each_operation():
+    """docs/abi.md has one table of them, in their order."""
+    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
+    call, named = Run(case()).call, {}
+    for operation, buffers in call.buffers.items():
+        for b in buffers:
+            named.setdefault(b.name, dict.fromkeys(call.buffers, ""))[operation] = b.role
+    kinds = {"uint8": "bytes", "int32": "int32", call.shape.dtype: "values"}
+    stated = {name: (kinds[call.named()[name].dtype], *roles.values()) for name, roles in named.items()}
+    assert {name: tuple(rest) for name, *rest in listed} == stated
+    order = [name for name, *_ in listed]
+    for buffers in call.buffers.values():
+        assert [b.name for b in buffers] == [name for name in order if name in {b.name for b in buffers}]
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -97,7 +115,7 @@ def test_a_problem_of_another_size_is_refused(bytes_given):
 
 
 @pytest.mark.parametrize("changes", [{"bytes": 0}, {"bytes": 12}, {"threads": 0}, {"threads": -4}], ids=str)
-@pytest.mark.parametrize("operation", native.BUFFERS)
+@pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_a_context_that_does_not_fit_is_refused(operation, changes):
     assert raw_status(Run(case()), operation, **changes)[0] == structs.BAD_CALL
 
@@ -105,8 +123,8 @@ def test_a_context_that_does_not_fit_is_refused(operation, changes):
 def test_other_structs_of_another_size_are_refused(library):
     run = Run(case())
     context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1)
-    sizes = structs.SweepSizes(bytes=3)
-    assert library.dll.sweep_query(c.byref(run.struct), c.byref(sizes), c.byref(context)) == structs.BAD_CALL
+    needs = structs.SweepNeeds(bytes=3)
+    assert library.dll.sweep_buffers(c.byref(run.struct), 0, c.byref(needs), c.byref(context)) == structs.BAD_CALL
     assert library.dll.sweep_describe(0, 2, c.byref(structs.SweepEquation(bytes=3))) == structs.BAD_CALL
 
 
@@ -114,13 +132,24 @@ def test_null_pointers_are_refused(library):
     run = Run(case())
     context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1)
     dll = library.dll
-    for operation, names_of in native.BUFFERS.items():
-        function, count = getattr(dll, f"sweep_{operation}"), len(names_of)
-        assert function(None, None, count, c.byref(context)) == structs.BAD_CALL
-        assert function(c.byref(run.struct), None, count, c.byref(context)) == structs.BAD_CALL
-        assert function(c.byref(run.struct), None, count, None) == structs.BAD_CALL
-    assert dll.sweep_query(c.byref(run.struct), None, c.byref(context)) == structs.BAD_CALL
+    for number, needs in enumerate(run.needs.values()):
+        count = len(needs)
+        assert dll.sweep_run(None, number, None, count, c.byref(context)) == structs.BAD_CALL
+        assert dll.sweep_run(c.byref(run.struct), number, None, count, c.byref(context)) == structs.BAD_CALL
+        assert dll.sweep_run(c.byref(run.struct), number, None, count, None) == structs.BAD_CALL
+        assert dll.sweep_buffers(c.byref(run.struct), number, None, c.byref(context)) == structs.BAD_CALL
     assert dll.sweep_describe(0, 2, None) == structs.BAD_CALL
+
+
+@pytest.mark.parametrize("number", [-1, 3, 2**31 - 1, -(2**31)])
+def test_an_operation_that_there_is_not_is_refused(library, number):
+    run, text = Run(case()), c.create_string_buffer(100)
+    context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1, error_bytes=100)
+    context.error = c.cast(text, c.c_char_p)
+    needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
+    for function, arguments in ((library.dll.sweep_buffers, [c.byref(needs)]), (library.dll.sweep_run, [None, 0])):
+        assert function(c.byref(run.struct), number, *arguments, c.byref(context)) == structs.BAD_CALL
+        assert text.value.decode() == f"operation {number} is none; expected 0 to 2"
 
 
 def test_an_error_text_fits_the_buffer_that_it_is_given():
@@ -135,7 +164,7 @@ def test_an_error_text_fits_the_buffer_that_it_is_given():
     assert raw_status(run, error=None)[0] == structs.BAD_CALL
 
 
-@pytest.mark.parametrize("operation", native.BUFFERS)
+@pytest.mark.parametrize("operation", structs.OPERATIONS)
 @pytest.mark.parametrize("change", [-1, 1])
 def test_another_number_of_buffers_is_refused(operation, change):
     run = Run(case())
@@ -145,25 +174,29 @@ def test_another_number_of_buffers_is_refused(operation, change):
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 47])
-@pytest.mark.parametrize("operation", native.BUFFERS)
+@pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
     run = Run(case(), chunk=max(chunk, operation == "adjoint"), snapshots=Snapshots(["h1"], 9))
-    for i, (address, size) in enumerate(run.addresses(operation)):
+    for i, need in enumerate(run.needs[operation]):
+        size, (address, _) = need.bytes, run.addresses(operation)[i]
         if size == 0:
             continue
         for spoiled in ((address, size - 1), (address, 0), (address, -1), (None, size)):
             buffers = run.addresses(operation)
             buffers[i] = spoiled
-            with pytest.raises(NativeError, match=rf"buffer {i} has {spoiled[1]} bytes, the problem needs {size}"):
+            with pytest.raises(
+                NativeError, match=rf"buffer {need.name.decode()} has {spoiled[1]} bytes, .* needs {size}"
+            ):
                 run.run(operation, buffers)
 
 
 def test_no_snapshots_need_no_buffer():
     """Neither do a history or checkpoints that are not kept: sizes of zero, which may come without an address."""
     run = Run(case(), chunk=0)
-    empty = [i for i, (_, size) in enumerate(run.addresses("forward")) if size == 0]
-    assert [native.BUFFERS["forward"][i] for i in empty] == ["snapshots", "history", "checkpoints"]
-    run.run("forward", [(None, 0) if i in empty else given for i, given in enumerate(run.addresses("forward"))])
+    empty = [need.name for need in run.needs["forward"] if need.bytes == 0]
+    assert empty == [b"history", b"checkpoints", b"snapshots"]
+    given = zip(run.needs["forward"], run.addresses("forward"), strict=True)
+    run.run("forward", [(None, 0) if need.name in empty else at for need, at in given])
     assert np.isfinite(run["record"]).all()
 
 
@@ -190,7 +223,7 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
     if (name, value) == ("first", 47):
         run.struct.last = 47
     setattr(run.struct, name, value)
-    for operation in native.BUFFERS:
+    for operation in structs.OPERATIONS:
         with pytest.raises(NativeError):
             run.run(operation)
 
@@ -213,7 +246,7 @@ def test_a_surface_with_a_pml_is_refused():
 def test_snapshots_outside_the_grid_are_refused(axis, low, high):
     run = Run(case(), snapshots=Snapshots(["h1"], 9))
     run.struct.snapshot_low[axis], run.struct.snapshot_high[axis] = low, high
-    for operation in native.BUFFERS:
+    for operation in structs.OPERATIONS:
         with pytest.raises(NativeError, match=f"snapshots of cells {low} to {high} of axis {axis}"):
             run.run(operation)
     run.struct.snapshot_every = 0
@@ -288,7 +321,7 @@ def test_points_that_do_not_share_out_among_columns_are_refused(kind, points):
         run.forward()
 
 
-@pytest.mark.parametrize("operation", native.BUFFERS)
+@pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_more_threads_than_the_system_can_start_are_not_started(operation):
     """Nor do so many change the answer."""
     made = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
@@ -297,9 +330,9 @@ def test_more_threads_than_the_system_can_start_are_not_started(operation):
         run.forward()
         run["cotangent"][:] = 1
         run.run(operation)
-    for name in native.OUTPUTS[operation]:
-        if name not in native.call.BYTES:
-            np.testing.assert_array_equal(runs[0][name], runs[1][name])
+    for buffer in run.call.made(operation):
+        if buffer.dtype != "uint8":
+            np.testing.assert_array_equal(runs[0][buffer.name], runs[1][buffer.name])
 
 
 @pytest.mark.parametrize(
@@ -322,32 +355,22 @@ def test_points_of_fields_that_are_not_there_are_refused(points, field, count):
         run.forward()
 
 
-def test_a_kept_history_is_run_in_one_call():
-    run = Run(case(nt=48), chunk=47)
-    run.struct.last = 20
-    with pytest.raises(NativeError):
-        run.forward()
-
-
-@pytest.mark.parametrize(
-    ("operation", "changes"),
-    [("adjoint", {"chunk": 0}), *((o, c) for o in ("adjoint", "born") for c in ({"first": 3}, {"last": 40}))],
-    ids=str,
-)
-def test_an_adjoint_needs_a_history_and_neither_it_nor_born_is_run_in_parts(operation, changes):
-    run = Run(case(nt=48), chunk=7)
-    for name, value in changes.items():
-        setattr(run.struct, name, value)
-    with pytest.raises(NativeError, match="runs? in one call|needs a history|bytes, the problem needs"):
-        run.run(operation)
+def test_an_adjoint_needs_a_history():
+    with pytest.raises(NativeError, match=r"an adjoint run needs a history \(chunk >= 1\)"):
+        Run(case(nt=48), chunk=0).run("adjoint")
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-EACH_LIST = [(operation, f"{operation} {prefix}") for operation, taken in LISTS.items() for prefix in taken]
+LISTS = {
+    "forward": ("source_inject", "receiver_gather"),
+    "adjoint": ("source_inject", "receiver_inject", "source_gather"),
+    "born": ("source_inject", "receiver_gather"),
+}
+EACH_LIST = [(operation, prefix) for operation, taken in LISTS.items() for prefix in taken]
 
 
-@pytest.mark.parametrize(("operation", "prefix"), EACH_LIST, ids=[p for _, p in EACH_LIST])
+@pytest.mark.parametrize(("operation", "prefix"), EACH_LIST)
 @pytest.mark.parametrize("part", ["cell", "column"])
 @pytest.mark.parametrize("bad", [-1, -(2**31), 10**6, 2**31 - 1])
 def test_points_outside_are_refused(operation, prefix, part, bad):
@@ -359,22 +382,22 @@ def test_points_outside_are_refused(operation, prefix, part, bad):
             run.run(operation)
 
 
-@pytest.mark.parametrize("prefix", ["forward inject", "adjoint source", "adjoint inject", "born inject"])
-def test_points_to_inject_at_are_sorted(prefix):
+@pytest.mark.parametrize(("operation", "prefix"), [each for each in EACH_LIST if "inject" in each[1]])
+def test_points_to_inject_at_are_sorted(operation, prefix):
     run = Run(case(nsrc=3), chunk=7)
     cells = run.buffers[f"{prefix}_cell"].array
     cells[1] = np.sort(cells[1])[::-1]
     assert (np.diff(cells[1]) < 0).any()
     with pytest.raises(NativeError, match=r"not sorted by cell \(shot 1\)"):
-        run.run(prefix.split()[0])
+        run.run(operation)
 
 
 def test_the_first_cell_outside_is_the_number_of_cells():
     run = Run(case())
-    run["forward gather_cell"][0, 0] = np.prod(run.problem.padded_shape)
+    run["receiver_gather_cell"][0, 0] = np.prod(run.problem.padded_shape)
     with pytest.raises(DomainError):
         run.forward()
-    run["forward gather_cell"][0, 0] -= 1
+    run["receiver_gather_cell"][0, 0] -= 1
     run.forward()
 
 
@@ -390,7 +413,7 @@ def test_the_first_cell_outside_is_the_number_of_cells():
     ids=str,
 )
 @pytest.mark.parametrize("cell", [0, 17, -1])
-@pytest.mark.parametrize("operation", native.BUFFERS)
+@pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_bad_coefficients_are_refused(operation, cell, bad, kind, message):
     run = Run(case(), chunk=7)
     run["coefficients"].reshape(-1)[cell] = bad

@@ -18,6 +18,8 @@ from sweep_core.native import structs
 from sweep_core.native.library import find
 from sweep_core.surface import rows_under_surface
 
+PARTS = ("cell", "column", "weight")
+
 
 class Machine:
     """A library and where its buffers live."""
@@ -28,10 +30,21 @@ class Machine:
         self.dll = dll
 
     def run(self, operation, problem, arrays, control=None):
-        """Calls sweep_<operation> on host arrays, which receive the outputs; returns the status and its text."""
+        """Runs an operation on host arrays, which receive the outputs; returns the status and its text."""
         return self.call(operation, problem, [(a.ctypes.data, a.nbytes) for a in arrays], control)
 
     def call(self, operation, problem, buffers, control=None, stream=0):
+        array = (structs.SweepBuffer * len(buffers))(*buffers)
+        return self._call(self.dll.sweep_run, operation, problem, (array, len(buffers)), control, stream)
+
+    def needs(self, operation, problem) -> dict:
+        """Bytes of the buffers of an operation by their names, in their order."""
+        needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
+        answer = self._call(self.dll.sweep_buffers, operation, problem, (c.byref(needs),))
+        assert answer == (structs.OK, ""), answer
+        return {need.name.decode(): need.bytes for need in needs.buffer[: needs.count]}
+
+    def _call(self, function, operation, problem, arguments, control=None, stream=0):
         text = c.create_string_buffer(512)
         context = structs.SweepContext(
             bytes=c.sizeof(structs.SweepContext),
@@ -41,15 +54,8 @@ class Machine:
             error=c.cast(text, c.c_char_p),
             error_bytes=len(text),
         )
-        arguments = buffers if operation == "query" else (structs.SweepBuffer * len(buffers))(*buffers)
-        count = () if operation == "query" else (len(buffers),)
-        function = getattr(self.dll, f"sweep_{operation}")
-        return function(c.byref(problem), arguments, *count, c.byref(context)), text.value.decode()
-
-    def sizes(self, problem):
-        sizes = structs.SweepSizes(bytes=c.sizeof(structs.SweepSizes))
-        assert self.call("query", problem, c.byref(sizes)) == (structs.OK, "")
-        return sizes
+        number = structs.OPERATIONS.index(operation)
+        return function(c.byref(problem), number, *arguments, c.byref(context)), text.value.decode()
 
 
 class Gpu(Machine):
@@ -150,53 +156,64 @@ class Case:
             rows = rows_under_surface(weights(order // 2)[2], "D2", Acoustic.fields[0], order)[: order // 2]
             tables += [rows.ravel()] * 2  # it is its own transpose
         self.tables = np.concatenate(tables).astype(dtype)
-        self.coefficients, self.tangent = (rng.uniform(0.1, 0.3, (2, earths, 1, *shape)) / len(shape)).astype(dtype)
-        self.wavelet, self.wavelet_tangent = rng.standard_normal((2, shots, steps, sources)).astype(dtype)
+        self.coefficients, self.tangent_coefficients = (
+            rng.uniform(0.1, 0.3, (2, earths, 1, *shape)) / len(shape)
+        ).astype(dtype)
+        self.wavelet, self.tangent_wavelet = rng.standard_normal((2, shots, steps, sources)).astype(dtype)
         self.cotangent = rng.standard_normal((shots, steps, receivers)).astype(dtype)
         self.sources = point_list(rng, shots, math.prod(shape), sources, taps, dtype)
         self.receivers = point_list(rng, shots, math.prod(shape), receivers, taps, dtype)
         self.sources_sorted, self.receivers_sorted = sorted_by_cell(self.sources), sorted_by_cell(self.receivers)
         region = [n - 2 - axis for axis, n in enumerate(shape)]
         self.snapshots = np.empty((shots, (steps - 1) // 7 + 1, 1, *region), dtype)
-        self.flag = np.full(1, -7, np.int32)
+        self.flag, self.record, self.state = np.full(1, -7, np.int32), None, None
 
-    def scratch(self, nbytes):
-        return np.full(nbytes // np.dtype(self.dtype).itemsize, np.nan, self.dtype)
+    def arrays(self, machine, operation):
+        """Those of a call, in the order of the library: what is opaque is full of NaN unless another call has made it."""
+        needs, item = machine.needs(operation, self.problem), np.dtype(self.dtype).itemsize
+        points = {
+            "source_inject": self.sources_sorted,
+            "source_gather": self.sources,
+            "receiver_inject": self.receivers_sorted,
+            "receiver_gather": self.receivers,
+        }
+        named = {f"{n}_{part}": x for n, xs in points.items() for part, x in zip(PARTS, xs, strict=True)}
+        anew = {"forward": ("workspace", "history", "checkpoints"), "adjoint": ("workspace",), "born": ("workspace",)}
+        for name in (*anew[operation], *(["state"] if self.state is None else [])):
+            named[name] = np.full(needs[name] // item, np.nan, self.dtype)
+        return {name: named[name] if name in named else getattr(self, name) for name in needs}
 
     def forward(self, machine, control=None):
         """Steps first to last; a run that begins at 0 finds garbage in every output, as any other finds the last."""
         if self.problem.first == 0:
-            sizes = machine.sizes(self.problem)
             self.record, self.snapshots[...] = np.full_like(self.cotangent, np.nan), np.nan
-            self.kept = [self.scratch(sizes.history), self.scratch(sizes.checkpoints)]
-            self.state = self.scratch(sizes.state)
-        return machine.run("forward", self.problem, self.forward_arrays(), control)
-
-    def forward_arrays(self):
-        lists = [*self.sources_sorted, *self.receivers, self.tables]
-        results = [self.record, self.snapshots, *self.kept, self.state, self.flag]
-        return [self.coefficients, self.wavelet, *lists, *results]
+            self.state = None
+        return self.run(machine, "forward", control)
 
     def adjoint(self, machine):
-        self.gradient, self.gradient_wavelet = np.full_like(self.coefficients, 7), np.full_like(self.wavelet, 7)
-        lists = [*self.sources_sorted, *self.receivers_sorted, *self.sources, self.tables]
-        results = [self.gradient, self.gradient_wavelet, self.scratch(machine.sizes(self.problem).workspace)]
-        arrays = [self.coefficients, self.wavelet, *lists, self.cotangent, *self.kept, *results, self.flag]
-        return machine.run("adjoint", self.problem, arrays)
+        if self.problem.last == self.problem.steps:
+            self.gradient_coefficients = np.full_like(self.coefficients, 7)
+            self.gradient_wavelet, self.state = np.full_like(self.wavelet, 7), None
+        return self.run(machine, "adjoint")
 
     def born(self, machine):
-        self.scattered = np.full_like(self.cotangent, np.nan)
-        given = [self.coefficients, self.wavelet, self.tangent, self.wavelet_tangent]
-        results = [self.scattered, self.scratch(machine.sizes(self.problem).scattering), self.flag]
-        lists = [*self.sources_sorted, *self.receivers, self.tables]
-        return machine.run("born", self.problem, [*given, *lists, *results])
+        kept, self.record, self.state = self.record, np.full_like(self.cotangent, np.nan), None
+        answer = self.run(machine, "born")
+        self.scattered, self.record = self.record, kept
+        return answer
+
+    def run(self, machine, operation, control=None):
+        arrays = self.arrays(machine, operation)
+        for name in ("state", "history", "checkpoints") if operation == "forward" else ("state",):
+            setattr(self, name, arrays[name])
+        return machine.run(operation, self.problem, [*arrays.values()], control)
 
     def results(self, machine):
         """Of all operations, by name."""
         results = {}
         for operation, outputs in {
             "forward": ("record", "snapshots"),
-            "adjoint": ("gradient", "gradient_wavelet"),
+            "adjoint": ("gradient_coefficients", "gradient_wavelet"),
             "born": ("scattered",),
         }.items():
             if operation != "adjoint" or self.problem.chunk:
@@ -252,13 +269,20 @@ def test_two_runs_are_bit_identical(device):
     assert all(again[name].tobytes() == a.tobytes() for name, a in once.items())
 
 
-@pytest.mark.parametrize("chunk", [0, 7])
+@pytest.mark.parametrize("chunk", [0, 7, 100])
 def test_a_run_in_parts_equals_the_whole(device, chunk):
     whole, parts = Case(chunk=chunk).results(device), Case(chunk=chunk)
-    for parts.problem.first, parts.problem.last in ((0, 1), (1, 17), (17, 40)):
+    slices, kept = ((0, 1), (1, 17), (17, 40)), {}
+    for parts.problem.first, parts.problem.last in slices:
         assert parts.forward(device) == (structs.OK, "")
+        kept[parts.problem.first] = parts.history, parts.checkpoints
     assert parts.record.tobytes() == whole["record"].tobytes()
     assert parts.snapshots.tobytes() == whole["snapshots"].tobytes()
+    for parts.problem.first, parts.problem.last in slices[::-1] if chunk else ():
+        parts.history, parts.checkpoints = kept[parts.problem.first]
+        assert parts.adjoint(device) == (structs.OK, "")
+    for name in ("gradient_coefficients", "gradient_wavelet") if chunk else ():
+        assert getattr(parts, name).tobytes() == whole[name].tobytes()
 
 
 def test_more_shots_than_a_launch_has_rows(device):
@@ -317,7 +341,9 @@ def test_bad_values_raise_the_flag_and_give_nan(cpu, device, spoil, value, statu
     assert case.forward(device) == (structs.OK, "")
     assert case.flag[0] == status and np.isnan(case.record).all() and np.isnan(case.snapshots).all()
     assert case.adjoint(device) == (structs.OK, "")
-    assert case.flag[0] == status and np.isnan(case.gradient).all() and np.isnan(case.gradient_wavelet).all()
+    assert (
+        case.flag[0] == status and np.isnan(case.gradient_coefficients).all() and np.isnan(case.gradient_wavelet).all()
+    )
     assert case.born(device) == (structs.OK, "")
     assert case.flag[0] == status and np.isnan(case.scattered).all()
 
@@ -371,8 +397,8 @@ def test_a_call_can_be_captured():
     case = Case()
     expected = case.results(machine)["record"].copy()
     case.record[...] = 0
-    tensors = [torch.from_numpy(a).cuda() for a in case.forward_arrays()]
-    record, wavelet = tensors[9], tensors[1]
+    named = {name: torch.from_numpy(a).cuda() for name, a in case.arrays(machine, "forward").items()}
+    tensors, record, wavelet = [*named.values()], named["record"], named["wavelet"]
     wavelet.zero_()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -390,5 +416,5 @@ def test_without_a_device_the_library_says_so():
     machine = Machine(cuda_library())
     if machine.dll.sweep_isa_default() >= 0:
         pytest.skip("there is a device")
-    status, text = machine.call("query", Case().problem, c.byref(structs.SweepSizes()))
+    status, text = machine.call("forward", Case().problem, [])
     assert status == structs.DEVICE and "runs on this machine" in text

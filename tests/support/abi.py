@@ -44,14 +44,6 @@ class Guarded:
         return bool((self.whole[:GUARD] == PATTERN).all() and (self.whole[-GUARD:] == PATTERN).all())
 
 
-LISTS = {
-    "forward": {"inject": 0, "gather": 3},
-    "adjoint": {"source": 0, "inject": 2, "gather": 1},
-    "born": {"inject": 0, "gather": 3},
-}
-"""Which of the four lists of native.point_lists an operation takes, by the beginning of the names of its buffers."""
-
-
 class Run:
     """One call of the C ABI, whose struct and arrays a test may spoil before it runs.
 
@@ -66,18 +58,23 @@ class Run:
         self.struct = structs.SweepProblem.from_buffer_copy(self.call.struct)
         for name, value in changes.items():
             setattr(self.struct, name, value)
-        sizes, itemsize = self.library.query(self.struct), np.dtype(self.shape.dtype).itemsize
-        shapes = self.call.shapes | {name: (getattr(sizes, name),) for name in native.call.BYTES}
-        assert sizes.tables == itemsize * len(self.problem.tables())
-        self.buffers = {name: Guarded(s, self.call.dtype(name)) for name, s in shapes.items()}
+        self.needs = {operation: self.library.buffers(operation, self.struct) for operation in structs.OPERATIONS}
+        self.buffers = {}
+        for name, buffer in self.call.named().items():
+            opaque = buffer.dtype == "uint8"
+            shape = (max(self.bytes_of(name)),) if opaque else buffer.shape
+            self.buffers[name] = Guarded(shape, buffer.dtype)
+            assert opaque or {self[name].nbytes} == set(self.bytes_of(name)), f"Python and the library differ on {name}"
         self.cells, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
-        for operation, taken in LISTS.items():
-            for prefix, which in taken.items():
-                for part, values in zip(("cell", "column", "weight"), lists[which], strict=True):
-                    self.buffers[f"{operation} {prefix}_{part}"] = Guarded(values.shape, values.dtype, values)
+        for name, values in lists.items():
+            self[name][...] = values
         self["tables"][:] = self.problem.tables()
         self["coefficients"][:], self["wavelet"][:] = self._arrays(made.models, self._driving(made.shots.wavelet))
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
+
+    def bytes_of(self, name) -> list[int]:
+        """What each operation that is handed a buffer needs of it."""
+        return [n.bytes for needs in self.needs.values() for n in needs if n.name.decode() == name]
 
     def _driving(self, wavelet):
         return driving(np, self.problem, samples_of(wavelet, self.shape))
@@ -96,14 +93,11 @@ class Run:
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = (x.imag / h.imag for x in made)
 
     def __getitem__(self, name) -> np.ndarray:
-        return self._find("", name).array
-
-    def _find(self, operation, name) -> Guarded:
-        return self.buffers.get(f"{operation} {name}") or self.buffers[name]
+        return self.buffers[name].array
 
     def addresses(self, operation) -> list:
-        """(address, bytes) in the order of the header."""
-        arrays = [self._find(operation, name).array for name in native.BUFFERS[operation]]
+        """(address, bytes) in the order of the library."""
+        arrays = [self[need.name.decode()] for need in self.needs[operation]]
         return [(a.ctypes.data, a.nbytes) for a in arrays]
 
     def run(self, operation, buffers=None, **options):
@@ -145,6 +139,6 @@ def raw_status(run: Run, operation="forward", count=None, **context) -> tuple[in
     text = c.create_string_buffer(512)
     given = {"bytes": c.sizeof(structs.SweepContext), "threads": 1, "error": c.cast(text, c.c_char_p)}
     made = structs.SweepContext(**(given | {"error_bytes": len(text)} | context))
-    function = getattr(run.library.dll, f"sweep_{operation}")
-    status = function(c.byref(run.struct), array, len(buffers) if count is None else count, c.byref(made))
+    number, count = structs.OPERATIONS.index(operation), len(buffers) if count is None else count
+    status = run.library.dll.sweep_run(c.byref(run.struct), number, array, count, c.byref(made))
     return status, text.value.decode()

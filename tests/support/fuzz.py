@@ -41,12 +41,21 @@ EDGES = (
     46340,
     255,
 )
+LIBRARYS = ("state", "workspace")
+"""Buffers of which each operation needs another number of bytes."""
+LISTED = ("_cell", "_column", "_weight")
+VARIED = {name: [f"{kind}{name}" for kind in ("", "gradient_", "tangent_")] for name in ("coefficients", "wavelet")}
 MAY_BE_RUN = 4 << 20
 """Bytes of all buffers, and cell updates, up to which an accepted problem is also run."""
 libc = c.CDLL(None, use_errno=True)
 libc.mmap.restype, libc.mmap.argtypes = c.c_void_p, (c.c_void_p, c.c_size_t, *[c.c_int] * 3, c.c_long)
 libc.mprotect.argtypes, libc.munmap.argtypes = (c.c_void_p, c.c_size_t, c.c_int), (c.c_void_p, c.c_size_t)
 PAGE, NONE, OPEN = mmap.PAGESIZE, 0, mmap.PROT_READ | mmap.PROT_WRITE
+
+
+def written(need) -> bool:
+    """Whether all of a buffer is written by a run."""
+    return structs.ROLES[need.role] == "out" and need.type == structs.VALUES
 
 
 class Fenced:
@@ -72,7 +81,8 @@ class Trial:
 
     def __init__(self, library, equations, seed):
         self.library, self.equations, self.draw = library, equations, random.Random(seed)
-        self.struct, self.sizes = structs.SweepProblem(bytes=c.sizeof(structs.SweepProblem)), structs.SweepSizes()
+        self.struct = structs.SweepProblem(bytes=c.sizeof(structs.SweepProblem))
+        self.needs, self.outputs = {}, {}
         self.text, self.fenced, self.spoiled = c.create_string_buffer(256), {}, False
         self.builds = len(library.builds)
         self.everywhere = self.draw.choice((0, 0, 1, MOST))
@@ -161,74 +171,90 @@ class Trial:
 
     def query(self) -> bool:
         """Whether the struct is accepted."""
-        self.sizes.bytes = c.sizeof(structs.SweepSizes)
-        for _ in range(20):
-            status = self.call(self.library.dll.sweep_query, c.byref(self.sizes))
-            if status == structs.OK:
-                break
-        else:
-            return False
-        p, s, item = self.struct, self.sizes, 4 + 4 * self.struct.dtype
+        answers = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
+        for number, operation in enumerate(structs.OPERATIONS):
+            for _ in range(20):
+                status = self.call(self.library.dll.sweep_buffers, number, c.byref(answers))
+                if status == structs.OK:
+                    break
+            else:
+                assert not self.needs, f"{operation} is refused, another operation not"
+                return False
+            self.needs[operation] = {n.name.decode(): n.bytes for n in answers.buffer[: answers.count]}
+            self.outputs[operation] = [n.name.decode() for n in answers.buffer[: answers.count] if written(n)]
+        p, item, needs = self.struct, 4 + 4 * self.struct.dtype, self.needs
         cells = prod(p.shape[: p.ndim])
         level = self.equation_now.fields * cells * item
         assert p.shots > 0 and 0 <= p.first < p.last <= p.steps and p.earths in (1, p.shots) and p.chunk >= 0
-        assert all(0 <= getattr(s, name) < LIMIT for name in (*native.call.BYTES, "tables"))
-        assert s.state >= level and s.scattering >= 2 * level and s.tables >= sum(p.shape[: p.ndim]) * 2 * item
-        assert s.workspace >= level + p.earths * self.equation_now.coefficients * cells * item
-        if 0 < p.chunk < p.steps - 1:
-            assert s.checkpoints >= p.shots * ((p.steps - 2) // p.chunk) * level and s.history == 0
+        assert all(min(sizes.values()) >= 0 and sum(sizes.values()) < LIMIT for sizes in needs.values())
+        forward, earth = needs["forward"], p.earths * self.equation_now.coefficients * cells * item
+        assert forward["state"] >= level and forward["tables"] >= sum(p.shape[: p.ndim]) * 2 * item
+        assert needs["adjoint"]["state"] >= level + earth and needs["born"]["state"] >= 2 * level
+        assert all(needs[operation]["workspace"] >= earth for operation in needs)
+        steps = p.last - p.first
+        if 0 < p.chunk < steps - 1:
+            states = (steps - 2) // p.chunk + (p.first > 0)
+            assert forward["checkpoints"] >= p.shots * states * level and forward["history"] == 0
         else:
-            kept = p.shots * p.steps * cells * item if p.chunk and p.steps > 1 else 0
-            assert s.history >= kept and s.checkpoints == 0
+            kept = p.shots * steps * cells * item if p.chunk and steps > 1 else 0
+            assert forward["history"] >= kept and forward["checkpoints"] == 0
+        expected = self.bytes_of()
+        for operation, sizes in needs.items():
+            for name, size in sizes.items():
+                assert expected.get(name, size) == size, (operation, name)
         return True
 
     @property
     def equation_now(self):
-        return next(e for e in self.equations if e.name == self.struct.equation)
+        return next(e for e in self.library.describe(self.struct.ndim) if e.name == self.struct.equation)
 
     def bytes_of(self) -> dict[str, int]:
-        """Bytes of each buffer by its name, of an accepted struct."""
+        """Bytes of the buffers whose layout is not the library's own, of an accepted struct."""
         p, item = self.struct, 4 + 4 * self.struct.dtype
         cells = prod(p.shape[: p.ndim])
-        earth = p.earths * self.equation_now.coefficients * cells * item
-        wavelet, record = (p.shots * p.steps * n * item for n in (p.source_columns, p.receiver_columns))
+        sizes = {"flag": 4}
+        for kind, points, columns in (
+            ("source", p.source_points, p.source_columns),
+            ("receiver", p.receiver_points, p.receiver_columns),
+        ):
+            for part, each in (("cell", 4), ("column", 4), ("weight", item)):
+                sizes |= {f"{kind}_{what}_{part}": p.shots * sum(points) * each for what in ("inject", "gather")}
+            names = ("record", "cotangent") if kind == "receiver" else VARIED["wavelet"]
+            sizes |= dict.fromkeys(names, p.shots * p.steps * columns * item)
+        sizes |= dict.fromkeys(VARIED["coefficients"], p.earths * self.equation_now.coefficients * cells * item)
         times = (p.steps - 1) // p.snapshot_every + 1 if p.snapshot_every else 0
         region = prod(p.snapshot_high[a] - p.snapshot_low[a] for a in range(p.ndim)) if times else 0
-        sizes = {name: getattr(self.sizes, name) for name in (*native.call.BYTES, "tables")}
-        sizes |= {f"{kind}coefficients": earth for kind in ("", "gradient_", "tangent_")}
-        sizes |= {f"{kind}wavelet": wavelet for kind in ("", "gradient_", "tangent_")}
-        sizes |= {"record": record, "cotangent": record, "flag": 4}
         sizes["snapshots"] = p.shots * times * p.snapshot_fields.bit_count() * region * item
         return sizes
-
-    def lists_of(self, operation) -> dict[str, str]:
-        """The kind of points, by the first word of the names of a list's buffers."""
-        there, back = ("source", "receiver") if operation != "adjoint" else ("receiver", "source")
-        return {"source": "source", "inject": there, "gather": back}
 
     # --- the calls -----------------------------------------------------------------------------------------------
 
     def run(self, count: Counter):
         p = self.struct
-        sizes = self.bytes_of()
-        assert max(sizes.values()) < LIMIT
-        points = sum(p.source_points) + sum(p.receiver_points)
+        points, sizes = sum(p.source_points) + sum(p.receiver_points), {}
+        for needs in self.needs.values():
+            sizes |= {name: max(size, sizes.get(name, 0)) for name, size in needs.items()}
         work = (sum(sizes.values()) + p.shots * points * 200, prod(p.shape[: p.ndim]) * p.steps * p.shots)
         if max(work) > MAY_BE_RUN:
             return
         self.at_end = self.draw.random() < 0.7
         for name, size in sizes.items():
-            self.fenced[name] = Fenced(size, self.at_end)
+            if not name.endswith(LISTED) and name not in LIBRARYS:
+                self.fenced[name] = Fenced(size, self.at_end)
         self._fill()
         self.points = {kind: list(self._points_of(kind)) for kind in ("source", "receiver")}
-        ran = dict.fromkeys(native.BUFFERS, False)
-        for operation, names in native.BUFFERS.items():
-            if self._run(operation, names):
+        ran = dict.fromkeys(self.needs, False)
+        for operation, needs in self.needs.items():
+            self.fenced |= {name: Fenced(needs[name], self.at_end) for name in LIBRARYS}
+            if self._run(operation, needs):
                 count[operation] += 1
                 ran[operation] = p.first == 0 and p.last == p.steps
             if ran[operation] and (operation != "adjoint" or ran["forward"]):
-                for name in native.OUTPUTS[operation]:
-                    self._written(name)
+                for name in self.outputs[operation]:
+                    made = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
+                    assert not np.isnan(made).any(), f"{name} is not written"
+            for name in LIBRARYS:
+                self.fenced.pop(name).close()
         for buffer in self.fenced.values():
             buffer.close()
 
@@ -248,32 +274,29 @@ class Trial:
 
     def _run(self, operation, names) -> bool:
         """Whether it succeeded."""
-        draw, lists, spoiled, kinds = self.draw, [], self.spoiled, self.lists_of(operation)
+        draw, lists, spoiled = self.draw, [], self.spoiled
         for name in names:
-            prefix, _, part = name.partition("_")
-            if part == "cell":
-                made, bad = self._list(kinds[prefix], prefix != "gather")
+            if name.endswith("_cell"):
+                kind, what, _ = name.split("_")
+                made, bad = self._list(kind, what == "inject")
                 lists += made
                 spoiled |= bad
         at = iter(lists)
-        buffers = [next(at) if n.endswith(("_cell", "_column", "_weight")) else self.fenced[n] for n in names]
+        buffers = [next(at) if n.endswith(LISTED) else self.fenced[n] for n in names]
         given = [(b.address if b.size or draw.random() < 0.5 else None, b.size) for b in buffers]
         i, short = draw.randrange(len(given)), False
         if draw.random() < 0.1 and given[i][1]:
             address, size = given[i]
             given[i], short = draw.choice(((None, size), *((address, n) for n in (-1, 0, size - 1, -(2**63))))), True
-        function = getattr(self.library.dll, f"sweep_{operation}")
-        status = self.call(function, (structs.SweepBuffer * len(given))(*given), len(given))
+        number = structs.OPERATIONS.index(operation)
+        array = (structs.SweepBuffer * len(given))(*given)
+        status = self.call(self.library.dll.sweep_run, number, array, len(given))
         for buffer in lists:
             buffer.close()
-        if status == structs.OK:
-            assert not short and (not spoiled or self.struct.first > 0), (operation, short, spoiled)
+        begins = self.struct.last == self.struct.steps if operation == "adjoint" else self.struct.first == 0
+        if status == structs.OK:  # coefficients are looked at where a run begins
+            assert not short and (not spoiled or not begins), (operation, short, spoiled)
         return status == structs.OK
-
-    def _written(self, name):
-        if name not in native.call.BYTES and name != "flag":
-            made = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
-            assert not np.isnan(made).any(), f"{name} is not written"
 
     def _points_of(self, kind):
         """[(cells, columns, weights)] of each shot and field, trace by trace."""

@@ -22,6 +22,7 @@ extern "C" {
 #define SWEEP_MAX_AXES 3
 #define SWEEP_MAX_FIELDS 30 /* and coefficients, and rates */
 #define SWEEP_MAX_TERMS 96  /* and moduli */
+#define SWEEP_MAX_BUFFERS 32
 #define SWEEP_NAME_BYTES 32
 #define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
 
@@ -87,16 +88,37 @@ typedef struct sweep_context {
   int64_t error_bytes;
 } sweep_context;
 
-typedef struct sweep_sizes {
-  uint32_t bytes; /* sizeof(sweep_sizes) */
-  int32_t padding;
-  int64_t state;       /* forward: the wave state. Survives between calls that continue a run */
-  int64_t history;     /* forward writes, adjoint reads */
-  int64_t checkpoints; /* forward writes, adjoint reads */
-  int64_t workspace;   /* adjoint: scratch */
-  int64_t scattering;  /* born: scratch */
-  int64_t tables;      /* stencil weights and PML profiles, see docs/abi.md */
-} sweep_sizes;
+enum sweep_operation { SWEEP_FORWARD, SWEEP_ADJOINT, SWEEP_BORN, SWEEP_OPERATIONS };
+
+/* What a buffer is to an operation. */
+enum sweep_role {
+  SWEEP_NONE,   /* it takes none of that name */
+  SWEEP_IN,     /* read */
+  SWEEP_OUT,    /* written; by a call of a run in slices, a part of it */
+  SWEEP_STATE,  /* handed on between the calls of a run in slices */
+  SWEEP_SCRATCH /* of this call alone */
+};
+
+enum sweep_type {
+  SWEEP_VALUES,  /* of sweep_problem.dtype */
+  SWEEP_INDICES, /* int32 */
+  SWEEP_BYTES    /* of a layout of the library's own */
+};
+
+/* One buffer that an operation is handed. */
+typedef struct sweep_need {
+  int64_t bytes; /* at least */
+  int32_t role;
+  int32_t type;
+  char name[SWEEP_NAME_BYTES];
+} sweep_need;
+
+/* All of them, in their order: first what is read. */
+typedef struct sweep_needs {
+  uint32_t bytes; /* sizeof(sweep_needs) */
+  int32_t count;
+  sweep_need buffer[SWEEP_MAX_BUFFERS];
+} sweep_needs;
 
 /* What a rate takes of a field along an axis. */
 enum sweep_operator {
@@ -134,71 +156,6 @@ typedef struct sweep_equation {
   char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
 } sweep_equation;
 
-/* The order of the buffers. Points of an inject list are sorted by cell within a shot and field; those of a gather
- * list lie together trace by trace, the same number for each. A cell is the flat index in the padded grid, a column
- * the index in one sample of the wavelet or record. */
-enum sweep_forward_buffer {
-  SWEEP_F_COEFFICIENTS, /* (earths, coefficients, *shape) */
-  SWEEP_F_WAVELET,      /* (shots, steps, source_columns) */
-  SWEEP_F_INJECT_CELL,  /* int32 (shots, source points) */
-  SWEEP_F_INJECT_COLUMN,
-  SWEEP_F_INJECT_WEIGHT,
-  SWEEP_F_GATHER_CELL, /* int32 (shots, receiver points) */
-  SWEEP_F_GATHER_COLUMN,
-  SWEEP_F_GATHER_WEIGHT,
-  SWEEP_F_TABLES,
-  SWEEP_F_RECORD,    /* out (shots, steps, receiver_columns) */
-  SWEEP_F_SNAPSHOTS, /* out (shots, times, fields of snapshot_fields, *region) */
-  SWEEP_F_HISTORY,
-  SWEEP_F_CHECKPOINTS,
-  SWEEP_F_STATE,
-  SWEEP_F_FLAG, /* out, int32: a sweep_status found on a device that cannot return one */
-  SWEEP_F_COUNT
-};
-
-enum sweep_adjoint_buffer {
-  SWEEP_A_COEFFICIENTS,
-  SWEEP_A_WAVELET,
-  SWEEP_A_SOURCE_CELL, /* inject list of the sources, for the recomputation */
-  SWEEP_A_SOURCE_COLUMN,
-  SWEEP_A_SOURCE_WEIGHT,
-  SWEEP_A_INJECT_CELL, /* inject list of the receivers */
-  SWEEP_A_INJECT_COLUMN,
-  SWEEP_A_INJECT_WEIGHT,
-  SWEEP_A_GATHER_CELL, /* gather list of the sources */
-  SWEEP_A_GATHER_COLUMN,
-  SWEEP_A_GATHER_WEIGHT,
-  SWEEP_A_TABLES,
-  SWEEP_A_COTANGENT, /* (shots, steps, receiver_columns) */
-  SWEEP_A_HISTORY,
-  SWEEP_A_CHECKPOINTS,
-  SWEEP_A_GRADIENT_COEFFICIENTS, /* out, as the coefficients */
-  SWEEP_A_GRADIENT_WAVELET,      /* out, as the wavelet */
-  SWEEP_A_WORKSPACE,
-  SWEEP_A_FLAG,
-  SWEEP_A_COUNT
-};
-
-enum sweep_born_buffer {
-  SWEEP_B_COEFFICIENTS,
-  SWEEP_B_WAVELET,
-  SWEEP_B_TANGENT_COEFFICIENTS, /* as the coefficients */
-  SWEEP_B_TANGENT_WAVELET,      /* as the wavelet */
-  SWEEP_B_INJECT_CELL,          /* inject list of the sources */
-  SWEEP_B_INJECT_COLUMN,
-  SWEEP_B_INJECT_WEIGHT,
-  SWEEP_B_GATHER_CELL, /* gather list of the receivers */
-  SWEEP_B_GATHER_COLUMN,
-  SWEEP_B_GATHER_WEIGHT,
-  SWEEP_B_TABLES,
-  SWEEP_B_RECORD, /* out: the derivative of the record in the direction of the tangents */
-  SWEEP_B_SCATTERING,
-  SWEEP_B_FLAG,
-  SWEEP_B_COUNT
-};
-
-typedef int sweep_operation(const sweep_problem*, const sweep_buffer*, int32_t count, const sweep_context*);
-
 SWEEP_EXPORT int32_t sweep_abi_version(void);
 /* SHA-256 over the native sources that the library was built from; see sweep_core.native.library.source_id. */
 SWEEP_EXPORT const char* sweep_build_id(void);
@@ -211,10 +168,11 @@ SWEEP_EXPORT const char* sweep_isa(int32_t index);
 SWEEP_EXPORT int32_t sweep_isa_default(void);
 /* The compiled equations by index, in 2 or 3 dimensions; SWEEP_UNSUPPORTED past the end. */
 SWEEP_EXPORT int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out);
-SWEEP_EXPORT int sweep_query(const sweep_problem*, sweep_sizes*, const sweep_context*);
-SWEEP_EXPORT sweep_operation sweep_forward;
-SWEEP_EXPORT sweep_operation sweep_adjoint;
-SWEEP_EXPORT sweep_operation sweep_born;
+/* The buffers that an operation on a problem is handed. */
+SWEEP_EXPORT int sweep_buffers(const sweep_problem*, int32_t operation, sweep_needs* out, const sweep_context*);
+/* Runs it on `count` buffers, in that order. */
+SWEEP_EXPORT int sweep_run(const sweep_problem*, int32_t operation, const sweep_buffer*, int32_t count,
+                           const sweep_context*);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,6 @@ class Device {
 
   template <class R>
   int start(const R& run, const sweep_problem& p) const {
-    if (p.first > 0) return SWEEP_OK;
     for (int earth = 0; earth < p.earths; ++earth)
       for (int c = 0; c < run.plan.coefficients; ++c)
         if (const int status = check_coefficient(run, p, earth, c)) return status;

@@ -82,7 +82,7 @@ class March {
       }
     } else {
       const auto& plan = units_.run.plan;
-      Value* const taken = units_.scratch + plan.lane(shot_) * plan.taken(points_);
+      Value* const taken = units_.scratch + plan.group_of(shot_) * plan.taken(points_);
       row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
       order_ = row_begin_ + stages * rows_ + 1;
       if (rank_ == 0 && points_) sort(units_.template stage<0>(begin).gather);

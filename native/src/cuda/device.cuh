@@ -69,11 +69,9 @@ class Device {
 
   Device(const sweep_context* context, int32_t* flag) : context_(context), flag_(flag), card_(flag) {}
 
-  // A call that continues a run goes on with the flag of the one before.
   template <class R>
   int start(const R& run, const sweep_problem& p) const {
     using T = typename R::Value;
-    if (p.first > 0) return SWEEP_OK;
     return with_team([&](Team& team) {
       team.elements(ClearFlag{flag_}, 1, Span{0, 1});
       for (int c = 0; c < run.plan.coefficients; ++c)

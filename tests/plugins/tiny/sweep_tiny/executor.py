@@ -55,10 +55,11 @@ class Run:
         check_values(problem, models, shots.wavelet)
         self.problem, self.shots, self.models = problem, shots, list(models)
         self.call = native.compiled_call("cpu", problem, self.shape, gradient)
-        self.cells, self.lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
-        self.buffers = {n: np.empty(s, self.call.dtype(n)) for n, s in self.call.shapes.items()}
+        self.cells, lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
+        self.buffers = {name: np.empty(b.shape, b.dtype) for name, b in self.call.named().items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
-        self.buffers["tables"][:] = problem.tables()
+        for name, values in (lists | {"tables": problem.tables()}).items():
+            self.buffers[name][...] = values
         if gradient:  # of what is given now, whatever is written into it before `gradient` is asked
             units = np.eye(len(models))
             self.slopes = [self.tangents(unit) for unit in units]
@@ -77,7 +78,7 @@ class Run:
 
     def record(self, operation):
         """The record of "forward", or its derivative, "born"."""
-        self._run(operation, inject=0, gather=3)
+        self._run(operation)
         return finished(np, self.problem, self.shape, self.shots.mask, self.buffers["record"])
 
     def gradient(self, cotangent):
@@ -88,7 +89,7 @@ class Run:
             matrix = undisperse(np, np.eye(self.shape.steps, dtype=cotangent.dtype))
             cotangent = np.einsum("jk,skrf->sjrf", matrix[:, : cotangent.shape[1]], cotangent)
         self.buffers["cotangent"][:] = cotangent
-        self._run("adjoint", source=0, inject=2, gather=1)
+        self._run("adjoint")
         return [self._in_model(i) for i in range(len(self.models))]
 
     def _in_model(self, i):
@@ -101,12 +102,9 @@ class Run:
             np.add.at(cells.reshape(earths, -1), (rows, self.cells[0].reshape(signals.shape)), signals)
         return fold(self.problem, cells).reshape(-1, *self.models[i].shape).sum(axis=0)
 
-    def _run(self, operation, **lists):
-        arrays = dict(self.buffers)
-        for role, which in lists.items():
-            for part, values in zip(("cell", "column", "weight"), self.lists[which], strict=True):
-                arrays[f"{role}_{part}"] = np.ascontiguousarray(values)
-        buffers = [(arrays[name].ctypes.data, arrays[name].nbytes) for name in native.BUFFERS[operation]]
+    def _run(self, operation):
+        arrays = [self.buffers[b.name] for b in self.call.buffers[operation]]
+        buffers = [(x.ctypes.data, x.nbytes) for x in arrays]
         self.call.run(operation, buffers, threads=native.thread_count())
 
 

@@ -1,0 +1,133 @@
+// The buffers of every operation, stated once: sweep_buffers answers from here, and calls are taken apart by it.
+#ifndef SWEEP_BUFFERS_H
+#define SWEEP_BUFFERS_H
+
+#include "run.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// X(name, type, role in forward, adjoint and born), in the order in which they are handed over. Of the points, those of
+// an inject list are sorted by cell within a shot and field, and those of a gather list lie together trace by trace.
+#define SWEEP_EVERY_BUFFER(X)                                                  \
+  X(coefficients, VALUES, IN, IN, IN) /* (earths, coefficients, *shape) */     \
+  X(wavelet, VALUES, IN, IN, IN)      /* (shots, steps, source columns) */     \
+  X(tangent_coefficients, VALUES, NONE, NONE, IN)                              \
+  X(tangent_wavelet, VALUES, NONE, NONE, IN)                                   \
+  X(source_inject_cell, INDICES, IN, IN, IN) /* (shots, points) */             \
+  X(source_inject_column, INDICES, IN, IN, IN)                                 \
+  X(source_inject_weight, VALUES, IN, IN, IN)                                  \
+  X(source_gather_cell, INDICES, NONE, IN, NONE)                               \
+  X(source_gather_column, INDICES, NONE, IN, NONE)                             \
+  X(source_gather_weight, VALUES, NONE, IN, NONE)                              \
+  X(receiver_inject_cell, INDICES, NONE, IN, NONE)                             \
+  X(receiver_inject_column, INDICES, NONE, IN, NONE)                           \
+  X(receiver_inject_weight, VALUES, NONE, IN, NONE)                            \
+  X(receiver_gather_cell, INDICES, IN, NONE, IN)                               \
+  X(receiver_gather_column, INDICES, IN, NONE, IN)                             \
+  X(receiver_gather_weight, VALUES, IN, NONE, IN)                              \
+  X(tables, VALUES, IN, IN, IN)        /* stencil weights, PML profiles */     \
+  X(cotangent, VALUES, NONE, IN, NONE) /* as the record */                     \
+  X(history, BYTES, OUT, IN, NONE)                                             \
+  X(checkpoints, BYTES, OUT, IN, NONE)                                         \
+  X(record, VALUES, OUT, NONE, OUT)     /* (shots, steps, receiver columns) */ \
+  X(snapshots, VALUES, OUT, NONE, NONE) /* (shots, times, fields, *region) */  \
+  X(gradient_coefficients, VALUES, NONE, OUT, NONE)                            \
+  X(gradient_wavelet, VALUES, NONE, OUT, NONE)                                 \
+  X(state, BYTES, STATE, STATE, STATE)                                         \
+  X(workspace, BYTES, SCRATCH, SCRATCH, SCRATCH)                               \
+  X(flag, INDICES, OUT, OUT, OUT) /* a sweep_status found on a device that cannot return one */
+
+#define SWEEP_NAME_OF(name, ...) name,
+struct At {
+  enum Buffer { SWEEP_EVERY_BUFFER(SWEEP_NAME_OF) count };
+};
+
+struct Role {
+  const char* name;
+  int type;
+  int role[SWEEP_OPERATIONS];
+};
+#define SWEEP_ROLE_OF(name, type, forward, adjoint, born) \
+  {#name, SWEEP_##type, {SWEEP_##forward, SWEEP_##adjoint, SWEEP_##born}},
+constexpr Role roles[] = {SWEEP_EVERY_BUFFER(SWEEP_ROLE_OF)};
+
+constexpr int buffers_of(int operation) {
+  int count = 0;
+  for (const Role& each : roles) count += each.role[operation] != SWEEP_NONE;
+  return count;
+}
+
+// Bytes of each buffer, as an operation needs it.
+struct Needs {
+  Size bytes[At::count];
+
+  template <class Eq, int NDIM>
+  Needs(const sweep_problem& p, const Plan<Eq, NDIM>& plan, int operation) {
+    const Size item = p.dtype == SWEEP_FLOAT32 ? 4 : 8, samples = Size(p.shots) * p.steps;
+    const Snapshots<NDIM> asked(p);
+    const auto list = [&](int first, Size points) {
+      bytes[first] = bytes[first + 1] = p.shots * points * 4;
+      bytes[first + 2] = p.shots * points * item;
+    };
+    list(At::source_inject_cell, plan.sources);
+    list(At::source_gather_cell, plan.sources);
+    list(At::receiver_inject_cell, plan.receivers);
+    list(At::receiver_gather_cell, plan.receivers);
+    const Size earth = Size(p.earths) * plan.coefficient_cells() * item;
+    bytes[At::coefficients] = bytes[At::tangent_coefficients] = bytes[At::gradient_coefficients] = earth;
+    const Size wavelet = samples * p.source_columns * item;
+    bytes[At::wavelet] = bytes[At::tangent_wavelet] = bytes[At::gradient_wavelet] = wavelet;
+    bytes[At::record] = bytes[At::cotangent] = samples * p.receiver_columns * item;
+    bytes[At::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
+    bytes[At::tables] = Size(plan.tables) * item;
+    bytes[At::history] = plan.history() * item;
+    bytes[At::checkpoints] = plan.checkpoints() * item;
+    bytes[At::state] = plan.kept(operation) * item;
+    bytes[At::workspace] = plan.scratch(operation, p.earths) * item;
+    bytes[At::flag] = 4;
+  }
+  Size total() const {
+    Size sum;
+    for (const Size& each : bytes) sum = sum + each;
+    return sum;
+  }
+};
+
+// The buffers of a call by name.
+template <class T>
+struct Given {
+  void* at[At::count] = {};
+
+  // Those of an operation, in their order; refuses what is too small.
+  int take(const sweep_buffer* given, const Needs& need, int operation, const sweep_context* context) {
+    for (int b = 0; b < At::count; ++b) {
+      if (roles[b].role[operation] == SWEEP_NONE) continue;
+      const long long bytes = need.bytes[b].count;
+      if (given->bytes < bytes || (bytes > 0 && !given->data))
+        return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes, the problem needs %lld", roles[b].name,
+                    static_cast<long long>(given->bytes), bytes);
+      at[b] = given++->data;
+    }
+    return SWEEP_OK;
+  }
+  T* values(At::Buffer b) const { return static_cast<T*>(at[b]); }
+  int32_t* indices(int b) const { return static_cast<int32_t*>(at[b]); }
+  // A list of points by the first of its three buffers.
+  Points<T> points(At::Buffer first, const sweep_problem& p) const {
+    const bool source = first < At::receiver_inject_cell;
+    const int32_t* const counts = source ? p.source_points : p.receiver_points;
+    Points<T> points;
+    points.cell = indices(first);
+    points.column = indices(first + 1);
+    points.weight = static_cast<T*>(at[first + 2]);
+    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
+    points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));
+    points.columns = source ? p.source_columns : p.receiver_columns;
+    return points;
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
