@@ -202,8 +202,8 @@ class Equation(ABC):
         return self.spatial_order
 
     def tables(self, problem) -> np.ndarray:
-        """Weights and PML profiles of all axes in the order of the C ABI, float64."""
-        return np.concatenate([part for axis in range(problem.grid.ndim) for part in problem.axis_tables(axis)])
+        """PML profiles of all axes in the order of the C ABI, float64."""
+        return np.concatenate([problem.axis_tables(axis).profiles for axis in range(problem.grid.ndim)])
 
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""

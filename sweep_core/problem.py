@@ -34,6 +34,14 @@ class AxisTables(NamedTuple):
     half_decay: np.ndarray
     half_gain: np.ndarray
 
+    @property
+    def weights(self) -> np.ndarray:
+        return np.concatenate(self[:4])
+
+    @property
+    def profiles(self) -> np.ndarray:
+        return np.concatenate(self[4:])
+
 
 @attrs.frozen(cache_hash=True)
 class Problem:
@@ -127,7 +135,7 @@ class Problem:
         return getattr(self.axis_tables(axis), of.lower())
 
     def tables(self) -> np.ndarray:
-        """All axes' weights and profiles in the order of the C ABI, float64."""
+        """All axes' profiles, and what an equation adds to them, in the order of the C ABI, float64."""
         return _tables(self)
 
     def chunk(self, nt: int, history: int, room: int = 0, beside_cache: int | None = None) -> int:

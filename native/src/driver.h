@@ -15,14 +15,20 @@ int frame(const Device& device, const R& run, const Value* from, Value* to, int 
   return device.finish(Framed<R>{run, from, to, rows}, earths * run.plan.coefficients, rows);
 }
 
-// What a run reads in whole vectors: profiles and coefficients, with zeros around them.
+// What a run reads many times, where the device has it at hand: weights of an order that the compiler does not know,
+// and in whole vectors profiles and coefficients, with zeros around them.
 template <class Device, class R, class Value>
-int prepare_earth(const Device& device, const R& run, Value* to, int earths) {
+int prepare(const Device& device, const R& run, const sweep_problem& p, Value* to) {
+  const auto& plan = run.plan;
+  if constexpr (!R::View::knows_order) {
+    const Weights<R> weights(p, plan.half, to);
+    if (const int status = device.finish(weights, R::ndim, weights.count)) return status;
+  }
+  to += plan.weights();
   ptrdiff_t longest = 0;
-  for (int a = 0; a < R::ndim; ++a) longest = run.plan.profile[a] > longest ? run.plan.profile[a] : longest;
-  constexpr int profiles = decltype(run.plan)::profiles_of_axis * R::ndim;
-  if (const int status = device.finish(Profiles<R>{run, to}, profiles, longest)) return status;
-  return frame(device, run, run.coefficient, to + run.plan.profiles(), earths);
+  for (int a = 0; a < R::ndim; ++a) longest = plan.profile[a] > longest ? plan.profile[a] : longest;
+  if (const int status = device.finish(Profiles<R>{run, to}, plan.profiles_of_axis * R::ndim, longest)) return status;
+  return frame(device, run, run.coefficient, to + plan.profiles(), p.earths);
 }
 
 // A history before its first unit. Where rows are closed as they are made, nothing between them needs to be cleared.
@@ -31,7 +37,7 @@ void open(Team& team, const R& run, Span shots, const Parts<Value>& wave, const 
   if constexpr (!R::Equation::holds_fields) return;  // nobody differentiates it
   const ClearHalos<R> halos{run, slots, !Team::template closes_rows<R::ndim>};
   team.elements(halos, halos.count(), shots);
-  team.elements(HoldState<R>{run, wave, slots}, HoldState<R>::count(run), shots);
+  team.elements(HoldState<R>{run, wave, slots}, run.plan.total, shots);
   team.sync();
 }
 
@@ -60,10 +66,10 @@ struct ForwardUnits {
     using Step = Grow<R, STAGE>;
     const Step step{{run, cone, u}, wave, slots, u - begin};
     const int sample = sample_of<R, STAGE>(u);
-    return Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, false>, STAGE>{
+    return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, STAGE>{
         step,
         {step, sources, wavelet, nullptr, sample, cone.sources},
-        {run, wave, receivers, record, u, record ? u : -1, step.box(), nullptr}};
+        {run, R::Equation::template made<STAGE>, wave, receivers, record, u, record ? u : -1, step.box(), nullptr}};
   }
 };
 
@@ -83,10 +89,10 @@ struct BornUnits {
   auto stage(int u) const {
     using Step = Scatter<R, STAGE>;
     const Step step{{run, cone, u}, wave, scattered, tangent};
-    return Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, false>, STAGE>{
+    return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, STAGE>{
         step,
         {step, sources, wavelet, tangent_wavelet, sample_of<R, STAGE>(u), cone.sources},
-        {run, scattered, receivers, record, u, u, step.box(), nullptr}};
+        {run, R::Equation::template made<STAGE>, scattered, receivers, record, u, u, step.box(), nullptr}};
   }
 };
 
@@ -110,15 +116,7 @@ struct Forward {
   Value* history;
   Value* checkpoints;
   Value* state;
-  Value* workspace;  // what is prepared, then scratch
-  Value* scratch = nullptr;
-
-  template <class Device>
-  int prepare(const Device& device, int earths) {
-    run.prepared = workspace;
-    scratch = workspace + run.plan.prepared(earths).count;
-    return prepare_earth(device, run, workspace, earths);
-  }
+  Value* scratch;
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
@@ -166,23 +164,11 @@ struct Born {
   R run;
   Points<Value> sources, receivers;
   const Value* wavelet;
-  const Value* tangent_coefficients;
+  const Value* tangent_coefficients;  // framed
   const Value* tangent_wavelet;
   Value* record;
-  Value* state;      // twice
-  Value* workspace;  // what is prepared, then the tangents likewise, then scratch
-  Value* scratch = nullptr;
-
-  template <class Device>
-  int prepare(const Device& device, int earths) {
-    Value* const framed = workspace + run.plan.prepared(earths).count;
-    run.prepared = workspace;
-    scratch = framed + earths * run.plan.coefficient_size();
-    if (const int status = prepare_earth(device, run, workspace, earths)) return status;
-    const Value* const given = tangent_coefficients;
-    tangent_coefficients = framed;
-    return frame(device, run, given, framed, earths);
-  }
+  Value* state;  // twice
+  Value* scratch;
 
   template <class Team>
   void operator()(Team& team, Span shots) const {
@@ -218,9 +204,17 @@ struct AdjointUnits {
     constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = Back<R, STAGE>;
     const int u = last - n, sample = sample_of<R, STAGE>(u);
-    const Step step{{run, cone, u}, adjoint, slots, u - begin, of.past};
-    const Gather<R, STAGE, true> gather{run, adjoint, of.sources, of.gradient_wavelet,
-                                        u,   sample,  step.box(), of.source_past()};
+    Step step{{run, cone, u}, adjoint, slots, u - begin, of.past, {}};
+    step.made = step.box();
+    const Gather<R, true> gather{run,
+                                 R::Equation::template made<STAGE>,
+                                 adjoint,
+                                 of.sources,
+                                 of.gradient_wavelet,
+                                 u,
+                                 sample,
+                                 step.made,
+                                 of.source_past()};
     const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, u, cone.receivers};
     const Inject<Recall<Step>, STAGE> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, cone.sources};
     return Recalling<Step, STAGE>{{step, inject, gather}, recall};
@@ -238,23 +232,13 @@ struct Adjoint {
   const Value* checkpoints;
   Value* gradient_wavelet;
   Value* state;
-  Value* workspace;  // what is prepared, then slots and state of the forward run, sums of images, scratch
   Value* gradient;
-  Value* recomputed = nullptr;
-  Value* sums = nullptr;
-  Value* scratch = nullptr;
-  Value* past = nullptr;  // what filters of points remember: receivers, then sources
+  Value* recomputed;                                                         // slots and state of the forward run
+  Value* sums = recomputed + run.plan.groups * run.plan.recomputed().count;  // of images
+  Value* scratch = sums + (run.plan.sums() ? run.plan.groups * run.plan.coefficient_size() : 0);
+  // What filters of points remember: receivers, then sources.
+  Value* past = state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.imaged();
 
-  template <class Device>
-  int prepare(const Device& device, int earths) {
-    const auto& plan = run.plan;
-    run.prepared = workspace;
-    recomputed = workspace + plan.prepared(earths).count;
-    sums = recomputed + plan.groups * plan.recomputed().count;
-    scratch = sums + (plan.sums() ? plan.groups * plan.coefficient_size() : 0);
-    past = state + (plan.sliced ? plan.shots : plan.groups) * plan.imaged();
-    return prepare_earth(device, run, workspace, earths);
-  }
   Value* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
   Parts<Value> adjoint() const { return {state, run.plan.imaged(), run.plan.sliced}; }
   template <class Device>
@@ -280,10 +264,12 @@ struct Adjoint {
       const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
       team.march(units, 0, end - begin, shots);
     }
-    if (!plan.sums()) return;
-    team.sync();
-    team.elements(AddImages<R>{run, adjoint, sums}, plan.coefficient_size(), shots);
-    team.sync();
+    if constexpr (!together) {
+      if (!plan.sums()) return;
+      team.sync();
+      team.elements(AddImages<R>{run, adjoint, sums}, plan.coefficient_size(), shots);
+      team.sync();
+    }
   }
 
  private:
@@ -298,8 +284,15 @@ struct Adjoint {
     }
     team.sync();
     // The last sample acts on no field at whole steps that anybody sees.
-    const Gather<R, R::Equation::whole_stage, true> none{
-        run, adjoint, sources, gradient_wavelet, 0, plan.steps - 1, whole(plan.layout), source_past()};
+    const Gather<R, true> none{run,
+                               R::Equation::template made<R::Equation::whole_stage>,
+                               adjoint,
+                               sources,
+                               gradient_wavelet,
+                               0,
+                               plan.steps - 1,
+                               whole(plan.layout),
+                               source_past()};
     team.gather(none, shots);
     team.sync();
   }

@@ -17,7 +17,7 @@ struct Entry {
   using Plan = sweep::Plan<Eq, NDIM>;
 
   static int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
-    const Plan plan(p, Device::together);
+    const Plan plan(p);
     if (const int status = fits(p, plan, context)) return status;
     const Needs need(p, plan, operation);
     out->count = 0;
@@ -33,7 +33,7 @@ struct Entry {
   }
 
   static int run(const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
-    const Plan plan(p, Device::together);
+    const Plan plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
@@ -41,15 +41,19 @@ struct Entry {
     Given<T> given;
     if (const int status = given.take(buffers, need, operation, context)) return status;
     Device device(context, given.indices(At::flag));
-    const R run{plan, given.values(At::tables), given.values(At::coefficients),
-                p.earths > 1 ? plan.coefficient_cells() : 0};
+    T* const workspace = given.values(At::workspace);
+    R run{plan, given.values(At::tables), given.values(At::coefficients), p.earths > 1 ? plan.coefficient_cells() : 0,
+          workspace};
+    run.stencils.take(p.weights, workspace, plan.half);
     // A call that continues a run goes on with the flag of the one before.
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
     if (const int status = check(device, run, p, given)) return status;
-    if (const int status = operation == SWEEP_FORWARD   ? forward(device, run, p, given)
-                           : operation == SWEEP_ADJOINT ? adjoint(device, run, p, given)
-                                                        : born(device, run, p, given))
+    if (const int status = prepare(device, run, p, workspace)) return status;
+    T* const scratch = workspace + plan.prepared(p.earths).count;
+    if (const int status = operation == SWEEP_FORWARD   ? forward(device, run, p, given, scratch)
+                           : operation == SWEEP_ADJOINT ? adjoint(device, run, p, given, scratch)
+                                                        : born(device, run, p, given, scratch))
       return status;
     for (int b = 0; b < At::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
@@ -61,6 +65,10 @@ struct Entry {
  private:
   // All operations refuse the same problems.
   static int fits(const sweep_problem& p, const Plan& plan, const sweep_context* context) {
+    ptrdiff_t longest = plan.layout.field.total;
+    for (const auto& strip : plan.layout.strip) longest = strip.total > longest ? strip.total : longest;
+    if (longest > INT32_MAX)
+      return fail(context, SWEEP_BAD_CALL, "the padded grid and its halos have more than 2^31 - 1 cells");
     for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
       if (!Needs(p, plan, operation).total().fits())
         return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
@@ -82,66 +90,61 @@ struct Entry {
     return SWEEP_OK;
   }
 
-  static int forward(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
-    Forward<R> forward{run,
-                       given.points(At::source_inject_cell, p),
-                       given.points(At::receiver_gather_cell, p),
-                       Snapshots<NDIM>(p),
-                       given.values(At::wavelet),
-                       given.values(At::record),
-                       given.values(At::snapshots),
-                       given.values(At::history),
-                       given.values(At::checkpoints),
-                       given.values(At::state),
-                       given.values(At::workspace)};
-    if (const int status = forward.prepare(device, p.earths)) return status;
+  static int forward(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+    const Forward<R> forward{run,
+                             given.points(At::source_inject_cell, p),
+                             given.points(At::receiver_gather_cell, p),
+                             Snapshots<NDIM>(p),
+                             given.values(At::wavelet),
+                             given.values(At::record),
+                             given.values(At::snapshots),
+                             given.values(At::history),
+                             given.values(At::checkpoints),
+                             given.values(At::state),
+                             scratch};
     return device.execute(run.plan, forward);
   }
 
-  static int adjoint(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
-    Adjoint<R> adjoint{run,
-                       given.points(At::source_inject_cell, p),
-                       given.points(At::source_gather_cell, p),
-                       given.points(At::receiver_inject_cell, p),
-                       given.values(At::wavelet),
-                       given.values(At::cotangent),
-                       given.values(At::history),
-                       given.values(At::checkpoints),
-                       given.values(At::gradient_wavelet),
-                       given.values(At::state),
-                       given.values(At::workspace),
-                       given.values(At::gradient_coefficients)};
-    if (const int status = adjoint.prepare(device, p.earths)) return status;
+  static int adjoint(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+    const Adjoint<R> adjoint{run,
+                             given.points(At::source_inject_cell, p),
+                             given.points(At::source_gather_cell, p),
+                             given.points(At::receiver_inject_cell, p),
+                             given.values(At::wavelet),
+                             given.values(At::cotangent),
+                             given.values(At::history),
+                             given.values(At::checkpoints),
+                             given.values(At::gradient_wavelet),
+                             given.values(At::state),
+                             given.values(At::gradient_coefficients),
+                             scratch};
     if (const int status = device.execute(run.plan, adjoint)) return status;
     return adjoint.finish(device, p.earths);
   }
 
-  static int born(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
-    Born<R> born{run,
-                 given.points(At::source_inject_cell, p),
-                 given.points(At::receiver_gather_cell, p),
-                 given.values(At::wavelet),
-                 given.values(At::tangent_coefficients),
-                 given.values(At::tangent_wavelet),
-                 given.values(At::record),
-                 given.values(At::state),
-                 given.values(At::workspace)};
-    if (const int status = born.prepare(device, p.earths)) return status;
+  static int born(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* tangent) {
+    if (const int status = frame(device, run, given.values(At::tangent_coefficients), tangent, p.earths)) return status;
+    const Born<R> born{run,
+                       given.points(At::source_inject_cell, p),
+                       given.points(At::receiver_gather_cell, p),
+                       given.values(At::wavelet),
+                       tangent,
+                       given.values(At::tangent_wavelet),
+                       given.values(At::record),
+                       given.values(At::state),
+                       tangent + p.earths * run.plan.coefficient_size()};
     return device.execute(run.plan, born);
   }
 };
 
 // How many orders have loops of their own: 4, then 8, then 2 and 6. The others share one, as all do in the build for
-// any processor and, beside planes of second order, in double precision. What a GPU gains from them with systems of
-// first order nobody has measured yet.
+// any processor and, beside planes of second order, in double precision.
 template <class T, int NDIM, bool SECOND>
 constexpr int own_orders() {
 #if defined(SWEEP_ANY_ORDER)
   return 0;
-#elif defined(__CUDACC__)
-  if (!SECOND) return 0;
 #endif
-  if (NDIM == 2 && SECOND) return sizeof(T) == 4 ? 4 : 2;
+  if (NDIM == 2 && SECOND) return sizeof(T) == 4 && !together ? 4 : 2;
   if (sizeof(T) != 4) return 0;
   return NDIM == 2 || SECOND ? 2 : 1;
 }

@@ -69,7 +69,22 @@ struct Framed {
   }
 };
 
-// Profiles of the PML: part is one of those of an axis, and an index a node, zero beyond the grid.
+// Stencil weights: part is an axis.
+template <class R>
+struct Weights {
+  using Value = typename R::Value;
+  Value weights[R::ndim][SWEEP_MAX_WEIGHTS];
+  int count;
+  Value* to;
+  Weights(const sweep_problem& p, int half, Value* out) : count(4 * half + 1), to(out) {
+    for (int a = 0; a < R::ndim; ++a)
+      for (int i = 0; i < count; ++i) weights[a][i] = static_cast<Value>(p.weights[a][i]);
+  }
+  SWEEP_HD void element(int part, ptrdiff_t i) const { to[part * count + i] = weights[part][i]; }
+};
+
+// Profiles of the PML: part is one of those of an axis, and an index a node, zero beyond the grid. Behind those that
+// are given are one that is 1 on the grid, and 1 / (1 + gain).
 template <class R>
 struct Profiles {
   using Value = typename R::Value;
@@ -81,14 +96,14 @@ struct Profiles {
     constexpr int each = decltype(run.plan)::profiles_of_axis, given = decltype(run.plan)::profiles_given;
     const int axis = part / each, which = part % each;
     for (int a = 0; a < axis; ++a) {
-      from += run.plan.taps() + given * run.plan.layout.field.n[a];
+      from += given * run.plan.layout.field.n[a];
       out += each * run.plan.profile[a];
     }
     const int n = run.plan.layout.field.n[axis];
-    if (i < run.plan.profile[axis])
-      out[which * run.plan.profile[axis] + i] = i >= n          ? Value(0)
-                                                : which < given ? from[run.plan.taps() + which * n + i]
-                                                                : Value(1);
+    if (i >= run.plan.profile[axis]) return;
+    Value& made = out[which * run.plan.profile[axis] + i];
+    made = i >= n ? Value(0) : which < given ? from[which * n + i] : Value(1);
+    if (i < n && which > given) made /= made + from[n + i];
   }
 };
 
@@ -98,12 +113,11 @@ struct HoldState {
   using Value = typename R::Value;
   R run;
   Parts<Value> wave, slots;
-  static ptrdiff_t count(const R& run) { return run.plan.fields * run.plan.total; }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const ptrdiff_t total = run.plan.total;
     for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
-      if (place == i / total) slots.of(run.plan, shot)[i] = wave.of(run.plan, shot)[f * total + i % total];
+      if constexpr (place >= 0) slots.of(run.plan, shot)[place * total + i] = wave.of(run.plan, shot)[f * total + i];
     });
   }
 };

@@ -49,7 +49,7 @@ struct Size {
 
 // Shots of a group are added up one after the other in the same order, whoever runs them. Large grids are shared out
 // in space instead, one shot after the other: their group count is 1, which saves memory too.
-inline int group_count(const sweep_problem& p, ptrdiff_t cells, bool together) {
+inline int group_count(const sweep_problem& p, ptrdiff_t cells) {
   constexpr int most = 16;
   constexpr ptrdiff_t large = 1 << 18;
   if (together || p.earths > 1) return p.shots;
@@ -86,11 +86,10 @@ template <class Eq, int NDIM>
 struct Plan {
   static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
   static constexpr int rates = Eq::table.rates, most_stages = 16;
-  static constexpr int profiles_given = 4, profiles_of_axis = 5;  // with one that is 1 on the grid
+  static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
   Layout<NDIM> layout;
   int coefficients, shots, groups, steps, first, last, chunk, chunks, half;
   bool keeps_all;    // one chunk: the history of the forward run itself
-  bool together;     // the device advances all shots at once; otherwise those of a group follow each other in one lane
   bool sliced;       // the run is not made in one call: states wait for the next
   ptrdiff_t strips;  // elements of one memory variable on all axes
   ptrdiff_t strip_at[NDIM];
@@ -102,7 +101,7 @@ struct Plan {
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
 
   Plan() = default;
-  Plan(const sweep_problem& p, bool at_once) : together(at_once) {
+  explicit Plan(const sweep_problem& p) {
     half = layout.half = p.order / 2;
     layout.cells = 1;
     for (int a = 0; a < NDIM; ++a) {
@@ -120,11 +119,11 @@ struct Plan {
     first = p.first;
     last = p.last;
     sliced = first > 0 || last < steps;
-    groups = group_count(p, layout.cells, together);
+    groups = group_count(p, layout.cells);
     tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
     strips = 0;
     for (int a = 0; a < NDIM; ++a) {
-      tables += taps() + profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
+      tables += profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
       profile[a] = whole(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
@@ -141,9 +140,11 @@ struct Plan {
     slots = chunk ? chunk + 1 : 0;
   }
 
-  SWEEP_HD int group_of(int shot) const { return static_cast<int>(static_cast<int64_t>(shot) * groups / shots); }
+  SWEEP_HD int group_of(int shot) const {
+    return together ? shot : static_cast<int>(static_cast<int64_t>(shot) * groups / shots);
+  }
   SWEEP_HD int group_begin(int group) const {
-    return static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
+    return together ? group : static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
   }
 
   // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
@@ -161,7 +162,7 @@ struct Plan {
   // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
   SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
-  SWEEP_HD int taps() const { return 4 * half + 1; }
+  SWEEP_HD ptrdiff_t weights() const { return whole(NDIM * (4 * half + 1)); }
   SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
   // Of an adjoint run: fields and memory variables, then images.
   SWEEP_HD ptrdiff_t imaged() const { return adjoint_state() + coefficient_size(); }
@@ -171,14 +172,14 @@ struct Plan {
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
   // The images of a group, where its shots follow each other in one.
-  SWEEP_HD bool sums() const { return !sliced && groups < shots; }
-  // Profiles and coefficients with room around them, so that whole vectors may be read.
+  SWEEP_HD bool sums() const { return !together && !sliced && groups < shots; }
+  // Stencil weights, then profiles and coefficients with room around them, so that whole vectors may be read.
   ptrdiff_t profiles() const {
     ptrdiff_t count = 0;
     for (int a = 0; a < NDIM; ++a) count += profiles_of_axis * profile[a];
     return count;
   }
-  Size prepared(int earths) const { return profiles() + Size(earths) * coefficient_size(); }
+  Size prepared(int earths) const { return weights() + profiles() + Size(earths) * coefficient_size(); }
   // What an operation hands on, and what it needs beside.
   Size kept(int operation) const {
     const Size states = sliced ? shots : groups;
@@ -193,13 +194,13 @@ struct Plan {
   }
 
  private:
-  static int whole(int n) { return (n + 15) / 16 * 16; }
+  SWEEP_HD static int whole(int n) { return (n + 15) / 16 * 16; }
 
   // Sets where the PML of an axis acts and returns how many cells its strip holds. The adjoint differentiates memory
   // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
-  // axis rims are whole vectors.
+  // axis rims are whole vectors, or whole sectors of a GPU's memory.
   int rims(const sweep_problem& p, int a) {
-    const int n = p.shape[a], unit = a == NDIM - 1 ? 16 : 1, end = a == NDIM - 1 ? whole(n) : n;
+    const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : together ? 8 : 16, end = a == NDIM - 1 ? whole(n) : n;
     int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
     int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
     low = (low + unit - 1) / unit * unit;
@@ -239,9 +240,9 @@ inline int check_points(const sweep_problem& p, const int32_t* points, int colum
 // Size.
 template <class Eq, int NDIM>
 int check_problem(const sweep_problem& p, const sweep_context* context) {
-  if (p.order < 2 || p.order % 2 || p.shots < 1 || p.steps < 1 || p.chunk < 0 || p.source_columns < 0 ||
-      p.receiver_columns < 0 || (p.earths != 1 && p.earths != p.shots) || p.first < 0 || p.last > p.steps ||
-      p.first >= p.last || p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
+  if (p.order < 2 || p.order % 2 || p.order > SWEEP_MAX_ORDER || p.shots < 1 || p.steps < 1 || p.chunk < 0 ||
+      p.source_columns < 0 || p.receiver_columns < 0 || (p.earths != 1 && p.earths != p.shots) || p.first < 0 ||
+      p.last > p.steps || p.first >= p.last || p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
     return fail(context, SWEEP_BAD_CALL, "sweep_problem contradicts itself (order, shots, steps, earths or range)");
   int64_t cells = 1;
   for (int a = 0; a < NDIM; ++a) {

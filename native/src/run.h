@@ -21,11 +21,20 @@ struct Points {
   int total;
   int columns;
 
-  // The first point of a shot in a field.
-  SWEEP_HD ptrdiff_t begin(int shot, int field) const {
-    ptrdiff_t point = static_cast<ptrdiff_t>(shot) * total;
-    for (int f = 0; f < field; ++f) point += count[f];
-    return point;
+  // A bit for each field that has points.
+  unsigned used() const {
+    unsigned fields = 0;
+    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) fields |= static_cast<unsigned>(count[field] > 0) << field;
+    return fields;
+  }
+  // The first point of a shot.
+  SWEEP_HD ptrdiff_t begin(int shot) const { return static_cast<ptrdiff_t>(shot) * total; }
+  // f(field, its first point, their number) for each field that has points.
+  template <class F>
+  void each(int shot, const F& f) const {
+    ptrdiff_t first = begin(shot);
+    for (int field = 0; field < SWEEP_MAX_FIELDS; first += count[field++])
+      if (count[field]) f(field, first, count[field]);
   }
   // Traces of one field: each field that has points fills as many columns as any other.
   int traces() const {
@@ -44,6 +53,18 @@ struct Points {
     return next;
   }
 };
+
+// The first of sorted cells [begin, end) that is not below `value`.
+SWEEP_HD ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
+  while (begin < end) {
+    const ptrdiff_t middle = begin + (end - begin) / 2;
+    if (cells[middle] < value)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
 
 template <class T>
 SWEEP_HD constexpr T largest() {
@@ -155,7 +176,8 @@ struct Run {
   const Value* tables;
   const Value* coefficient;  // as the caller gives them
   ptrdiff_t earth_stride;
-  const Value* prepared = nullptr;  // profiles, then coefficients of each earth
+  const Value* prepared;  // stencil weights, profiles, then coefficients of each earth
+  Stencils<Value, NDIM, HALF> stencils = {};
 
   SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
     if constexpr (Eq::second) return reached_by_steps(plan.layout, from, differences);
@@ -171,16 +193,13 @@ struct Run {
   }
   SWEEP_HD View view(int shot) const {
     View v = {};
+    static_cast<Stencils<Value, NDIM, HALF>&>(v) = stencils;
     v.layout = plan.layout;
-    const Value *table = tables, *profile = prepared;
+    const Value *table = tables, *profile = prepared + plan.weights();
     for (int a = 0; a < NDIM; ++a) {
-      v.taps[D][a].load(table, plan.half);
-      v.taps[D1][a].load(table + plan.half, plan.half);
-      v.centre[a] = table[2 * plan.half];
-      v.taps[D2][a].load(table + 2 * plan.half + 1, plan.half);
-      v.taps[MEAN][a].load(table + 3 * plan.half + 1, plan.half);
-      table += plan.taps() + plan.profiles_given * plan.layout.field.n[a];
+      table += plan.profiles_given * plan.layout.field.n[a];
       for (int i = 0; i < 2; ++i) v.profile[a][i] = profile + i * plan.profile[a];
+      v.profile[a][2] = profile + (plan.profiles_given + 1) * plan.profile[a];
       v.half_profile[a] = 2 * plan.profile[a];
       if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];

@@ -21,20 +21,6 @@ SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const 
   return static_cast<T>(sum);
 }
 
-// One trace: `taps` points that lie together from p on, of which `of(p, cell)` is the value, into its column of a
-// sample. Beyond the box nothing was computed.
-template <class T, int NDIM, class Of>
-SWEEP_HD void sum_trace(const Points<T>& points, const Layout<NDIM>& layout, const Box<NDIM>& box, ptrdiff_t p,
-                        int taps, T* columns, const Of& of) {
-  T sum = 0;
-  for (int i = 0; i < taps; ++i, ++p) {
-    if (!points.fits(p, layout.cells)) return;
-    const Cell<NDIM> c = layout.cell(points.cell[p]);
-    if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
-  }
-  columns[points.column[p - 1]] = sum;
-}
-
 // The cells of one stage of a unit.
 template <class R, int STAGE>
 struct Cells {
@@ -135,7 +121,8 @@ struct Back : Cells<R, STAGE> {
   Parts<Value> adjoint;  // (rates, then fields), then memory variables, then images
   Parts<Value> slots;
   int index;
-  Value* past;  // of the filters of the points that it injects at
+  Value* past;        // of the filters of the points that it injects at
+  Box<R::ndim> made;  // by this stage
 
   SWEEP_HD View view(int shot) const {
     const auto& plan = this->run.plan;
@@ -152,7 +139,7 @@ struct Back : Cells<R, STAGE> {
   }
   // Where the forward field is still zero, the adjoint's is not computed any more.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
-    if (this->box().contains(c.i)) R::Equation::template inject_back<STAGE>(v, c, field, amount, past + p * R::ndim);
+    if (made.contains(c.i)) R::Equation::template inject_back<STAGE>(v, c, field, amount, past + p * R::ndim);
   }
 };
 
@@ -178,7 +165,9 @@ struct Inject {
   int sample;
   Box<ndim> around;  // its points
 
-  SWEEP_HD static bool concerns(int field) { return decltype(step.run)::Equation::template made_in<STAGE>(field); }
+  static constexpr unsigned fields = decltype(step.run)::Equation::template made<STAGE>;
+  SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
+  bool acts() const { return sample >= 0 && (points.used() & fields); }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
   SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
     if (sample < 0 || !concerns(field) || !v.layout.holds(points.cell[p])) return;
@@ -190,12 +179,13 @@ struct Inject {
 };
 
 // What receivers see of fields, or sources take from adjoint ones.
-template <class R, int STAGE, bool ADJOINT>
+template <class R, bool ADJOINT>
 struct Gather {
   static constexpr int ndim = R::ndim;
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
+  unsigned fields;  // a bit for each that it concerns
   Parts<Value> wave;
   Points<Value> points;
   Value* record;
@@ -203,7 +193,8 @@ struct Gather {
   Box<ndim> box;  // beyond it nothing was computed
   Value* past;    // adjoint: of the filters of the points
 
-  SWEEP_HD static bool concerns(int field) { return R::Equation::template made_in<STAGE>(field); }
+  SWEEP_HD bool concerns(int field) const { return fields >> field & 1; }
+  bool acts() const { return sample >= 0 && (points.used() & fields); }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot, unit);
     v.adjoint = v.field;
@@ -215,15 +206,26 @@ struct Gather {
     else
       return v.field[v.at(field, c)];
   }
+  // Of the `taps` points of a trace from p on, number `from` and each `every`-th after it: the sum of of(p, cell).
   template <class Of>
-  SWEEP_HD void sum_up(int shot, ptrdiff_t p, int taps, const Of& of) const {
-    if (sample < 0) return;
-    Value* const columns = record + (static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns;
-    sum_trace(points, run.plan.layout, box, p, taps, columns, of);
+  SWEEP_HD Value sum(ptrdiff_t p, int taps, const Of& of, int from = 0, int every = 1) const {
+    const auto& layout = run.plan.layout;
+    Value sum = 0;
+    for (const ptrdiff_t end = p + taps; (p += from) < end; from = every) {
+      if (!points.fits(p, layout.cells)) continue;
+      const Cell<ndim> c = layout.cell(points.cell[p]);
+      if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
+    }
+    return sum;
   }
-  SWEEP_HD void trace(const View& v, int shot, int field, ptrdiff_t p, int taps) const {
-    if (concerns(field))
-      sum_up(shot, p, taps, [&](ptrdiff_t point, const Cell<ndim>& c) { return value(v, c, field, point); });
+  SWEEP_HD Value sum(const View& v, int field, ptrdiff_t p, int taps, int from = 0, int every = 1) const {
+    const auto of = [&](ptrdiff_t point, const Cell<ndim>& c) { return value(v, c, field, point); };
+    return sum(p, taps, of, from, every);
+  }
+  // Into the column of the trace of point p.
+  SWEEP_HD void put(int shot, ptrdiff_t p, Value sum) const {
+    if (points.fits(p, run.plan.layout.cells))
+      record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
   }
 };
 
@@ -239,7 +241,7 @@ struct Stage {
 
 // With sources of the forward run that images have to be told of.
 template <class Step, int STAGE, class R = decltype(Step::run)>
-struct Recalling : Stage<Step, Inject<Step, STAGE>, Gather<R, STAGE, true>, STAGE> {
+struct Recalling : Stage<Step, Inject<Step, STAGE>, Gather<R, true>, STAGE> {
   static constexpr bool recalls = R::Equation::template recalls<STAGE>;
   Inject<Recall<Step>, STAGE> recall;
 };

@@ -130,6 +130,7 @@ def compiled_call(
         snapshot_low=tuple(width + first for width, (first, _) in zip(low, region, strict=True)),
         snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
+        weights=tuple(tuple(problem.axis_tables(axis).weights) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
     )
     whole = 0

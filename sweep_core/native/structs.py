@@ -3,9 +3,11 @@
 import ctypes as c
 
 from ..errors import DomainError
+from ..stencil import HIGHEST_ORDER
 
 ABI_VERSION = 4
 MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
+MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
 OPERATIONS = ("forward", "adjoint", "born")
@@ -55,6 +57,7 @@ class SweepProblem(Checked):
         ("snapshot_high", _axes),
         ("padding", c.c_int32),
         ("coefficient_limit", c.c_double),
+        ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),
         ("equation", _name),
     ]
 

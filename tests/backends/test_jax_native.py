@@ -1,12 +1,16 @@
 """Compiled JAX under JAX's transforms: what they give, what they refuse, and what they keep in memory."""
 
+import subprocess
+
 import numpy as np
 import pytest
+from building import COMPILER
 from laws import case, error
 
 from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
 from sweep_core.call import check_call
 from sweep_core.native import compiled_call
+from sweep_core.native.library import find
 from sweep_core.reference import ReferenceExecutor
 
 jax = pytest.importorskip("jax")
@@ -20,6 +24,37 @@ pytestmark = [
     pytest.mark.usefixtures("double"),
 ]
 COUNT = 3
+
+
+ASK = """
+#include <dlfcn.h>
+#include <cstdio>
+#include "xla/ffi/api/c_api.h"
+int main(int, char** names) {
+  void* const handler = dlsym(dlopen(names[1], RTLD_NOW), names[2]);
+  XLA_FFI_Metadata metadata = {XLA_FFI_Metadata_STRUCT_SIZE};
+  XLA_FFI_Metadata_Extension asked = {};
+  asked.extension_base = {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr};
+  asked.metadata = &metadata;
+  XLA_FFI_CallFrame frame = {};
+  frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
+  frame.extension_start = &asked.extension_base;
+  if (!handler || reinterpret_cast<XLA_FFI_Handler*>(handler)(&frame)) return 1;
+  std::printf("%d", metadata.traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
+}
+"""
+
+
+@pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
+def test_xla_may_record_what_is_queued_on_a_gpu(tmp_path):
+    (tmp_path / "ask.cpp").write_text(ASK)
+    command = [COMPILER, f"-I{jax.ffi.include_dir()}", str(tmp_path / "ask.cpp"), "-o", str(tmp_path / "ask"), "-ldl"]
+    subprocess.run(command, check=True)
+    answers = [
+        subprocess.run([tmp_path / "ask", find("xla"), f"sweep_xla_{kind}"], check=True, capture_output=True).stdout
+        for kind in ("cpu", "cuda")
+    ]
+    assert answers == [b"0", b"1"]
 
 
 @pytest.fixture

@@ -111,8 +111,9 @@ def test_tables_hold_weights_scaled_by_the_step_and_profiles():
     for axis, (cells, spacing) in enumerate(zip((23, 37), (10.0, 5.0), strict=True)):
         scale = 1e-3 / spacing
         stencils = (staggered_derivative(4) * scale, first_derivative(4) * scale, second_derivative(4) * scale**2)
+        np.testing.assert_array_equal(problem.axis_tables(axis).weights, np.concatenate([*stencils, midpoint_mean(4)]))
         profiles = (problem.cpml.profile(axis, cells, spacing, 1e-3, shift) for shift in (0, 0.5))
-        for part in (*stencils, midpoint_mean(4), *(part for profile in profiles for part in profile)):
+        for part in (part for profile in profiles for part in profile):
             np.testing.assert_array_equal(table[at : at + len(part)], part)
             at += len(part)
     assert at == len(table)

@@ -1,16 +1,17 @@
 """The CUDA path equals the CPU: on a GPU where there is one, and emulated by loops on every machine.
 
 SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler: the bodies of the kernels are the same, and threads
-run one by one, the last one first. SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
+run one by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones. SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
 """
 
 import ctypes as c
 import math
 import os
+import subprocess
 
 import numpy as np
 import pytest
-from building import COMPILER, EMULATED, build
+from building import COMPILER, EMULATED, NATIVE, build
 
 from sweep_core import Acoustic
 from sweep_core.errors import NativeError
@@ -130,11 +131,11 @@ def sorted_by_cell(points):
 class Case:
     """A random problem: earth, PML, wavelets, sources and receivers of several taps, snapshots."""
 
-    def __init__(self, dtype="float64", order=4, shots=3, earths=1, steps=40, chunk=0, surface=False, **grid):
+    def __init__(self, dtype="float64", order=4, shots=3, earths=1, steps=40, chunk=0, surface=False, taps=2, **grid):
         rng = np.random.default_rng(order)
         shape = grid.get("shape", (41, 53))
         pml = grid.get("pml", ((5, 7), (6, 4), (2, 3))[: len(shape)])
-        self.dtype, sources, receivers, taps = dtype, 3, 5, 2
+        self.dtype, sources, receivers = dtype, 3, 5
         self.problem = p = structs.SweepProblem(
             bytes=c.sizeof(structs.SweepProblem), dtype=structs.DTYPES[dtype], ndim=len(shape), order=order, shots=shots
         )
@@ -151,7 +152,8 @@ class Case:
             decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
             decay[rim] = rng.uniform(0.5, 0.95, len(rim))
             at_nodes, between = (decay, np.where(decay > 0, decay - 1, 0)), (np.full(n, math.nan),) * 2
-            tables += [*weights(order // 2), *at_nodes, *between]
+            tables += [*at_nodes, *between]
+            p.weights[axis][: 2 * order + 1] = np.concatenate(weights(order // 2)).tolist()
         if surface:
             rows = rows_under_surface(weights(order // 2)[2], "D2", Acoustic.fields[0], order)[: order // 2]
             tables += [rows.ravel()] * 2  # it is its own transpose
@@ -255,6 +257,59 @@ def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
 def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dtype, order, shape, surface, chunk):
     made = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
     assert_same(device, made[0].results(device), made[1].results(cpu), dtype)
+
+
+@pytest.mark.parametrize("taps", [8, 9, 64])
+def test_a_warp_adds_what_many_points_of_a_trace_see(cpu, device, taps):
+    given, expected = (Case(chunk=7, taps=taps).results(machine) for machine in (device, cpu))
+    for name, b in expected.items():
+        np.testing.assert_allclose(given[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
+
+
+def test_a_step_takes_four_launches(device):
+    """What the PML remembers, cells inside of it, those outside, and one for sources and receivers alike."""
+    if not device.exact:
+        pytest.skip("counted where launches are emulated")
+    device.dll.emulated_launches.restype = c.c_int64
+
+    def launches(operation, steps, **more):
+        case = Case(steps=steps, chunk=100, **more)
+        case.problem.snapshot_every = 0
+        case.snapshots, start = np.empty((case.problem.shots, 0)), device.dll.emulated_launches(0)
+        if operation == "adjoint":
+            case.forward(device)
+            start = device.dll.emulated_launches(0)
+        assert getattr(case, operation)(device) == (structs.OK, "")
+        return device.dll.emulated_launches(0) - start
+
+    for operation in ("forward", "adjoint", "born"):
+        assert launches(operation, 32) - launches(operation, 22) == 4 * 10, operation
+        assert launches(operation, 32, pml=((0, 0), (0, 0))) - launches(operation, 22, pml=((0, 0), (0, 0))) == 2 * 10
+
+
+DIVISOR = """
+#define SWEEP_VARIANT test
+#include "cuda/launch.cuh"
+#include <random>
+int main() {
+  std::mt19937 draw;
+  const unsigned most = 0x7fffffff;
+  for (int i = 0; i < 300000; ++i) {
+    const unsigned n = i < 3000 ? i + 1 : (draw() & most) >> draw() % 31 | 1, x = (draw() & most) >> draw() % 31;
+    for (const unsigned at : {x, most, n - 1, n, x / n * n})
+      if (sweep::Divisor(n).quotient(at) != at / n) return 1;
+  }
+}
+"""
+
+
+@pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
+def test_what_replaces_a_division_equals_it(tmp_path):
+    source, program = tmp_path / "divisor.cpp", tmp_path / "divisor"
+    source.write_text(DIVISOR)
+    folders = [f"-I{NATIVE / folder}" for folder in ("include", "src")]
+    subprocess.run([COMPILER, "-std=c++17", "-O1", *EMULATED, *folders, str(source), "-o", str(program)], check=True)
+    subprocess.run([str(program)], check=True)
 
 
 @pytest.mark.parametrize("steps, chunk", [(1, 0), (1, 1), (1, 7), (2, 1), (3, 2)])

@@ -12,7 +12,7 @@ from laws import has
 SUPPORT = Path(__file__).parents[1] / "support"
 EQUATIONS = ("acoustic_variable_density", pytest.param("elastic", marks=pytest.mark.slow))
 SCRIPT = f"""
-import sys
+import attrs, ctypes, os, sys
 sys.path[:0] = [{str(SUPPORT)!r}]
 from laws import TABLE, case, error, record_error, reference_born, reference_record, variant
 from sweep_core import equations
@@ -23,6 +23,22 @@ made = [case(equation, order) for order in (2, 8)] + [case(equation).remembering
 made += [case(equation, shape=(11, 12, 13), pml=(5, 4, 7, 6, 4, 5), nt=30).remembering("ckpt-7")]
 made += [variant(v, equation) for v in ("free surface, between nodes", "increments between nodes, an earth each")]
 made += [variant("3-D, free surface, between nodes", equation)]
+
+dll = ctypes.CDLL(os.environ["SWEEP_NATIVE_DIR"] + "/libsweep_cpu.so")
+dll.emulated_launches.restype = ctypes.c_int64
+
+def launches(nt, *heard):
+    one, start = case(equation, nt=nt), dll.emulated_launches(0)
+    driven = ["p"] if "p" in [f.name for f in equation.fields] else ["szz"]
+    more = {{"source_type": driven, "receiver_type": heard}}
+    entry.forward(attrs.evolve(one, arguments=one.arguments | more))
+    return dll.emulated_launches(0) - start
+
+# Two stages have cells inside of the PML and others each, and one launch is for sources and receivers.
+assert launches(40, "vx", "vz") - launches(30, "vx", "vz") == 10 * 5
+# But what sources have acted on can be heard after that only.
+assert launches(40, "vx", "p") - launches(30, "vx", "p") == 10 * 6
+
 for one in made:
     y = one.noise()
     assert record_error(entry.forward(one), reference_record(one)) < 1e-12

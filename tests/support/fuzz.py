@@ -112,6 +112,8 @@ class Trial:
         p.source_columns = self._points(p.source_points)
         p.receiver_columns = self._points(p.receiver_points)
         p.coefficient_limit = 10.0
+        for axis in p.weights:
+            axis[:] = [0.01] * structs.MAX_WEIGHTS
         if draw.random() < 0.1:
             p.first = draw.randrange(p.steps)
             p.last = draw.randint(p.first + 1, p.steps)
@@ -125,7 +127,7 @@ class Trial:
 
     def _mutate(self):
         draw, p = self.draw, self.struct
-        name, kind = draw.choice(structs.SweepProblem._fields_)
+        name = draw.choice([name for name, _ in structs.SweepProblem._fields_ if name != "weights"])
         if name == "equation":
             p.equation = draw.choice([*(e.name for e in self.equations), b"", b"x" * 32])
         elif name == "coefficient_limit":

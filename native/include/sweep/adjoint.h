@@ -283,7 +283,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // y of (1 + P) y = g: one number of the past is kept.
   template <class V, int A>
   SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
-    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) / (every<V>(Value(1)) + profile_at<V, A>(v, c, 1));
+    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) * profile_at<V, A>(v, c, 2);
     store(past, y - g);
     return y;
   }

@@ -9,7 +9,7 @@ inline namespace SWEEP_VARIANT {
 
 // sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back; a mean adds the two.
 template <class V, bool FORWARD, bool ADDED = false, class Value, int HALF>
-SWEEP_HD V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
+SWEEP_HD V midway(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
   return taps.template over<V>([=](int k) SWEEP_INLINE {
     constexpr int shift = FORWARD ? 0 : 1;
     const V after = load<V>(f + (k - shift) * stride), before = load<V>(f + (1 - shift - k) * stride);
@@ -22,22 +22,22 @@ SWEEP_HD V midway(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& tap
 
 // Central: centre f[0] + sum over k of w_k (f[+k] + f[-k]), and sum over k of w_k (f[+k] - f[-k]).
 template <class V, class Value, int HALF>
-SWEEP_HD V second(const Value* f, ptrdiff_t stride, Value centre, const Taps<Value, HALF>& taps) {
+SWEEP_HD V second(const Value* f, Offset stride, Value centre, const Taps<Value, HALF>& taps) {
   return centre * load<V>(f) +
          taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) + load<V>(f - k * stride); });
 }
 template <class V, class Value, int HALF>
-SWEEP_HD V first(const Value* f, ptrdiff_t stride, const Taps<Value, HALF>& taps) {
+SWEEP_HD V first(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
   return taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) - load<V>(f - k * stride); });
 }
 
 template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, class Value>
-SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, ptrdiff_t stride) {
+SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, Offset stride) {
   constexpr Derivative term = Eq::table.term[I];
   const int rows = v.layout.near, columns = rows + v.layout.half;
   const Value* const w = v.closure + ((term.closure * 2 + TRANSPOSED) * rows + c.i[0]) * columns;
   V sum = w[0] * load<V>(column);
-  for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
+  SWEEP_ROLLED for (int j = 1; j < columns; ++j) sum = sum + w[j] * load<V>(column + j * stride);
   return sum;
 }
 
@@ -47,7 +47,7 @@ SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where)
   constexpr Derivative term = Eq::table.term[I];
   constexpr int a = term.axis;
   constexpr bool forward = term.forward != TRANSPOSED;
-  const ptrdiff_t stride = v.layout.field.template step<a>();
+  const Offset stride = v.layout.field.template step<a>();
   if constexpr (a == 0 && term.of != SAME)
     if (where.near_surface()) return near_surface<Eq, V, I, TRANSPOSED>(v, c, f - c.i[0] * stride, stride);
   if constexpr (term.of == SAME)
@@ -64,7 +64,7 @@ SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where)
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V memory_difference(const View& v, const Cell& c) {
   constexpr Derivative term = Eq::table.term[I];
-  const ptrdiff_t stride = v.layout.strip[term.axis].template step<term.axis>();
+  const Offset stride = v.layout.strip[term.axis].template step<term.axis>();
   const auto* const m = v.memory + v.strip(term.axis, term.slot, c);
   if constexpr (term.of == D1)
     return first<V>(m, stride, v.taps[D1][term.axis]);
@@ -72,7 +72,7 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
     return midway<V, !term.forward>(m, stride, v.taps[D][term.axis]);
 }
 
-// Decay (0) or gain (1) of an axis at a node; and at that where the derivative of term I lies.
+// Decay (0), gain (1) or 1 / (1 + gain) (2) of an axis at a node; and at that where the derivative of term I lies.
 template <class V, int A, class View, class Cell>
 SWEEP_HD V profile_at(const View& v, const Cell& c, int which, ptrdiff_t further = 0) {
   const auto* const at = v.profile[A][which] + further + c.i[A];
@@ -99,7 +99,7 @@ SWEEP_HD V gain(const View& v, const Cell& c) {
 template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* memory) {
   constexpr Derivative term = Eq::table.term[I];
-  const ptrdiff_t stride = v.layout.field.template step<term.axis>();
+  const Offset stride = v.layout.field.template step<term.axis>();
   Value* const m = memory + v.strip(term.axis, term.slot, c);
   const V d = first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
   store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
@@ -109,7 +109,7 @@ SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* me
 template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
   constexpr Derivative term = Eq::table.term[I];
-  const ptrdiff_t stride = v.layout.strip[term.axis].template step<term.axis>();
+  const Offset stride = v.layout.strip[term.axis].template step<term.axis>();
   const Value* const psi = memory + v.strip(term.axis, term.slot, c);
   Value* const m = memory + v.strip(term.axis, term.slot + 1, c);
   d = d + first<V>(psi, stride, v.taps[D1][term.axis]);

@@ -37,12 +37,9 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   static constexpr Names<table.fields> fields = names_of_fields();
   static constexpr Names<table.coefficients> coefficients = names_of_coefficients();
 
-  // Whether a field is made in a stage: that of a field which a list of points names is known at run time only.
+  // A bit for each field that a stage makes: that of a field which a list of points names is known at run time only.
   template <int STAGE>
-  SWEEP_HD static bool made_in(int field) {
-    constexpr unsigned mask = Parts::bits([](int f) { return f < table.fields && table.at_stage[f] == STAGE; });
-    return mask >> field & 1;
-  }
+  static constexpr unsigned made = Parts::bits([](int f) { return f < table.fields && table.at_stage[f] == STAGE; });
   // Whether a stage makes fields at half steps.
   template <int STAGE>
   static constexpr bool later = table.any_made(STAGE, [](int f) { return table.later(f); });

@@ -11,6 +11,12 @@
 #define SWEEP_HD inline __attribute__((always_inline))
 #define SWEEP_INLINE __attribute__((always_inline))  // of a lambda
 #endif
+// A loop that would only become much code.
+#if defined(__CUDA_ARCH__)
+#define SWEEP_ROLLED _Pragma("unroll 1")
+#else
+#define SWEEP_ROLLED
+#endif
 // Compiled once, whoever calls it.
 #if defined(__clang__)
 #define SWEEP_APART __attribute__((noinline))
@@ -31,6 +37,15 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// Of a cell in an array; a GPU counts in 32 bits at half the price, and advances all shots together.
+#if defined(__CUDACC__) || defined(SWEEP_EMULATE)
+using Offset = int;
+constexpr bool together = true;
+#else
+using Offset = ptrdiff_t;
+constexpr bool together = false;
+#endif
+
 template <int N>
 struct Index {
   static constexpr int value = N;
@@ -49,17 +64,17 @@ SWEEP_HD void for_axes(const F& f) {
 template <int NDIM>
 struct Frame {
   int n[NDIM];
-  ptrdiff_t stride[NDIM];
-  ptrdiff_t lead;   // offset of cell (0, ..., 0)
+  Offset stride[NDIM];
+  Offset lead;      // of cell (0, ..., 0)
   ptrdiff_t total;  // elements in all, a multiple of 16
 
   // From a cell to the next along an axis; the compiler knows the last axis'.
   template <int A>
-  SWEEP_HD ptrdiff_t step() const {
+  SWEEP_HD Offset step() const {
     return A == NDIM - 1 ? 1 : stride[A];
   }
-  SWEEP_HD ptrdiff_t at(const int* i) const {
-    ptrdiff_t offset = lead;
+  SWEEP_HD Offset at(const int* i) const {
+    Offset offset = lead;
     for (int a = 0; a < NDIM; ++a) offset += i[a] * stride[a];
     return offset;
   }
@@ -69,18 +84,18 @@ template <int NDIM>
 Frame<NDIM> frame_of(const int* n, int half) {
   const auto round = [](ptrdiff_t count) { return (count + 15) / 16 * 16; };
   Frame<NDIM> f;
-  f.lead = 0;
-  ptrdiff_t stride = 1;
+  ptrdiff_t stride = 1, lead = 0;
   for (int a = NDIM - 1; a >= 0; --a) {
     f.n[a] = n[a];
-    f.stride[a] = stride;
-    f.lead += half * stride;
+    f.stride[a] = static_cast<Offset>(stride);
+    lead += half * stride;
     stride *= n[a] + half;
     if (a == NDIM - 1) stride = round(stride);
   }
-  f.lead = round(f.lead);
+  lead = round(lead);
+  f.lead = static_cast<Offset>(lead);
   // From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
-  f.total = round(f.lead + stride);
+  f.total = round(lead + stride);
   f.total += (1024 + 144 - f.total % 1024) % 1024;
   return f;
 }
@@ -90,7 +105,7 @@ template <int NDIM>
 struct Cell {
   int i[NDIM];
   int shift[NDIM];  // from a grid index to the index in the PML strip of that axis
-  ptrdiff_t at;     // in an array
+  Offset at;        // in an array
 };
 
 // The rim of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
@@ -117,12 +132,14 @@ struct Layout {
   }
   SWEEP_HD bool holds(ptrdiff_t dense) const { return dense >= 0 && dense < cells; }
   // Where a cell lies in the strip of an axis.
-  SWEEP_HD ptrdiff_t in_strip(int a, const Cell<NDIM>& c) const;
+  SWEEP_HD Offset in_strip(int a, const Cell<NDIM>& c) const;
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
+    auto rest = static_cast<unsigned>(dense);
     int i[NDIM];
     for (int a = NDIM - 1; a >= 0; --a) {
-      i[a] = static_cast<int>(dense % field.n[a]);
-      dense /= field.n[a];
+      const auto n = static_cast<unsigned>(field.n[a]);
+      i[a] = static_cast<int>(rest % n);
+      rest /= n;
     }
     return cell(i);
   }
@@ -138,9 +155,9 @@ struct Layout {
 };
 
 template <int NDIM>
-SWEEP_HD ptrdiff_t Layout<NDIM>::in_strip(int a, const Cell<NDIM>& c) const {
+SWEEP_HD Offset Layout<NDIM>::in_strip(int a, const Cell<NDIM>& c) const {
   const Frame<NDIM>& f = strip[a];
-  ptrdiff_t offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
+  Offset offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
   for_axes<NDIM>([&](auto index) SWEEP_INLINE {
     constexpr int b = decltype(index)::value;
     offset += c.i[b] * f.template step<b>();
@@ -181,12 +198,12 @@ SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
   return box;
 }
 
-// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0).
+// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0), where they are kept.
 template <class T, int HALF>
 struct Taps {
   T w[HALF];
-  SWEEP_HD void load(const T* from, int) {
-    for (int k = 0; k < HALF; ++k) w[k] = from[k];
+  void take(const double* from, const T*, int) {
+    for (int k = 0; k < HALF; ++k) w[k] = static_cast<T>(from[k]);
   }
   // w_1 term(1) + w_2 term(2) + ..., where a term may be a vector.
   template <class V, int K = 0, class F>
@@ -210,12 +227,28 @@ template <class T>
 struct Taps<T, 0> {
   const T* w;
   int count;
-  SWEEP_HD void load(const T* from, int half) { w = from, count = half; }
+  void take(const double*, const T* kept, int half) { w = kept, count = half; }
   template <class V, class F>
   SWEEP_HD V over(const F& term) const {
     V sum = w[0] * term(1);
-    for (int k = 1; k < count; ++k) sum = sum + w[k] * term(k + 1);
+    SWEEP_ROLLED for (int k = 1; k < count; ++k) sum = sum + w[k] * term(k + 1);
     return sum;
+  }
+};
+
+// Those of D, D1, D2 and MEAN along all axes.
+template <class T, int NDIM, int HALF>
+struct Stencils {
+  Taps<T, HALF> taps[4][NDIM];
+  T centre[NDIM];  // of D2
+
+  // As a sweep_problem states them; `kept` holds the same one axis after the other.
+  void take(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* kept, int half) {
+    const int begin[] = {0, half, 2 * half + 1, 3 * half + 1};
+    for (int a = 0; a < NDIM; ++a, kept += 4 * half + 1) {
+      for (int of = 0; of < 4; ++of) taps[of][a].take(weights[a] + begin[of], kept + begin[of], half);
+      centre[a] = static_cast<T>(weights[a][2 * half]);
+    }
   }
 };
 

@@ -25,6 +25,8 @@ extern "C" {
 #define SWEEP_MAX_BUFFERS 32
 #define SWEEP_NAME_BYTES 32
 #define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
+#define SWEEP_MAX_ORDER 64
+#define SWEEP_MAX_WEIGHTS (2 * SWEEP_MAX_ORDER + 1)
 
 enum sweep_status {
   SWEEP_OK = 0,
@@ -43,7 +45,7 @@ typedef struct sweep_problem {
   uint32_t bytes; /* sizeof(sweep_problem) */
   int32_t dtype;
   int32_t ndim;
-  int32_t order;                   /* spatial order, even */
+  int32_t order;                   /* spatial order, even, at most SWEEP_MAX_ORDER */
   int32_t shape[SWEEP_MAX_AXES];   /* cells along z, (y,) x; PML included */
   int32_t pml_low[SWEEP_MAX_AXES]; /* PML cells at the low and the high face of each axis */
   int32_t pml_high[SWEEP_MAX_AXES];
@@ -64,6 +66,9 @@ typedef struct sweep_problem {
   int32_t snapshot_high[SWEEP_MAX_AXES];
   int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
+  /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]
+   * with the middle one first, and mean[n]; differences times dt / dh. */
+  double weights[SWEEP_MAX_AXES][SWEEP_MAX_WEIGHTS];
   char equation[SWEEP_NAME_BYTES];
 } sweep_problem;
 

@@ -64,16 +64,14 @@ SWEEP_HD void fetch(const Value* from) {
 }
 
 template <class Value, int NDIM, int HALF>
-struct View {
+struct View : Stencils<Value, NDIM, HALF> {
   static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
-  Taps<Value, HALF> taps[4][NDIM];  // of D, D1, D2 and MEAN
-  Value centre[NDIM];               // of D2
-  const Value* profile[NDIM][2];    // decay, gain of a padded axis at nodes; then the same half a cell further
-  ptrdiff_t half_profile[NDIM];     // from the former to the latter
-  const Value* inside;              // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
-  const Value* closure;             // near a free surface: (Tables::closures, 2, near, near + half)
-  ptrdiff_t strips;                 // from one memory variable to the next
+  const Value* profile[NDIM][3];  // decay, gain, 1 / (1 + gain) of a padded axis at nodes; then the first two between
+  ptrdiff_t half_profile[NDIM];   // from those at nodes to those half a cell further
+  const Value* inside;            // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
+  const Value* closure;           // near a free surface: (Tables::closures, 2, near, near + half)
+  ptrdiff_t strips;               // from one memory variable to the next
   ptrdiff_t strip_at[NDIM];
   const Value* coefficient;  // (coefficients, frame)
   const Value* tangent;      // Born: the same
@@ -88,6 +86,14 @@ struct View {
   Value* held_memory;   // of this unit
   Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
   Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
+
+  // f(pointer) for each array that is a shot's own.
+  static constexpr int arrays = 13;
+  template <class F>
+  SWEEP_HD void of_shot(const F& f) {
+    f(coefficient), f(tangent), f(field), f(now), f(memory), f(scattered), f(scattered_now), f(scattered_memory);
+    f(held), f(before), f(held_memory), f(adjoint), f(image);
+  }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
   SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {

@@ -9,8 +9,6 @@ inline namespace SWEEP_VARIANT {
 
 class Device {
  public:
-  static constexpr bool together = false;
-
   Device(const sweep_context* context, int32_t* flag) : context_(context) { *flag = SWEEP_OK; }
 
   template <class R>

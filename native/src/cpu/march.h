@@ -9,27 +9,14 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The first of sorted cells [begin, end) that is not below `value`.
-inline ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
-  while (begin < end) {
-    const ptrdiff_t middle = begin + (end - begin) / 2;
-    if (cells[middle] < value)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
-
 // f(field, p, end) of the points of a shot that lie in cells from .. to - 1: those of each cell together.
 template <class T, class F>
 void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t to, const F& f) {
-  ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * points.total;
-  for (int field = 0; field < SWEEP_MAX_FIELDS && points.total; begin += points.count[field++]) {
-    const ptrdiff_t end = begin + points.count[field];
+  points.each(shot, [&](int field, ptrdiff_t begin, int count) {
+    const ptrdiff_t end = begin + count;
     for (ptrdiff_t p = lower_bound(points.cell, begin, end, from), next; p < end && points.cell[p] < to; p = next)
       f(field, p, next = points.end_of_cell(p, end));
-  }
+  });
 }
 
 // Of so many units, the first I stages.
@@ -233,7 +220,7 @@ class March {
     const auto& out = s.gather.points;
     const int r = z + rows_ * Stage::number;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
-      const ptrdiff_t p = static_cast<ptrdiff_t>(shot_) * out.total + order_[k];
+      const ptrdiff_t p = out.begin(shot_) + order_[k];
       taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]), p);
     }
   }
@@ -257,12 +244,12 @@ class March {
   void sort(const Gather& gather) {
     const auto& out = gather.points;
     const int n = gather.run.plan.layout.field.n[last];
-    const ptrdiff_t begin = static_cast<ptrdiff_t>(shot_) * out.total;
+    const ptrdiff_t begin = out.begin(shot_);
     const auto row_of = [&](ptrdiff_t p) {
       const int field = field_of(out, p);
       int stage = 0;
       for_axes<stages>([&](auto index) {
-        if (Equation::template made_in<decltype(index)::value>(field)) stage = decltype(index)::value;
+        if (Equation::template made<decltype(index)::value> >> field & 1) stage = decltype(index)::value;
       });
       return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * stage;
     };
@@ -277,18 +264,17 @@ class March {
   template <class Gather>
   void sum_up(const Gather& gather, const Value* taken) {
     const auto& out = gather.points;
+    if (!gather.acts()) return;
     const int traces = out.traces();
-    const ptrdiff_t first = static_cast<ptrdiff_t>(shot_) * out.total;
-    ptrdiff_t begin = first;
-    for (int field = 0; field < SWEEP_MAX_FIELDS && traces; begin += out.count[field++]) {
-      const int taps = out.count[field] / traces;
-      if (!taps || !gather.concerns(field)) continue;
-      const auto from = static_cast<int>(static_cast<ptrdiff_t>(traces) * rank_ / size_);
-      const auto to = static_cast<int>(static_cast<ptrdiff_t>(traces) * (rank_ + 1) / size_);
-      for (int t = from; t < to; ++t)
-        gather.sum_up(shot_, begin + static_cast<ptrdiff_t>(t) * taps, taps,
-                      [&](ptrdiff_t p, const Cell<ndim>&) { return taken[p - first]; });
-    }
+    out.each(shot_, [&](int field, ptrdiff_t begin, int count) {
+      if (!gather.concerns(field)) return;
+      const int taps = count / traces;
+      const ptrdiff_t to = static_cast<ptrdiff_t>(traces) * (rank_ + 1) / size_;
+      for (ptrdiff_t t = static_cast<ptrdiff_t>(traces) * rank_ / size_; t < to; ++t)
+        gather.put(shot_, begin + t * taps, gather.sum(begin + t * taps, taps, [&](ptrdiff_t p, const Cell<ndim>&) {
+          return taken[p - out.begin(shot_)];
+        }));
+    });
   }
 };
 

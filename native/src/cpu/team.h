@@ -98,16 +98,15 @@ class Team {
   template <class F>
   void gather(const F& f, Span shots) const {
     const int traces = f.points.traces();
-    if (!traces) return;
+    if (!f.acts()) return;
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
       const auto view = f.view(shot);
-      ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * f.points.total;
-      for (int field = 0; field < SWEEP_MAX_FIELDS; begin += f.points.count[field++]) {
-        const int taps = f.points.count[field] / traces;
-        if (!taps) continue;
+      f.points.each(shot, [&](int field, ptrdiff_t begin, int count) {
+        if (!f.concerns(field)) return;
+        const int taps = count / traces;
         for (ptrdiff_t t = share(traces, rank_); t < share(traces, rank_ + 1); ++t)
-          f.trace(view, shot, field, begin + t * taps, taps);
-      }
+          f.put(shot, begin + t * taps, f.sum(view, field, begin + t * taps, taps));
+      });
     }
   }
 
@@ -124,7 +123,7 @@ class Team {
   template <int NDIM, class T>
   Box<NDIM> around(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
     Box<NDIM> box = whole(layout);
-    const ptrdiff_t begin = static_cast<ptrdiff_t>(shot) * points.total;
+    const ptrdiff_t begin = points.begin(shot);
     for (ptrdiff_t p = begin; p < begin + points.total && !everywhere_; ++p) {
       const Cell<NDIM> c = layout.cell(points.cell[p]);
       for (int a = 0; a < NDIM; ++a) {

@@ -41,12 +41,11 @@ struct CheckCoefficient {
 template <class T>
 struct CheckPoint {
   Points<T> points;
-  int field;
-  ptrdiff_t cells;
+  ptrdiff_t begin, cells;  // of a field in the first shot
   bool sorted;
   int32_t* flag;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t p = points.begin(shot, field) + i;
+    const ptrdiff_t p = points.begin(shot) + begin + i;
     if (!points.fits(p, cells))
       raise(flag, SWEEP_BAD_VALUE);
     else if (sorted && i > 0 && points.cell[p] < points.cell[p - 1])
@@ -65,8 +64,6 @@ struct Poison {
 
 class Device {
  public:
-  static constexpr bool together = true;
-
   Device(const sweep_context* context, int32_t* flag) : context_(context), flag_(flag), card_(flag) {}
 
   template <class R>
@@ -83,9 +80,9 @@ class Device {
   int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool sorted) const {
     using Check = CheckPoint<typename R::Value>;
     return with_team([&](Team& team) {
-      for (int field = 0; field < SWEEP_MAX_FIELDS; ++field)
-        team.elements(Check{points, field, run.plan.layout.cells, sorted, flag_}, points.count[field],
-                      Span{0, p.shots});
+      points.each(0, [&](int, ptrdiff_t begin, int count) {
+        team.elements(Check{points, begin, run.plan.layout.cells, sorted, flag_}, count, Span{0, p.shots});
+      });
     });
   }
 

@@ -9,59 +9,228 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The cells of a stage.
+// What cells see of each shot: that of the first, and how far its arrays lie from those of the next.
+template <class View>
+struct Views {
+  View first;
+  ptrdiff_t stride[View::arrays];
+
+  template <class F>
+  Views(const F& f, int shot) : first(f.view(shot)) {
+    View next = f.view(shot + 1);
+    const char *before[View::arrays], *after[View::arrays];
+    int i = 0;
+    first.of_shot([&](auto*& p) { before[i++] = reinterpret_cast<const char*>(p); });
+    i = 0;
+    next.of_shot([&](auto*& p) { after[i++] = reinterpret_cast<const char*>(p); });
+    for (i = 0; i < View::arrays; ++i)
+      stride[i] = (after[i] - before[i]) / static_cast<ptrdiff_t>(sizeof(typename F::Value));
+  }
+  SWEEP_HD View of(int shot) const {
+    View v = first;
+    int i = 0;
+    v.of_shot([&](auto*& p) SWEEP_INLINE { p += shot * stride[i++]; });
+    return v;
+  }
+};
+
+// Those outside of the PML and its spill, away from a free surface: no code for either.
 template <class F>
-struct StageCell {
+struct Interior {
+  static constexpr int parts = 1;
+  Views<typename F::View> views;
+  SWEEP_HD void cell(int shot, const int* i, int) const {
+    const auto view = views.of(shot);
+    F::template cell<typename F::Value>(view, view.layout.cell(i), Within<0>{});
+  }
+};
+template <class F>
+struct Shell {
+  static constexpr int parts = 2 * F::ndim;
+  Views<typename F::View> views;
+  SWEEP_HD void cell(int shot, const int* i, int) const {
+    const auto view = views.of(shot);
+    F::template cell<typename F::Value>(view, view.layout.cell(i), somewhere(view.layout, i));
+  }
+};
+// The PML of every axis, the low face and the high one.
+template <class F>
+struct Slabs {
+  static constexpr int parts = 2 * F::ndim;
+  Views<typename F::View> views;
+  SWEEP_HD void cell(int shot, const int* i, int part) const {
+    const auto view = views.of(shot);
+    for_axes<F::ndim>([&](auto index) SWEEP_INLINE {
+      constexpr int a = decltype(index)::value;
+      if (part / 2 == a) F::template cell<typename F::Value>(view, view.layout.cell(i), Within<1u << a>{});
+    });
+  }
+};
+
+template <int NDIM>
+Box<NDIM> interior(const Layout<NDIM>& layout) {
+  Box<NDIM> box;
+  for (int a = 0; a < NDIM; ++a) {
+    const int n = layout.field.n[a], low = a == 0 && layout.near > layout.rim_low[0] ? layout.near : layout.rim_low[a];
+    box.low[a] = low < n ? low : n;
+    box.high[a] = n - layout.rim_high[a] > box.low[a] ? n - layout.rim_high[a] : box.low[a];
+  }
+  return box;
+}
+// Cells of a thread, where so many are made at once: no more than leave every processor threads enough.
+inline int deep_in(ptrdiff_t cells) {
+#if defined(SWEEP_EMULATE)
+  constexpr ptrdiff_t threads = 1 << 9;
+#else
+  constexpr ptrdiff_t threads = 1 << 19;
+#endif
+  int deep = 1;
+  while (deep < 8 && cells / (2 * deep) >= threads) deep *= 2;
+  return deep;
+}
+template <int NDIM>
+Blocks<NDIM> inner_blocks(const Layout<NDIM>& layout, int deep) {
+  Blocks<NDIM> blocks(deep);
+  blocks.add(interior(layout));
+  return blocks;
+}
+template <int NDIM>
+Blocks<NDIM> shell_blocks(const Layout<NDIM>& layout, int deep) {
+  Blocks<NDIM> blocks(deep);
+  const Box<NDIM> inner = interior(layout);
+  Box<NDIM> left = whole(layout);
+  for (int a = 0; a < NDIM; ++a) {
+    Box<NDIM> low = left, high = left;
+    left.low[a] = low.high[a] = inner.low[a];
+    left.high[a] = high.low[a] = inner.high[a];
+    blocks.add(low);
+    blocks.add(high);
+  }
+  return blocks;
+}
+template <int NDIM>
+Blocks<NDIM> slab_blocks(const Layout<NDIM>& layout, int deep) {
+  Blocks<NDIM> blocks(deep);
+  for (int a = 0; a < NDIM; ++a) {
+    Box<NDIM> low = whole(layout), high = low;
+    low.high[a] = layout.pml_low[a];
+    high.low[a] = layout.field.n[a] - layout.pml_high[a];
+    blocks.add(low);
+    blocks.add(high);
+  }
+  return blocks;
+}
+
+// The points of those fields that something concerns, and threads for them.
+struct Lists {
+  struct List {
+    int field, begin, count, threads;
+  };
+  List list[SWEEP_MAX_FIELDS];
+  int count = 0;
+  ptrdiff_t threads = 0;
+
+  template <class F, class Threads>
+  Lists(const F& f, const Threads& threads_of) {
+    f.points.each(0, [&](int field, ptrdiff_t begin, int points) {
+      if (!f.concerns(field)) return;
+      list[count++] = {field, static_cast<int>(begin), points, threads_of(points)};
+      threads += list[count - 1].threads;
+    });
+  }
+  // The list that thread i is for, and its number among those.
+  SWEEP_HD int of(ptrdiff_t& i) const {
+    int l = 0;
+    while (i >= list[l].threads) i -= list[l++].threads;
+    return l;
+  }
+};
+
+// The first of the points that lie in one cell adds them all, in their order, and those of the fields after it: no
+// atomics, and the same sum every time.
+template <class F>
+struct Injected {
   F f;
+  Views<typename F::View> views;
+  int first;  // of the shots
+  Lists lists;
+
+  Injected(const F& inject, int shot)
+      : f(inject), views(f, shot), first(shot), lists(f, [](int points) { return points; }) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto view = f.view(shot);
-    const auto cell = view.layout.cell(i);
-    const auto where = somewhere(view.layout, cell.i);
-    if (where.mask)
-      F::template cell<typename F::Value>(view, cell, where);
+    int l = lists.of(i);
+    const ptrdiff_t p = f.points.begin(shot) + lists.list[l].begin + i;
+    const int32_t cell = f.points.cell[p];
+    if (i > 0 && f.points.cell[p - 1] == cell) return;
+    for (int before = 0; before < l; ++before)
+      if (of_cell(shot, before, cell) >= 0) return;
+    const auto view = views.of(shot - first);
+    for (; l < lists.count; ++l) {
+      const ptrdiff_t at = of_cell(shot, l, cell);
+      if (at >= 0) f.point(view, shot, lists.list[l].field, at, f.points.end_of_cell(at, end(shot, l)));
+    }
+  }
+
+ private:
+  SWEEP_HD ptrdiff_t end(int shot, int l) const {
+    return f.points.begin(shot) + lists.list[l].begin + lists.list[l].count;
+  }
+  // The first point of a list in a cell, -1 if there is none.
+  SWEEP_HD ptrdiff_t of_cell(int shot, int l, int32_t cell) const {
+    const ptrdiff_t to = end(shot, l), p = lower_bound(f.points.cell, to - lists.list[l].count, to, cell);
+    return p < to && f.points.cell[p] == cell ? p : -1;
+  }
+};
+
+// Traces of few points are added by a thread each, others by a warp.
+template <class F>
+struct Gathered {
+  static constexpr int few = 8;
+  F f;
+  Views<typename F::View> views;
+  int first;  // of the shots
+  int traces;
+  Lists lists;
+
+  Gathered(const F& gather, int shot)
+      : f(gather), views(f, shot), first(shot), traces(f.points.traces()), lists(f, [&](int points) {
+          return points / traces > few ? traces * warp : (traces + warp - 1) / warp * warp;
+        }) {}
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto& list = lists.list[lists.of(i)];
+    const int taps = list.count / traces;
+    const auto lane = static_cast<int>(i % warp);
+    const ptrdiff_t trace = taps > few ? i / warp : i, p = f.points.begin(shot) + list.begin + trace * taps;
+    if (trace >= traces) return;
+    const auto view = views.of(shot - first);
+    const auto part = [&](int from) { return f.sum(view, list.field, p, taps, from, taps > few ? warp : 1); };
+    const auto sum = taps > few ? sum_of_warp<typename F::Value>(lane, part) : part(0);
+    if (taps <= few || lane == 0) f.put(shot, p, sum);
+  }
+};
+
+// Both at once: what is injected does not touch what is gathered.
+template <class Inject, class Gather>
+struct AtPoints {
+  Injected<Inject> inject;
+  Gathered<Gather> gather;
+  ptrdiff_t gathering;  // threads, in whole warps
+  AtPoints(const Inject& i, const Gather& g, bool gathers, int shot)
+      : inject(i, shot), gather(g, shot), gathering(gathers ? gather.lists.threads : 0) {}
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    if (i < gathering)
+      gather.element(shot, i);
     else
-      F::template cell<typename F::Value>(view, cell, Within<0>{});
+      inject.element(shot, i - gathering);
   }
 };
 
-// Counts the cells in the PML of axis A: the low face joined to the high one.
-template <int A, class F>
-struct SlabCell {
-  F f;
-  static ptrdiff_t count(const Layout<F::ndim>& layout) {
-    return layout.cells / layout.field.n[A] * (layout.pml_low[A] + layout.pml_high[A]);
-  }
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto view = f.view(shot);
-    const auto& layout = view.layout;
-    const ptrdiff_t inner = layout.dense_stride(A), n = layout.field.n[A];
-    const ptrdiff_t low = layout.pml_low[A], both = low + layout.pml_high[A];
-    const ptrdiff_t line = i / inner, at = line % both;
-    const ptrdiff_t along = at < low ? at : at + n - both;
-    F::template cell<typename F::Value>(view, layout.cell((line / both * n + along) * inner + i % inner),
-                                        Within<1u << A>{});
-  }
-};
-
-// The first of the points that lie in one cell adds them all, in their order: no atomics, and the same sum every time.
-template <class F>
-struct InjectRun {
-  F f;
-  int field;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t begin = f.points.begin(shot, field), end = begin + f.points.count[field], p = begin + i;
-    if (i > 0 && f.points.cell[p] == f.points.cell[p - 1]) return;
-    f.point(f.view(shot), shot, field, p, f.points.end_of_cell(p, end));
-  }
-};
-
-template <class F>
-struct GatherTrace {
-  F f;
-  int field, taps;
-  SWEEP_HD void element(int shot, ptrdiff_t trace) const {
-    f.trace(f.view(shot), shot, field, f.points.begin(shot, field) + trace * taps, taps);
-  }
+// What is still to be gathered of a stage: before its fields are made again.
+template <class Gather>
+struct Pending {
+  Gather gather;
+  int stage = 0, unit = 0;
+  bool waits = false;
 };
 
 class Team {
@@ -89,50 +258,68 @@ class Team {
   Cone<R> cone(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&, Span) const {
     return {whole(run.plan.layout), whole(run.plan.layout)};
   }
-  // Units [begin, end) of a run, one stage after the other.
+  // Units [begin, end) of a run, one stage after the other. What a stage lets receivers see is gathered as soon as
+  // something is injected, so that one launch does both, or else at the last moment.
   template <class Units>
   void march(const Units& units, int begin, int end, Span shots) {
+    Pending<decltype(units.template stage<0>(begin).gather)> seen{units.template stage<0>(begin).gather};
     for (int u = begin; u < end && !stopped(); ++u) {
       for_axes<decltype(units.run)::Equation::stages>(
-          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), shots); });
+          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), u, shots, seen); });
       poll(u);
     }
-  }
-
-  // Fields one after the other: two of them may inject into the same cell.
-  template <class F>
-  void inject(const F& f, Span shots) {
-    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field)
-      elements(InjectRun<F>{f, field}, f.points.count[field], shots);
+    gather(seen, shots);
   }
 
   template <class F>
   void gather(const F& f, Span shots) {
-    const int traces = f.points.traces();
-    for (int field = 0; traces && field < SWEEP_MAX_FIELDS; ++field)
-      if (const int taps = f.points.count[field] / traces) elements(GatherTrace<F>{f, field, taps}, traces, shots);
+    if (!f.acts()) return;
+    const Gathered<F> body(f, shots.first);
+    elements(body, body.lists.threads, shots);
   }
-
   template <class F>
   void elements(const F& f, ptrdiff_t count, Span shots) {
     if (!error_) error_ = launch(stream_, f, count, shots);
   }
 
  private:
-  template <class Stage>
-  void stage(const Stage& s, Span shots) {
-    if constexpr (decltype(s.step)::slabs) return slabs<0>(s.step, shots);
-    elements(StageCell<decltype(s.step)>{s.step}, s.step.run.plan.layout.cells, shots);
-    inject(s.inject, shots);
-    if constexpr (Stage::recalls) inject(s.recall, shots);
-    gather(s.gather, shots);
+  template <class Stage, class Gather>
+  void stage(const Stage& s, int u, Span shots, Pending<Gather>& seen) {
+    using Step = decltype(s.step);
+    const auto& layout = s.step.run.plan.layout;
+    const int deep = deep_in(layout.cells * shots.count);
+    if constexpr (Step::slabs) return cells<Slabs<Step>>(s.step, slab_blocks(layout, deep), shots);
+    constexpr int levels = decltype(s.step.run)::Equation::levels;
+    if (seen.stage == Stage::number && u - seen.unit >= levels) gather(seen, shots);
+    cells<Interior<Step>>(s.step, inner_blocks(layout, deep), shots);
+    cells<Shell<Step>>(s.step, shell_blocks(layout, deep), shots);
+    if (s.inject.acts()) inject(s.inject, seen, shots);
+    if constexpr (Stage::recalls)
+      if (s.recall.acts()) inject(s.recall, seen, shots);
+    if (!s.gather.acts()) return;
+    gather(seen, shots);
+    seen = {s.gather, Stage::number, u, true};
   }
 
-  template <int A, class F>
-  void slabs(const F& f, Span shots) {
-    if constexpr (A < F::ndim) {
-      elements(SlabCell<A, F>{f}, SlabCell<A, F>::count(f.run.plan.layout), shots);
-      slabs<A + 1>(f, shots);
+  template <class Inject, class Gather>
+  void inject(const Inject& f, Pending<Gather>& seen, Span shots) {
+    const AtPoints<Inject, Gather> both(f, seen.gather, seen.waits, shots.first);
+    elements(both, both.gathering + both.inject.lists.threads, shots);
+    seen.waits = false;
+  }
+  template <class Gather>
+  void gather(Pending<Gather>& seen, Span shots) {
+    if (seen.waits) gather(seen.gather, shots);
+    seen.waits = false;
+  }
+
+  template <class Body, class F, int NDIM>
+  void cells(const F& f, const Blocks<NDIM>& blocks, Span shots) {
+    if (!blocks.count) return;
+    const int most = static_cast<int>(INT32_MAX / blocks.count);
+    for (int shot = 0; shot < shots.count && !error_; shot += most) {
+      const int count = shots.count - shot < most ? shots.count - shot : most;
+      error_ = launch(stream_, Body{{f, shots.first + shot}}, blocks, count);
     }
   }
 

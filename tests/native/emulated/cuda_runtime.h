@@ -18,7 +18,7 @@ inline const char* end = nullptr;
 inline int64_t launches[2] = {0, 0};
 inline thread_local int current = 0;
 
-inline void launched() { ++launches[current]; }
+inline int64_t launched() { return ++launches[current]; }
 }  // namespace emulated
 
 inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 2, cudaSuccess; }

@@ -1,0 +1,199 @@
+"""``python -m benchmarks.cuda_code``: what a cell costs on a GPU, read off the machine code. No GPU is needed.
+
+nvcc compiles chosen kernels, nvdisasm (the package nvidia-cuda-nvdisasm) lists their instructions. A thread makes
+several cells one after the other; of a cell it is the loop over these, and a share of what comes before, that counts.
+In which PMLs a cell lies is known to the compiler here, and learned at run time in the library; that costs some ten
+instructions more.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import attrs
+
+NATIVE = Path(__file__).parents[1] / "native"
+DEEP = 8
+"""Cells that a thread makes where there are many."""
+SOURCE = """
+#define SWEEP_VARIANT cuda
+#include "cuda/device.cuh"
+#include "sweep/physics/acoustic.h"
+#include "sweep/physics/elastic.h"
+namespace sweep {{
+inline namespace SWEEP_VARIANT {{
+template <class F, unsigned MASK>
+struct InPml {{
+  static constexpr int parts = 1;
+  Views<typename F::View> views;
+  SWEEP_HD void cell(int shot, const int* i, int) const {{
+    const auto view = views.of(shot);
+    F::template cell<typename F::Value>(view, view.layout.cell(i), Within<MASK>{{}});
+  }}
+}};
+template <template <class, int, int> class Of, int NDIM, int HALF>
+using Float = Run<Of<float, NDIM, HALF>, float, NDIM, HALF>;
+{kernels}
+}}  // namespace SWEEP_VARIANT
+}}  // namespace sweep
+"""
+KERNEL = """
+using Cells{number} = InPml<{step}<Float<{equation}::Equation, {ndim}, {half}>, {stage}>, {mask}u>;
+extern "C" __global__ void __launch_bounds__(block)
+    kernel{number}(const __grid_constant__ Cells{number} body, const __grid_constant__ Blocks<{ndim}> blocks) {{
+  cell_of(body, blocks, blockIdx.x, threadIdx.x);
+}}
+"""
+
+
+@attrs.frozen
+class Kernel:
+    """The cells of a stage that lie in the PML of the axes whose bits are set: their step is Grow, Back or Scatter."""
+
+    equation: str
+    ndim: int
+    order: int
+    step: str
+    stage: int
+    mask: int = 0
+
+    def source(self, number: int) -> str:
+        return KERNEL.format(number=number, half=self.order // 2, **attrs.asdict(self))
+
+
+@attrs.frozen
+class Code:
+    """Of one kernel: registers of a thread, bytes that it spills or keeps on a stack, and of one cell the instructions,
+    loads among them, and calls of functions (a division is one).
+    """
+
+    registers: int
+    spilled: int
+    instructions: float
+    loads: float
+    calls: int
+
+
+def disassembler() -> str | None:
+    """The path of nvdisasm, None where there is none."""
+    found = Path(sysconfig.get_path("purelib")).glob("nvidia/*/bin/nvdisasm")
+    return shutil.which("nvdisasm") or next(map(str, found), None)
+
+
+def measure(kernels: list[Kernel], arch: str = "sm_90") -> dict[Kernel, Code]:
+    with tempfile.TemporaryDirectory() as folder:
+        source, cubin = Path(folder, "kernels.cu"), Path(folder, "kernels.cubin")
+        source.write_text(SOURCE.format(kernels="".join(k.source(i) for i, k in enumerate(kernels))))
+        command = ["nvcc", "-std=c++17", "-O3", "--expt-relaxed-constexpr", f"-arch={arch}", "-cubin", "-Xptxas=-v"]
+        folders = [f"-I{NATIVE / name}" for name in ("include", "src")]
+        told = _run(*command, *folders, str(source), "-o", str(cubin))
+        listing = _run(disassembler(), "-c", str(cubin))
+    return {kernel: _code(f"kernel{i}", told, listing) for i, kernel in enumerate(kernels)}
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]}: {done.stdout}")
+    return done.stdout
+
+
+def _code(name: str, told: str, listing: str) -> Code:
+    told = told.split(f"Function properties for {name}\n")[1]
+    frame = [int(n) for n in re.findall(r"(\d+) bytes", told.split("\n")[0])]
+    registers = re.search(r"Used (\d+) registers", told)
+    body = re.split(r"^\s*\.section\s", listing.split(f".section\t.text.{name},")[1], maxsplit=1, flags=re.M)[0]
+    instructions, labels = [], {}
+    for line in body.splitlines():
+        if label := re.match(r"(\.L_x_\d+):", line):
+            labels[label[1]] = len(instructions)
+        elif found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?([A-Z0-9_.]+)(.*)", line):
+            instructions.append(found.groups())
+    weight = [float(name != "NOP") / DEEP for name, _ in instructions]
+    jumps = [(labels[to[0]], i) for i, (_, rest) in enumerate(instructions) if (to := re.search(r"\.L_x_\d+", rest))]
+    back = [(begin, end) for begin, end in jumps if begin < end]
+    if len(back) != 1:
+        raise RuntimeError(f"{name} has {len(back)} loops; expected that over the cells of a thread")
+    for i in range(back[0][0], back[0][1] + 1):
+        weight[i] *= DEEP
+
+    def count(*names):
+        return sum(w for w, (name, _) in zip(weight, instructions, strict=True) if name.startswith(names))
+
+    calls = sum(name.startswith("CALL") for name, _ in instructions)
+    return Code(int(registers[1]), sum(frame), count(""), count("LDG", "LD."), calls)
+
+
+def interior(equation: str, ndim: int, order: int, step: str) -> list[Kernel]:
+    """All stages of a cell outside of the PML, where the first one of an equation of second order makes nothing."""
+    return [Kernel(equation, ndim, order, step, s) for s in ((1,) if equation == "acoustic" else (0, 1))]
+
+
+def everywhere(step: str, cells: int = 80, pml: int = 20, order: int = 8) -> dict[Kernel, float]:
+    """Acoustic cells of a cube with a PML, each kernel with the share of cells that take it."""
+    half, n = order // 2, cells + 2 * pml
+    low, high = pml + half, pml + half + 1
+    rim = [(low + high) / n] * 2 + [(-(-low // 8) * 8 + -(-high // 8) * 8) / n]
+    shares = {}
+    for inside in product((0, 1), repeat=3):
+        mask = sum(bit << axis for axis, bit in enumerate(inside))
+        shares[Kernel("acoustic", 3, order, step, 1, mask)] = prod(
+            r if bit else 1 - r for r, bit in zip(rim, inside, strict=True)
+        )
+    return shares
+
+
+def remembered(step: str, cells: int = 80, pml: int = 20, order: int = 8) -> dict[Kernel, float]:
+    """The same of what the PML remembers, an axis at a time."""
+    return {Kernel("acoustic", 3, order, step, 0, 1 << axis): 2 * pml / (cells + 2 * pml) for axis in range(3)}
+
+
+ROWS = {
+    "acoustic 2-D order 4, interior": lambda step: dict.fromkeys(interior("acoustic", 2, 4, step), 1.0),
+    "acoustic 3-D order 8, interior": lambda step: dict.fromkeys(interior("acoustic", 3, 8, step), 1.0),
+    "acoustic 3-D order 8, mean of 80^3 + 20": everywhere,
+    "what its PML remembers, a cell of the whole": remembered,
+    "elastic 3-D order 4, interior, both stages": lambda step: dict.fromkeys(interior("elastic", 3, 4, step), 1.0),
+}
+STEPS = {"forward": "Grow", "adjoint": "Back", "Born": "Scatter"}
+
+
+def table(arch: str = "sm_90") -> dict[tuple[str, str], Code]:
+    """What a cell of each row takes, by (row, operation)."""
+    rows = {(row, what): shares(step) for row, shares in ROWS.items() for what, step in STEPS.items()}
+    codes = measure(list(dict.fromkeys(kernel for shares in rows.values() for kernel in shares)), arch)
+
+    def total(shares):
+        def mean(what):
+            return sum(share * getattr(codes[kernel], what) for kernel, share in shares.items())
+
+        def most(what):
+            return max(getattr(codes[kernel], what) for kernel in shares)
+
+        return Code(most("registers"), most("spilled"), mean("instructions"), mean("loads"), most("calls"))
+
+    return {key: total(shares) for key, shares in rows.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arch", default="sm_90", help="as nvcc names it (sm_90)")
+    arch = parser.parse_args().arch
+    if not shutil.which("nvcc") or not disassembler():
+        sys.exit("nvcc and nvdisasm are needed: a CUDA toolkit, and pip install nvidia-cuda-nvdisasm")
+    print("| float32 | operation | registers | instructions | loads | bytes spilled | calls |")
+    print("|---|---|---|---|---|---|---|")
+    for (row, what), code in table(arch).items():
+        figures = code.registers, round(code.instructions), round(code.loads), code.spilled, code.calls
+        print(f"| {row} | {what} |", *(f"{x} |" for x in figures))
+
+
+if __name__ == "__main__":
+    main()
