@@ -81,6 +81,19 @@ def test_any_distributor_will_do(group, how, model, expected, tmp_path):
     np.testing.assert_array_equal(inverted(made, model, tmp_path).current(), expected)
 
 
+def test_an_epoch_takes_every_shot_once_in_an_order_of_its_own(model, tmp_path):
+    parsed = make_parser("", backend="torch").parse_args([f"--model={model}", "--max-shots=12"])
+    experiment = read_settings(parsed, tmp_path).experiment
+    epochs = [experiment.order(7, epoch, 5) for epoch in (1, 2, 3)]
+    for parts in epochs:
+        assert [len(part) for part in parts] == [5, 5, 2]
+        assert sorted(np.concatenate(parts)) == list(range(12))
+    drawn = {tuple(np.concatenate(parts)) for parts in epochs}
+    assert len(drawn) == 3, "one order for all epochs lets the same shots meet again and again"
+    assert tuple(np.concatenate(experiment.order(7, 2, 5))) in drawn, "a resumed run draws what the first one drew"
+    assert tuple(np.concatenate(experiment.order(8, 2, 5))) not in drawn
+
+
 # --- observers --------------------------------------------------------------------------------------------------------
 
 
