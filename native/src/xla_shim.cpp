@@ -149,6 +149,5 @@ SWEEP_EXPORT XLA_FFI_Error* sweep_xla_cuda(XLA_FFI_CallFrame*);
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cpu, run_cpu, call(ffi::Ffi::Bind()));
 // Calls on a GPU queue launches and decide nothing by their results, so XLA may record and replay them.
-XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cuda, run_cuda,
-                              call(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<CUstream_st*>>()),
+XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cuda, run_cuda, call(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<CUstream_st*>>()),
                               {ffi::Traits::kCmdBufferCompatible});
