@@ -29,15 +29,6 @@ SOURCE = """
 #include "sweep/physics/elastic.h"
 namespace sweep {{
 inline namespace SWEEP_VARIANT {{
-template <class F, unsigned MASK>
-struct InPml {{
-  static constexpr int parts = 1;
-  Views<typename F::View> views;
-  SWEEP_HD void cell(int shot, const int* i, int) const {{
-    const auto view = views.of(shot);
-    F::template cell<typename F::Value>(view, view.layout.cell(i), Within<MASK>{{}});
-  }}
-}};
 template <template <class, int, int> class Of, int NDIM, int HALF>
 using Float = Run<Of<float, NDIM, HALF>, float, NDIM, HALF>;
 {kernels}

@@ -26,7 +26,7 @@ inline namespace SWEEP_VARIANT {
   X(receiver_gather_cell, INDICES, IN, NONE, IN)                               \
   X(receiver_gather_column, INDICES, IN, NONE, IN)                             \
   X(receiver_gather_weight, VALUES, IN, NONE, IN)                              \
-  X(tables, VALUES, IN, IN, IN)        /* stencil weights, PML profiles */     \
+  X(tables, VALUES, IN, IN, IN)        /* PML profiles, rows near a surface */ \
   X(cotangent, VALUES, NONE, IN, NONE) /* as the record */                     \
   X(history, BYTES, OUT, IN, NONE)                                             \
   X(checkpoints, BYTES, OUT, IN, NONE)                                         \

@@ -206,15 +206,7 @@ struct AdjointUnits {
     const int u = last - n, sample = sample_of<R, STAGE>(u);
     Step step{{run, cone, u}, adjoint, slots, u - begin, of.past, {}};
     step.made = step.box();
-    const Gather<R, true> gather{run,
-                                 R::Equation::template made<STAGE>,
-                                 adjoint,
-                                 of.sources,
-                                 of.gradient_wavelet,
-                                 u,
-                                 sample,
-                                 step.made,
-                                 of.source_past()};
+    const auto gather = of.template heard<STAGE>(u, sample, step.made);
     const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, u, cone.receivers};
     const Inject<Recall<Step>, STAGE> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, cone.sources};
     return Recalling<Step, STAGE>{{step, inject, gather}, recall};
@@ -241,6 +233,12 @@ struct Adjoint {
 
   Value* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
   Parts<Value> adjoint() const { return {state, run.plan.imaged(), run.plan.sliced}; }
+  // What sources take from the adjoint fields of a stage of a unit.
+  template <int STAGE>
+  Gather<R, true> heard(int unit, int sample, const Box<R::ndim>& box) const {
+    constexpr unsigned made = R::Equation::template made<STAGE>;
+    return {run, made, adjoint(), sources, gradient_wavelet, unit, sample, box, source_past()};
+  }
   template <class Device>
   int finish(const Device& device, int earths) const {
     if (run.plan.first > 0) return SWEEP_OK;
@@ -284,16 +282,7 @@ struct Adjoint {
     }
     team.sync();
     // The last sample acts on no field at whole steps that anybody sees.
-    const Gather<R, true> none{run,
-                               R::Equation::template made<R::Equation::whole_stage>,
-                               adjoint,
-                               sources,
-                               gradient_wavelet,
-                               0,
-                               plan.steps - 1,
-                               whole(plan.layout),
-                               source_past()};
-    team.gather(none, shots);
+    team.gather(heard<R::Equation::whole_stage>(0, plan.steps - 1, whole(plan.layout)), shots);
     team.sync();
   }
 

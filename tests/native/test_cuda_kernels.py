@@ -1,7 +1,8 @@
 """The CUDA path equals the CPU: on a GPU where there is one, and emulated by loops on every machine.
 
 SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler: the bodies of the kernels are the same, and threads
-run one by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones. SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
+run one by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones.
+SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
 """
 
 import ctypes as c

@@ -266,13 +266,14 @@ class March {
     const auto& out = gather.points;
     if (!gather.acts()) return;
     const int traces = out.traces();
+    const ptrdiff_t first = out.begin(shot_);
     out.each(shot_, [&](int field, ptrdiff_t begin, int count) {
       if (!gather.concerns(field)) return;
       const int taps = count / traces;
       const ptrdiff_t to = static_cast<ptrdiff_t>(traces) * (rank_ + 1) / size_;
       for (ptrdiff_t t = static_cast<ptrdiff_t>(traces) * rank_ / size_; t < to; ++t)
         gather.put(shot_, begin + t * taps, gather.sum(begin + t * taps, taps, [&](ptrdiff_t p, const Cell<ndim>&) {
-          return taken[p - out.begin(shot_)];
+          return taken[p - first];
         }));
     });
   }

@@ -34,14 +34,14 @@ struct Views {
   }
 };
 
-// Those outside of the PML and its spill, away from a free surface: no code for either.
-template <class F>
-struct Interior {
+// Cells in the PML of the axes whose bits are set, and of no other, away from a free surface: of none, in the interior.
+template <class F, unsigned MASK>
+struct InPml {
   static constexpr int parts = 1;
   Views<typename F::View> views;
   SWEEP_HD void cell(int shot, const int* i, int) const {
     const auto view = views.of(shot);
-    F::template cell<typename F::Value>(view, view.layout.cell(i), Within<0>{});
+    F::template cell<typename F::Value>(view, view.layout.cell(i), Within<MASK>{});
   }
 };
 template <class F>
@@ -67,16 +67,6 @@ struct Slabs {
   }
 };
 
-template <int NDIM>
-Box<NDIM> interior(const Layout<NDIM>& layout) {
-  Box<NDIM> box;
-  for (int a = 0; a < NDIM; ++a) {
-    const int n = layout.field.n[a], low = a == 0 && layout.near > layout.rim_low[0] ? layout.near : layout.rim_low[a];
-    box.low[a] = low < n ? low : n;
-    box.high[a] = n - layout.rim_high[a] > box.low[a] ? n - layout.rim_high[a] : box.low[a];
-  }
-  return box;
-}
 // Cells of a thread, where so many are made at once: no more than leave every processor threads enough.
 inline int deep_in(ptrdiff_t cells) {
 #if defined(SWEEP_EMULATE)
@@ -88,38 +78,33 @@ inline int deep_in(ptrdiff_t cells) {
   while (deep < 8 && cells / (2 * deep) >= threads) deep *= 2;
   return deep;
 }
+// The interior, what is around it, and the PML of every axis.
 template <int NDIM>
-Blocks<NDIM> inner_blocks(const Layout<NDIM>& layout, int deep) {
-  Blocks<NDIM> blocks(deep);
-  blocks.add(interior(layout));
-  return blocks;
-}
-template <int NDIM>
-Blocks<NDIM> shell_blocks(const Layout<NDIM>& layout, int deep) {
-  Blocks<NDIM> blocks(deep);
-  const Box<NDIM> inner = interior(layout);
-  Box<NDIM> left = whole(layout);
-  for (int a = 0; a < NDIM; ++a) {
+struct Regions {
+  Blocks<NDIM> inner, shell, slabs;
+
+  Regions(const Layout<NDIM>& layout, int deep) : inner(deep), shell(deep), slabs(deep) {
+    Box<NDIM> left = whole(layout);
+    for (int a = 0; a < NDIM; ++a) {
+      const int n = layout.field.n[a], rim = layout.rim_low[a], near = a == 0 ? layout.near : 0;
+      const int low = rim > near ? rim : near, begin = low < n ? low : n, end = n - layout.rim_high[a];
+      cut(shell, left, a, begin, end > begin ? end : begin);
+      Box<NDIM> all = whole(layout);
+      cut(slabs, all, a, layout.pml_low[a], n - layout.pml_high[a]);
+    }
+    inner.add(left);
+  }
+
+ private:
+  // Adds what lies before and behind begin .. end - 1 of an axis, which is left.
+  static void cut(Blocks<NDIM>& blocks, Box<NDIM>& left, int a, int begin, int end) {
     Box<NDIM> low = left, high = left;
-    left.low[a] = low.high[a] = inner.low[a];
-    left.high[a] = high.low[a] = inner.high[a];
+    left.low[a] = low.high[a] = begin;
+    left.high[a] = high.low[a] = end;
     blocks.add(low);
     blocks.add(high);
   }
-  return blocks;
-}
-template <int NDIM>
-Blocks<NDIM> slab_blocks(const Layout<NDIM>& layout, int deep) {
-  Blocks<NDIM> blocks(deep);
-  for (int a = 0; a < NDIM; ++a) {
-    Box<NDIM> low = whole(layout), high = low;
-    low.high[a] = layout.pml_low[a];
-    high.low[a] = layout.field.n[a] - layout.pml_high[a];
-    blocks.add(low);
-    blocks.add(high);
-  }
-  return blocks;
-}
+};
 
 // The points of those fields that something concerns, and threads for them.
 struct Lists {
@@ -262,10 +247,12 @@ class Team {
   // something is injected, so that one launch does both, or else at the last moment.
   template <class Units>
   void march(const Units& units, int begin, int end, Span shots) {
+    const auto& layout = units.run.plan.layout;
+    const Regions regions(layout, deep_in(layout.cells * shots.count));
     Pending<decltype(units.template stage<0>(begin).gather)> seen{units.template stage<0>(begin).gather};
     for (int u = begin; u < end && !stopped(); ++u) {
       for_axes<decltype(units.run)::Equation::stages>(
-          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), u, shots, seen); });
+          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), u, regions, shots, seen); });
       poll(u);
     }
     gather(seen, shots);
@@ -283,16 +270,14 @@ class Team {
   }
 
  private:
-  template <class Stage, class Gather>
-  void stage(const Stage& s, int u, Span shots, Pending<Gather>& seen) {
+  template <class Stage, int NDIM, class Gather>
+  void stage(const Stage& s, int u, const Regions<NDIM>& regions, Span shots, Pending<Gather>& seen) {
     using Step = decltype(s.step);
-    const auto& layout = s.step.run.plan.layout;
-    const int deep = deep_in(layout.cells * shots.count);
-    if constexpr (Step::slabs) return cells<Slabs<Step>>(s.step, slab_blocks(layout, deep), shots);
+    if constexpr (Step::slabs) return cells<Slabs<Step>>(s.step, regions.slabs, shots);
     constexpr int levels = decltype(s.step.run)::Equation::levels;
     if (seen.stage == Stage::number && u - seen.unit >= levels) gather(seen, shots);
-    cells<Interior<Step>>(s.step, inner_blocks(layout, deep), shots);
-    cells<Shell<Step>>(s.step, shell_blocks(layout, deep), shots);
+    cells<InPml<Step, 0>>(s.step, regions.inner, shots);
+    cells<Shell<Step>>(s.step, regions.shell, shots);
     if (s.inject.acts()) inject(s.inject, seen, shots);
     if constexpr (Stage::recalls)
       if (s.recall.acts()) inject(s.recall, seen, shots);
