@@ -147,11 +147,11 @@ struct Plan {
     return together ? group : static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
   }
 
-  // Values that stages of one march leave behind, twice, and lists of points by rows: see cpu/march.h. On a device that
-  // makes all cells of a stage at once there are none.
+  // Values that stages of one march in the plane leave behind, twice, and lists of points by rows: see cpu/march.h. On
+  // a device that makes all cells of a stage at once there are none.
   ptrdiff_t taken(ptrdiff_t points) const {
     const ptrdiff_t rows = layout.field.n[0];
-    return together ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
+    return together || NDIM == 3 ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
   Size span() const { return Size(slots) * (fields * total + memories * strips); }

@@ -33,6 +33,8 @@ struct Cells {
 
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
+  // So many sets of axes, but for the last, in whose PML cells may lie have loops of their own, the interior first.
+  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 4 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
     if constexpr (!R::Equation::second) return cone.after(run, stages * unit - (stages - 1 - STAGE));

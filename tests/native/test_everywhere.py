@@ -103,3 +103,25 @@ def test_only_what_gets_from_sources_to_receivers_is_computed(
     for output, values in expected.items():
         assert np.isfinite(values).all()
         np.testing.assert_array_equal(found[output], values, output)
+
+
+@pytest.mark.parametrize("surface", [False, True])
+@pytest.mark.parametrize("order", [4, 8])
+@pytest.mark.parametrize("equation", [Acoustic, Elastic])
+def test_threads_share_out_space_in_any_way(monkeypatch, equation, order, surface):
+    """Blocks in which several steps are made at once, strips of planes, and one stage after the other where there are
+    more threads than strips: bit for bit."""
+    pml = (0 if surface else 5, 5, 4, 6, 5, 5)
+    made = case.__wrapped__(equation, order, (46, 70, 30), 9, pml, nshots=1)
+    made.arguments["free_surface"] = surface
+    for at in (made.shots.sources, made.shots.receivers):
+        at[..., 1] = np.clip(at[..., 1], 56, 64)  # about where a block ends
+        at[..., -1] = np.maximum(at[..., -1], surface)
+    found = {}
+    for everywhere in "01":
+        monkeypatch.setenv("SWEEP_EVERYWHERE", everywhere)
+        found |= {(everywhere, n): everything(Run(made, chunk=4, threads=n)) for n in (1, 2, 3, 13)}
+    for output, expected in found["1", 13].items():
+        assert np.isfinite(expected).all() and (expected.any() or not expected.size)
+        for run in found.values():
+            np.testing.assert_array_equal(run[output], expected, output)

@@ -72,6 +72,12 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
     return midway<V, !term.forward>(m, stride, v.taps[D][term.axis]);
 }
 
+// The row after that of a cell: in space a processor does not see so many of them coming.
+template <class V, class Value, int NDIM>
+SWEEP_HD void fetch_next(const Frame<NDIM>& frame, const Value* at) {
+  if constexpr (NDIM == 3) fetch<V>(at + frame.stride[1]);
+}
+
 // Decay (0), gain (1) or 1 / (1 + gain) (2) of an axis at a node; and at that where the derivative of term I lies.
 template <class V, int A, class View, class Cell>
 SWEEP_HD V profile_at(const View& v, const Cell& c, int which, ptrdiff_t further = 0) {
@@ -102,6 +108,8 @@ SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* me
   const Offset stride = v.layout.field.template step<term.axis>();
   Value* const m = memory + v.strip(term.axis, term.slot, c);
   const V d = first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
+  fetch_next<V>(v.layout.field, now + v.at(term.field, c) + (term.axis == 0 ? v.layout.half * stride : 0));
+  fetch_next<V>(v.layout.strip[term.axis], m);
   store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
 }
 
@@ -112,6 +120,8 @@ SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
   const Offset stride = v.layout.strip[term.axis].template step<term.axis>();
   const Value* const psi = memory + v.strip(term.axis, term.slot, c);
   Value* const m = memory + v.strip(term.axis, term.slot + 1, c);
+  fetch_next<V>(v.layout.strip[term.axis], psi + (term.axis == 0 ? v.layout.half * stride : 0));
+  fetch_next<V>(v.layout.strip[term.axis], m);
   d = d + first<V>(psi, stride, v.taps[D1][term.axis]);
   const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
   store(m, zeta);

@@ -142,12 +142,6 @@ struct ForwardStep {
     }
   }
 
-  // The row after that of a cell: in space a processor does not see so many of them coming.
-  template <class V>
-  SWEEP_HD static void fetch_next(const Frame<NDIM>& frame, const Value* at) {
-    if constexpr (NDIM == 3) fetch<V>(at + frame.stride[1]);
-  }
-
   // A coefficient, or one, times something: zero beyond the grid, so that fields stay so.
   template <class V, int COEFFICIENT>
   SWEEP_HD static V multiple(const Value* coefficient, const View& v, const Cell& c, V of) {

@@ -10,6 +10,7 @@ inline namespace SWEEP_VARIANT {
 // Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
 template <unsigned MASK>
 struct Within {
+  static constexpr unsigned mask = MASK;
   SWEEP_HD static constexpr bool has(int axis) { return MASK >> axis & 1; }
   SWEEP_HD static constexpr bool near_surface() { return false; }
 };

@@ -1,6 +1,8 @@
-// Units of a run on CPU threads. In two dimensions several units are made while their rows are in the cache:
-// rows of stage i as soon as those of stage i - 1 which lie half a stencil further are there. Threads have rows between
-// borders that sink from stage to stage, so that each needs of the next only what that one makes first.
+// Units of a run on CPU threads: some at once, while what they make is in the cache (time skewing). Planes of the first
+// axis, rows in two dimensions, are made by stage i as soon as those of stage i - 1 which lie half a stencil further
+// are there; in space block after block of the second axis, whose borders move back by as much from stage to stage.
+// Threads have planes between borders that sink likewise, so that each needs of the next only what that one makes
+// first. Where there are more threads than such parts, they share out one stage after the other.
 #ifndef SWEEP_CPU_MARCH_H
 #define SWEEP_CPU_MARCH_H
 
@@ -37,47 +39,43 @@ class March {
   using Equation = typename decltype(any().run)::Equation;
   static constexpr int ndim = Step::ndim, last = ndim - 1, stages = Equation::stages;
   static constexpr int most = decltype(any().run.plan)::most_stages, room = most / stages;
-  static constexpr int band = 8;  // rows of a stage that follow each other, so that differences find them in the cache
+  // Planes of a stage that follow each other, so that differences find them in the cache.
+  static constexpr int band = ndim == 2 ? 8 : 1;
 
   Team& team_;
   const Units& units_;
-  int shot_, rank_, size_, half_, rows_, near_;
+  int shot_, rank_, size_, half_, planes_, near_;
+  int rows_ = 1;                 // in space, of a block
   ptrdiff_t points_;             // of this shot that values are taken at
-  int32_t *row_begin_, *order_;  // those in row r of fields of the first stage, then of the others
+  int32_t *row_begin_, *order_;  // in the plane: those in row r of fields of the first stage, then of the others
 
  public:
   March(Team& team, const Units& units, int shot, int rank, int size)
       : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
     static_assert(stages <= most, "as many as there is room for");
     half_ = units.run.plan.half;
-    rows_ = units.run.plan.layout.field.n[0];
+    planes_ = units.run.plan.layout.field.n[0];
+    if constexpr (ndim == 3) {
+      constexpr ptrdiff_t bytes = 24 << 10;
+      rows_ = static_cast<int>(bytes / row_bytes());
+      rows_ = rows_ < 16 ? 16 : rows_ > 64 ? 64 : rows_;
+    }
     near_ = units.run.plan.layout.near;
     points_ = units.template stage<0>(0).gather.points.total;
   }
 
   void operator()(int begin, int end) {
-    if constexpr (ndim == 3) {
-      for (int u = begin; u < end && !team_.stopped(); ++u) {
-        for_axes<stages>([&](auto index) {
-          constexpr int i = decltype(index)::value;
-          const auto now = units_.template stage<i>(u);
-          stage(now, units_.template stage<(i ? i - 1 : 0)>(u).step);
-          meet();
-          if (i == 0) team_.poll(u);
-          team_.gather(now.gather, Span{shot_, 1});
-        });
-      }
-    } else {
-      const auto& plan = units_.run.plan;
-      Value* const taken = units_.scratch + plan.group_of(shot_) * plan.taken(points_);
+    const auto& plan = units_.run.plan;
+    Value* const taken = units_.scratch + plan.group_of(shot_) * plan.taken(points_);
+    if constexpr (ndim == 2) {
       row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
-      order_ = row_begin_ + stages * rows_ + 1;
+      order_ = row_begin_ + stages * planes_ + 1;
       if (rank_ == 0 && points_) sort(units_.template stage<0>(begin).gather);
       meet();
-      const int together = tile();
-      for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= 1)
-        make(u, u + together < end ? together : end - u, taken + parity * most * points_);
     }
+    const int together = tile();
+    for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= ndim == 2)
+      make(u, u + together < end ? together : end - u, taken + parity * most * points_);
   }
 
  private:
@@ -86,57 +84,35 @@ class March {
     team_.sync();
   }
 
-  // A stage by itself, in blocks of rows, so that planes that a difference reaches stay in the cache.
-  template <class Stage, class Before>
-  void stage(const Stage& s, const Before& before) {
-    constexpr int rows_in_block = 32;
-    constexpr bool slabs = decltype(s.step)::slabs, ahead = Before::slabs && !slabs;
-    const auto box = s.step.box(), wide = before.box();
-    const auto view = s.step.view(shot_);
-    const Span mine = team_.part(box);
-    for (int block = box.low[1]; block < box.high[1]; block += rows_in_block) {
-      const int block_end = block + rows_in_block < box.high[1] ? block + rows_in_block : box.high[1];
-      for (int z = mine.first; z < mine.first + mine.count; ++z) {
-        if (slabs && !view.layout.in_rim(0, z)) continue;
-        const auto row = [&](int y) {
-          const int at[ndim] = {z, y};
-          return view.layout.cell(at);
-        };
-        // What the PML remembers along axes that no other thread has a part of, of each row once: half a stencil ahead.
-        if constexpr (ahead) {
-          const int from = block == box.low[1] ? wide.low[1] : block + half_;
-          const int to =
-              block_end == box.high[1] || block_end + half_ > wide.high[1] ? wide.high[1] : block_end + half_;
-          for (int y = from; y < to; ++y) pack_row<Before>(view, row(y), wide.low[last], wide.high[last], ~1u);
-        }
-        for (int y = block; y < block_end; ++y)
-          pack_row<decltype(s.step)>(view, row(y), box.low[last], box.high[last], slabs ? 1u : ~0u);
-      }
-    }
-    team_.inject(s.inject, Span{shot_, 1});
-    if constexpr (Stage::recalls) team_.inject(s.recall, Span{shot_, 1});
+  ptrdiff_t row_bytes() const {
+    return units_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
   }
 
-  // Units that are made at once: their rows of all arrays fill half of a second-level cache.
+  // Units that are made at once: what the second-level cache holds of all arrays, or in space of blocks of the fields.
+  // There no more than leave behind all that receivers see.
   int tile() const {
-    constexpr ptrdiff_t cache = 1 << 20, arrays = 24;
-    const ptrdiff_t row = units_.run.plan.layout.field.stride[0] * static_cast<ptrdiff_t>(sizeof(Value)) * arrays;
-    ptrdiff_t count = cache / (row * half_);
-    const int fit = (rows_ / size_ - band - near_) / (2 * half_);
+    constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 2 ? 24 : 2;
+    ptrdiff_t count = cache / (row_bytes() * rows_ * arrays * half_);
+    const int fit = (planes_ / size_ - band - near_) / (2 * half_);
     if (size_ > 1 && fit < count) count = fit;
-    return count < stages ? 1 : count > most ? room : static_cast<int>(count / stages);
+    const int units = count < stages ? 1 : count > most ? room : static_cast<int>(count / stages);
+    return ndim == 3 && units > Equation::levels ? Equation::levels : units;
   }
 
-  // The rows of a thread at the first stage, and whether another has those above and below.
+  // The planes of a thread at the first stage, and whether another has those above and below.
   struct Strip {
     int begin, end;
     bool above, below;
   };
+  // Threads that have strips, at least one.
+  int strips(int planes, int sunk) const {
+    const int most = planes / (2 * (sunk + half_) + band + near_);
+    return most < 1 ? 1 : most < size_ ? most : size_;
+  }
   Strip strip(int low, int high, int sunk) const {
-    const int least = 2 * (sunk + half_) + band + near_, rows = high > low ? high - low : 0;
-    const int room = rows / least < size_ ? rows / least : size_, threads = room > 1 ? room : 1;
+    const int planes = high > low ? high - low : 0, threads = strips(planes, sunk);
     const auto border = [&](int r) {
-      const int at = low + static_cast<int>(static_cast<ptrdiff_t>(rows) * r / threads) - sunk / 2;
+      const int at = low + static_cast<int>(static_cast<ptrdiff_t>(planes) * r / threads) - sunk / 2;
       return r == 0 ? low : r == threads ? high : at;
     };
     if (rank_ >= threads) return {high, high, false, false};
@@ -158,41 +134,84 @@ class March {
       s = units_.template stage<decltype(index)::value>(unit);
       prepare(s, views[i], seen[i], box[i]);
     });
-    const auto make_of = [&](int i, int from, int to) {
-      if (from < box[i].low[0]) from = box[i].low[0];
-      if (to > box[i].high[0]) to = box[i].high[0];
+    const int all = stages * count, sunk = (all - 1) * half_;
+    Box<ndim> any = box[0];
+    for (int i = 1; i < all; ++i)
+      for (int a = 0; a < ndim; ++a) {
+        if (box[i].low[a] < any.low[a]) any.low[a] = box[i].low[a];
+        if (box[i].high[a] > any.high[a]) any.high[a] = box[i].high[a];
+      }
+    // Planes from .. to - 1 of stage i; in space, rows low .. high - 1 of them.
+    const auto make_of = [&](int i, int from, int to, int low, int high) {
+      Box<ndim> part = box[i];
+      if (from > part.low[0]) part.low[0] = from;
+      if (to < part.high[0]) part.high[0] = to;
+      if constexpr (ndim == 3) {
+        if (low > part.low[1]) part.low[1] = low;
+        if (high < part.high[1]) part.high[1] = high;
+        if (part.low[1] >= part.high[1]) return;
+      }
       for_axes<stages>([&](auto index) {
         constexpr int s = decltype(index)::value;
         if (i % stages == s)
-          make_rows(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i / stages], views[i], seen[i], box[i], from, to,
-                    taken + i * points_);
+          make_planes(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i / stages], views[i], seen[i], part,
+                      taken + i * points_);
       });
     };
-    const int all = stages * count, sunk = (all - 1) * half_;
-    int low = rows_, high = 0;
-    for (int i = 0; i < all; ++i) {
-      if (box[i].low[0] < low) low = box[i].low[0];
-      if (box[i].high[0] > high) high = box[i].high[0];
+    // f(low, high) for each block at the first stage.
+    const auto blocks = [&](const auto& f) {
+      if constexpr (ndim == 2) return f(0, 0);
+      for (int low = any.low[1]; low < any.high[1] + sunk; low += rows_)
+        f(low == any.low[1] ? -sunk : low, low + rows_);
+    };
+    // A barrier costs about as much as this many cells.
+    constexpr ptrdiff_t worthwhile = 8192;
+    const int planes = any.high[0] - any.low[0];
+    if (strips(planes, sunk) < size_ && any.cells() >= worthwhile * size_) {
+      team_.poll(u + count - 1);
+      for (int i = 0; i < all; ++i) {
+        const Span mine = team_.part(box[i]);
+        blocks([&](int low, int high) { make_of(i, mine.first, mine.first + mine.count, low, high); });
+        meet();
+      }
+    } else {
+      skewed(any, all, blocks, make_of, [&] { team_.poll(u + count - 1); });
     }
-    const Strip mine = strip(low, high, sunk);
-    const auto downwards = [&](int at, int until) {
-      for (; at < until; at += band)
-        for (int i = 0; i < all; ++i) {
-          const int by = i * half_, first = mine.begin + mine.above * by, last = mine.end + mine.below * by;
-          int from = at - by > first ? at - by : first;
-          const int to = at - by + band < last ? at - by + band : last;
-          // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
-          if (from < near_) from = to < near_ ? to : 0;
-          make_of(i, from, to);
-        }
+    if (points_)
+      each([&](const auto& s, int i, int, auto) {
+        if constexpr (ndim == 3)
+          team_.gather(s.gather, Span{shot_, 1});
+        else
+          sum_up(s.gather, taken + i * points_);
+      });
+    if (ndim == 3 && points_) meet();  // the next units write what was seen of these
+  }
+
+  // So many stages, each half a stencil behind the one before.
+  template <class Blocks, class Make, class Poll>
+  void skewed(const Box<ndim>& any, int all, const Blocks& blocks, const Make& make_of, const Poll& poll) {
+    const int sunk = (all - 1) * half_;
+    const Strip mine = strip(any.low[0], any.high[0], sunk);
+    const auto downwards = [&](int begin, int until) {
+      int at = begin;
+      blocks([&](int low, int high) {
+        for (at = begin; at < until; at += band)
+          for (int i = 0; i < all; ++i) {
+            const int by = i * half_, first = mine.begin + mine.above * by, end = mine.end + mine.below * by;
+            int from = at - by > first ? at - by : first;
+            const int to = at - by + band < end ? at - by + band : end;
+            // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
+            if (from < near_) from = to < near_ ? to : 0;
+            if (from < to) make_of(i, from, to, low > 0 ? low - by : low, high - by);
+          }
+      });
       return at;
     };
     const int rest = downwards(mine.begin, mine.end - half_ - band);
     meet();
-    team_.poll(u + count - 1);
+    poll();
     if (mine.begin < mine.end) downwards(rest, mine.end + (mine.below ? 2 : 1) * sunk);
     meet();
-    if (points_) each([&](const auto& s, int i, int, auto) { sum_up(s.gather, taken + i * points_); });
   }
 
   template <class Stage>
@@ -203,33 +222,42 @@ class March {
   }
 
   template <class Stage>
-  void make_rows(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, int from, int to,
-                 Value* taken) {
-    for (int z = from; z < to; ++z) {
-      const int at[ndim] = {z};
-      pack_row<decltype(s.step)>(view, view.layout.cell(at), box.low[last], box.high[last]);
-      s.step.close(view, z, box, Pack<Value>::size);
-      inject_row(s.inject, view, z);
-      if constexpr (Stage::recalls) inject_row(s.recall, view, z);
-      if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
+  void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, Value* taken) {
+    for (int z = box.low[0]; z < box.high[0]; ++z) {
+      Box<ndim> plane = box;
+      plane.low[0] = z;
+      plane.high[0] = z + 1;
+      pack_box<decltype(s.step)>(view, plane);
+      if constexpr (ndim == 2) s.step.close(view, z, box, Pack<Value>::size);
+      inject(s.inject, view, plane);
+      if constexpr (Stage::recalls) inject(s.recall, view, plane);
+      if constexpr (ndim == 2)
+        if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
     }
   }
 
   template <class Stage>
   void take_row(const Stage& s, const View& seen, int z, Value* taken) {
     const auto& out = s.gather.points;
-    const int r = z + rows_ * Stage::number;
+    const int r = z + planes_ * Stage::number;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
       const ptrdiff_t p = out.begin(shot_) + order_[k];
       taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]), p);
     }
   }
 
+  // At the points in rows of a plane.
   template <class Inject>
-  void inject_row(const Inject& inject, const View& view, int z) {
+  void inject(const Inject& inject, const View& view, const Box<ndim>& plane) {
+    const int z = plane.low[0];
     if (z < inject.around.low[0] || z >= inject.around.high[0]) return;
-    const ptrdiff_t n = view.layout.field.n[last], from = z * n;
-    points_within(inject.points, shot_, from, from + n,
+    const auto& layout = view.layout;
+    ptrdiff_t from = z * layout.dense_stride(0), to = from + layout.dense_stride(0);
+    if constexpr (ndim == 3) {
+      to = from + plane.high[1] * layout.dense_stride(1);
+      from += plane.low[1] * layout.dense_stride(1);
+    }
+    points_within(inject.points, shot_, from, to,
                   [&](int field, ptrdiff_t p, ptrdiff_t end) { inject.point(view, shot_, field, p, end); });
   }
 
@@ -251,14 +279,14 @@ class March {
       for_axes<stages>([&](auto index) {
         if (Equation::template made<decltype(index)::value> >> field & 1) stage = decltype(index)::value;
       });
-      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + rows_ * stage;
+      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + planes_ * stage;
     };
-    for (int r = 0; r <= stages * rows_; ++r) row_begin_[r] = 0;
+    for (int r = 0; r <= stages * planes_; ++r) row_begin_[r] = 0;
     for (ptrdiff_t p = 0; p < points_; ++p) ++row_begin_[row_of(p) + 1];
-    for (int r = 0; r < stages * rows_; ++r) row_begin_[r + 1] += row_begin_[r];
+    for (int r = 0; r < stages * planes_; ++r) row_begin_[r + 1] += row_begin_[r];
     for (ptrdiff_t p = points_ - 1; p >= 0; --p) order_[--row_begin_[row_of(p) + 1]] = static_cast<int32_t>(p);
-    for (int r = 0; r < stages * rows_; ++r) row_begin_[r] = row_begin_[r + 1];
-    row_begin_[stages * rows_] = static_cast<int32_t>(points_);
+    for (int r = 0; r < stages * planes_; ++r) row_begin_[r] = row_begin_[r + 1];
+    row_begin_[stages * planes_] = static_cast<int32_t>(points_);
   }
 
   template <class Gather>

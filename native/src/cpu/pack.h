@@ -59,56 +59,102 @@ struct Pack {
 };
 
 // Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
-// changed would be slow to read. Copies of the view and of where the row begins, which no store can change, stay in
-// registers.
+// changed would be slow to read.
 template <class F, class View, int NDIM, class Where>
-SWEEP_APART void pack_cells(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
-  using P = Pack<typename F::Value>;
+SWEEP_HD void pack_cells(const View& v, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
   constexpr int last = NDIM - 1;
-  const View v = view;
   Cell<NDIM> c = row;
   c.shift[last] = shift;
   const ptrdiff_t begin = row.at;
-  for (int x = low; x < high; x += P::size) {
+  for (int x = low; x < high; x += Pack<typename F::Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
     // In space a pointer for each of some forty rows would be kept on the stack: let the compiler add, not step them.
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
-    F::template cell<P>(v, c, where);
+    F::template cell<Pack<typename F::Value>>(v, c, where);
   }
 }
 
-// Cells low .. high - 1 of a row, and what rounds them up to whole vectors: there coefficients and profiles are zero.
-// In planes of an order that the compiler knows, cells in the PML of one axis have a loop that knows it, too.
-template <class F, class View, int NDIM>
-void pack_row(const View& view, const Cell<NDIM>& row, int low, int high, unsigned axes = ~0u) {
+// Copies of the view, which no store can change, stay in registers.
+template <class F, class View, int NDIM, class Where>
+SWEEP_APART void pack_cells_apart(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
+  const View v = view;
+  pack_cells<F>(v, row, shift, low, high, where);
+}
+
+// Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. Loops over small
+// cells share one copy of the view, of others each has its registers for itself.
+template <class F, class View, int NDIM, class Beside, class Inside>
+SWEEP_APART void pack_rows(const View& view, const Cell<NDIM>& first, int rows, const int (&x)[4], Beside beside,
+                           Inside within) {
   constexpr int last = NDIM - 1;
-  const auto& layout = view.layout;
-  const int end = layout.field.n[last];
-  const auto between = [=](int i) { return i < low ? low : i > high ? high : i; };
-  const int left = between(layout.rim_low[last]), right = between(end - layout.rim_high[last]);
-  const auto parts = [&](auto beside, auto within) {
-    if (low < left) pack_cells<F>(view, row, 0, low, left, within);
-    if (left < right) pack_cells<F>(view, row, 0, left, right, beside);
-    if (right < high) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
+  const View v = view;
+  const auto part = [&](const Cell<NDIM>& row, int shift, int low, int high, auto where) SWEEP_INLINE {
+    if constexpr (decltype(F::run)::Equation::second)
+      pack_cells<F>(v, row, shift, low, high, where);
+    else if (low < high)
+      pack_cells_apart<F>(view, row, shift, low, high, where);
   };
-  const unsigned outside = somewhere(layout, row.i).mask & ~(1u << last);
-  if constexpr (F::slabs) {
-    const unsigned others = outside & axes & ~(1u << NDIM);
-    const Somewhere<NDIM> beside{others}, within{others | (axes & 1u << last)};
-    if (low < left && within.mask) pack_cells<F>(view, row, 0, low, left, within);
-    if (left < right && others) pack_cells<F>(view, row, 0, left, right, beside);
-    if (right < high && within.mask) pack_cells<F>(view, row, layout.shift(last, end - 1), right, high, within);
-    return;
+  Cell<NDIM> row = first;
+  for (; rows > 0; --rows, ++row.i[last - 1], row.at += v.layout.field.stride[last - 1]) {
+    part(row, 0, x[0], x[1], within);
+    part(row, 0, x[1], x[2], beside);
+    part(row, v.layout.shift(last, v.layout.field.n[last] - 1), x[2], x[3], within);
   }
-  const Somewhere<NDIM> beside{outside}, within{outside | 1u << last};
-  if constexpr (NDIM == 2 && View::knows_order) {
-    if (!outside) return parts(Within<0>{}, Within<1u << last>{});
-    if (outside == 1) return parts(Within<1>{}, within);
-  } else if (!outside) {
-    return parts(Within<0>{}, within);
+}
+
+// f(Within<mask>) where the mask is one of the first COUNT, which the compiler then knows; otherwise g().
+template <unsigned COUNT, unsigned MASK = 0, class F, class G>
+void with_mask(unsigned mask, const F& f, const G& g) {
+  if constexpr (MASK == COUNT)
+    g();
+  else if (mask == MASK)
+    f(Within<MASK>{});
+  else
+    with_mask<COUNT, MASK + 1>(mask, f, g);
+}
+
+// Cells of a box that is one row of the plane, or some of a plane in space, and what rounds rows up to whole vectors:
+// there coefficients and profiles are zero. Rows that lie in the same PMLs are made together, in loops that know it for
+// the first sets of axes. What the PML remembers is made axis by axis.
+template <class F, class View, int NDIM>
+void pack_box(const View& view, const Box<NDIM>& box) {
+  constexpr int last = NDIM - 1;
+  constexpr unsigned end = 1u << last;
+  const auto& layout = view.layout;
+  // From where on cells of the box lie beside the low PML of an axis, and from where on in the high one.
+  const auto border = [&](int a, int i) { return i < box.low[a] ? box.low[a] : i > box.high[a] ? box.high[a] : i; };
+  const auto beside = [&](int a) { return border(a, layout.rim_low[a]); };
+  const auto beyond = [&](int a) { return border(a, layout.field.n[a] - layout.rim_high[a]); };
+  const int x[] = {box.low[last], beside(last), beyond(last), box.high[last]};
+  const auto rows = [&](int from, int to) {
+    if (from >= to) return;
+    int at[NDIM];
+    at[0] = box.low[0];
+    at[last - 1] = from;
+    at[last] = 0;
+    const Cell<NDIM> first = layout.cell(at);
+    const unsigned mask = somewhere(layout, at).mask & ~end;
+    const auto make = [&](auto apart, auto within) { pack_rows<F>(view, first, to - from, x, apart, within); };
+    if constexpr (F::slabs) {
+      if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
+      for_axes<last>([&](auto index) {
+        constexpr Within<1u << decltype(index)::value> axis{};
+        if (mask & axis.mask) make(axis, axis);
+      });
+    } else {
+      with_mask<F::known_masks>(
+          mask, [&](auto known) { make(known, Within<decltype(known)::mask | end>{}); },
+          [&] { make(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
+    }
+  };
+  if constexpr (NDIM == 3) {
+    rows(box.low[1], beside(1));
+    rows(beside(1), beyond(1));
+    rows(beyond(1), box.high[1]);
+  } else {
+    rows(box.low[0], box.low[0] + 1);
   }
-  parts(beside, within);
 }
 
 }  // namespace SWEEP_VARIANT

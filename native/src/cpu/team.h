@@ -81,20 +81,6 @@ class Team {
     March<Team, Units>(*this, units, shots.first, rank_, size_)(begin, end);
   }
 
-  // Each point by the thread that makes its row.
-  template <class F>
-  void inject(const F& f, Span shots) const {
-    const auto box = f.step.box();
-    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
-      const auto view = f.view(shot);
-      const ptrdiff_t plane = view.layout.dense_stride(0);
-      const Span mine = part(box);
-      const ptrdiff_t from = mine.first * plane, to = (mine.first + mine.count) * plane;
-      points_within(f.points, shot, from, to,
-                    [&](int field, ptrdiff_t p, ptrdiff_t end) { f.point(view, shot, field, p, end); });
-    }
-  }
-
   template <class F>
   void gather(const F& f, Span shots) const {
     const int traces = f.points.traces();
