@@ -3,6 +3,7 @@
 from math import prod
 
 from .call import CallShape
+from .discretization.operators import heights
 from .ops import Array, Ops, coefficients_of
 from .positions import Points, points_of
 from .problem import Problem
@@ -38,10 +39,10 @@ class EagerRun:
         if problem.source_scaling == "increment":
             return weights
         weights = weights * equation.source_weight(field, problem.dt, problem.grid.cell_volume)
-        heights = equation.heights(problem, problem.field(field))
-        if heights is not None:
+        high = heights(problem, problem.field(field))
+        if high is not None:
             rows = points.cells // prod(problem.padded_shape[1:])
-            weights = weights / self.ops.array(heights, weights.dtype)[rows]
+            weights = weights / self.ops.array(high, weights.dtype)[rows]
         name = equation.source_coefficient(field)
         if name is None:
             return weights

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from .discretization.stencil import check_order, largest_speed
 from .errors import OptionError
-from .stencil import check_order, largest_speed
 
 COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0), "Pa": (5e9, 1e10), "1": (0.05, 0.15)}
 """What examples are drawn from, by unit, where a parameter states neither `typical` values nor two finite bounds."""
@@ -52,9 +52,9 @@ class Field:
 
     `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even, 0
     where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
-    surface so that energy is conserved (:func:`sweep_core.surface.closure`); a parity of 0 is such a field's alone.
-    `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only, made of
-    other fields, and has neither sources nor receivers.
+    surface so that energy is conserved (:mod:`sweep_core.discretization.surface`); a parity of 0 is such a field's
+    alone. `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only,
+    made of other fields, and has neither sources nor receivers.
     """
 
     name: str
@@ -128,10 +128,6 @@ class Equation(ABC):
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient`."""
 
-    def heights(self, problem, field: Field) -> np.ndarray | None:
-        """How high, in cells, the part of the medium is that each row of nodes stands for, where that is not one."""
-        return None
-
     @property
     def rule(self) -> str:
         """What :meth:`fits` asks of the parameters, for a message."""
@@ -195,15 +191,6 @@ class Equation(ABC):
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
         """The largest wave speed (m/s) for which steps of dt are stable."""
         return largest_speed(self.spatial_order, spacing, dt)
-
-    @property
-    def rows_near_surface(self) -> int:
-        """Cells along z that a free surface needs."""
-        return self.spatial_order
-
-    def tables(self, problem) -> np.ndarray:
-        """PML profiles of all axes in the order of the C ABI, float64."""
-        return np.concatenate([problem.axis_tables(axis).profiles for axis in range(problem.grid.ndim)])
 
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""

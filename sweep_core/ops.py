@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .discretization.operators import axis_of, profile_of, stencil_of, surface_rows
 from .medium import Medium
 
 Array = Any
@@ -45,11 +46,11 @@ class Ops:
         self.ndim = problem.grid.ndim
         self.axes = range(self.ndim)
         self.half = problem.equation.spatial_order // 2
-        tables = [problem.axis_tables(axis) for axis in self.axes]
-        self.d1_weights = [[float(w) for w in t.d1] for t in tables]
-        self.d2_weights = [[float(w) for w in t.d2] for t in tables]
-        self.decay = [self._profile(t.decay, axis, dtype) for axis, t in enumerate(tables)]
-        self.gain = [self._profile(t.gain, axis, dtype) for axis, t in enumerate(tables)]
+        numbers = [axis_of(problem, axis) for axis in self.axes]
+        self.d1_weights = [n.d1.tolist() for n in numbers]
+        self.d2_weights = [n.d2.tolist() for n in numbers]
+        self.decay = [self._profile(n.decay, axis, dtype) for axis, n in enumerate(numbers)]
+        self.gain = [self._profile(n.gain, axis, dtype) for axis, n in enumerate(numbers)]
         self._operators = {
             (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
             for rate in problem.equation.rates_in(self.ndim)
@@ -100,14 +101,14 @@ class Ops:
 
     def taken(self, of: str, x: Array, axis: int, field: str) -> Array:
         """What an operator of :class:`sweep_core.tables.Rate` takes of a field along an axis."""
-        centre, weights, sign, back, rows, _ = self._operators[of, axis, field]
+        (centre, weights, sign, back, ahead), rows, _ = self._operators[of, axis, field]
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
 
         def side(k):
             return padded[(..., slice(self.half + k, self.half + k + n), *after)]
 
-        d = sum(w * (side(k - back[0]) + sign * side(back[1] - k)) for k, w in enumerate(weights, start=1))
+        d = sum(w * (side(k - back) + sign * side(ahead - k)) for k, w in enumerate(weights, start=1))
         d = d + centre * x if centre else d
         if rows is None:
             return d
@@ -125,18 +126,12 @@ class Ops:
         return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
 
     def _operator(self, of, axis, field, dtype):
-        """(centre, weights, sign of those behind, shifts half a cell back, rows under a free surface, profile)."""
-        weights, tables = self.problem.operator(of, axis), self.problem.axis_tables(axis)
-        at_nodes, between = self.problem.grid.axes[axis] not in field.stagger, of in ("D", "mean")
-        further = at_nodes == between
-        profile = (tables.half_decay, tables.half_gain) if further else (tables.decay, tables.gain)
+        """(stencil, rows under a free surface, profile) of an operator."""
         rows = None
         if axis == 0 and self.problem.free_surface:
-            rows = self.array(self.problem.equation.rows_along_z(self.problem, field, of), dtype)
-        centre, weights = (float(weights[0]), weights[1:]) if of == "D2" else (0.0, weights)
-        back = (not at_nodes, at_nodes) if between else (0, 0)
-        made = tuple(self._profile(p, axis, dtype) for p in profile)
-        return centre, [float(w) for w in weights], 1 if of in ("D2", "mean") else -1, back, rows, made
+            rows = self.array(surface_rows(self.problem, of, field), dtype)
+        profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, of, axis, field))
+        return stencil_of(self.problem, of, axis, field), rows, profile
 
     def _shifted(self, x, axis, parity):
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]

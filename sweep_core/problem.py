@@ -1,46 +1,19 @@
 """A problem: the physics on a grid with its boundaries, as one immutable value."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import isfinite, prod, sqrt
 from numbers import Real
-from typing import NamedTuple
 
 import attrs
 import numpy as np
 
-from .boundary import CPML, widths
+from .discretization.pml import CPML, widths
+from .discretization.surface import closed_rows
 from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .options import MemoryOptions
 from .statement import check_equation
-from .stencil import first_derivative, midpoint_mean, second_derivative, staggered_derivative
-
-
-class AxisTables(NamedTuple):
-    """Stencil weights of one padded axis, scaled by dt / dh, and its PML profiles: the order of the C ABI.
-
-    `d` is the staggered difference, `d1` and `d2` the central ones, `mean` that of the nodes around half a cell
-    further; decay and gain are those at nodes, then half a cell further.
-    """
-
-    d: np.ndarray
-    d1: np.ndarray
-    d2: np.ndarray
-    mean: np.ndarray
-    decay: np.ndarray
-    gain: np.ndarray
-    half_decay: np.ndarray
-    half_gain: np.ndarray
-
-    @property
-    def weights(self) -> np.ndarray:
-        return np.concatenate(self[:4])
-
-    @property
-    def profiles(self) -> np.ndarray:
-        return np.concatenate(self[4:])
 
 
 @attrs.frozen(cache_hash=True)
@@ -126,18 +99,6 @@ class Problem:
         between = self.equation.levels == 1 and not self.at_half_step(field)
         return (np.arange(nt) + 0.5 * between) * self.dt
 
-    def axis_tables(self, axis: int) -> AxisTables:
-        """Weights and profile of one axis, float64; the same arrays feed every implementation."""
-        return _axis_tables(self, axis)
-
-    def operator(self, of: str, axis: int) -> np.ndarray:
-        """Weights along an axis of an operator of :class:`sweep_core.tables.Rate`."""
-        return getattr(self.axis_tables(axis), of.lower())
-
-    def tables(self) -> np.ndarray:
-        """All axes' profiles, and what an equation adds to them, in the order of the C ABI, float64."""
-        return _tables(self)
-
     def chunk(self, nt: int, history: int, room: int = 0, beside_cache: int | None = None) -> int:
         """Steps of history that a run holds at once; nt - 1 or more keeps all of them.
 
@@ -163,27 +124,6 @@ CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
 WORTHWHILE = 16
 """Steps that a chunk in the cache has at least."""
-
-
-@lru_cache(maxsize=64)
-def _axis_tables(problem: Problem, axis: int) -> AxisTables:
-    cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
-    order, scale = problem.equation.spatial_order, dt / spacing
-    profiles = (problem.cpml.profile(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5))
-    return AxisTables(
-        staggered_derivative(order) * scale,
-        first_derivative(order) * scale,
-        second_derivative(order) * scale**2,
-        midpoint_mean(order),
-        *(part for profile in profiles for part in profile),
-    )
-
-
-@lru_cache(maxsize=64)
-def _tables(problem: Problem) -> np.ndarray:
-    table = problem.equation.tables(problem)
-    table.setflags(write=False)
-    return table
 
 
 def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
@@ -225,7 +165,7 @@ def _check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> Non
             f"the model of shape {grid.shape} has {prod(padded)} cells with its PML, in shape {padded}; expected at "
             f"most {MOST_CELLS}: coarsen the grid, cut the model, or narrow the PML"
         )
-    rows = equation.rows_near_surface if free_surface else 0
+    rows = closed_rows(equation) if free_surface else 0
     cells = grid.shape[0] + pml[0][1]
     if cells < rows:
         raise DomainError(

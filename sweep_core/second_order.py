@@ -50,7 +50,3 @@ class SecondOrderEquation(TableEquation):
 
     def source_weight(self, field, dt, cell_volume):
         return dt**2 / cell_volume
-
-    @property
-    def closed_rows(self):
-        return self.spatial_order // 2

@@ -2,11 +2,8 @@
 
 from typing import ClassVar
 
-import numpy as np
-
-from .errors import OptionError, UnsupportedError
-from .stencil import largest_staggered_speed
-from .surface import closure, closure_rows, rows_near_surface
+from .discretization.stencil import largest_staggered_speed
+from .errors import OptionError
 from .tables import BETWEEN, Modulus, Rate, TableEquation
 
 __all__ = ["Modulus", "Rate", "StaggeredEquation"]
@@ -57,28 +54,5 @@ class StaggeredEquation(TableEquation):
     def source_weight(self, field, dt, cell_volume):
         return dt / cell_volume
 
-    def heights(self, problem, field):
-        if not problem.free_surface or field.mirrored:
-            return None
-        heights, near = np.ones(problem.padded_shape[0]), closure(self.spatial_order)
-        first = near.half if "z" in field.stagger else near.whole
-        heights[: len(first)] = first
-        return heights
-
     def largest_speed(self, spacing, dt):
         return largest_staggered_speed(self.spatial_order, spacing, dt)
-
-    @property
-    def rows_near_surface(self):
-        return rows_near_surface(self.spatial_order)
-
-    closed_rows = rows_near_surface
-
-    def rows_along_z(self, problem, field, of):
-        if field.mirrored:
-            return super().rows_along_z(problem, field, of)
-        if of != "D":
-            raise UnsupportedError(
-                f"{self.name}: {of} of {field.name} along z is not closed under a free surface; only D is"
-            )
-        return closure_rows(self.spatial_order, field) * (problem.dt / problem.grid.spacing[0])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .boundary import CPML
+from .discretization.pml import CPML
 from .equation import Equation, Field, Parameter
 from .errors import OptionError, SweepError
 from .grid import make_grid

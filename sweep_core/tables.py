@@ -1,16 +1,13 @@
 """Wave equations stated as tables: what is differentiated, and what that changes; compiled headers state the same."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
-import numpy as np
 
 from .equation import Equation, Field
 from .errors import OptionError
 from .grid import AXES
-from .surface import rows_under_surface
 
 OPERATORS = ("D", "D1", "D2", "mean", "same", "change")
 """What a rate takes of a field, numbered as `sweep_operator` of the C ABI."""
@@ -208,43 +205,6 @@ class TableEquation(Equation):
                 d = ops.taken(rate.of, state[field], axis, field)
                 total = total + (_stretched(ops, state, rate, term, d) if rate.memories else d)
         return rate.sign * total
-
-    def tables(self, problem):
-        parts = [super().tables(problem)]
-        if problem.free_surface:
-            parts += [
-                rows.ravel()
-                for field, of in self.along_z(problem.grid.ndim)
-                for rows in self.closed(problem, field, of)
-            ]
-        return np.concatenate(parts)
-
-    def along_z(self, ndim: int) -> Iterable[tuple[Field, str]]:
-        """(field, operator) that there are along z, in the order of fields, then of operators."""
-        there = {(field, r.of) for r in self.rates_in(ndim) for axis, field in r.terms if axis == "z"}
-        return ((f, of) for f in self.fields_in(ndim) for of in OPERATORS if (f.name, of) in there)
-
-    @property
-    def closed_rows(self) -> int:
-        """Rows from a free surface down whose operators, or their transposes, are not as everywhere."""
-        raise NotImplementedError
-
-    def rows_along_z(self, problem, field: Field, of: str) -> np.ndarray:
-        """What an operator takes along z in the first rows under a free surface, from the first rows of a field."""
-        half = self.spatial_order // 2
-        return rows_under_surface(problem.operator(of, 0), of, field, 2 * half)[:half]
-
-    def closed(self, problem, field: Field, of: str) -> tuple[np.ndarray, np.ndarray]:
-        """The same in all rows that are not as everywhere, or whose transposes are not; and those of the transpose,
-        minus it of D and D1, which are minus their transposes far from the surface.
-        """
-        near, columns = self.closed_rows, self.closed_rows + self.spatial_order // 2
-        whole = rows_under_surface(problem.operator(of, 0), of, field, columns + self.spatial_order // 2)
-        rows = self.rows_along_z(problem, field, of)
-        whole[: len(rows)] = 0
-        whole[: len(rows), : rows.shape[1]] = rows
-        transposed = -whole.T if of in ("D", "D1") else whole.T
-        return whole[:near, :columns], transposed[:near, :columns]
 
 
 def _memories(rate: Rate, term: tuple[str, str]) -> list[str]:

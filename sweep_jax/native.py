@@ -13,7 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory_limits import available, out_of_memory, warn_if_above
-from sweep_core.native import point_lists, seen_fields, signals
+from sweep_core.native import point_lists, seen_fields, signals, tables
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of
 from sweep_core.options import MemoryOptions
@@ -93,8 +93,8 @@ def _propagate(task, points, wavelet, mask, models):
     coefficients = jnp.stack(made, axis=1)
     samples = driving(jnp, problem, samples_of(wavelet, shape))
     samples = signals(problem, shape, jnp, samples, cells, coefficients)
-    tables = jnp.asarray(problem.tables(), shape.dtype)
-    record, seen, flag = forward(task, coefficients, samples, lists, tables)
+    profiles = jnp.asarray(tables(problem), shape.dtype)
+    record, seen, flag = forward(task, coefficients, samples, lists, profiles)
     record = finished(jnp, problem, shape, mask, record)
     return record, seen_fields(problem, shape, seen), flag
 

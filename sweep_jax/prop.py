@@ -40,7 +40,7 @@ class PropJax:
         Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
         is 0 the field is zero outside.
     pml_velocity, pml_freq : float, optional
-        Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.boundary.CPML`.
+        Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.discretization.pml.CPML`.
     free_surface : bool
         The top of the model, z = 0, is free: pressure or traction is zero there, and there is no PML above.
     source_scaling : {'physical', 'increment'}

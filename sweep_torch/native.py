@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals
+from sweep_core.native import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals, tables
 from sweep_core.ops import coefficients_of
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
@@ -193,7 +193,7 @@ def make_task(
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
 
-    fixed = {name: tensor(x) for name, x in lists.items()} | {"tables": tensor(problem.tables().astype(dtype))}
+    fixed = {name: tensor(x) for name, x in lists.items()} | {"tables": tensor(tables(problem).astype(dtype))}
     return Task(call, list(map(tensor, cells)), device, fixed)
 
 

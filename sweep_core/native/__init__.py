@@ -1,6 +1,6 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals
+from .call import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals, tables
 from .library import Library, load, sources, status, supports, thread_count
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "sources",
     "status",
     "supports",
+    "tables",
     "thread_count",
 ]

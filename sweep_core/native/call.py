@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from ..call import CallShape
+from ..discretization.operators import along_z, axis_of, closed, heights
 from ..errors import UnsupportedError
 from ..positions import Points, points_of
 from ..problem import Problem
@@ -130,7 +131,7 @@ def compiled_call(
         snapshot_low=tuple(width + first for width, (first, _) in zip(low, region, strict=True)),
         snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
-        weights=tuple(tuple(problem.axis_tables(axis).weights) for axis in range(ndim)),
+        weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
     )
     whole = 0
@@ -167,6 +168,26 @@ def _buffer(need, shapes, dtype):
     if shape[-1] == -1:
         shape = (*shape[:-1], count // prod(shape[:-1]))
     return Buffer(name, shape, dtype, structs.ROLES[need.role])
+
+
+def _weights(problem, axis):
+    """Weights along one axis, as the struct has them."""
+    numbers = axis_of(problem, axis)
+    return tuple(np.concatenate([numbers.d, numbers.d1, numbers.d2, numbers.mean]))
+
+
+@lru_cache(maxsize=64)
+def tables(problem: Problem) -> np.ndarray:
+    """What the library is handed as ``"tables"``, float64: PML profiles of all axes, rows next to a free surface."""
+    parts = []
+    for axis in range(problem.grid.ndim):
+        numbers = axis_of(problem, axis)
+        parts += [numbers.decay, numbers.gain, numbers.half_decay, numbers.half_gain]
+    if problem.free_surface:
+        parts += [rows.ravel() for of, field in along_z(problem) for rows in closed(problem, of, field)]
+    table = np.concatenate(parts)
+    table.setflags(write=False)
+    return table
 
 
 def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
@@ -220,9 +241,9 @@ def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
         scale, each = 1.0, 1
         if kind == "sources" and problem.source_scaling == "physical":
             scale = problem.equation.source_weight(field, problem.dt, volume)
-            heights = problem.equation.heights(problem, problem.field(field))
-            if heights is not None:
-                scale = scale / xp.asarray(heights)[at.cells // prod(problem.padded_shape[1:])]
+            high = heights(problem, problem.field(field))
+            if high is not None:
+                scale = scale / xp.asarray(high)[at.cells // prod(problem.padded_shape[1:])]
         elif kind == "sources":
             each = taps
         column = np.arange(n * taps, dtype="int32") // (taps // each) * len(fields) + fields.index(field)

@@ -9,7 +9,7 @@ from small import DT, NT, NX, NZ, VP, problem, record, reference, torch_solver
 
 import sweep_core as sweep
 from sweep_core import Acoustic, CkptOptions, EagerOptions, Elastic, MemoryOptions, Shots, make_problem, ricker
-from sweep_core.boundary import widths
+from sweep_core.discretization.pml import widths
 from sweep_core.errors import (
     DeviceError,
     DomainError,

@@ -8,9 +8,10 @@ from plane_waves import fluids, measured, seafloor
 from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
+from sweep_core.discretization.operators import heights
+from sweep_core.discretization.stencil import largest_staggered_speed
 from sweep_core.medium import Medium
 from sweep_core.ops import NumpyOps, coefficients_of
-from sweep_core.stencil import largest_staggered_speed
 
 ROCK = Solid(3000.0, 1700.0, 2000.0)
 NODES = {"vx": (0.5, 0.0), "vz": (0.0, 0.5), "p": (0.0, 0.0)}
@@ -185,7 +186,7 @@ def critical(equation, order, fraction, shape=(26, 30), **options):
 def energy(problem, coefficients, old, new) -> float:
     """Half of v[k-1/2] rho v[k+1/2] + stress[k] C^-1 stress[k], each times the height of its nodes."""
     value = dict(zip(problem.coefficient_names, coefficients, strict=True))
-    high = {f.name: problem.equation.heights(problem, f) for f in problem.fields}
+    high = {f.name: heights(problem, f) for f in problem.fields}
     high = {name: 1.0 if h is None else h[:, None] for name, h in high.items()}
     total = sum((old[v] * new[v] / value[f"b{v[1]}"] * high[v]).sum() for v in ("vx", "vz"))
     if "kappa" in value:

@@ -6,7 +6,7 @@ from scipy.ndimage import gaussian_filter
 from waves import shoot
 
 from sweep_core import AcousticVariableDensity, Elastic, ricker
-from sweep_core.stencil import largest_staggered_speed
+from sweep_core.discretization.stencil import largest_staggered_speed
 
 FLUID, ROCK = (2000.0, 1000.0), (3000.0, 1700.0, 2000.0)
 SOURCES = {

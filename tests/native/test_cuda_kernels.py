@@ -15,10 +15,11 @@ import pytest
 from building import COMPILER, EMULATED, NATIVE, build
 
 from sweep_core import Acoustic
+from sweep_core.discretization.stencil import Stencil
+from sweep_core.discretization.surface import rows_under_surface
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
-from sweep_core.surface import rows_under_surface
 
 PARTS = ("cell", "column", "weight")
 
@@ -156,7 +157,9 @@ class Case:
             tables += [*at_nodes, *between]
             p.weights[axis][: 2 * order + 1] = np.concatenate(weights(order // 2)).tolist()
         if surface:
-            rows = rows_under_surface(weights(order // 2)[2], "D2", Acoustic.fields[0], order)[: order // 2]
+            centre, *sides = weights(order // 2)[2]
+            stencil = Stencil(centre, sides, sign=1, back=0, ahead=0)
+            rows = rows_under_surface(stencil, Acoustic.fields[0], order)[: order // 2]
             tables += [rows.ravel()] * 2  # it is its own transpose
         self.tables = np.concatenate(tables).astype(dtype)
         self.coefficients, self.tangent_coefficients = (

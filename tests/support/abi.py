@@ -68,7 +68,7 @@ class Run:
         self.cells, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
         for name, values in lists.items():
             self[name][...] = values
-        self["tables"][:] = self.problem.tables()
+        self["tables"][:] = native.tables(self.problem)
         self["coefficients"][:], self["wavelet"][:] = self._arrays(made.models, self._driving(made.shots.wavelet))
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
 

@@ -58,7 +58,7 @@ class Run:
         self.cells, lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {name: np.empty(b.shape, b.dtype) for name, b in self.call.named().items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
-        for name, values in (lists | {"tables": problem.tables()}).items():
+        for name, values in (lists | {"tables": native.tables(problem)}).items():
             self.buffers[name][...] = values
         if gradient:  # of what is given now, whatever is written into it before `gradient` is asked
             units = np.eye(len(models))

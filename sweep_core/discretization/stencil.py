@@ -6,12 +6,26 @@ Weights of central differences of order 2n (Fornberg 1988, Math. Comp. 51, table
 from functools import lru_cache
 from math import factorial, sqrt
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 
-from .errors import OptionError
+from ..errors import OptionError
 
 HIGHEST_ORDER = 64  # beyond it the outermost weights are below the rounding of the first
+
+
+class Stencil(NamedTuple):
+    """An operator along an axis: O f [i] = centre f[i] + sum_k weights[k-1] (f[i + k - back] + sign f[i + ahead - k]).
+
+    k counts from 1. `back` or `ahead` is 1 where O f lies half a cell beside f, otherwise both are 0.
+    """
+
+    centre: float
+    weights: tuple[float, ...]
+    sign: int
+    back: int
+    ahead: int
 
 
 def check_order(order) -> int:

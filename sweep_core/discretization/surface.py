@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .stencil import check_order, staggered_derivative
+from .stencil import Stencil, check_order, staggered_derivative
 
 
 class Closure(NamedTuple):
@@ -53,35 +53,24 @@ def closure(order: int) -> Closure:
     return Closure(whole, half, -known.T[:rows] / half[:, None], known[:rows] / whole[:, None])
 
 
-def rows_near_surface(order: int) -> int:
-    """Nodes from the surface down whose differences, or those of their transposes, are not as everywhere."""
-    return (1 if order == 2 else max(order // 2, 4)) + order // 2
+def closed_rows(equation) -> int:
+    """Rows from a free surface down in which operators of an equation, or their transposes, are not as everywhere."""
+    order, half = equation.spatial_order, equation.spatial_order // 2
+    return half if equation.levels == 2 else (1 if order == 2 else max(half, 4)) + half
 
 
-def rows_under_surface(weights: np.ndarray, of: str, field, rows: int) -> np.ndarray:
-    """What an operator takes along z in the first rows under a free surface, from as many rows of a mirrored field.
+def rows_under_surface(stencil: Stencil, field, rows: int) -> np.ndarray:
+    """What a stencil takes along z in the first rows under a free surface, from as many rows of a mirrored field.
 
     Row 0 of the field or of the result, whichever lies at whole nodes, is the surface. Above it the field is continued
     as its image of parity 1 or -1, zero on the surface where it is odd.
-
-    Parameters
-    ----------
-    weights : (order / 2,) array
-        Of the operator, of nodes further and further away; of ``"D2"`` first that of the node itself.
-    of : str
-        The operator: ``"D"``, ``"D1"``, ``"D2"`` or ``"mean"``.
-    field : sweep_core.equation.Field
-        What it is taken of.
-    rows : int
-        How many.
     """
-    staggered, sign = "z" in field.stagger, 1 if of in ("D2", "mean") else -1
-    shift = {"D": 1, "mean": 1}.get(of, 0)
+    staggered = "z" in field.stagger
     made = np.zeros((rows, rows))
     for i in range(rows):
-        taken = [(i, weights[0])] if of == "D2" else []
-        for k, w in enumerate(weights[len(taken) :], start=1):
-            taken += [(i + k - shift * staggered, w), (i - k + shift * (not staggered), sign * w)]
+        taken = [(i, stencil.centre)]
+        for k, w in enumerate(stencil.weights, start=1):
+            taken += [(i + k - stencil.back, w), (i + stencil.ahead - k, stencil.sign * w)]
         for node, weight in taken:
             image = field.parity if node < 0 else 1
             at = node if node >= 0 else -1 - node if staggered else -node

@@ -5,7 +5,7 @@ import math
 import attrs
 import numpy as np
 
-from .errors import DomainError, OptionError, ShapeError
+from ..errors import DomainError, OptionError, ShapeError
 
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 

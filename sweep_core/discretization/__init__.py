@@ -1,0 +1,1 @@
+"""What makes numbers of an equation on a grid: stencils, staggering, PML profiles, closures of a free surface."""

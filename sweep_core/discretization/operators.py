@@ -1,0 +1,115 @@
+"""The operators of an equation on the grid of a problem: stencils, PML profiles, rows under a free surface."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..equation import Field
+from ..errors import UnsupportedError
+from ..tables import BETWEEN, OPERATORS
+from .stencil import Stencil, first_derivative, midpoint_mean, second_derivative, staggered_derivative
+from .surface import closed_rows, closure, closure_rows, rows_under_surface
+
+
+class Axis(NamedTuple):
+    """Weights along one padded axis, of differences scaled by dt / dh each, and its PML profiles; float64.
+
+    `d` is the staggered difference, `d1` and `d2` the central ones, `mean` that of the nodes around half a cell
+    further; decay and gain are those at nodes, then half a cell further. They feed every implementation.
+    """
+
+    d: np.ndarray
+    d1: np.ndarray
+    d2: np.ndarray
+    mean: np.ndarray
+    decay: np.ndarray
+    gain: np.ndarray
+    half_decay: np.ndarray
+    half_gain: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def axis_of(problem, axis: int) -> Axis:
+    """Weights and profiles of one axis of the grid, counted from 0."""
+    cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
+    order, scale = problem.equation.spatial_order, dt / spacing
+    profiles = (problem.cpml.profile(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5))
+    return Axis(
+        staggered_derivative(order) * scale,
+        first_derivative(order) * scale,
+        second_derivative(order) * scale**2,
+        midpoint_mean(order),
+        *(part for profile in profiles for part in profile),
+    )
+
+
+def _between(problem, axis, field):
+    """Whether the nodes of a field lie half a cell further along an axis."""
+    return problem.grid.axes[axis] in field.stagger
+
+
+def stencil_of(problem, of: str, axis: int, field: Field) -> Stencil:
+    """An operator of :class:`sweep_core.tables.Rate` as it is taken of a field along an axis, far from a surface."""
+    weights = getattr(axis_of(problem, axis), of.lower()).tolist()
+    centre = weights.pop(0) if of == "D2" else 0.0
+    between = _between(problem, axis, field)
+    back, ahead = (int(between), int(not between)) if of in BETWEEN else (0, 0)
+    return Stencil(centre, tuple(weights), 1 if of in ("D2", "mean") else -1, back, ahead)
+
+
+def profile_of(problem, of: str, axis: int, field: Field) -> tuple[np.ndarray, np.ndarray]:
+    """(decay, gain) of the PML at the nodes where what is taken of a field along an axis lies."""
+    numbers = axis_of(problem, axis)
+    further = _between(problem, axis, field) != (of in BETWEEN)
+    return (numbers.half_decay, numbers.half_gain) if further else (numbers.decay, numbers.gain)
+
+
+def along_z(problem) -> Iterator[tuple[str, Field]]:
+    """(operator, field) that there are along z, in the order of fields, then of operators."""
+    there = {(r.of, field) for r in problem.equation.rates_in(problem.grid.ndim) for a, field in r.terms if a == "z"}
+    return ((of, f) for f in problem.fields for of in OPERATORS if (of, f.name) in there)
+
+
+def surface_rows(problem, of: str, field: Field) -> np.ndarray:
+    """What an operator takes along z in the first rows under a free surface, from the first rows of a field.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the field is not mirrored, and the operator is not the staggered difference.
+    """
+    order = problem.equation.spatial_order
+    if field.mirrored:
+        return rows_under_surface(stencil_of(problem, of, 0, field), field, order)[: order // 2]
+    if of != "D":
+        raise UnsupportedError(
+            f"{problem.equation.name}: {of} of {field.name} along z is not closed under a free surface; only D is"
+        )
+    return closure_rows(order, field) * (problem.dt / problem.grid.spacing[0])
+
+
+def closed(problem, of: str, field: Field) -> tuple[np.ndarray, np.ndarray]:
+    """The same in all rows that are not as everywhere, or whose transposes are not; and those of the transpose,
+    minus it of D and D1, which are minus their transposes far from the surface.
+    """
+    half = problem.equation.spatial_order // 2
+    near = closed_rows(problem.equation)
+    columns = near + half
+    whole = rows_under_surface(stencil_of(problem, of, 0, field), field, columns + half)
+    rows = surface_rows(problem, of, field)
+    whole[: len(rows)] = 0
+    whole[: len(rows), : rows.shape[1]] = rows
+    transposed = -whole.T if of in ("D", "D1") else whole.T
+    return whole[:near, :columns], transposed[:near, :columns]
+
+
+def heights(problem, field: Field) -> np.ndarray | None:
+    """How high, in cells, the part of the medium is that each row of nodes stands for, where that is not one."""
+    if not problem.free_surface or field.mirrored:
+        return None
+    high, near = np.ones(problem.padded_shape[0]), closure(problem.equation.spatial_order)
+    first = near.half if "z" in field.stagger else near.whole
+    high[: len(first)] = first
+    return high
