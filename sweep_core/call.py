@@ -8,10 +8,11 @@ import numpy as np
 
 from .dispersion import disperse, overrun, undisperse
 from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError, UnsupportedError
-from .positions import dtype_name, taps
+from .points.positions import dtype_name, taps
+from .points.receivers import derived, listening
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
-from .survey import Shots, check_inside, check_mask, check_positions, listening
+from .survey import Shots, check_inside, check_mask, check_positions
 
 
 @attrs.frozen
@@ -208,11 +209,7 @@ def finished(xp, problem: Problem, shape: CallShape, mask, record):
     """What a user gets of the record (nshots, steps, nrec, fields of problem.recorded) of a run."""
     if problem.time_dispersion == "corrected":
         record = undisperse(xp, record.swapaxes(1, -1))[..., : shape.samples].swapaxes(1, -1)
-    if problem.recorded != problem.receiver_type:
-        derived = problem.equation.derived(problem.grid.ndim)
-        parts = [derived.get(name, {name: 1.0}) for name in problem.receiver_type]
-        columns = [sum(w * record[..., problem.recorded.index(f)] for f, w in part.items()) for part in parts]
-        record = xp.stack(columns, -1)
+    record = derived(xp, problem, record)
     if mask is not None:
         record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
     return record

@@ -1,11 +1,11 @@
 """The body of every eager time loop: what one step does with sources, receivers and the equation."""
 
-from math import prod
+import attrs
 
 from .call import CallShape
-from .discretization.operators import heights
 from .ops import Array, Ops, coefficients_of
-from .positions import Points, points_of
+from .points.positions import Points, points_of
+from .points.sources import strengths
 from .problem import Problem
 from .snapshots import crop
 
@@ -25,25 +25,21 @@ class EagerRun:
 
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
-        self.sources = points_of(ops.xp, problem, problem.source_type, sources, shape.shots)
-        self.receivers = points_of(ops.xp, problem, problem.recorded, receivers, shape.shots)
+        self.sources = self._points(problem.source_type, sources)
+        self.receivers = self._points(problem.recorded, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
         self.driven = {field: i for i, field in enumerate(problem.source_type)}
         self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)
         self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
 
+    def _points(self, fields, positions) -> list[Points]:
+        made = points_of(self.ops.xp, self.problem, fields, positions, self.shape.shots)
+        return [attrs.evolve(points, weights=self.ops.typed(points.weights)) for points in made]
+
     def _factor(self, field: str, points: Points) -> Array:
         """What a sample is multiplied with before it is added to each cell, (nshots, nsrc, taps)."""
-        problem, equation = self.problem, self.problem.equation
-        weights = self.ops.typed(points.weights)
-        if problem.source_scaling == "increment":
-            return weights
-        weights = weights * equation.source_weight(field, problem.dt, problem.grid.cell_volume)
-        high = heights(problem, problem.field(field))
-        if high is not None:
-            rows = points.cells // prod(problem.padded_shape[1:])
-            weights = weights / self.ops.array(high, weights.dtype)[rows]
-        name = equation.source_coefficient(field)
+        problem, dtype = self.problem, points.weights.dtype
+        weights, name = strengths(problem, field, points, lambda values: self.ops.array(values, dtype))
         if name is None:
             return weights
         cells = points.cells.reshape(points.cells.shape[0], -1)
@@ -67,7 +63,7 @@ class EagerRun:
         for field, points in zip(self.problem.recorded, self.receivers, strict=True):
             cells = points.cells.reshape(points.cells.shape[0], -1)
             values = self.ops.take(self._of(field, state, new), cells).reshape(points.cells.shape)
-            seen.append((self.ops.typed(points.weights) * values).sum(-1))
+            seen.append((points.weights * values).sum(-1))
         return seen
 
     def snapshot(self, state, new) -> list[Array]:

@@ -7,7 +7,8 @@ from .eager import EagerRun
 from .errors import UnsupportedError
 from .executor import Support
 from .ops import NumpyOps
-from .survey import Shots, listening, samples_of
+from .points.receivers import listening
+from .survey import Shots, samples_of
 
 
 class ReferenceExecutor:

@@ -13,7 +13,7 @@ from sweep_core.call import check_call, check_perturbations, check_survey, check
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.misfit import check_like_record, least_squares
-from sweep_core.positions import interpolated
+from sweep_core.points.positions import interpolated
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 

@@ -13,10 +13,12 @@ from jax.custom_derivatives import SymbolicZero
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory_limits import available, out_of_memory, warn_if_above
-from sweep_core.native import point_lists, seen_fields, signals, tables
+from sweep_core.native import seen_fields, tables
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of
 from sweep_core.options import MemoryOptions
+from sweep_core.points.rows import point_lists
+from sweep_core.points.sources import signals
 from sweep_core.problem import CACHE_BYTES, Problem
 from sweep_core.survey import Shots, samples_of
 

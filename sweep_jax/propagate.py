@@ -8,8 +8,9 @@ import jax.numpy as jnp
 
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.eager import EagerRun
+from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, listening, samples_of
+from sweep_core.survey import Shots, samples_of
 
 from .ops import JaxOps, admitted, one_or_nan
 

@@ -11,8 +11,10 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals, tables
+from sweep_core.native import Buffer, CompiledCall, compiled_call, seen_fields, tables
 from sweep_core.ops import coefficients_of
+from sweep_core.points.rows import point_lists
+from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 

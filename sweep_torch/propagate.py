@@ -9,8 +9,9 @@ from torch.utils.checkpoint import checkpoint
 from sweep_core.call import CallShape, driving
 from sweep_core.eager import EagerRun
 from sweep_core.errors import UnsupportedError
+from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, listening, samples_of
+from sweep_core.survey import Shots, samples_of
 
 from .ops import TorchOps, differentiated
 

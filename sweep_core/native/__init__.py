@@ -1,6 +1,6 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import Buffer, CompiledCall, compiled_call, point_lists, seen_fields, signals, tables
+from .call import Buffer, CompiledCall, compiled_call, seen_fields, tables
 from .library import Library, load, sources, status, supports, thread_count
 
 __all__ = [
@@ -9,9 +9,7 @@ __all__ = [
     "Library",
     "compiled_call",
     "load",
-    "point_lists",
     "seen_fields",
-    "signals",
     "sources",
     "status",
     "supports",

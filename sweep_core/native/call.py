@@ -1,4 +1,4 @@
-"""Everything static about one compiled call: the struct, the sizes of its buffers, the lists of points."""
+"""Everything static about one compiled call: the struct, the sizes of its buffers, the tables."""
 
 import ctypes as c
 from functools import lru_cache
@@ -10,11 +10,10 @@ import attrs
 import numpy as np
 
 from ..call import CallShape
-from ..discretization.operators import along_z, axis_of, closed, heights
+from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
-from ..positions import Points, points_of
+from ..points.sources import signals_of_each
 from ..problem import Problem
-from ..survey import Shots, listening
 from . import structs
 from .library import Library, interruptible, load
 
@@ -101,9 +100,6 @@ def compiled_call(
     library = load(kind, problem.equation.library)
     ndim = problem.grid.ndim
     cells = prod(problem.padded_shape)
-    sources, receivers = len(problem.source_type), len(problem.recorded)
-    # Where sources increment the field, each of their cells has a signal of its own: see `signals`.
-    columns = shape.sources * sources * (shape.source_taps if problem.source_scaling == "increment" else 1)
     asked = shape.snapshots
     low, high = zip(*problem.pml, strict=True)
     region = (asked and asked.region) or ((0, 0),) * ndim
@@ -121,8 +117,8 @@ def compiled_call(
         first=0,
         last=shape.steps,
         chunk=shape.steps if gradient else 0,
-        source_columns=columns,
-        receiver_columns=shape.receivers * receivers,
+        source_columns=shape.sources * len(problem.source_type) * signals_of_each(problem, shape.source_taps),
+        receiver_columns=shape.receivers * len(problem.recorded),
         source_points=_points(problem, problem.source_type, shape.sources * shape.source_taps),
         receiver_points=_points(problem, problem.recorded, shape.receivers * shape.receiver_taps),
         free_surface=problem.free_surface,
@@ -196,86 +192,9 @@ def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
     return tuple(count * (field in named) for field in range(structs.MAX_FIELDS))
 
 
-def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients):
-    """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
-
-    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it
-    is, that is divided out in each of the `cells`, (nshots, nsrc, taps) for each source field; `coefficients` are
-    (earths, coefficients, *padded grid) and the framework's own.
-    """
-    samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
-    if problem.source_scaling == "physical":
-        return samples.reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
-    flat = coefficients.reshape(shape.earths, coefficients.shape[1], -1)
-    shots = np.arange(shape.shots)[:, None, None] if shape.earths > 1 else 0
-    columns = []
-    for i, (field, at) in enumerate(zip(problem.source_type, cells, strict=True)):
-        name, each = problem.equation.source_coefficient(field), samples[:, :, None, i]
-        if name is None:
-            columns.append(xp.broadcast_to(each, (*at.shape, shape.steps)))
-        else:
-            columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at][..., None])
-    return xp.stack(columns, 3).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
-
-
 def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:
     """Snapshots by the name of the field, (nshots, nsnap, *region) each, from the buffer of that name."""
     if shape.snapshots is None:
         return {}
     order = sorted(shape.snapshots.fields, key=problem.field_index)
     return {field: seen[:, :, order.index(field)] for field in shape.snapshots.fields}
-
-
-def gather_list(problem: Problem, kind: str, points: list[Points], xp, dtype):
-    """(cell, column, weight) of the ``'sources'`` or ``'receivers'``, trace by trace; xp is numpy or jax.numpy.
-
-    `points` are those of each field of source_type or receiver_type. The result is (nshots, points), field after field
-    in the order of the equation.
-    """
-    fields = list(problem.source_type if kind == "sources" else problem.recorded)
-    volume = problem.grid.cell_volume
-    lists = []
-    for field in sorted(fields, key=problem.field_index):
-        at = points[fields.index(field)]
-        nshots, n, taps = at.cells.shape
-        scale, each = 1.0, 1
-        if kind == "sources" and problem.source_scaling == "physical":
-            scale = problem.equation.source_weight(field, problem.dt, volume)
-            high = heights(problem, problem.field(field))
-            if high is not None:
-                scale = scale / xp.asarray(high)[at.cells // prod(problem.padded_shape[1:])]
-        elif kind == "sources":
-            each = taps
-        column = np.arange(n * taps, dtype="int32") // (taps // each) * len(fields) + fields.index(field)
-        lists.append((at.cells.astype("int32"), np.broadcast_to(column, (nshots, n * taps)), at.weights * scale))
-    joined = [xp.concatenate([x.reshape(x.shape[0], -1) for x in parts], axis=1) for parts in zip(*lists, strict=True)]
-    return joined[0], xp.asarray(joined[1]), joined[2].astype(dtype)
-
-
-def _by_cell(listed, fields: int, xp):
-    """A gather_list of so many fields, sorted by cell within each shot and field, as injection needs it."""
-    nshots, total = listed[0].shape
-    within = listed[0].reshape(nshots, fields, -1)
-    start = np.arange(fields, dtype="int32")[:, None] * within.shape[2]
-    order = (xp.argsort(within, axis=2, stable=True) + start).reshape(nshots, total)
-    return tuple(xp.take_along_axis(x, order, axis=1) for x in listed)
-
-
-def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
-    """(cells of each source field, what the library takes of points by the names of its buffers).
-
-    Sources and receivers are arrays of xp, numpy or jax.numpy.
-    """
-    named: dict[str, Any] = {}
-    for kind, fields, positions in (
-        ("sources", problem.source_type, shots.sources),
-        ("receivers", problem.recorded, listening(xp, problem, shots)),
-    ):
-        points = points_of(xp, problem, fields, positions, shape.shots)
-        if kind == "sources":
-            cells = [p.cells for p in points]
-        listed = gather_list(problem, kind, points, xp, dtype)
-        for what, parts in (("inject", _by_cell(listed, len(fields), xp)), ("gather", listed)):
-            parts = zip(("cell", "column", "weight"), parts, strict=True)
-            named |= {f"{kind[:-1]}_{what}_{part}": x for part, x in parts}
-    return cells, named

@@ -22,8 +22,9 @@ from sweep_core import (
 from sweep_core.call import CallShape, check_forward_batchsize, dtype_name
 from sweep_core.discretization.stencil import largest_dt
 from sweep_core.dispersion import overrun
-from sweep_core.positions import points_of
-from sweep_core.survey import listening, samples_of
+from sweep_core.points.positions import points_of
+from sweep_core.points.receivers import listening
+from sweep_core.survey import samples_of
 
 VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
 

@@ -5,7 +5,7 @@ import pytest
 from laws import error, known_equations, record_error
 
 from sweep_core import AcousticVariableDensity, Elastic, Shots, make_problem
-from sweep_core.positions import points_of
+from sweep_core.points.positions import points_of
 from sweep_core.reference import ReferenceExecutor
 
 reference = ReferenceExecutor()

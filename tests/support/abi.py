@@ -10,6 +10,8 @@ from sweep_core import NativeError, check_call, native
 from sweep_core.call import driving, finished
 from sweep_core.native import structs
 from sweep_core.ops import coefficients_of
+from sweep_core.points.rows import point_lists
+from sweep_core.points.sources import signals
 from sweep_core.survey import samples_of
 
 GUARD = 4096
@@ -65,7 +67,7 @@ class Run:
             shape = (max(self.bytes_of(name)),) if opaque else buffer.shape
             self.buffers[name] = Guarded(shape, buffer.dtype)
             assert opaque or {self[name].nbytes} == set(self.bytes_of(name)), f"Python and the library differ on {name}"
-        self.cells, lists = native.point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
+        self.cells, lists = point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
         for name, values in lists.items():
             self[name][...] = values
         self["tables"][:] = native.tables(self.problem)
@@ -83,7 +85,7 @@ class Run:
         """What the library takes for models and the samples of a wavelet, real or complex."""
         problem = self.problem
         coefficients = np.stack(coefficients_of(problem, models, self.shape.earths, np, np.real), axis=1)
-        return coefficients, native.signals(problem, self.shape, np, samples, self.cells, coefficients)
+        return coefficients, signals(problem, self.shape, np, samples, self.cells, coefficients)
 
     def vary(self, models, wavelet=None):
         """Sets the tangents to those of a direction, by complex step."""

@@ -7,6 +7,8 @@ from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.ops import coefficients_of
+from sweep_core.points.rows import point_lists
+from sweep_core.points.sources import signals
 from sweep_core.staggered import StaggeredEquation
 from sweep_core.survey import samples_of
 
@@ -55,7 +57,7 @@ class Run:
         check_values(problem, models, shots.wavelet)
         self.problem, self.shots, self.models = problem, shots, list(models)
         self.call = native.compiled_call("cpu", problem, self.shape, gradient)
-        self.cells, lists = native.point_lists(problem, self.shape, shots, np, self.shape.dtype)
+        self.cells, lists = point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {name: np.empty(b.shape, b.dtype) for name, b in self.call.named().items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         for name, values in (lists | {"tables": native.tables(problem)}).items():
@@ -69,7 +71,7 @@ class Run:
         """(coefficients, wavelet) as the library takes them; of complex models too."""
         coefficients = np.stack(coefficients_of(self.problem, models, self.shape.earths, np, np.real), axis=1)
         samples = driving(np, self.problem, samples_of(self.shots.wavelet, self.shape))
-        return coefficients, native.signals(self.problem, self.shape, np, samples, self.cells, coefficients)
+        return coefficients, signals(self.problem, self.shape, np, samples, self.cells, coefficients)
 
     def tangents(self, perturbations, h=1e-20):
         """The derivative of `inputs` in a direction of the models, by complex step."""
