@@ -23,7 +23,8 @@ from .errors import (
 )
 from .executor import Executor, Support
 from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
-from .options import BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions
+from .memory import BoundaryOptions, CkptOptions, MemoryOptions
+from .options import CUDAOptions, EagerOptions
 from .plugins import backend, backends, equations
 from .problem import Problem, make_problem
 from .snapshots import Snapshots

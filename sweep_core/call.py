@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 
 from .dispersion import disperse, overrun, undisperse
-from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError, UnsupportedError
+from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError
 from .points.positions import dtype_name, taps
 from .points.receivers import derived, listening
 from .problem import Problem
@@ -96,9 +96,7 @@ def check_models(problem: Problem, models) -> str:
     if len(dtypes) > 1 or not dtypes <= {"float32", "float64"}:
         raise DtypeError(f"models are {sorted(dtypes)}; expected all float32 or all float64")
     dtype = dtypes.pop()
-    stored = problem.memory.dtype
-    if stored is not None and stored != dtype:
-        raise UnsupportedError(f"history in {stored} for models in {dtype} is not supported yet; leave dtype=None")
+    problem.memory.check_dtype(dtype)
     return dtype
 
 

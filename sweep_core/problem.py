@@ -1,7 +1,7 @@
 """A problem: the physics on a grid with its boundaries, as one immutable value."""
 
 from collections.abc import Sequence
-from math import isfinite, prod, sqrt
+from math import isfinite, prod
 from numbers import Real
 
 import attrs
@@ -12,7 +12,7 @@ from .discretization.surface import closed_rows
 from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
-from .options import MemoryOptions
+from .memory import MemoryOptions
 from .statement import check_equation
 
 
@@ -98,32 +98,6 @@ class Problem:
             raise OptionError(f"field {field!r} has no source; source_type is {list(self.source_type)}")
         between = self.equation.levels == 1 and not self.at_half_step(field)
         return (np.arange(nt) + 0.5 * between) * self.dt
-
-    def chunk(self, nt: int, history: int, room: int = 0, beside_cache: int | None = None) -> int:
-        """Steps of history that a run holds at once; nt - 1 or more keeps all of them.
-
-        `history` is what all steps of a shot take, and `room` what ``'auto'`` may keep of it, in bytes; `beside_cache`,
-        by default as much, is the same where chunks would stay in the cache of a CPU instead, and so cost little.
-        """
-        steps = max(nt - 1, 1)
-        strategy, ckpt = self.memory.strategy, self.memory.ckpt
-        if strategy == "full":
-            return steps
-        if strategy == "ckpt":
-            chunks = ckpt.chunks if ckpt is not None and ckpt.chunks is not None else round(sqrt(steps))
-            return max(-(-steps // min(chunks, steps)), 1)
-        fits = CACHE_BYTES // max(history // steps, 1)
-        if fits >= WORTHWHILE and beside_cache is not None:
-            room = min(room, beside_cache)
-        # Where chunks in the cache are so short that saving states costs more than it spares, the square root of the
-        # steps takes the least memory.
-        return steps if history <= room else min(steps, fits if fits >= WORTHWHILE else round(sqrt(steps)))
-
-
-CACHE_BYTES = 8 << 20
-"""History that stays in the share of a last-level cache that one core may expect."""
-WORTHWHILE = 16
-"""Steps that a chunk in the cache has at least."""
 
 
 def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from .equation import Equation, Field, Parameter
 from .errors import OptionError, SweepError
 from .grid import make_grid
 from .medium import Medium
+from .memory import MemoryOptions
 from .ops import NumpyOps
-from .options import MemoryOptions
 
 DECLARED = {
     "parameters": ("a tuple of Parameter", Parameter),

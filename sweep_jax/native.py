@@ -4,7 +4,6 @@ import re
 from contextlib import contextmanager
 from functools import partial
 
-import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,16 +11,17 @@ from jax.custom_derivatives import SymbolicZero
 
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
-from sweep_core.memory_limits import available, out_of_memory, warn_if_above
-from sweep_core.native import seen_fields, tables
+from sweep_core.memory import MemoryOptions
+from sweep_core.memory.limits import warn_if_above
+from sweep_core.native import held_steps, seen_fields, tables
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of
-from sweep_core.options import MemoryOptions
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
-from sweep_core.problem import CACHE_BYTES, Problem
+from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
+from .memory import allocating, left_on
 from .ops import admitted
 from .primitives import Task, born_p, forward_p
 from .shim import forced_isa
@@ -44,7 +44,7 @@ def _(task, primals, tangents):
     if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
         raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
     if task.kind == "cpu":
-        warn_if_above(task.call(True).named()["history"].shape[0], task.problem.memory)
+        warn_if_above(task.call(True).history, task.problem.memory)
     arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
     record, seen, history, checkpoints, flag = forward_p.bind(
         *(arrays[n] for n in task.read("forward")), task=task, history=True
@@ -60,24 +60,10 @@ def _(task, primals, tangents):
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
-    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library))
-    if problem.memory.strategy == "auto" and CACHE_BYTES < (whole := task.call(True).whole) <= room_for(device):
-        task = attrs.evolve(task, room=whole)  # not what is left, by which programs would be compiled again and again
+    chunk = held_steps(kind, problem, shape, partial(left_on, device), traced=True)
+    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), chunk)
     points = _points(task, shots.sources, shots.receivers, shots.mask)
     return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
-
-
-def room_for(device: jax.Device) -> int:
-    """Bytes of history that ``'auto'`` may keep of a call on `device`: a quarter of what is left there.
-
-    It is 0 where nothing tells what is left.
-    """
-    if device.platform == "cpu":
-        left = (available() or 0) // len(jax.local_devices(backend="cpu"))
-    else:
-        told = device.memory_stats() or {}
-        left = max(told.get("bytes_limit", 0) - told.get("bytes_in_use", 0), 0)
-    return left // 4
 
 
 @partial(jax.jit, static_argnums=(0,))
@@ -107,13 +93,11 @@ def refusals(memory: MemoryOptions | None = None):
     once; `memory` is what was chosen.
     """
     try:
-        yield
+        with allocating(memory or MemoryOptions()):
+            yield
         return
     except jax.errors.JaxRuntimeError as error:
-        text = str(error)
-        if "RESOURCE_EXHAUSTED" in text or "Out of memory" in text:
-            raise out_of_memory(f"memory of a call ({text.splitlines()[0]})", memory or MemoryOptions()) from error
-        found = re.search(r"SWEEP status (\d+): (.*)", text)
+        found = re.search(r"SWEEP status (\d+): (.*)", str(error))
         if found is None:
             raise
     raise_for(int(found[1]), found[2])

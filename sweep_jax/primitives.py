@@ -36,18 +36,17 @@ ONCE = "is not supported by impl='c', which has first derivatives; use impl='eag
 
 @attrs.frozen
 class Task:
-    """What is static about a call; compiled programs are cached by it. `room` is what ``'auto'`` may keep, in bytes."""
+    """What is static about a call; compiled programs are cached by it. `chunk` steps of a history are held at once."""
 
     problem: Problem
     shape: CallShape
     kind: str
     isa: int
-    room: int = 0
+    chunk: int
 
     def call(self, history: bool) -> CompiledCall:
         """Struct and buffers; without `history` nothing is kept for an adjoint."""
-        # Under jit XLA hands out fresh memory at every call, which chunks in the cache of a CPU do without.
-        return compiled_call(self.kind, self.problem, self.shape, history, self.room, 0 if self.kind == "cpu" else None)
+        return compiled_call(self.kind, self.problem, self.shape, self.chunk if history else 0)
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of buffers."""

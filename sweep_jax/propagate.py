@@ -1,25 +1,18 @@
 """The eager time loop: the equation's step in JAX operations under `lax.scan`, differentiable by JAX."""
 
 from functools import partial
-from math import isqrt
 
 import jax
 import jax.numpy as jnp
 
 from sweep_core.call import CallShape, driving, finished
 from sweep_core.eager import EagerRun
+from sweep_core.memory import chosen
 from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .ops import JaxOps, admitted, one_or_nan
-
-
-def chunk_length(problem: Problem, steps: int) -> int:
-    """Steps between states that JAX keeps: all for ``'full'``; otherwise what is between is recomputed."""
-    if problem.memory.strategy == "auto":
-        return max(isqrt(steps), 1)
-    return problem.chunk(steps, 0)
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[jax.Array, dict]:
@@ -41,7 +34,7 @@ def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
         return new, jnp.stack(run.record(state, new), axis=-1)
 
     samples = jnp.moveaxis(driving(jnp, problem, samples_of(wavelet, shape)), -1, 0)
-    scan = partial(_scan, step, length=chunk_length(problem, shape.steps))
+    scan = partial(_scan, step, length=chosen(problem.memory).segment(shape.steps))
     asked, start = shape.snapshots, run.start()
     state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)

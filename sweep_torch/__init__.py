@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .executor import TorchExecutor
-    from .pool import empty_pool
+    from .memory import empty_pool
     from .prop import PropTorch
 
 __all__ = ["PropTorch", "TorchExecutor", "empty_pool"]
@@ -20,7 +20,7 @@ def __getattr__(name):
 
         return TorchExecutor
     if name == "empty_pool":
-        from .pool import empty_pool
+        from .memory import empty_pool
 
         return empty_pool
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

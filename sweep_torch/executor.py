@@ -19,8 +19,8 @@ from sweep_core.call import (
 )
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
+from sweep_core.memory import MemoryOptions
 from sweep_core.misfit import check_like_record, least_squares
-from sweep_core.options import MemoryOptions
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
@@ -121,7 +121,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
     shape, survey = checked(problem, shots, models, device, snapshots)
     from . import native, propagate
-    from .pool import allocating
+    from .memory import allocating
 
     def placed(x, at_host):
         x = x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)

@@ -1,7 +1,7 @@
 """The compiled time loop as an autograd.Function: forward and exact adjoint through the C ABI."""
 
 import inspect
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from sweep_core.call import CallShape, driving
 from sweep_core.errors import UnsupportedError
-from sweep_core.native import Buffer, CompiledCall, compiled_call, seen_fields, tables
+from sweep_core.native import Buffer, CompiledCall, compiled_call, held_steps, seen_fields, tables
 from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
@@ -19,8 +19,8 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .compiling import undisturbed
+from .memory import allocating, left_on, pool
 from .ops import tie, transformed
-from .pool import BESIDE_CACHE, allocating, pool, room_for
 
 
 @attrs.frozen(eq=False)
@@ -184,11 +184,9 @@ class Born(torch.autograd.Function):
 
 
 @lru_cache(maxsize=32)
-def make_task(
-    problem: Problem, shape: CallShape, survey: Shots, device: torch.device, gradient: bool, room: int
-) -> Task:
+def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, chunk: int) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
-    call = compiled_call(device.type, problem, shape, gradient, room, BESIDE_CACHE if device.type == "cpu" else None)
+    call = compiled_call(device.type, problem, shape, chunk)
     dtype = np.dtype(shape.dtype)
     cells, lists = point_lists(problem, shape, survey, np, dtype)
 
@@ -201,11 +199,12 @@ def make_task(
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
-    device, room = models[0].device, 0
-    if gradient and problem.memory.strategy == "auto":
-        room = room_for(compiled_call(device.type, problem, shape, True).whole, device, transformed(wavelet, *models))
+    device, chunk = models[0].device, 0
+    if gradient:  # under torch.func a call may be one of many whose histories live together
+        left, together = partial(left_on, device), transformed(wavelet, *models)
+        chunk = held_steps(device.type, problem, shape, left, together=together)
     with torch._C._DisableFuncTorch():  # what is made inside torch.func would be wrapped, and have no address
-        task = make_task(problem, shape, survey, device, gradient, room)
+        task = make_task(problem, shape, survey, device, chunk)
     if not readable(*models):
         models = admitted(problem, models)
     return task, *_arrays(problem, shape, wavelet, models, task)

@@ -1,26 +1,18 @@
 """The eager time loop: the equation's step in torch operations, differentiable by autograd."""
 
 from functools import partial
-from math import isqrt
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
 from sweep_core.call import CallShape, driving
 from sweep_core.eager import EagerRun
-from sweep_core.errors import UnsupportedError
+from sweep_core.memory import chosen
 from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .ops import TorchOps, differentiated
-
-
-def chunk_length(problem: Problem, steps: int) -> int:
-    """Steps between states that autograd keeps: all for ``'full'``; otherwise what is between is recomputed."""
-    if problem.memory.strategy == "auto":
-        return max(isqrt(steps), 1)
-    return problem.chunk(steps, 0)
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[torch.Tensor, dict]:
@@ -29,11 +21,8 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     `shots` hold torch tensors on the device of the models.
     """
     ops = TorchOps(problem, models[0].dtype, models[0].device)
-    length, wavelet = chunk_length(problem, shape.steps), shots.wavelet
-    if length < shape.steps and any(map(differentiated, (*models, wavelet))):
-        if problem.memory.strategy == "ckpt":
-            raise UnsupportedError("torch.func cannot recompute (strategy 'ckpt') with impl='eager'; use 'full' or 'c'")
-        length = shape.steps
+    wavelet, barred = shots.wavelet, any(map(differentiated, (*models, shots.wavelet)))
+    length = chosen(problem.memory).segment(shape.steps, "torch.func" if barred else "")
     recomputed = length + 1 < shape.steps and torch.is_grad_enabled()
     if recomputed:  # what the caller changes in the meantime, autograd notices in tensors that it saves alone
         wavelet, *models = (x.clone() for x in (wavelet, *models))

@@ -1,6 +1,7 @@
 """Everything static about one compiled call: the struct, the sizes of its buffers, the tables."""
 
 import ctypes as c
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain
 from math import prod
@@ -12,6 +13,8 @@ import numpy as np
 from ..call import CallShape
 from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
+from ..memory import Run, chosen
+from ..memory.limits import available
 from ..points.sources import signals_of_each
 from ..problem import Problem
 from . import structs
@@ -39,8 +42,7 @@ class Buffer:
 class CompiledCall:
     """A call that may be made any number of times, with other values.
 
-    `buffers` are those of each operation, in their order. `work` is the number of cell updates of a forward run,
-    `whole` the bytes of a history of all steps, if any is kept.
+    `buffers` are those of each operation, in their order. `work` is the number of cell updates of a forward run.
     """
 
     library: Library
@@ -49,7 +51,11 @@ class CompiledCall:
     struct: structs.SweepProblem
     buffers: dict[str, tuple[Buffer, ...]]
     work: int
-    whole: int
+
+    @property
+    def history(self) -> int:
+        """Bytes of the history that a forward run leaves."""
+        return next(b.shape[0] for b in self.buffers["forward"] if b.name == "history")
 
     def named(self) -> dict[str, Buffer]:
         """The buffers of all operations by name; scratch as large as the largest of them needs."""
@@ -81,12 +87,9 @@ class CompiledCall:
 
 
 @lru_cache(maxsize=64)
-def compiled_call(
-    kind: str, problem: Problem, shape: CallShape, gradient: bool, room: int = 0, beside_cache: int | None = None
-) -> CompiledCall:
-    """The call of `problem` for arrays of `shape`; with `gradient` the forward run leaves a history.
-
-    `room` and `beside_cache` are what may be kept of it, in bytes; see :meth:`Problem.chunk`.
+def compiled_call(kind: str, problem: Problem, shape: CallShape, chunk: int = 0) -> CompiledCall:
+    """The call of `problem` for arrays of `shape`; the forward run leaves a history where there is a `chunk` of steps
+    to hold of it at once, such as :func:`held_steps`.
 
     Raises
     ------
@@ -116,7 +119,7 @@ def compiled_call(
         steps=shape.steps,
         first=0,
         last=shape.steps,
-        chunk=shape.steps if gradient else 0,
+        chunk=chunk,
         source_columns=shape.sources * len(problem.source_type) * signals_of_each(problem, shape.source_taps),
         receiver_columns=shape.receivers * len(problem.recorded),
         source_points=_points(problem, problem.source_type, shape.sources * shape.source_taps),
@@ -130,17 +133,29 @@ def compiled_call(
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
     )
-    whole = 0
-    if gradient:
-        whole = next(need.bytes for need in library.buffers("forward", struct) if need.name == b"history")
-        beside_cache = None if beside_cache is None else beside_cache // shape.shots
-        struct.chunk = problem.chunk(shape.steps, whole // shape.shots, room // shape.shots, beside_cache)
     shapes = _shapes(problem, shape, struct)
     buffers = {
         operation: tuple(_buffer(need, shapes, shape.dtype) for need in library.buffers(operation, struct))
         for operation in structs.OPERATIONS
     }
-    return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots, whole)
+    return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots)
+
+
+def held_steps(
+    kind: str,
+    problem: Problem,
+    shape: CallShape,
+    left: Callable[[], int | None] = available,
+    traced: bool = False,
+    together: bool = False,
+) -> int:
+    """Steps of history that the memory strategy of `problem` holds at once; see :class:`sweep_core.memory.Run`."""
+
+    def history():
+        return compiled_call(kind, problem, shape, shape.steps).history
+
+    run = Run(shape.steps, shape.shots, history, left, kind == "cpu", traced, together)
+    return chosen(problem.memory).chunk(run)
 
 
 def _shapes(problem, shape, struct):

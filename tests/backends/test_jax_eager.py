@@ -11,7 +11,6 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 from sweep_jax import JaxExecutor, PropJax  # noqa: E402
-from sweep_jax.propagate import chunk_length  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -54,12 +53,6 @@ def test_chunks_are_exact(steps, chunks, setting):
         full = jax.grad(misfit_of(record_of(made, memory=MemoryOptions("full"))), (0, 1))(*arrays)
         for x, right in zip(jax.grad(misfit_of(record), (0, 1))(*arrays), full, strict=True):
             assert error(x, np.asarray(right)) <= 1e-12
-
-
-def test_chunk_length(setting):
-    made, *_ = setting
-    for strategy, expected in {"full": 24, "auto": 5, "ckpt": 5}.items():
-        assert chunk_length(made.remembering(strategy).problem, 25) == expected, strategy
 
 
 def test_recomputing_keeps_less(setting):

@@ -9,7 +9,7 @@ from laws import case, error
 
 from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
 from sweep_core.call import check_call
-from sweep_core.native import compiled_call
+from sweep_core.native import compiled_call, held_steps
 from sweep_core.native.library import find
 from sweep_core.reference import ReferenceExecutor
 
@@ -154,6 +154,16 @@ def test_gradient_of_vmap(which, by, setting):
     agree(result, [p if i in which else p.sum(axis=0) for i, p in zip(by, parts, strict=True)])
 
 
+def test_a_batch_keeps_as_much_of_each_history_as_a_call_alone(setting, monkeypatch):
+    """All steps, where no chunk of them would stay in the cache: their parts of it are read one by one."""
+    monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1)
+    made, arrays, *_ = setting
+    solver = PropJax(**made.remembering("auto").arguments, impl="c")
+    gradient = jax.grad(lambda vp, wavelet, *points: jnp.sum(solver(wavelet, *points, [vp]) ** 2))
+    given, axes = batch_of(arrays, (1,))
+    agree(jax.vmap(gradient, axes)(*given), each(gradient, given, axes))
+
+
 def test_nested_vmap(setting):
     _, arrays, record, misfit = setting
     models, _ = batch_of(arrays, (0,))
@@ -229,7 +239,8 @@ def test_no_history_without_a_gradient(strategy, setting):
     def misfit(vp):
         return jnp.sum(solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, [vp]) ** 2)
 
-    buffers = compiled_call("cpu", made.problem, check_call(made.problem, made.shots, made.models), True).named()
+    shape = check_call(made.problem, made.shots, made.models)
+    buffers = compiled_call("cpu", made.problem, shape, held_steps("cpu", made.problem, shape)).named()
     kept = max(buffers[name].shape[0] for name in ("history", "checkpoints"))
     texts = [jax.jit(f).lower(arrays[0]).as_text() for f in (misfit, jax.grad(misfit))]
     assert kept > 0 and [f"tensor<{kept}xui8>" in text for text in texts] == [False, True]

@@ -9,6 +9,7 @@ import pytest
 from laws import executors
 
 from sweep_core import Acoustic, MemoryLimitWarning, MemoryOptions, ricker
+from sweep_core.memory.auto import Auto
 
 SHAPE, NT = (64, 80), 120
 HISTORY = 84 * 100 * 4 * NT
@@ -39,25 +40,16 @@ def gradient(name, strategy="auto", nt=NT, record=None):
 
 @pytest.fixture
 def left(monkeypatch):
-    """A function that says how much memory is left, and one that tells how many steps calls have kept since."""
-    from sweep_core.native import call
-    from sweep_core.problem import Problem
-
-    lengths, chunk = [], Problem.chunk
-    monkeypatch.setattr("sweep_core.problem.CACHE_BYTES", 1 << 16)
-    monkeypatch.setattr("sweep_jax.native.CACHE_BYTES", 1 << 16)
-    monkeypatch.setattr(Problem, "chunk", lambda *a, **k: lengths.append(chunk(*a, **k)) or lengths[-1])
+    """A function that says how much memory is left, and how many steps calls have kept."""
+    lengths, chunk = [], Auto.chunk
+    monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1 << 16)
+    monkeypatch.setattr(Auto, "chunk", lambda *a: lengths.append(chunk(*a)) or lengths[-1])
 
     def say(count):
-        call.compiled_call.cache_clear()
-        pytest.importorskip("sweep_torch.native").make_task.cache_clear()
-        lengths.clear()
-        for module in ("sweep_torch.pool", "sweep_jax.native", "sweep_core.memory_limits"):
+        for module in ("sweep_torch.memory", "sweep_jax.memory", "sweep_core.memory.limits"):
             monkeypatch.setattr(f"{module}.available", lambda *_: count)
 
-    yield say, lengths
-    call.compiled_call.cache_clear()
-    sys.modules["sweep_torch.native"].make_task.cache_clear()
+    return say, lengths
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
@@ -66,7 +58,7 @@ def test_auto_keeps_what_there_is_room_for(entry, left):
     say(64 * HISTORY)
     whole = gradient(entry.name)
     assert lengths[-1] >= NT - 1
-    sys.modules["sweep_torch.pool"].empty_pool()  # what it holds, from other tests too, is room
+    pytest.importorskip("sweep_torch").empty_pool()  # what it holds, from other tests too, is room
     say(HISTORY)
     np.testing.assert_array_equal(gradient(entry.name), whole)
     assert lengths[-1] < NT / 4
@@ -77,22 +69,22 @@ def test_what_is_kept_and_unused_is_room_again(entry, left):
     import torch
 
     from sweep_torch import empty_pool
-    from sweep_torch.pool import pool, room_for
+    from sweep_torch.memory import left_on, pool
 
     say, _ = left
     empty_pool()
     say(0)
     cpu = torch.device("cpu")
     taken = pool.take(1 << 20, cpu)
-    assert room_for(1 << 18, cpu, False) == 0
+    assert left_on(cpu) == 0
     del taken
-    assert room_for(1 << 18, cpu, False) == 1 << 18
+    assert left_on(cpu) == 1 << 20
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
 def test_more_than_is_left_is_warned_of(entry, left, monkeypatch):
     say, _ = left
-    monkeypatch.setattr("sweep_torch.pool.SMALL", 0)
+    monkeypatch.setattr("sweep_torch.memory.SMALL", 0)
     pytest.importorskip("sweep_torch").empty_pool()
     say(HISTORY // 2)
     with pytest.warns(MemoryLimitWarning, match="killed without a word.*strategy='ckpt'"):
@@ -101,11 +93,11 @@ def test_more_than_is_left_is_warned_of(entry, left, monkeypatch):
 
 def test_the_pool_is_bounded_and_can_be_emptied(monkeypatch):
     torch = pytest.importorskip("torch")
-    from sweep_torch import empty_pool, pool
+    from sweep_torch import empty_pool, memory
 
-    monkeypatch.setattr(pool, "SMALL", 0)
-    mine, cpu = pool.Pool(), torch.device("cpu")
-    monkeypatch.setattr(pool, "available", lambda: 10 << 20)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    mine, cpu = memory.Pool(), torch.device("cpu")
+    monkeypatch.setattr(memory, "available", lambda: 10 << 20)
     held = [mine.take(size << 20, cpu) for size in (6, 5, 1)]
     del held
     assert mine.idle() == 12 << 20
@@ -116,9 +108,9 @@ def test_the_pool_is_bounded_and_can_be_emptied(monkeypatch):
     del first, second
     mine.empty()
     assert mine.idle() == 0
-    pool.pool.take(1 << 20, cpu)
+    memory.pool.take(1 << 20, cpu)
     empty_pool()
-    assert pool.pool.idle() == 0
+    assert memory.pool.idle() == 0
 
 
 FAILING = """

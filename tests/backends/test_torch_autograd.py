@@ -12,7 +12,7 @@ from sweep_core import DomainError, DtypeError, StabilityError, UnsupportedError
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402
-from sweep_torch.native import pool  # noqa: E402
+from sweep_torch.memory import pool  # noqa: E402
 
 impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 compiled = pytest.mark.parametrize("entry", executors("torch-c"))

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from sweep_core import CkptOptions, MemoryLimitError, MemoryLimitWarning, MemoryOptions, SweepError
-from sweep_core.memory_limits import available, out_of_memory, warn_if_above
+from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
 GIB = 1 << 30
 HOST = {"proc/meminfo": f"MemTotal: {64 << 20} kB\nMemFree: 1 kB\nMemAvailable: {48 << 20} kB\n"}

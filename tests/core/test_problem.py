@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, CkptOptions, DomainError, MemoryOptions, OptionError, make_problem, native
+from sweep_core import Acoustic, DomainError, MemoryOptions, OptionError, make_problem, native
 from sweep_core.discretization.operators import axis_of
 from sweep_core.discretization.stencil import first_derivative, midpoint_mean, second_derivative, staggered_derivative
 
@@ -119,24 +119,3 @@ def test_tables_hold_weights_scaled_by_the_step_and_profiles():
             np.testing.assert_array_equal(table[at : at + len(part)], part)
             at += len(part)
     assert at == len(table)
-
-
-@pytest.mark.parametrize("nt", [1, 2, 3, 10, 101, 2001])
-def test_chunks_cover_the_run(nt):
-    steps = max(nt - 1, 1)
-
-    def chunk(memory, step=1 << 20, room=0, **more):
-        return make_problem(**BASE, memory=memory).chunk(nt, step * steps, room, **more)
-
-    assert chunk(MemoryOptions("full")) >= steps
-    assert 1 <= chunk(MemoryOptions("auto")) <= steps
-    assert chunk(MemoryOptions("auto"), 1) == steps, "what fits into the cache is kept"
-    assert chunk(MemoryOptions("auto"), 1 << 40, room=steps << 40) == steps, "what there is room for is kept"
-    assert chunk(MemoryOptions("auto"), 1 << 40) == round(np.sqrt(steps)), "the least memory"
-    cached = {"step": 1 << 18, "room": 1 << 60, "beside_cache": 0}
-    assert chunk(MemoryOptions("auto"), **cached) == min(steps, 32), "chunks that stay in the cache"
-    assert chunk(MemoryOptions("auto"), **cached | {"step": 1 << 30}) == steps, "no chunk stays in it"
-    for chunks in (None, 1, 2, 7, 10**6):
-        length = chunk(MemoryOptions("ckpt", ckpt=CkptOptions(chunks=chunks)))
-        assert 1 <= length <= steps
-        assert -(-steps // length) <= (chunks or round(np.sqrt(steps)))

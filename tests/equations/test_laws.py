@@ -20,8 +20,9 @@ from laws import (
     ricker_case,
 )
 
-from sweep_core import Acoustic, Shots
-from sweep_core.problem import CACHE_BYTES
+from sweep_core import Acoustic, MemoryOptions, Shots
+from sweep_core.memory import Run, chosen
+from sweep_core.memory.auto import CACHE_BYTES
 from sweep_core.testing import laws
 from sweep_core.testing.laws import everything, unequal
 
@@ -214,9 +215,9 @@ def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
     made = case(nt=61)
     arguments = made.arguments | {"pml_freq": 9.0}  # a problem of this test alone: its call is not cached yet
     made = attrs.evolve(made, arguments=arguments)
-    monkeypatch.setattr("sweep_core.problem.CACHE_BYTES", CACHE_BYTES >> 10)
-    monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.room_for", lambda *_: 0)
-    assert made.remembering("auto").problem.chunk(61, 60 * 26 * 33 * 8) < 60
+    monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", CACHE_BYTES >> 10)
+    monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.left_on", lambda *_: 0)
+    assert chosen(MemoryOptions("auto")).chunk(Run(61, 1, lambda: 60 * 26 * 33 * 8, lambda: 0)) < 60
     laws.strategies_agree(entry, made, "auto")
 
 

@@ -170,7 +170,7 @@ def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, 
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, strategy, ndim, equation, monkeypatch):
     """Bit for bit, in grids that the waves do not fill, over histories that other shots have used before."""
-    from sweep_torch.native import pool
+    from sweep_torch.memory import pool
 
     if ndim not in equation(4).ndims:
         pytest.skip(f"{equation.name} has no {ndim} dimensions")

@@ -56,7 +56,8 @@ class Run:
         check_survey(problem, shots)
         check_values(problem, models, shots.wavelet)
         self.problem, self.shots, self.models = problem, shots, list(models)
-        self.call = native.compiled_call("cpu", problem, self.shape, gradient)
+        chunk = native.held_steps("cpu", problem, self.shape) if gradient else 0
+        self.call = native.compiled_call("cpu", problem, self.shape, chunk)
         self.cells, lists = point_lists(problem, self.shape, shots, np, self.shape.dtype)
         self.buffers = {name: np.empty(b.shape, b.dtype) for name, b in self.call.named().items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)

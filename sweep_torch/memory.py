@@ -1,5 +1,5 @@
-"""Large CPU buffers that are used again, since the first touch of fresh pages costs as much as a forward run; and how
-much of a history there is room for.
+"""Large CPU buffers that are used again, since the first touch of fresh pages costs as much as a forward run; and what
+is left of memory.
 """
 
 import os
@@ -9,12 +9,9 @@ from contextlib import contextmanager
 
 import torch
 
-from sweep_core import problem
-from sweep_core.memory_limits import SHARE, available, out_of_memory, warn_if_above
-from sweep_core.options import MemoryOptions
+from sweep_core.memory import MemoryOptions
+from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
-BESIDE_CACHE = 2 << 30
-"""Bytes of history that ``MemoryOptions('auto')`` keeps of a call where chunks would stay in the cache of a CPU."""
 WASTE = 4
 """A buffer serves a request down to this fraction of its size."""
 SMALL = 64 << 20
@@ -115,16 +112,3 @@ def left_on(device: torch.device) -> int | None:
     left = available()
     # The ranks that torchrun starts on a host decide at the same time.
     return None if left is None else (left + pool.idle()) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-
-
-def room_for(history: int, device: torch.device, transformed: bool) -> int:
-    """`history`, in bytes, where ``'auto'`` may keep so much of a call on `device`, or 0.
-
-    Under torch.func (`transformed`) a call may be one of many whose histories live together.
-    """
-    if history <= problem.CACHE_BYTES:
-        return history
-    if transformed and history > BESIDE_CACHE:
-        return 0
-    left = left_on(device)
-    return history if history <= (BESIDE_CACHE if left is None else SHARE * left) else 0

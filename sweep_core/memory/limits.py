@@ -5,11 +5,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from .errors import MemoryLimitError, MemoryLimitWarning
+from ..errors import MemoryLimitError, MemoryLimitWarning
 from .options import MemoryOptions
-
-SHARE = 0.5
-"""The part of what is left that ``MemoryOptions('auto')`` may keep of a history."""
 
 _GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),

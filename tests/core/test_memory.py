@@ -1,0 +1,85 @@
+"""Memory strategies: which steps each of them keeps, told by the bytes of a history and of what is left."""
+
+from math import isqrt
+
+import numpy as np
+import pytest
+
+from sweep_core import CkptOptions, MemoryOptions, UnsupportedError
+from sweep_core.memory import Run, chosen
+from sweep_core.memory.auto import CACHE_BYTES, CALL
+
+NTS = pytest.mark.parametrize("nt", [1, 2, 3, 10, 101, 2001])
+AUTO, FULL, CKPT = map(MemoryOptions, ("auto", "full", "ckpt"))
+
+
+def chunk(memory, nt, step, left=0, shots=1, **more):
+    """Steps of history that are held of a run whose history takes `step` bytes for each step and shot."""
+    return chosen(memory).chunk(Run(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more))
+
+
+@NTS
+def test_chunks_cover_the_run(nt):
+    steps = max(nt - 1, 1)
+    assert chunk(FULL, nt, 1 << 40) >= steps
+    assert chunk(AUTO, nt, 1) == steps, "what fits into the cache is kept"
+    assert chunk(AUTO, nt, 1 << 40, 2 * steps << 40) == steps, "what there is room for is kept"
+    assert chunk(AUTO, nt, 1 << 40, (2 * steps << 40) - 2) == round(np.sqrt(steps)), "the least memory"
+    assert chunk(AUTO, nt, 1 << 18) == min(steps, 32), "chunks that stay in the cache"
+    for chunks in (None, 1, 2, 7, 10**6):
+        length = chunk(MemoryOptions("ckpt", ckpt=CkptOptions(chunks=chunks)), nt, 1 << 40)
+        assert 1 <= length <= steps
+        assert -(-steps // length) <= (chunks or round(np.sqrt(steps)))
+
+
+def test_what_is_left_is_asked_for_where_it_matters_alone():
+    def never():
+        raise AssertionError
+
+    for memory in (FULL, CKPT):
+        chosen(memory).chunk(Run(101, 1, never, never))
+    chosen(AUTO).chunk(Run(101, 1, lambda: CACHE_BYTES, never))
+
+
+@pytest.mark.parametrize("shots", [1, 3])
+def test_beside_chunks_in_the_cache_of_a_cpu_little_is_kept(shots):
+    """A step of 256 KiB, of which 32 stay in the cache, or of 1 MiB, of which none do."""
+    small, large, nt, plenty = 1 << 18, 1 << 20, 20_001, 1 << 60
+    assert chunk(AUTO, nt, small, plenty, shots) == 32
+    assert chunk(AUTO, nt, small, plenty, shots, on_cpu=False) == nt - 1
+    assert chunk(AUTO, nt, large, plenty, shots) == nt - 1
+    fits = CALL[1] // small // shots
+    assert chunk(AUTO, fits + 1, small, plenty, shots) == fits, "as much as is little"
+    assert chunk(AUTO, fits + 2, small, plenty, shots) == 32
+    assert chunk(AUTO, fits + 1, small, plenty, shots, traced=True) == 32, "a program finds fresh memory at each call"
+
+
+def test_a_program_and_calls_that_live_together_are_kept_less_of():
+    nt, step = 101, 1 << 30
+    half = {"left": 200 * step, "on_cpu": False}
+    assert chunk(AUTO, nt, step, **half) == 100
+    assert chunk(AUTO, nt, step, **half, traced=True) == 10
+    assert chunk(AUTO, nt, step, left=400 * step, traced=True) == 100
+    assert chunk(AUTO, nt, step, **half, together=True) == 10
+    assert chunk(AUTO, nt, step >> 6, **half, together=True) == 100
+
+
+def test_where_nothing_tells_what_is_left_little_is_kept():
+    assert chunk(AUTO, 3, CALL[1] // 2, None) == 2
+    assert chunk(AUTO, 3, CALL[1] // 2 + 1, None) == 1
+    assert chunk(AUTO, 3, CALL[1] // 2, None, traced=True) == 1
+
+
+@NTS
+def test_segments_of_eager_runs(nt):
+    steps = max(nt - 1, 1)
+    assert chosen(FULL).segment(nt) >= steps
+    assert chosen(AUTO).segment(nt) == isqrt(nt)
+    assert chosen(CKPT).segment(nt) == chunk(CKPT, nt, 1)
+
+
+def test_what_cannot_be_recomputed_is_kept_or_refused():
+    assert chosen(AUTO).segment(101, "torch.func") == chosen(FULL).segment(101, "torch.func") == 101
+    assert chosen(CKPT).segment(1, "torch.func") == 1
+    with pytest.raises(UnsupportedError, match=r"torch.func cannot recompute \(strategy 'ckpt'\) with impl='eager'"):
+        chosen(CKPT).segment(101, "torch.func")
