@@ -6,7 +6,6 @@ import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from sweep_core import executor as core
 from sweep_core.call import check_call, check_perturbations, check_survey, check_values, without_shots
@@ -18,6 +17,7 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
 from . import native, propagate, shim
+from .private import Tracer, varies_over_devices
 
 KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
 """Kernel libraries by the platforms that JAX knows."""
@@ -88,8 +88,7 @@ def place(name: str, x, device: jax.Device | None):
         Where JAX would convert or move it in silence.
     """
     if isinstance(x, Tracer):
-        kind = jax.typeof(x)  # its attribute `vma` has no lasting name
-        if getattr(kind, "vma", None) or "{V:" in str(kind):
+        if varies_over_devices(jax.typeof(x)):
             raise UnsupportedError(
                 f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not "
                 "support yet; call it with check_vma=False and add gradients up by jax.lax.psum"

@@ -22,8 +22,9 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
 from .memory import allocating, left_on
+from .operators import Task, born_p, forward_p
 from .ops import admitted
-from .primitives import Task, born_p, forward_p
+from .private import ShapedArray
 from .shim import forced_isa
 
 
@@ -53,8 +54,8 @@ def _(task, primals, tangents):
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
     arrays |= {"history": history, "checkpoints": checkpoints}
     (tangent,) = born_p.bind(*varied, *(arrays[n] for n in task.residuals()), task=task, by=by, batches=())
-    still = SymbolicZero(jax.core.ShapedArray(seen.shape, seen.dtype))
-    none = SymbolicZero(jax.core.ShapedArray(flag.shape, jax.dtypes.float0))
+    still = SymbolicZero(ShapedArray(seen.shape, seen.dtype))
+    none = SymbolicZero(ShapedArray(flag.shape, jax.dtypes.float0))
     return (record, seen, flag), (tangent, still, none)
 
 

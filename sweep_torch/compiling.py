@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import sys
 import weakref
 from typing import Any
 
@@ -10,6 +9,8 @@ import torch
 from torch import Tensor
 
 from sweep_core.errors import UnsupportedError
+
+from .private import compiler_is_loaded, in_forward_mode
 
 _numbers = itertools.count()
 _solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -23,7 +24,7 @@ def undisturbed(function):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        return (outside() if "torch._dynamo" in sys.modules else function)(*args, **kwargs)
+        return (outside() if compiler_is_loaded() else function)(*args, **kwargs)
 
     return call
 
@@ -54,7 +55,7 @@ def record(
 @record.register_fake
 def _(wavelet, sources, receivers, mask, models, solver, samples, fields):
     # An operator has no forward mode of its own: its tangent would be zero in silence.
-    if torch.autograd.forward_ad._current_level >= 0:
+    if in_forward_mode():
         raise UnsupportedError("forward mode inside torch.compile is not supported; call torch.func.jvp outside")
     return wavelet.new_empty((sources.shape[0], samples, receivers.shape[-2], fields))
 

@@ -25,7 +25,8 @@ from sweep_core.problem import Problem
 from sweep_core.survey import Shots
 
 from .compiling import undisturbed
-from .ops import tie, transformed
+from .ops import admitted, readable, tie
+from .private import plain, transformed, without_gradient
 
 
 def check_device(device) -> torch.device:
@@ -63,15 +64,14 @@ def host(x: torch.Tensor) -> np.ndarray:
 def _on_host(name, x):
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
-        # Integers that are made inside torch.func are wrapped, too, and never differentiated.
-        while torch._C._functorch.is_gradtrackingtensor(x) and not x.is_floating_point():
-            x = torch._C._functorch.get_unwrapped(x)
+        if not x.is_floating_point():  # integers that are made inside torch.func are wrapped, too
+            x = without_gradient(x)
         if transformed(x):
             raise UnsupportedError(
                 f"{name} are transformed (torch.func), and cannot be read on the host; make them outside of the "
                 "function, or give NumPy arrays"
             )
-        with torch._C._DisableFuncTorch():  # inside torch.func even a plain tensor would be wrapped on its way out
+        with plain():  # inside torch.func even a plain tensor would be wrapped on its way out
             x = host(x)
     if x is None:
         return None
@@ -107,10 +107,8 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
     shape = check_call(problem, shots, models, snapshots)
     named = ("receiver_mask", shots.mask), ("sources", shots.sources), ("receivers", shots.receivers)
     survey = _survey(problem, *(_on_host(name, x) for name, x in named))
-    from . import native
-
-    if native.readable(shots.wavelet, *models):
-        with torch._C._DisableFuncTorch():
+    if readable(shots.wavelet, *models):
+        with plain():
             *earth, wavelet = map(host, (*models, shots.wavelet))
             check_values(problem, earth, wavelet)
     return shape, survey
@@ -143,8 +141,8 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
             record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
         positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
-        unread = not native.readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
-        models = native.admitted(problem, models) if unread else models
+        unread = not readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
+        models = admitted(problem, models) if unread else models
         with allocating(problem.memory):
             record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
             record = record + tie(*given)

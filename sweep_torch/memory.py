@@ -12,6 +12,8 @@ import torch
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
+from .private import holders
+
 WASTE = 4
 """A buffer serves a request down to this fraction of its size."""
 SMALL = 64 << 20
@@ -71,8 +73,7 @@ class Pool:
 
     @staticmethod
     def _free(buffer):
-        storage = buffer.untyped_storage()
-        return torch._C._storage_Use_Count(storage._cdata) <= 2  # the pool's tensor, and `storage` here
+        return holders(buffer) <= 1  # the pool itself
 
 
 pool = Pool()

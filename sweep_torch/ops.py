@@ -1,23 +1,11 @@
-"""An equation's operations in torch."""
+"""An equation's operations in torch, and what compiled and eager runs ask of values that may be transformed."""
 
 import torch
 
 from sweep_core.ops import Ops
+from sweep_core.problem import Problem
 
-
-def transformed(*tensors: torch.Tensor) -> bool:
-    """Whether torch.func is at work, under which values cannot be read and requires_grad says nothing."""
-    return any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors))
-
-
-def differentiated(tensor: torch.Tensor) -> bool:
-    """Whether torch.func takes a gradient through this tensor, at any level."""
-    functorch = torch._C._functorch
-    while functorch.is_functorch_wrapped_tensor(tensor):
-        if functorch.is_gradtrackingtensor(tensor):
-            return True
-        tensor = functorch.get_unwrapped(tensor)
-    return False
+from .private import transformed
 
 
 def tie(*tensors) -> torch.Tensor:
@@ -61,3 +49,14 @@ class TorchOps(Ops):
     def add(self, x, cells, amounts):
         flat = x.reshape(x.shape[0], -1)
         return flat.scatter_add(1, cells, amounts.expand(cells.shape)).reshape(x.shape)
+
+
+def admitted(problem: Problem, models) -> list[torch.Tensor]:
+    """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
+    good = problem.admits(*models)
+    return [m * torch.where(good, 1.0, float("nan")).to(m.dtype) for m in models]
+
+
+def readable(*tensors) -> bool:
+    """Whether values can be looked at without stopping a device and without breaking a transform."""
+    return not transformed(*tensors) and all(t.device.type == "cpu" for t in tensors)

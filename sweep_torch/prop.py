@@ -11,6 +11,7 @@ from sweep_core.survey import Shots
 
 from . import compiling
 from .executor import born, check_device, choose_impl, run
+from .private import is_replica
 
 
 class PropTorch(torch.nn.Module):
@@ -212,7 +213,7 @@ class PropTorch(torch.nn.Module):
         """ShapeError where DataParallel, which cuts each tensor along its first axis, cut another one than that of the
         shots, or could not cut.
         """
-        if not getattr(self, "_is_replica", False):
+        if not is_replica(self):
             return
         if not isinstance(sources, torch.Tensor):
             raise ShapeError(

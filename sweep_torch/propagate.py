@@ -12,7 +12,8 @@ from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots, samples_of
 
-from .ops import TorchOps, differentiated
+from .ops import TorchOps
+from .private import differentiated
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[torch.Tensor, dict]:

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from sweep_core.native.call import LONG_CALL, Buffer, CompiledCall  # noqa: E402
 from sweep_core.native.structs import OPERATIONS  # noqa: E402
-from sweep_torch.native import Task  # noqa: E402
+from sweep_torch.operators import Task  # noqa: E402
 
 
 class Cached:

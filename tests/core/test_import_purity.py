@@ -1,8 +1,10 @@
 """Importing sweep_core, listing backends and building a problem bring in nothing heavy, and quickly."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +49,42 @@ def test_backends_do_not_import_each_other():
     if modules_after("try:\n import jax\nexcept ImportError: pass") & {"jax"}:
         found = modules_after("import sweep_jax; sweep_jax.PropJax")
         assert not found & {"sweep_torch", "torch"}
+
+
+PRIVATE = {
+    "sweep_torch": r"\btorch(\.\w+)*\._\w|from torch\S* import _|\.fx\.experimental|\b_dynamo|functorch|\._\w*C\b|_cdata|_is_replica",
+    "sweep_jax": r"\bjax(lib)?(\.\w+)*\._[a-z]|jax\.(core|extend|interpreters)\b|from jax import (core|extend|interpreters)|\bvma\b|axis_context",
+}
+
+
+def private_uses(package, text) -> list[str]:
+    return [line.strip() for line in text.splitlines() if re.search(PRIVATE[package], line)]
+
+
+@pytest.mark.parametrize("package", PRIVATE)
+def test_private_names_of_a_framework_stand_in_one_file(package):
+    """And in that file they are found, so that what looks for them is not blind."""
+    folder = Path(__file__).parents[2] / package
+    found = {path.name: private_uses(package, path.read_text()) for path in sorted(folder.rglob("*.py"))}
+    assert len(found.pop("private.py")) >= 3
+    assert not {name: lines for name, lines in found.items() if lines}
+
+
+@pytest.mark.parametrize(
+    ("package", "planted"),
+    [
+        ("sweep_torch", "with torch._C._DisableFuncTorch():"),
+        ("sweep_torch", "from torch._C import _functorch"),
+        ("sweep_torch", "from torch.fx.experimental.proxy_tensor import get_proxy_mode"),
+        ("sweep_torch", "if torch.autograd.forward_ad._current_level:"),
+        ("sweep_jax", "from jax.core import Tracer"),
+        ("sweep_jax", "from jax.interpreters import ad"),
+        ("sweep_jax", "x = jax.extend.core.Primitive('x')"),
+        ("sweep_jax", "from jax._src import core"),
+    ],
+)
+def test_a_private_name_elsewhere_would_be_seen(package, planted):
+    assert private_uses(package, f"import os\n{planted}\n") == [planted]
 
 
 def test_importing_is_quick():

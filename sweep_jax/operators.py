@@ -15,8 +15,6 @@ import attrs
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
 
 from sweep_core.call import CallShape
 from sweep_core.errors import DeviceError, UnsupportedError
@@ -25,6 +23,7 @@ from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
 
 from . import shim
+from .private import Primitive, ShapedArray, ad, batching, device_count, mlir
 
 KEPT = ("record", "snapshots", "history", "checkpoints", "flag")
 GRADIENTS = ("gradient_coefficients", "gradient_wavelet")
@@ -126,12 +125,6 @@ def _run_born(*arguments, task, by, batches, devices=1):
     return _call("born", task, True, arrays, devices, ["record"])
 
 
-def _device_count(context):
-    """Devices that run a program together: pmap, shard_map, sharded arrays."""
-    axes = context.module_context.axis_context
-    return axes.num_devices if isinstance(axes, mlir.ShardingContext) else axes.mesh.size
-
-
 def _primitive(name, run, buffers):
     """A primitive that is `run`, on the platform of its task; `buffers` are what it gives."""
     primitive = Primitive(name)
@@ -141,14 +134,14 @@ def _primitive(name, run, buffers):
     @primitive.def_abstract_eval
     def _(*arguments, task, history=True, batches=(), by=()):
         sizes = arguments[0].shape[: len(batches)]
-        return [jax.core.ShapedArray((*sizes, *x.shape), x.dtype) for x in task.results(history, buffers)]
+        return [ShapedArray((*sizes, *x.shape), x.dtype) for x in task.results(history, buffers)]
 
     def lower(platform, context, *arguments, task, **parameters):
         if task.kind != platform:
             raise DeviceError(
                 f"a solver for {task.kind} was called in a program for {platform}; give PropJax dev='{platform}'"
             )
-        rule = mlir.lower_fun(partial(run, devices=_device_count(context)), multiple_results=True)
+        rule = mlir.lower_fun(partial(run, devices=device_count(context)), multiple_results=True)
         return rule(context, *arguments, task=task, **parameters)
 
     for platform in shim.PLATFORMS:
