@@ -1,0 +1,53 @@
+"""What solvers share reads in each framework as if it had been written for it."""
+
+import importlib
+import inspect
+import re
+
+import pytest
+
+from sweep_core import make_problem
+from sweep_core.prop import documented
+
+SOLVERS = [("sweep_torch", "PropTorch", "forward"), ("sweep_jax", "PropJax", "__call__")]
+
+
+@pytest.fixture(params=SOLVERS, ids=lambda p: p[1])
+def solver(request):
+    """(class, docstrings of the class, a call and a Born run)."""
+    package, name, call = request.param
+    pytest.importorskip(package.removeprefix("sweep_"))
+    kind = getattr(importlib.import_module(package), name)
+    return kind, [inspect.getdoc(x) for x in (kind, getattr(kind, call), kind.born)]
+
+
+def test_the_signature_is_that_of_a_problem_and_of_its_execution(solver):
+    names, stated = (list(inspect.signature(x).parameters) for x in (solver[0], make_problem))
+    assert names[:5] == ["equation", "shape", "dh", "dt", "dev"]
+    assert [n for n in names if n in stated and n != "memory"] == [n for n in stated if n != "memory"]
+    assert names[-5:] == ["models", "impl", "memory", "cuda_options", "eager_options"]
+
+
+def test_docstrings_are_complete_and_speak_of_the_framework_s_arrays(solver):
+    kind, texts = solver
+    for text in texts:
+        assert text.count("Parameters\n----------") == 1 and not re.search(r"<\w+>", text)
+    titles = ["Parameters", "Returns", "Raises", *(["Notes"] if kind.__name__ == "PropJax" else [])]
+    assert re.findall(r"^(\w+)\n-+$", texts[1], re.MULTILINE) == titles
+    documented_names = re.findall(r"^(\w[\w, ]*) :", texts[0], re.MULTILINE)
+    assert ", ".join(documented_names).split(", ") == list(inspect.signature(kind).parameters)
+    other = {"PropTorch": "jax", "PropJax": "torch|tensor"}[kind.__name__]
+    assert not any(re.search(other, text, re.IGNORECASE) for text in texts)
+
+
+def test_notes_stay_behind():
+    @documented("Returns\n-------\n<array>\n", array="tensor")
+    def f():
+        """Something.
+
+        Notes
+        -----
+        More.
+        """
+
+    assert f.__doc__ == "Something.\n\nReturns\n-------\ntensor\n\nNotes\n-----\nMore.\n"
