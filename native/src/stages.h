@@ -34,7 +34,7 @@ struct Cells {
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
   // So many sets of axes, but for the last, in whose PML cells may lie have loops of their own, the interior first.
-  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 4 : 1;
+  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
     if constexpr (!R::Equation::second) return cone.after(run, stages * unit - (stages - 1 - STAGE));
@@ -97,6 +97,8 @@ struct Scatter : Cells<R, STAGE> {
   Parts<Value> wave, scattered;
   const Value* tangent;  // framed
 
+  // In space its cells are large, and few wait for them.
+  static constexpr unsigned known_masks = R::ndim == 3 ? 1 : Cells<R, STAGE>::known_masks;
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot, this->unit);
     const View other = this->run.view(scattered, shot, this->unit);

@@ -91,7 +91,7 @@ class March {
   // Units that are made at once: what the second-level cache holds of all arrays, or in space of blocks of the fields.
   // There no more than leave behind all that receivers see.
   int tile() const {
-    constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 2 ? 24 : 2;
+    constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 3 ? 2 : Equation::second ? 6 : 24;
     ptrdiff_t count = cache / (row_bytes() * rows_ * arrays * half_);
     const int fit = (planes_ / size_ - band - near_) / (2 * half_);
     if (size_ > 1 && fit < count) count = fit;

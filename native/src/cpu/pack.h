@@ -82,24 +82,25 @@ SWEEP_APART void pack_cells_apart(const View& view, const Cell<NDIM>& row, int s
   pack_cells<F>(v, row, shift, low, high, where);
 }
 
-// Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. Loops over small
-// cells share one copy of the view, of others each has its registers for itself.
+// Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. In space loops over small cells
+// share one copy of the view, of others each has its registers for itself.
 template <class F, class View, int NDIM, class Beside, class Inside>
 SWEEP_APART void pack_rows(const View& view, const Cell<NDIM>& first, int rows, const int (&x)[4], Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
+  constexpr bool small = NDIM == 3 && decltype(F::run)::Equation::second;
   const View v = view;
   const auto part = [&](const Cell<NDIM>& row, int shift, int low, int high, auto where) SWEEP_INLINE {
-    if constexpr (decltype(F::run)::Equation::second)
+    if constexpr (small)
       pack_cells<F>(v, row, shift, low, high, where);
     else if (low < high)
       pack_cells_apart<F>(view, row, shift, low, high, where);
   };
+  const int shift = v.layout.shift(last, v.layout.field.n[last] - 1);
   Cell<NDIM> row = first;
   for (; rows > 0; --rows, ++row.i[last - 1], row.at += v.layout.field.stride[last - 1]) {
-    part(row, 0, x[0], x[1], within);
+    for (int side = 0; side < 2; ++side) part(row, side ? shift : 0, x[2 * side], x[2 * side + 1], within);
     part(row, 0, x[1], x[2], beside);
-    part(row, v.layout.shift(last, v.layout.field.n[last] - 1), x[2], x[3], within);
   }
 }
 
