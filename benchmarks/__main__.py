@@ -15,7 +15,7 @@ import torch
 
 from sweep_core.native import load
 
-from .cases import BARE, GRADIENT, PLANE, SPACE, Case
+from .cases import BARE, GRADIENT, LONG, LONG_GRADIENTS, PLANE, SPACE, Case
 from .devito import Devito
 from .picture import draw
 from .sides import Deepwave, Sweep
@@ -95,6 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
+    parser.add_argument("--long", action="store_true", help="only runs whose waves fill the grid; no picture")
     parser.add_argument("--out", default="benchmarks.png", help="the picture")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -102,18 +103,23 @@ def main() -> None:
         os.environ[variable] = str(arguments.threads)
     bandwidth = triad()
     print(f"float32, {arguments.threads} threads, medians of {arguments.repeats} rounds\n")
-    peers = installed()
+    peers = [peer for peer in installed() if not arguments.long or peer.share == "all"]
     names = [peer.name for peer in peers]
     print(f"\ntriad {bandwidth:.1f} GB/s: from memory, {BYTES} bytes a cell allow {bandwidth / BYTES:.2f} Gcell/s")
-    fastest, sentence = histories(arguments.repeats)
-    print(f"gradient of {sentence}")
+    fastest = "auto"
+    if not arguments.long:
+        fastest, sentence = histories(arguments.repeats)
+        print(f"gradient of {sentence}")
     print("Gcell/s, PML included; x: how much longer a peer takes than SWEEP (than SWEEP everywhere)\n")
     row("forward", *OURS, *names, *(f"x {name}" for name in names))
     row(*["---"] * (1 + len(OURS) + 2 * len(names)))
     lines = {}
-    for case in [*PLANE, *SPACE, *BARE]:
+    for case in LONG if arguments.long else [*PLANE, *SPACE, *BARE]:
         lines |= compare(case, peers, arguments.repeats)
-    lines |= compare(GRADIENT, peers, arguments.repeats, "gradient", fastest)
+    for case in LONG_GRADIENTS if arguments.long else [GRADIENT]:
+        lines |= compare(case, peers, arguments.repeats, "gradient", fastest)
+    if arguments.long:
+        return
     draw(arguments.out, lines, bandwidth / BYTES)
     print(f"\npicture: {arguments.out}")
 

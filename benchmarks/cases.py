@@ -60,3 +60,10 @@ SPACE = [Case(f"150^3 + 20, nt 100, order {order}", (150, 150, 150), 20, 100, 1,
 BARE = [
     Case(f"190^3, no absorbing layer, nt 100, order {order}", (190, 190, 190), 0, 100, 1, order) for order in (4, 8)
 ]
+LONG = [
+    Case("1000 x 1000 + 20, nt 2000, order 8, 1 shot", (1000, 1000), 20, 2000, 1, 8),
+    GRADIENT,
+    *(Case(f"150^3 + 20, nt 500, order {order}", (150, 150, 150), 20, 500, 1, order) for order in (4, 8)),
+]
+LONG_GRADIENTS = [GRADIENT, Case("100^3 + 20, nt 300, order 4", (100, 100, 100), 20, 300, 1, 4)]
+"""Runs in which waves fill the grid, so that nothing is saved by not computing it: what users pay for."""
