@@ -87,8 +87,10 @@ def test_dirty_buffers_do_no_harm(entry, strategy):
 
 @compiled
 def test_buffers_are_used_again_from_call_to_call(entry):
+    pool.empty()
     this = Setting(entry, "full", nt=200)
-    this.gradient()
+    for _ in range(2):  # the adjoint gives back what is too small for it, which the next forward run asks for again
+        this.gradient()
     kept = {b.data_ptr() for b in pool._buffers}
     for _ in range(5):
         this.gradient()
