@@ -11,6 +11,9 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// A barrier costs about as much as this many cells.
+constexpr ptrdiff_t worthwhile = 8192;
+
 // f(field, p, end) of the points of a shot that lie in cells from .. to - 1: those of each cell together.
 template <class T, class F>
 void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t to, const F& f) {
@@ -164,8 +167,6 @@ class March {
       for (int low = any.low[1]; low < any.high[1] + sunk; low += rows_)
         f(low == any.low[1] ? -sunk : low, low + rows_);
     };
-    // A barrier costs about as much as this many cells.
-    constexpr ptrdiff_t worthwhile = 8192;
     const int planes = any.high[0] - any.low[0];
     if (strips(planes, sunk) < size_ && any.cells() >= worthwhile * size_) {
       team_.poll(u + count - 1);

@@ -75,7 +75,7 @@ SWEEP_HD void pack_cells(const View& v, const Cell<NDIM>& row, int shift, int lo
   }
 }
 
-// Copies of the view, which no store can change, stay in registers.
+// A copy of the view, which no store can change, stays in registers.
 template <class F, class View, int NDIM, class Where>
 SWEEP_APART void pack_cells_apart(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
   const View v = view;

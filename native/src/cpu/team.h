@@ -140,8 +140,7 @@ inline int threads_of(const sweep_context* context) {
 template <class Plan, class Body>
 int execute(const Plan& plan, const sweep_context* context, const Body& body) {
   volatile int32_t stop = 0;
-  // A barrier costs about as much as this many cells: a thread with fewer to do would only be waited for.
-  constexpr ptrdiff_t worthwhile = 8192;
+  // A thread with fewer cells than a barrier costs would only be waited for.
   const ptrdiff_t useful = 1 + plan.layout.cells * plan.shots / worthwhile;
   const int most = threads_of(context), threads = most < useful ? most : static_cast<int>(useful);
   const bool apart = plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
