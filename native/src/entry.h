@@ -68,7 +68,7 @@ struct Entry {
     ptrdiff_t longest = plan.layout.field.total;
     for (const auto& strip : plan.layout.strip) longest = strip.total > longest ? strip.total : longest;
     if (longest > INT32_MAX)
-      return fail(context, SWEEP_BAD_CALL, "the padded grid and its halos have more than 2^31 - 1 cells");
+      return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
     for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
       if (!Needs(p, plan, operation).total().fits())
         return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");

@@ -60,7 +60,9 @@ SWEEP_HD void for_axes(const F& f) {
   }
 }
 
-// An array of cells with half a stencil of zeros around it. Halos are shared: what follows one row precedes the next.
+// An array of cells with half a stencil of ghost cells on both sides of every axis, which are zero. They are no other
+// row's, so that a neighbour can fill those of a face (exchange) and touch nothing else. A vector that goes on past the
+// end of a row writes zeros into ghost cells, before anybody fills them, and ends before the next row's first cell.
 template <int NDIM>
 struct Frame {
   int n[NDIM];
@@ -89,13 +91,12 @@ Frame<NDIM> frame_of(const int* n, int half) {
     f.n[a] = n[a];
     f.stride[a] = static_cast<Offset>(stride);
     lead += half * stride;
-    stride *= n[a] + half;
+    stride *= n[a] + 2 * half;
     if (a == NDIM - 1) stride = round(stride);
   }
-  lead = round(lead);
-  f.lead = static_cast<Offset>(lead);
+  f.lead = static_cast<Offset>(round(lead));
   // From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
-  f.total = round(lead + stride);
+  f.total = round(round(lead) - lead + stride);
   f.total += (1024 + 144 - f.total % 1024) % 1024;
   return f;
 }
