@@ -105,12 +105,14 @@ struct Plan {
     half = layout.half = p.order / 2;
     layout.cells = 1;
     for (int a = 0; a < NDIM; ++a) {
+      layout.face_low[a] = p.face_low[a];
+      layout.face_high[a] = p.face_high[a];
       layout.pml_low[a] = p.pml_low[a];
       layout.pml_high[a] = p.pml_high[a];
       layout.cells *= p.shape[a];
     }
     layout.field = frame_of<NDIM>(p.shape, half);
-    layout.near = p.free_surface ? Eq::near_rows(half) : 0;
+    layout.near = layout.face_low[0] == SWEEP_SURFACE ? Eq::near_rows(half) : 0;
     coefficients = coefficient_count<Eq>;
     sources = sum(p.source_points, SWEEP_MAX_FIELDS);
     receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
@@ -234,6 +236,28 @@ inline int check_points(const sweep_problem& p, const int32_t* points, int colum
   return SWEEP_OK;
 }
 
+// Refuses what is no role of a face, and roles that a face cannot have.
+inline int check_faces(const sweep_problem& p, const sweep_context* context) {
+  for (int a = 0; a < SWEEP_MAX_AXES; ++a)
+    for (int high = 0; high < 2; ++high) {
+      const char* const side = high ? "high" : "low";
+      const int face = (high ? p.face_high : p.face_low)[a];
+      if (face < SWEEP_ZERO || face > SWEEP_EXCHANGE)
+        return fail(context, SWEEP_BAD_CALL, "face_%s of axis %d is %d, which is no sweep_face", side, a, face);
+      if (face == SWEEP_EXCHANGE)
+        return fail(context, SWEEP_UNSUPPORTED,
+                    "face_%s of axis %d is SWEEP_EXCHANGE, but no neighbour can fill ghost cells yet; use SWEEP_ZERO",
+                    side, a);
+      if (face == SWEEP_SURFACE && (a > 0 || high))
+        return fail(context, SWEEP_UNSUPPORTED,
+                    "face_%s of axis %d is SWEEP_SURFACE, which the low face of axis 0 alone can be", side, a);
+    }
+  if (p.face_low[0] == SWEEP_SURFACE && p.pml_low[0])
+    return fail(context, SWEEP_BAD_CALL, "face_low of axis 0 is SWEEP_SURFACE with a PML of %d cells on that face",
+                p.pml_low[0]);
+  return SWEEP_OK;
+}
+
 // Refuses a problem that this build does not hold or that contradicts itself. In what remains each axis has at least
 // two cells, so fewer than 2^30, and whatever is counted along axes or in steps, half a stencil or twice as many too,
 // fits into an int, and what belongs to one grid into 64 bits; only what is multiplied by shots, steps or points is a
@@ -254,10 +278,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (cells > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
   }
-  if (p.free_surface < 0 || p.free_surface > 1 || (p.free_surface && p.pml_low[0]))
-    return fail(context, SWEEP_BAD_CALL, "free_surface is %d with a PML of %d cells on that face", p.free_surface,
-                p.pml_low[0]);
-  if (p.free_surface && p.shape[0] < Eq::near_rows(p.order / 2))
+  if (const int status = check_faces(p, context)) return status;
+  if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
     return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));
   const int fields = field_count<Eq>;
   if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)

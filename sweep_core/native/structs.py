@@ -10,6 +10,7 @@ MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
 MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1}
+ZERO, SURFACE, EXCHANGE = range(3)
 OPERATIONS = ("forward", "adjoint", "born")
 ROLES = ("none", "in", "out", "state", "scratch")
 VALUES, INDICES, BYTES = range(3)
@@ -50,12 +51,12 @@ class SweepProblem(Checked):
         ("receiver_columns", c.c_int32),
         ("source_points", _fields),
         ("receiver_points", _fields),
-        ("free_surface", c.c_int32),
+        ("face_low", _axes),
+        ("face_high", _axes),
         ("snapshot_every", c.c_int32),
         ("snapshot_fields", c.c_int32),
         ("snapshot_low", _axes),
         ("snapshot_high", _axes),
-        ("padding", c.c_int32),
         ("coefficient_limit", c.c_double),
         ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),
         ("equation", _name),

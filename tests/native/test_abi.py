@@ -211,7 +211,8 @@ CONTRADICTIONS = {
     "source_columns": [-1],
     "receiver_columns": [-3],
     "coefficient_limit": [0.0, -1.0, float("nan")],
-    "free_surface": [-1, 1, 2],  # there is a PML on that face
+    "face_low": [(-1, 0, 0), (3, 0, 0), (0, 2**31 - 1, 0), (1, 0, 0)],  # there is a PML on that face
+    "face_high": [(-1, 0, 0), (0, 3, 0), (0, -(2**31), 0)],
     "snapshot_every": [-1, -(2**31)],
     "snapshot_fields": [-1, 2, 3, 2**30],
 }
@@ -230,12 +231,31 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
 
 def test_a_surface_with_a_pml_is_refused():
     run = Run(variant("free surface"))
-    for name, value in (("free_surface", 2), ("free_surface", -1), ("pml_low", (1, 0, 0))):
-        kept = structs.SweepProblem.from_buffer_copy(run.struct)
-        setattr(run.struct, name, (c.c_int32 * 3)(*value) if name == "pml_low" else value)
-        with pytest.raises(NativeError, match="free_surface is"):
+    run.struct.pml_low[0] = 1
+    with pytest.raises(NativeError, match="face_low of axis 0 is SWEEP_SURFACE with a PML of 1 cells"):
+        run.forward()
+    run.struct.pml_low[0] = 0
+    run.forward()
+
+
+@pytest.mark.parametrize("axis", range(structs.MAX_AXES))
+@pytest.mark.parametrize("face", ["face_low", "face_high"])
+def test_roles_that_a_face_cannot_have_are_refused_by_name(face, axis):
+    """A free surface elsewhere than on top, and cells of a neighbour anywhere."""
+    run = Run(case())
+    refused = {structs.EXCHANGE: "SWEEP_EXCHANGE"}
+    if (face, axis) != ("face_low", 0):
+        refused[structs.SURFACE] = "SWEEP_SURFACE"
+    for role, name in refused.items():
+        getattr(run.struct, face)[axis] = role
+        for operation in structs.OPERATIONS:
+            with pytest.raises(UnsupportedError, match=f"{face} of axis {axis} is {name}"):
+                run.run(operation)
+    for role in (-1, 3):
+        getattr(run.struct, face)[axis] = role
+        with pytest.raises(NativeError, match=f"{face} of axis {axis} is {role}, which is no sweep_face"):
             run.forward()
-        run.struct = kept
+    getattr(run.struct, face)[axis] = structs.ZERO
     run.forward()
 
 

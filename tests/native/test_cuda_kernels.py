@@ -145,7 +145,7 @@ class Case:
         p.source_columns, p.receiver_columns = sources, receivers
         p.source_points[0], p.receiver_points[0] = sources * taps, receivers * taps
         p.coefficient_limit, p.equation = 0.4, b"acoustic"
-        p.free_surface, p.snapshot_every, p.snapshot_fields = surface, 7, 1
+        p.face_low[0], p.snapshot_every, p.snapshot_fields = surface, 7, 1
         tables = []
         for axis, (n, (low, high)) in enumerate(zip(shape, pml, strict=True)):
             low = 0 if surface and axis == 0 else low

@@ -99,11 +99,11 @@ class Trial:
         p.equation, p.dtype, p.ndim = self.equation.name, draw.randrange(2), draw.choice((2, 2, 3))
         p.order, p.shots, p.steps = draw.choice((2, 2, 4, 4, 6, 8, 8, 10, 14)), draw.randint(1, 5), draw.randint(1, 9)
         p.earths, p.last = draw.choice((1, p.shots)), p.steps
-        p.chunk, p.free_surface = draw.choice((0, 1, 2, 3, p.steps, MOST)), draw.random() < 0.3
+        p.chunk, p.face_low[0] = draw.choice((0, 1, 2, 3, p.steps, MOST)), draw.random() < 0.3
         for axis in range(p.ndim):
             low, high = (draw.choice((0, 0, 1, 2, 5, 17)) // (p.ndim - 1) for _ in range(2))
-            low *= not (p.free_surface and axis == 0)
-            near = 2 * p.order * (p.free_surface and axis == 0)
+            low *= not (p.face_low[0] and axis == 0)
+            near = 2 * p.order * (p.face_low[0] and axis == 0)
             p.pml_low[axis], p.pml_high[axis] = low, high
             p.shape[axis] = low + high + max(p.order, near) + draw.choice((0, 1, 3, 7, 30, 60)) // (p.ndim - 1) ** 2
             p.snapshot_low[axis] = draw.randrange(p.shape[axis])

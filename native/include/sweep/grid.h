@@ -116,6 +116,7 @@ struct Layout {
   Frame<NDIM> field;
   Frame<NDIM> strip[NDIM];
   int half;
+  int face_low[NDIM], face_high[NDIM];  // a sweep_face each
   int pml_low[NDIM], pml_high[NDIM];
   int rim_low[NDIM], rim_high[NDIM];
   ptrdiff_t cells;

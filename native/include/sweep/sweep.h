@@ -33,12 +33,19 @@ enum sweep_status {
   SWEEP_BAD_CALL = 1,    /* a struct, size or buffer that does not fit the problem */
   SWEEP_BAD_VALUE = 2,   /* a position outside the grid, a coefficient outside its range or not finite */
   SWEEP_UNSTABLE = 3,    /* a coefficient above sweep_problem.coefficient_limit */
-  SWEEP_UNSUPPORTED = 4, /* an equation, dimension or dtype that this library does not hold */
+  SWEEP_UNSUPPORTED = 4, /* an equation, dimension, dtype or role of a face that this library does not hold */
   SWEEP_CANCELLED = 5,   /* sweep_control.cancel was set */
   SWEEP_DEVICE = 6       /* the device is missing or failed */
 };
 
 enum sweep_dtype { SWEEP_FLOAT32 = 0, SWEEP_FLOAT64 = 1 };
+
+/* What lies beyond a face of the grid. */
+enum sweep_face {
+  SWEEP_ZERO,    /* zeros */
+  SWEEP_SURFACE, /* a free surface: at the low face of the first axis, where pml_low is 0 */
+  SWEEP_EXCHANGE /* cells of a neighbour, which fills them between stages; no library does that yet */
+};
 
 /* Numbers only, so that a compiler which bakes constants in (XLA) may copy the struct as bytes. */
 typedef struct sweep_problem {
@@ -59,12 +66,12 @@ typedef struct sweep_problem {
   int32_t receiver_columns; /* and of the record */
   int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, in the order of the fields */
   int32_t receiver_points[SWEEP_MAX_FIELDS];
-  int32_t free_surface;                 /* 1: at index 0 of the first axis, where pml_low is 0 */
+  int32_t face_low[SWEEP_MAX_AXES]; /* a sweep_face each */
+  int32_t face_high[SWEEP_MAX_AXES];
   int32_t snapshot_every;               /* 0: none; otherwise every so many time indices, from 0 on */
   int32_t snapshot_fields;              /* bit n: field n */
   int32_t snapshot_low[SWEEP_MAX_AXES]; /* cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];
-  int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]
    * with the middle one first, and mean[n]; differences times dt / dh. */
