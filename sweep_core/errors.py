@@ -24,6 +24,10 @@ class OptionError(SweepError, ValueError):
     """An option is unknown, contradictory, or does not apply here."""
 
 
+class UnknownOptionError(OptionError, TypeError):
+    """An option of that name does not exist; the message says which do."""
+
+
 class StabilityError(SweepError, ValueError):
     """The time step is too large for the model and the stencil (Courant-Friedrichs-Lewy condition)."""
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from .errors import OptionError, UnsupportedError
+from .memory import chosen
 
 
 @attrs.frozen
@@ -31,24 +32,28 @@ def lacking(found: object) -> list[str]:
     return [name for name in REQUIRED if not hasattr(found, name)]
 
 
-def choose_impl(impl: str, equation: str, device: object, support: Callable[[], Support]) -> tuple[str, str]:
+def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], Support]) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); `support` tells whether compiled code runs the problem on the device.
 
     Raises
     ------
     OptionError, UnsupportedError
-        For an unknown name, or ``'c'`` where compiled code cannot run the problem.
+        For an unknown name, or ``'c'`` where compiled code cannot run the problem, or eager operations where they
+        cannot remember it as they are told to.
     """
     if impl not in IMPLS:
         raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
-    if impl == "eager":
-        return "eager", "impl='eager' was asked for"
-    found = support()
-    if found:
-        return "c", found.reason
-    if impl == "c":
-        raise UnsupportedError(f"impl='c' cannot run {equation} on {device}: {found.reason}")
-    return "eager", f"compiled code cannot run it: {found.reason}"
+    reason = "impl='eager' was asked for"
+    if impl != "eager":
+        found = support()
+        if found:
+            return "c", found.reason
+        if impl == "c":
+            raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device}: {found.reason}")
+        reason = f"compiled code cannot run it: {found.reason}"
+    if refusal := chosen(problem.memory).eager_refusal:
+        raise UnsupportedError(f"impl='eager' ({reason}) cannot either: {refusal}" if impl != "eager" else refusal)
+    return "eager", reason
 
 
 @runtime_checkable

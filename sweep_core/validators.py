@@ -1,8 +1,35 @@
 """What an attribute of an option may be: validators of attrs that refuse by an OptionError."""
 
+from functools import wraps
 from numbers import Integral
 
-from .errors import OptionError
+import attrs
+
+from .errors import OptionError, UnknownOptionError
+
+
+def named(**elsewhere: str):
+    """A decorator of a class of options, which then refuses a keyword that is none of them by naming those that are;
+    `elsewhere` says of names that other programs have what becomes of them here.
+    """
+
+    def decorate(cls):
+        plain, known = cls.__init__, [a.name for a in attrs.fields(cls)]
+
+        @wraps(plain)
+        def checked(self, *values, **options):
+            for name in options:
+                if name not in known:
+                    hint = f"; {elsewhere[name]}" if name in elsewhere else ""
+                    raise UnknownOptionError(
+                        f"{cls.__name__} has no option {name!r}; it has {', '.join(map(repr, known))}{hint}"
+                    )
+            plain(self, *values, **options)
+
+        cls.__init__ = checked
+        return cls
+
+    return decorate
 
 
 def one_of(*allowed):

@@ -11,6 +11,7 @@ from sweep_core import executor as core
 from sweep_core.call import check_call, check_perturbations, check_survey, check_values, without_shots
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
+from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.points.positions import interpolated
 from sweep_core.problem import Problem
@@ -61,11 +62,13 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     equation = problem.equation
 
     def support():
+        if refusal := chosen(problem.memory).compiled_refusal:
+            return Support(False, refusal)
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
         return shim.supports(equation, problem.grid.ndim, KINDS[device.platform])
 
-    return core.choose_impl(impl, equation.name, device_name(device), support)
+    return core.choose_impl(impl, problem, device_name(device), support)
 
 
 def refuse_rounding(name: str, x) -> None:

@@ -61,7 +61,7 @@ def _(task, primals, tangents):
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
-    chunk = held_steps(kind, problem, shape, partial(left_on, device), traced=True)
+    chunk = held_steps(kind, problem, shape, left=partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), chunk)
     points = _points(task, shots.sources, shots.receivers, shots.mask)
     return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))

@@ -51,7 +51,7 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
             return Support(False, f"there is no compiled library for {device.type} devices")
         return compiled.supports(equation, problem.grid.ndim, device.type)
 
-    return core.choose_impl(impl, equation.name, device, support)
+    return core.choose_impl(impl, problem, device, support)
 
 
 def host(x: torch.Tensor) -> np.ndarray:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import torch
 
-from sweep_core.memory import MemoryOptions
+from sweep_core.memory import Kept, MemoryOptions
+from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
 from .private import holders
@@ -86,6 +87,15 @@ def empty_pool() -> None:
     it was last added to; on a GPU see ``torch.cuda.empty_cache``.
     """
     pool.empty()
+
+
+def stored(size: int, device: torch.device, kept: Kept, memory: MemoryOptions) -> torch.Tensor:
+    """`size` bytes, uninitialised, where what is kept lies."""
+    if kept.storage == "disk" and size:
+        return torch.frombuffer(mapped(size, kept.directory), dtype=torch.uint8)
+    if kept.storage == "cpu" and device.type == "cuda":
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+    return pool.take(size, device, memory)
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from functools import lru_cache, partial
 
+import attrs
 import numpy as np
 import torch
 
 from sweep_core.call import CallShape, driving
-from sweep_core.native import compiled_call, held_steps, seen_fields, tables
+from sweep_core.memory import NOTHING, Kept
+from sweep_core.native import compiled_call, kept_by, seen_fields, tables
 from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
@@ -20,9 +22,9 @@ from .private import plain, transformed
 
 
 @lru_cache(maxsize=32)
-def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, chunk: int) -> Task:
+def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, kept: Kept) -> Task:
     """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
-    call = compiled_call(device.type, problem, shape, chunk)
+    call = compiled_call(device.type, problem, shape, 0 if kept.sliced else kept.chunk)
     dtype = np.dtype(shape.dtype)
     cells, lists = point_lists(problem, shape, survey, np, dtype)
 
@@ -30,17 +32,21 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
         return torch.from_numpy(np.array(x, order="C")).to(device)
 
     fixed = {name: tensor(x) for name, x in lists.items()} | {"tables": tensor(tables(problem).astype(dtype))}
-    return Task(call, list(map(tensor, cells)), device, fixed)
+    sliced = again = call
+    if kept.sliced:
+        shapes = shape, attrs.evolve(shape, snapshots=None)
+        sliced, again = (compiled_call(device.type, problem, s, kept.chunk, kept.chunk) for s in shapes)
+    return Task(call, list(map(tensor, cells)), device, fixed, kept, sliced, again)
 
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
-    device, chunk = models[0].device, 0
+    device, kept = models[0].device, NOTHING
     if gradient:  # under torch.func a call may be one of many whose histories live together
         left, together = partial(left_on, device), transformed(wavelet, *models)
-        chunk = held_steps(device.type, problem, shape, left, together=together)
+        kept = kept_by(device.type, problem, shape, left, together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
-        task = make_task(problem, shape, survey, device, chunk)
+        task = make_task(problem, shape, survey, device, kept)
     if not readable(*models):
         models = admitted(problem, models)
     return task, *_arrays(problem, shape, wavelet, models, task)
@@ -67,7 +73,7 @@ def propagate(
     gradient = gradient or transformed(*differentiable)
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
     samples = samples + tie(*models) if gradient else samples
-    record, seen, _, _, flag = Forward.apply(coefficients, samples, task)
+    record, seen, flag, *_ = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
     return record, seen_fields(problem, shape, seen), kept
 

@@ -1,49 +1,84 @@
 """The compiled time loop as autograd functions: forward, and born and adjoint, each the other's transpose."""
 
 import inspect
+from functools import partial
 from typing import Any
 
 import attrs
 import torch
 
 from sweep_core.errors import UnsupportedError
+from sweep_core.memory import Kept
 from sweep_core.native import Buffer, CompiledCall
 
+from . import slices
 from .compiling import undisturbed
-from .memory import allocating, pool
+from .memory import allocating, pool, stored
 from .private import recorded
 
 
 @attrs.frozen(eq=False)
 class Task:
-    """What a call computes with beside its differentiable arrays; `fixed` are buffers by name."""
+    """What a call computes with beside its differentiable arrays; `fixed` are buffers by name. Where it is made in
+    slices, `sliced` is such a slice, and `again` one without snapshots; otherwise both are the call.
+    """
 
     call: CompiledCall
     cells: list[torch.Tensor]
     device: torch.device
     fixed: dict[str, torch.Tensor]
+    kept: Kept
+    sliced: CompiledCall
+    again: CompiledCall
+
+    def forward(self, **given: Any) -> dict[str, torch.Tensor]:
+        """Outputs of a forward run, and what it keeps, by buffer name."""
+        if self.kept.sliced:
+            return self.prepared(partial(slices.forward, self), **given)
+        return self.run("forward", **given) | {"held": torch.empty(0, dtype=torch.int64)}
+
+    def adjoint(self, held: torch.Tensor, checkpoints: torch.Tensor, **given: Any) -> dict[str, torch.Tensor]:
+        """Outputs of the adjoint run, by buffer name."""
+        if self.kept.sliced:
+            return self.prepared(partial(slices.adjoint, self, checkpoints=checkpoints, held=held), **given)
+        return self.run("adjoint", checkpoints=checkpoints, **given)
+
+    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
+        """Makes an operation in one call; its outputs by buffer name."""
+
+        def once(**given):
+            outputs = self.outputs(self.call, operation)
+            self.invoke(self.call, operation, outputs | given)
+            return outputs
+
+        return self.prepared(once, **given)
 
     @undisturbed
-    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
-        """Runs the library on tensors by buffer name; the outputs."""
+    def prepared(self, function, **given: Any):
+        """`function` of tensors as the library reads them."""
         if recorded():
             raise UnsupportedError(
                 "torch.fx (make_fx, torch.func.linearize) cannot see into impl='c', and would record a tensor that "
                 "nothing was written to; use torch.func.jvp or impl='eager'"
             )
-        outputs = {b.name: self.empty(b) for b in self.call.made(operation)}
-        arrays = self.fixed | outputs | {name: x.resolve_neg().contiguous() for name, x in given.items()}
-        taken = [arrays[b.name] for b in self.call.buffers[operation]]
+        return function(**{name: x.resolve_neg().contiguous() for name, x in given.items()})
+
+    def invoke(self, call: CompiledCall, operation: str, arrays: dict[str, torch.Tensor]) -> None:
+        """Runs the library on tensors by buffer name, which need not hold those that are fixed."""
+        taken = [(self.fixed | arrays)[b.name] for b in call.buffers[operation]]
         buffers = [(x.data_ptr(), x.nbytes) for x in taken]
         if self.device.type == "cuda":
             with torch.cuda.device(self.device):
                 stream = torch.cuda.current_stream(self.device)
                 for x in (*self.cells, *self.fixed.values()):
                     x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
-                self.call.run(operation, buffers, stream=stream.cuda_stream)
+                call.run(operation, buffers, stream=stream.cuda_stream)
         else:
-            self.call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
-        return outputs
+            call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
+
+    def outputs(self, call: CompiledCall, operation: str, **there: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Arrays by name for what an operation does not read but write, those that are `there` among them."""
+        return {b.name: self.empty(b) for b in call.made(operation) if b.name not in there} | there
 
     def empty(self, buffer: Buffer) -> torch.Tensor:
         """An array for a buffer; the large ones of unsigned bytes are used again from call to call."""
@@ -52,6 +87,12 @@ class Task:
             if buffer.dtype == "uint8":
                 return pool.take(buffer.shape[0], self.device, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
+
+    def slots(self) -> torch.Tensor:
+        """Room for the states that are held of a run in slices, a row each."""
+        memory, count, size = self.call.problem.memory, self.kept.states or 0, self.sliced.bytes_of("forward", "state")
+        with allocating(memory):
+            return stored(count * size, self.device, self.kept, memory).reshape(count, size)
 
 
 def _each(function, in_dims, size, arguments):
@@ -81,14 +122,14 @@ class Forward(torch.autograd.Function):
 
     @_signed
     def forward(coefficients, wavelet, task):
-        found = task.run("forward", coefficients=coefficients, wavelet=wavelet)
-        return tuple(found[name] for name in ("record", "snapshots", "history", "checkpoints", "flag"))
+        found = task.forward(coefficients=coefficients, wavelet=wavelet)
+        return tuple(found[name] for name in ("record", "snapshots", "flag", "history", "checkpoints", "held"))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         coefficients, wavelet, ctx.task = inputs
-        _, seen, *kept, flag = output
-        ctx.mark_non_differentiable(seen, *kept, flag)
+        _, seen, flag, *kept = output
+        ctx.mark_non_differentiable(seen, flag, *kept)
         ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
         ctx.save_for_backward(coefficients, wavelet, *kept)
         ctx.save_for_forward(coefficients, wavelet)
@@ -101,7 +142,7 @@ class Forward(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx, coefficients, wavelet, _):
-        return Born.apply(*_filled(ctx, coefficients, wavelet), *ctx.saved_tensors, ctx.task), None, None, None, None
+        return Born.apply(*_filled(ctx, coefficients, wavelet), *ctx.saved_tensors, ctx.task), *[None] * 5
 
     @staticmethod
     def vmap(info, in_dims, coefficients, wavelet, task):
@@ -117,9 +158,9 @@ class Adjoint(torch.autograd.Function):
     """Cotangent of the record -> gradients of coefficients and wavelet; the transpose of Born."""
 
     @_signed
-    def forward(cotangent, coefficients, wavelet, history, checkpoints, task):
+    def forward(cotangent, coefficients, wavelet, history, checkpoints, held, task):
         given = {"coefficients": coefficients, "wavelet": wavelet, "history": history, "checkpoints": checkpoints}
-        found = task.run("adjoint", cotangent=cotangent, **given)
+        found = task.adjoint(held, cotangent=cotangent, **given)
         return found["gradient_coefficients"], found["gradient_wavelet"]
 
     @staticmethod
@@ -130,7 +171,7 @@ class Adjoint(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         _refuse_second(any(ctx.needs_input_grad[1:3]))
-        return Born.apply(*gradients, *ctx.saved_tensors, ctx.task), None, None, None, None, None
+        return Born.apply(*gradients, *ctx.saved_tensors, ctx.task), *[None] * 6
 
     @staticmethod
     def jvp(ctx, *_):
@@ -160,8 +201,8 @@ class Born(torch.autograd.Function):
     @staticmethod
     def backward(ctx, cotangent):
         _refuse_second(any(ctx.needs_input_grad[2:4]))
-        _, _, history, checkpoints, _ = Forward.apply(*ctx.saved_tensors, ctx.task)
-        return *Adjoint.apply(cotangent, *ctx.saved_tensors, history, checkpoints, ctx.task), None, None, None
+        _, _, _, *kept = Forward.apply(*ctx.saved_tensors, ctx.task)
+        return *Adjoint.apply(cotangent, *ctx.saved_tensors, *kept, ctx.task), None, None, None
 
     @staticmethod
     def jvp(ctx, tangent_coefficients, tangent_wavelet, coefficients, wavelet, _):

@@ -4,9 +4,22 @@ from .auto import Auto
 from .ckpt import Ckpt
 from .full import Full
 from .options import BoundaryOptions, CkptOptions, MemoryOptions
-from .strategy import Run, Strategy
+from .schedule import NONE, Schedule, Tape
+from .strategy import NOTHING, Kept, Run, Strategy
 
-__all__ = ["BoundaryOptions", "CkptOptions", "MemoryOptions", "Run", "Strategy", "chosen"]
+__all__ = [
+    "NONE",
+    "NOTHING",
+    "BoundaryOptions",
+    "CkptOptions",
+    "Kept",
+    "MemoryOptions",
+    "Run",
+    "Schedule",
+    "Strategy",
+    "Tape",
+    "chosen",
+]
 
 STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckpt}
 

@@ -2,7 +2,7 @@
 
 from math import isqrt, sqrt
 
-from .strategy import Run, Strategy, adjoint_steps
+from .strategy import Kept, Run, Strategy, adjoint_steps
 
 CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
@@ -18,12 +18,12 @@ PROGRAM = 0.25, 0
 class Auto(Strategy):
     """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory."""
 
-    def chunk(self, run: Run) -> int:
+    def keep(self, run: Run) -> Kept:
         steps, history = adjoint_steps(run.nt), run.history()
         cached = CACHE_BYTES // max(history // run.shots // steps, 1)
         if _is_room(run, history, run.on_cpu and cached >= WORTHWHILE):
-            return steps
-        return min(steps, cached if cached >= WORTHWHILE else round(sqrt(steps)))
+            return Kept(steps)
+        return Kept(min(steps, cached if cached >= WORTHWHILE else round(sqrt(steps))))
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt if barred else max(isqrt(nt), 1)

@@ -1,17 +1,49 @@
-"""Strategy ``'ckpt'``: states are saved on the way, and the history is recomputed from them, chunk after chunk."""
+"""Strategy ``'ckpt'``: states are saved on the way, and the history is recomputed from them."""
 
-from math import sqrt
+from math import ceil, log2, sqrt
 
 from ..errors import UnsupportedError
 from .options import CkptOptions
-from .strategy import Run, Strategy, adjoint_steps
+from .strategy import Kept, Run, Strategy, adjoint_steps
+
+SEGMENT = 16
+"""Steps of a segment of the recursive schedule at least. Each is a call, which prepares about as much as a step reads;
+from shorter ones little memory is gained, as the adjoint holds a few states and images anyway.
+"""
 
 
 class Ckpt(Strategy):
-    """Equal chunks: as many as :class:`CkptOptions` says, or about the square root of the steps."""
+    """Equal chunks, as many as :class:`CkptOptions` says, or about the square root of the steps; or segments whose
+    history takes as much as a state, of SEGMENT steps at least, in the binomial schedule.
+    """
 
-    def chunk(self, run: Run) -> int:
-        return self._length(run.nt)
+    @property
+    def options(self) -> CkptOptions:
+        """The user's, or those by default."""
+        return self.memory.ckpt or CkptOptions()
+
+    @property
+    def compiled_refusal(self) -> str:
+        options, plain = self.options, CkptOptions()
+        if (options.mode, options.storage) == (plain.mode, plain.storage):
+            return ""
+        return (
+            f"CkptOptions(mode={options.mode!r}, storage={options.storage!r}) is a run in slices, between which Python "
+            f"keeps states: under torch with impl='c' alone; use mode={plain.mode!r}, storage={plain.storage!r}"
+        )
+
+    @property
+    def eager_refusal(self) -> str:
+        return self.compiled_refusal
+
+    def keep(self, run: Run) -> Kept:
+        options = self.options
+        if options.mode == "recursive":
+            return recursive(run, options.count or max(round(log2(run.nt)), 1), options.storage, options.directory)
+        length = self._length(run.nt)
+        if options.storage == "gpu" or length >= adjoint_steps(run.nt):
+            return Kept(length)
+        return _sliced(run.nt, length, run.nt, options.storage, options.directory)
 
     def segment(self, nt: int, barred: str = "") -> int:
         length = self._length(nt)
@@ -20,6 +52,19 @@ class Ckpt(Strategy):
         return length
 
     def _length(self, nt: int) -> int:
-        steps, options = adjoint_steps(nt), self.memory.ckpt or CkptOptions()
-        chunks = min(options.chunks or round(sqrt(steps)), steps)
+        steps = adjoint_steps(nt)
+        chunks = min(self.options.chunks or round(sqrt(steps)), steps)
         return -(-steps // chunks)
+
+
+def recursive(run: Run, count: int, storage: str = "gpu", directory: str | None = None) -> Kept:
+    """The binomial schedule with so many states at most."""
+    step = run.history() / adjoint_steps(run.nt)
+    return _sliced(run.nt, max(SEGMENT, ceil(run.state() / max(step, 1))), count, storage, directory)
+
+
+def _sliced(nt, length, count, storage, directory) -> Kept:
+    """Slices of so many steps, or all in one where one suffices. Nobody needs the state before the last one twice."""
+    if length >= adjoint_steps(nt):
+        return Kept(adjoint_steps(nt))
+    return Kept(length, min(count, -(-nt // length) - 2), storage, directory)

@@ -1,13 +1,13 @@
 """Strategy ``'full'``: every step is kept."""
 
-from .strategy import Run, Strategy, adjoint_steps
+from .strategy import Kept, Run, Strategy, adjoint_steps
 
 
 class Full(Strategy):
     """Keeps the history of all steps."""
 
-    def chunk(self, run: Run) -> int:
-        return adjoint_steps(run.nt)
+    def keep(self, run: Run) -> Kept:
+        return Kept(adjoint_steps(run.nt))
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt

@@ -1,44 +1,92 @@
 """What a user may choose about memory. Immutable, checked at construction."""
 
+import os
 from typing import ClassVar
 
 import attrs
 
 from ..errors import OptionError, UnsupportedError
-from ..validators import kind, one_of, positive
+from ..validators import kind, named, one_of, positive
+
+STORAGE = "gpu", "cpu", "disk"
+"""Where what is kept may lie; 'gpu' means the device of the computation, also where that is a CPU."""
+SWEEP_SOLVER: dict[str, str] = {
+    "disk_dir": "the folder of sweep-solver's disk_dir is directory here",
+    "storage_dtype": "the precision that sweep-solver calls storage_dtype is dtype here",
+    **dict.fromkeys(
+        ("transfer_interval", "pinned_memory", "ring_buffers", "disk_async_read"),
+        "sweep-solver has it: how what is stored gets there SWEEP chooses itself, and host memory is pinned for a GPU",
+    ),
+    "tail_steps": "sweep-solver has it: SWEEP keeps what the exact gradient needs",
+    "chunk_size": "chunks is the number of chunks, where sweep-solver counts the steps of one",
+}
+"""What becomes of options that scripts of sweep-solver have."""
 
 
+def _path(value):
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _directory(instance, attribute, value):
+    """A folder, of storage 'disk' alone."""
+    if value is None:
+        return
+    name = type(instance).__name__
+    if not isinstance(value, str):
+        raise OptionError(f"{name}: directory is {value!r}; expected the path of a folder")
+    if instance.storage != "disk":
+        raise OptionError(f"{name}: directory={value!r} does not apply to storage {instance.storage!r}; use 'disk'")
+
+
+@named(**SWEEP_SOLVER)
 @attrs.frozen
 class BoundaryOptions:
     """Strategy ``'boundary'``: where the strips that reconstruct the interior are kept, and in which precision."""
 
-    storage: str = attrs.field(default="gpu", validator=one_of("gpu", "cpu", "disk"))
+    storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
     dtype: str = attrs.field(default="float32")
-    directory: str | None = None
+    directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
 
 
+@named(**SWEEP_SOLVER)
 @attrs.frozen
 class CkptOptions:
-    """Strategy ``'ckpt'``: the run is recomputed in chunks from states that were saved on the way.
+    """Strategy ``'ckpt'``: the run is recomputed from states that were saved on the way. The gradient has the bits of
+    ``'full'``.
 
     Parameters
     ----------
     mode : {'chunk', 'recursive'}
-        Equal chunks, or nested ones (not there yet).
+        Equal chunks, each of which is recomputed once, from a state before it; or the binomial schedule (Revolve),
+        which recomputes more often from fewer states: with torch and ``impl='c'`` only.
     chunks : int, optional
-        Number of chunks; about the square root of nt by default.
+        Number of chunks, about the square root of nt by default; of mode ``'chunk'``. (In sweep-solver this counts the
+        steps of a chunk.)
     count : int, optional
-        States that may be held at once; of the recursive mode.
+        States that may be held at once, about log2(nt) by default; of mode ``'recursive'``. Beside them are a state at
+        hand, the adjoint's, and the history of at least 16 steps.
     storage : {'gpu', 'cpu', 'disk'}
-        Where states are kept: ``'gpu'`` means the device of the computation, also where that is a CPU.
+        Where states are kept: ``'gpu'`` means the device of the computation, also where that is a CPU, ``'cpu'`` the
+        memory of the host, pinned for a GPU, and ``'disk'`` a temporary file without a name, which no process but this
+        one can open, and which is gone with it. The last two with torch and ``impl='c'`` only.
+    directory : path-like, optional
+        The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
+        storage ``'disk'``.
     """
 
     mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
     chunks: int | None = attrs.field(default=None, validator=positive)
     count: int | None = attrs.field(default=None, validator=positive)
-    storage: str = attrs.field(default="gpu", validator=one_of("gpu", "cpu", "disk"))
+    storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
+    directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
+
+    def __attrs_post_init__(self):
+        for name, mode in (("chunks", "chunk"), ("count", "recursive")):
+            if getattr(self, name) is not None and self.mode != mode:
+                raise OptionError(f"CkptOptions: {name}=... does not apply to mode {self.mode!r}, but to {mode!r}")
 
 
+@named()
 @attrs.frozen
 class MemoryOptions:
     """How a gradient remembers the forward run.
@@ -87,9 +135,6 @@ class MemoryOptions:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
         refused = {
             "strategy 'boundary'": self.strategy == "boundary",
-            "a recursive checkpoint schedule": self.ckpt is not None and self.ckpt.mode == "recursive",
-            "CkptOptions(count=...)": self.ckpt is not None and self.ckpt.count is not None,
-            "checkpoints away from the device": self.ckpt is not None and self.ckpt.storage != "gpu",
             f"history in {self.dtype}": self.dtype not in (None, "float32", "float64"),
             f"interval {self.interval}": self.interval != 1,
             "a memory budget": self.budget is not None,

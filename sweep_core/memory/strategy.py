@@ -6,6 +6,7 @@ from collections.abc import Callable
 import attrs
 
 from .options import MemoryOptions
+from .schedule import Schedule
 
 
 @attrs.frozen
@@ -27,6 +28,8 @@ class Run:
         Whether the answer holds for calls to come, each of which gets fresh memory: it goes into a program of XLA.
     together : bool
         Whether histories of several calls may live together, as under torch.func.
+    state : callable
+        Bytes of a wave state of all shots.
     """
 
     nt: int
@@ -36,6 +39,41 @@ class Run:
     on_cpu: bool = True
     traced: bool = False
     together: bool = False
+    state: Callable[[], int] = lambda: 0
+
+
+@attrs.frozen
+class Kept:
+    """What a compiled run keeps for its adjoint.
+
+    Parameters
+    ----------
+    chunk : int
+        Steps of history that are held at once, as in the C ABI; nt - 1 or more keep all of them, 0 keeps nothing.
+    states : int, optional
+        Where stated, the run is made in slices of `chunk` steps, and so many states are held at once by those who
+        call; otherwise compiled code makes it in one call, and saves a state before each chunk itself.
+    storage, directory : str
+        Where those states are; see :class:`CkptOptions`.
+    """
+
+    chunk: int
+    states: int | None = None
+    storage: str = "gpu"
+    directory: str | None = None
+
+    @property
+    def sliced(self) -> bool:
+        """Whether the run is made in slices."""
+        return self.states is not None
+
+    def schedule(self, nt: int) -> Schedule:
+        """In which order the slices are made."""
+        return Schedule(nt, self.chunk, self.states or 0)
+
+
+NOTHING = Kept(0)
+"""Of a run without a gradient."""
 
 
 def adjoint_steps(nt: int) -> int:
@@ -49,9 +87,19 @@ class Strategy(ABC):
 
     memory: MemoryOptions
 
+    @property
+    def compiled_refusal(self) -> str:
+        """Why it cannot be done in one call of compiled code; empty where it can."""
+        return ""
+
+    @property
+    def eager_refusal(self) -> str:
+        """Why it cannot be done by eager operations; empty where it can."""
+        return ""
+
     @abstractmethod
-    def chunk(self, run: Run) -> int:
-        """Steps of history that a compiled run holds at once, as in the C ABI; nt - 1 or more keep all of them."""
+    def keep(self, run: Run) -> Kept:
+        """What a compiled run keeps."""
 
     @abstractmethod
     def segment(self, nt: int, barred: str = "") -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from ..call import CallShape
 from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
-from ..memory import Run, chosen
+from ..memory import Kept, Run, chosen
 from ..memory.limits import available
 from ..points.sources import signals_of_each
 from ..problem import Problem
@@ -37,6 +37,11 @@ class Buffer:
     dtype: str
     role: str
 
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
 
 @attrs.frozen(eq=False)
 class CompiledCall:
@@ -55,7 +60,19 @@ class CompiledCall:
     @property
     def history(self) -> int:
         """Bytes of the history that a forward run leaves."""
-        return next(b.shape[0] for b in self.buffers["forward"] if b.name == "history")
+        return self.bytes_of("forward", "history")
+
+    def bytes_of(self, operation: str, name: str) -> int:
+        """Bytes of a buffer of an operation."""
+        return next(b.nbytes for b in self.buffers[operation] if b.name == name)
+
+    def steps(self, first: int, last: int, history: bool) -> "CompiledCall":
+        """Steps [first, last) of it, no more than it was sized for; with or without what it keeps for an adjoint."""
+        struct = structs.SweepProblem.from_buffer_copy(self.struct)
+        struct.first, struct.last = first, last
+        if not history:
+            struct.chunk = 0
+        return attrs.evolve(self, struct=struct, work=self.work * (last - first) // self.shape.steps)
 
     def named(self) -> dict[str, Buffer]:
         """The buffers of all operations by name; scratch as large as the largest of them needs."""
@@ -87,9 +104,12 @@ class CompiledCall:
 
 
 @lru_cache(maxsize=64)
-def compiled_call(kind: str, problem: Problem, shape: CallShape, chunk: int = 0) -> CompiledCall:
+def compiled_call(
+    kind: str, problem: Problem, shape: CallShape, chunk: int = 0, length: int | None = None
+) -> CompiledCall:
     """The call of `problem` for arrays of `shape`; the forward run leaves a history where there is a `chunk` of steps
-    to hold of it at once, such as :func:`held_steps`.
+    to hold of it at once, such as :func:`held_steps`. Where it is to be made in slices (:meth:`CompiledCall.steps`),
+    buffers are sized for those of `length` steps.
 
     Raises
     ------
@@ -118,7 +138,7 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, chunk: int = 0)
         earths=shape.earths,
         steps=shape.steps,
         first=0,
-        last=shape.steps,
+        last=min(length or shape.steps, shape.steps),
         chunk=chunk,
         source_columns=shape.sources * len(problem.source_type) * signals_of_each(problem, shape.source_taps),
         receiver_columns=shape.receivers * len(problem.recorded),
@@ -142,21 +162,37 @@ def compiled_call(kind: str, problem: Problem, shape: CallShape, chunk: int = 0)
     return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots)
 
 
-def held_steps(
+def kept_by(
     kind: str,
     problem: Problem,
     shape: CallShape,
     left: Callable[[], int | None] = available,
     traced: bool = False,
     together: bool = False,
-) -> int:
-    """Steps of history that the memory strategy of `problem` holds at once; see :class:`sweep_core.memory.Run`."""
+) -> Kept:
+    """What the memory strategy of `problem` keeps of a call; see :class:`sweep_core.memory.Run`."""
 
     def history():
         return compiled_call(kind, problem, shape, shape.steps).history
 
-    run = Run(shape.steps, shape.shots, history, left, kind == "cpu", traced, together)
-    return chosen(problem.memory).chunk(run)
+    def state():
+        return compiled_call(kind, problem, shape, 1, 1).bytes_of("forward", "state")
+
+    run = Run(shape.steps, shape.shots, history, left, kind == "cpu", traced, together, state)
+    return chosen(problem.memory).keep(run)
+
+
+def held_steps(kind: str, problem: Problem, shape: CallShape, **run) -> int:
+    """Steps of history that the memory strategy of `problem` holds at once, for those who make a run in one call.
+
+    Raises
+    ------
+    UnsupportedError
+        Where it is to be made in slices.
+    """
+    if refusal := chosen(problem.memory).compiled_refusal:
+        raise UnsupportedError(refusal)
+    return kept_by(kind, problem, shape, **run).chunk
 
 
 def _shapes(problem, shape, struct):

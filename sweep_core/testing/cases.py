@@ -20,6 +20,10 @@ STRATEGIES = {
     "ckpt-1": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=1)),
     "ckpt-7": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=7)),
     "ckpt-999": MemoryOptions("ckpt", ckpt=CkptOptions(chunks=999)),
+    "recursive": MemoryOptions("ckpt", ckpt=CkptOptions("recursive")),
+    "recursive-1": MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=1)),
+    "host": MemoryOptions("ckpt", ckpt=CkptOptions(storage="cpu")),
+    "disk": MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk")),
 }
 
 

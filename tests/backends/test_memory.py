@@ -41,9 +41,15 @@ def gradient(name, strategy="auto", nt=NT, record=None):
 @pytest.fixture
 def left(monkeypatch):
     """A function that says how much memory is left, and how many steps calls have kept."""
-    lengths, chunk = [], Auto.chunk
+    lengths, keep = [], Auto.keep
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1 << 16)
-    monkeypatch.setattr(Auto, "chunk", lambda *a: lengths.append(chunk(*a)) or lengths[-1])
+
+    def keeps(*run):
+        kept = keep(*run)
+        lengths.append(kept.chunk)
+        return kept
+
+    monkeypatch.setattr(Auto, "keep", keeps)
 
     def say(count):
         for module in ("sweep_torch.memory", "sweep_jax.memory", "sweep_core.memory.limits"):

@@ -17,6 +17,14 @@ from sweep_torch.memory import pool  # noqa: E402
 impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 compiled = pytest.mark.parametrize("entry", executors("torch-c"))
 strategies = pytest.mark.parametrize("strategy", ["full", "auto", "ckpt"])
+each_strategy = pytest.mark.parametrize(
+    ("entry", "strategy"),
+    [
+        pytest.param(*entry.values, strategy, id=f"{entry.id}-{strategy}")
+        for entry in executors("torch-c", "torch-eager")
+        for strategy in ("full", "auto", "ckpt", "recursive", "disk")[: 5 if entry.id == "torch-c" else 3]
+    ],
+)
 
 
 class Setting:
@@ -45,8 +53,7 @@ class Setting:
 # --- graphs -----------------------------------------------------------------------------------------------------------
 
 
-@impls
-@strategies
+@each_strategy
 def test_a_graph_may_be_walked_twice(entry, strategy):
     this = Setting(entry, strategy)
     leaf = this.model.clone().requires_grad_()
@@ -57,8 +64,7 @@ def test_a_graph_may_be_walked_twice(entry, strategy):
         value.backward()
 
 
-@impls
-@strategies
+@each_strategy
 def test_live_graphs_never_share_a_buffer(entry, strategy):
     """Backward of an older record, after newer runs of other models, gives the older gradient."""
     this = Setting(entry, strategy)
@@ -72,7 +78,7 @@ def test_live_graphs_never_share_a_buffer(entry, strategy):
 
 
 @compiled
-@strategies
+@pytest.mark.parametrize("strategy", ["full", "auto", "ckpt", "recursive", "disk"])
 def test_dirty_buffers_do_no_harm(entry, strategy):
     """Pooled memory holds what the last call left there: here NaN everywhere."""
     this = Setting(entry, strategy, seed=5)
@@ -211,8 +217,7 @@ def refuses_func(entry, strategy):
     return strategy == "ckpt" and "eager" in str(entry)
 
 
-@impls
-@strategies
+@each_strategy
 def test_func_grad(entry, strategy):
     this = Setting(entry, strategy)
     if refuses_func(entry, strategy):
@@ -222,8 +227,7 @@ def test_func_grad(entry, strategy):
     assert error(torch.func.grad(this.functional)(this.model), this.gradient().numpy()) < 1e-13
 
 
-@impls
-@strategies
+@each_strategy
 def test_vmap_over_models_and_wavelets(entry, strategy):
     this = Setting(entry, strategy)
     models = torch.stack([this.model, 0.95 * this.model])
@@ -234,8 +238,7 @@ def test_vmap_over_models_and_wavelets(entry, strategy):
     assert error(together[1], 2 * this.record().numpy()) < 1e-13
 
 
-@impls
-@strategies
+@each_strategy
 def test_vmap_of_func_grad(entry, strategy):
     this = Setting(entry, strategy)
     if refuses_func(entry, strategy):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sweep_core import CkptOptions, MemoryOptions, UnsupportedError
-from sweep_core.memory import Run, chosen
+from sweep_core.memory import Kept, Run, chosen
 from sweep_core.memory.auto import CACHE_BYTES, CALL
 
 NTS = pytest.mark.parametrize("nt", [1, 2, 3, 10, 101, 2001])
@@ -15,7 +15,9 @@ AUTO, FULL, CKPT = map(MemoryOptions, ("auto", "full", "ckpt"))
 
 def chunk(memory, nt, step, left=0, shots=1, **more):
     """Steps of history that are held of a run whose history takes `step` bytes for each step and shot."""
-    return chosen(memory).chunk(Run(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more))
+    kept = chosen(memory).keep(Run(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more))
+    assert kept == Kept(kept.chunk), "one call does it"
+    return kept.chunk
 
 
 @NTS
@@ -37,8 +39,8 @@ def test_what_is_left_is_asked_for_where_it_matters_alone():
         raise AssertionError
 
     for memory in (FULL, CKPT):
-        chosen(memory).chunk(Run(101, 1, never, never))
-    chosen(AUTO).chunk(Run(101, 1, lambda: CACHE_BYTES, never))
+        chosen(memory).keep(Run(101, 1, never, never))
+    chosen(AUTO).keep(Run(101, 1, lambda: CACHE_BYTES, never))
 
 
 @pytest.mark.parametrize("shots", [1, 3])
@@ -68,6 +70,30 @@ def test_where_nothing_tells_what_is_left_little_is_kept():
     assert chunk(AUTO, 3, CALL[1] // 2, None) == 2
     assert chunk(AUTO, 3, CALL[1] // 2 + 1, None) == 1
     assert chunk(AUTO, 3, CALL[1] // 2, None, traced=True) == 1
+
+
+def sliced(nt, step, state, **options):
+    """What is kept of a run whose history takes `step` bytes for each step, and whose state `state`."""
+    memory = MemoryOptions("ckpt", ckpt=CkptOptions(**options))
+    return chosen(memory).keep(Run(nt, 1, lambda: step * max(nt - 1, 1), lambda: 0, state=lambda: state))
+
+
+def test_segments_of_the_recursive_schedule():
+    """Of 16 steps, or with a history as large as a state; log2(nt) states, or as many as are said, or of any use."""
+    assert sliced(2001, 10, 25, mode="recursive") == Kept(16, 11)
+    assert sliced(2001, 10, 251, mode="recursive") == Kept(26, 11)
+    assert sliced(2001, 10, 25, mode="recursive", count=3) == Kept(16, 3)
+    assert sliced(49, 10, 25, mode="recursive", count=30) == Kept(16, 2)
+    for nt in (1, 2, 17):
+        assert sliced(nt, 10, 25, mode="recursive", count=3) == Kept(max(nt - 1, 1)), "one segment is the whole run"
+
+
+@NTS
+def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
+    """Of the same chunks, each of which is recomputed once; the last one's state is at hand."""
+    length = chunk(CKPT, nt, 1)
+    kept = sliced(nt, 10, 25, storage="disk", directory="/there")
+    assert kept == (Kept(length) if length >= nt - 1 else Kept(length, -(-nt // length) - 2, "disk", "/there"))
 
 
 @NTS

@@ -1,5 +1,7 @@
 """Options: immutable values, each refusal by name."""
 
+from pathlib import Path
+
 import attrs
 import pytest
 
@@ -12,6 +14,7 @@ from sweep_core import (
     OptionError,
     UnsupportedError,
 )
+from sweep_core.errors import UnknownOptionError
 from sweep_core.options import resolve_memory
 
 WRONG = {
@@ -27,6 +30,15 @@ WRONG = {
     "chunks float": (CkptOptions, {"chunks": 4.0}, "chunks is 4.0"),
     "chunks bool": (CkptOptions, {"chunks": True}, "chunks is True"),
     "count": (CkptOptions, {"count": -3}, "count is -3"),
+    "count of chunks": (CkptOptions, {"count": 3}, "count=... does not apply to mode 'chunk', but to 'recursive'"),
+    "chunks of states": (
+        CkptOptions,
+        {"mode": "recursive", "chunks": 3},
+        "chunks=... does not apply to mode 'recursive'",
+    ),
+    "a folder of no files": (CkptOptions, {"directory": "/tmp"}, "directory='/tmp' does not apply to storage 'gpu'"),
+    "a folder of strips": (BoundaryOptions, {"storage": "cpu", "directory": "/tmp"}, "does not apply to storage 'cpu'"),
+    "a number for a folder": (CkptOptions, {"storage": "disk", "directory": 3}, "directory is 3; expected the path"),
     "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
     "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
     "dtype": (MemoryOptions, {"dtype": "float8"}, "dtype is 'float8'; expected one of None, 'float64'"),
@@ -44,9 +56,6 @@ WRONG = {
 LATER = {
     "boundary": ({"strategy": "boundary"}, "strategy 'boundary'"),
     "boundary options": ({"strategy": "boundary", "boundary": BoundaryOptions()}, "strategy 'boundary'"),
-    "recursive": ({"strategy": "ckpt", "ckpt": CkptOptions(mode="recursive")}, "a recursive checkpoint schedule"),
-    "count": ({"strategy": "ckpt", "ckpt": CkptOptions(count=5)}, r"CkptOptions\(count=...\)"),
-    "cpu storage": ({"strategy": "ckpt", "ckpt": CkptOptions(storage="cpu")}, "checkpoints away from the device"),
     "bfloat16": ({"dtype": "bfloat16"}, "history in bfloat16"),
     "int8": ({"dtype": "int8"}, "history in int8"),
     "interval": ({"interval": 2}, "interval 2"),
@@ -58,6 +67,30 @@ LATER = {
 def test_wrong_options_are_refused_by_name(kind, arguments, message):
     with pytest.raises(OptionError, match=message):
         kind(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        (CkptOptions, "chunk_size", "chunks is the number of chunks, where sweep-solver counts the steps of one"),
+        (BoundaryOptions, "disk_dir", "is directory here"),
+        (BoundaryOptions, "storage_dtype", "is dtype here"),
+        *((BoundaryOptions, name, "SWEEP chooses itself") for name in ("pinned_memory", "ring_buffers")),
+        *(
+            (BoundaryOptions, name, "sweep-solver has it")
+            for name in ("transfer_interval", "disk_async_read", "tail_steps")
+        ),
+        (MemoryOptions, "stratgy", "'interval', 'budget'"),
+    ],
+)
+def test_options_that_are_not_there_are_told_apart_by_name(kind, name, hint):
+    with pytest.raises(UnknownOptionError, match=f"{kind.__name__} has no option '{name}'; it has .*{hint}") as caught:
+        kind(**{name: 1})
+    assert isinstance(caught.value, OptionError) and isinstance(caught.value, TypeError)
+
+
+def test_a_folder_may_be_a_path():
+    assert CkptOptions(storage="disk", directory=Path("/a")) == CkptOptions(storage="disk", directory="/a")
 
 
 @pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)

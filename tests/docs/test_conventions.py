@@ -348,9 +348,9 @@ REFUSED = {
     ),
     "`MemoryOptions(interval=2)`": lambda: MemoryOptions(interval=2),
     "`MemoryOptions(budget=...)`": lambda: MemoryOptions(budget=1 << 30),
-    '`CkptOptions(mode="recursive")`': lambda: MemoryOptions("ckpt", ckpt=CkptOptions(mode="recursive")),
-    "`CkptOptions(count=...)`": lambda: MemoryOptions("ckpt", ckpt=CkptOptions(count=3)),
-    '`CkptOptions(storage="cpu")`': lambda: MemoryOptions("ckpt", ckpt=CkptOptions(storage="cpu")),
+    '`CkptOptions(mode="recursive")`, `storage="cpu"` or `"disk"` with JAX or `impl="eager"`': lambda: torch_solver(
+        impl="eager", memory=MemoryOptions("ckpt", ckpt=CkptOptions(mode="recursive"))
+    ),
     "`EagerOptions(compile=True)` with torch": lambda: torch_solver(
         impl="eager", eager_options=EagerOptions(compile=True)
     ),

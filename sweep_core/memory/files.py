@@ -1,0 +1,52 @@
+"""Memory that lies in a file without a name, for what neither a device nor a host has room for."""
+
+import errno
+import mmap
+import os
+import tempfile
+
+from ..errors import MemoryLimitError, StorageError
+
+FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+
+
+def mapped(size: int, directory: str | None = None) -> mmap.mmap:
+    """`size` bytes, at least one, of a temporary file of mode 0600 that no folder lists: the system frees it with the
+    last that refers to it, also where the process is killed. Its blocks are there from the beginning.
+
+    Parameters
+    ----------
+    directory : str, optional
+        The folder whose file system holds it, that of :func:`tempfile.gettempdir` by default.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where that is full.
+    StorageError
+        Where nothing can be written there.
+    """
+    place = directory or tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=place, buffering=0) as file:
+            _reserve(file.fileno(), size)
+            return mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        if error.errno in FULL:
+            raise MemoryLimitError(
+                f"{size} bytes of states could not be stored in {place}: {error.strerror}; give "
+                "CkptOptions(directory=...) with more room, fewer states, or fewer shots a call"
+            ) from error
+        raise StorageError(
+            f"no states can be stored in {place}: {error.strerror}; give CkptOptions(directory=...)"
+        ) from error
+
+
+def _reserve(file: int, size: int) -> None:
+    """Blocks for all of a file: written through a map, what does not fit would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
+        return
+    zeros = bytes(1 << 20)
+    for start in range(0, size, len(zeros)):
+        os.pwrite(file, zeros[: size - start], start)

@@ -1,0 +1,311 @@
+"""A gradient whose run is made in slices: what its graph keeps, by whom it is used, and where it lies."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from laws import case, executors, variant
+
+from sweep_core import Acoustic, CkptOptions, Elastic, MemoryLimitError, MemoryOptions, Snapshots
+from sweep_core.errors import StorageError
+from sweep_core.memory import files
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch, slices  # noqa: E402
+
+SEGMENT = 4
+
+
+@pytest.fixture(autouse=True)
+def many_segments(monkeypatch):
+    """Short ones, so that a short run has many of them."""
+    for param in executors("torch-c"):
+        param.values[0].executor_for(case().problem)  # the compiled library is there
+    monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", SEGMENT)
+
+
+def ckpt(**options):
+    return MemoryOptions("ckpt", ckpt=CkptOptions(**options))
+
+
+RECURSIVE = ckpt(mode="recursive", count=3)
+KINDS = {
+    "recursive": RECURSIVE,
+    "recursive on disk": ckpt(mode="recursive", count=3, storage="disk"),
+    "chunks on disk": ckpt(chunks=6, storage="disk"),
+    "chunks at the host": ckpt(chunks=6, storage="cpu"),
+}
+kinds = pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
+
+
+class Setting:
+    """A solver, its arrays, and a record of a leaf."""
+
+    def __init__(self, memory, made=None):
+        self.made = made or case(nt=60)
+        self.solver = PropTorch(**self.made.arguments | {"memory": memory}, impl="c")
+        self.wavelet = torch.tensor(self.made.shots.wavelet)
+        self.weights = torch.tensor(self.made.noise())
+        self.leaves = [torch.tensor(m, requires_grad=True) for m in self.made.models]
+
+    def record(self, **more):
+        shots = self.made.shots
+        return self.solver(self.wavelet, shots.sources, shots.receivers, self.leaves, shots.mask, **more)
+
+    def value(self):
+        return (self.record() * self.weights).sum()
+
+    def gradient(self, value=None, **more):
+        return torch.autograd.grad(self.value() if value is None else value, self.leaves, **more)
+
+
+def equal(first, second):
+    return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.fixture
+def expected():
+    return Setting(MemoryOptions("full")).gradient()
+
+
+@kinds
+def test_a_graph_may_be_walked_again_and_again(memory, expected):
+    this = Setting(memory)
+    value = this.value()
+    assert all(equal(this.gradient(value, retain_graph=True), expected) for _ in range(3))
+
+
+@kinds
+def test_backwards_of_one_graph_at_once(memory, expected):
+    """The second finds what the graph keeps in use, and takes memory of its own."""
+    this, found, ready = Setting(memory), [], threading.Barrier(3)
+    value = this.value()
+
+    def work():
+        ready.wait()
+        found.append(this.gradient(value, retain_graph=True))
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 3 and all(equal(g, expected) for g in found)
+
+
+def test_what_is_in_use_is_not_used(expected, monkeypatch):
+    """A backward begins while another one of the same graph has just reversed a segment."""
+    this, inner, seen, whole = Setting(RECURSIVE), [], [], slices.Tape.reverse
+    value = this.value()
+
+    def reverse(tape, first, last):
+        whole(tape, first, last)
+        seen.append(first)
+        if len(seen) == 4:
+            inner.append(this.gradient(value, retain_graph=True))
+
+    monkeypatch.setattr(slices.Tape, "reverse", reverse)
+    assert equal(this.gradient(value, retain_graph=True), expected) and equal(inner[0], expected)
+    assert len(seen) == 2 * len(set(seen))
+
+
+@kinds
+@pytest.mark.parametrize("method", ["advance", "record", "reverse", "save", "restore"])
+@pytest.mark.parametrize("late", [False, True])
+def test_an_exception_half_way_leaves_a_graph_that_works(memory, method, late, expected, monkeypatch):
+    this, whole = Setting(memory), getattr(slices.Tape, method)
+    value, calls = this.value(), []
+
+    def fails(tape, *arguments):
+        calls.append(arguments)
+        if len(calls) == 2 and not late:
+            raise KeyboardInterrupt
+        whole(tape, *arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(slices.Tape, method, fails)
+        with suppress(KeyboardInterrupt):
+            this.gradient(value, retain_graph=True)
+    assert len(calls) == 2 or (method in ("advance", "save") and "chunks" in str(memory)), "the forward run did it all"
+    assert equal(this.gradient(value), expected)
+
+
+@kinds
+@pytest.mark.parametrize("equation", [Acoustic, Elastic])
+def test_snapshots_are_those_of_the_forward_run(memory, equation):
+    made = variant("free surface", equation)
+    asked = Snapshots([made.problem.fields[0].name], every=7)
+    (record, seen), (expected, waves) = (
+        Setting(m, made).record(snapshots=asked) for m in (memory, MemoryOptions("full"))
+    )
+    kept = {name: x.clone() for name, x in seen.items()}
+    assert equal([record, *seen.values()], [expected, *waves.values()])
+    this = Setting(memory, made)
+    record, seen = this.record(snapshots=asked)
+    found = this.gradient((record * this.weights).sum())
+    assert equal(found, Setting(MemoryOptions("full"), made).gradient())
+    assert equal(seen.values(), kept.values()), "a replay writes no snapshots"
+
+
+@kinds
+def test_the_gradient_is_that_of_the_arguments_as_they_were(memory, expected):
+    """The record is the caller's to write into."""
+    this = Setting(memory)
+    record = this.record()
+    value = (record * this.weights).sum()
+    with torch.no_grad():
+        record.zero_()
+    assert equal(this.gradient(value), expected)
+
+
+@pytest.mark.parametrize("transform", ["grad", "vmap of grad", "vjp of a batch"])
+@kinds
+def test_torch_func(memory, transform, expected):
+    this = Setting(memory)
+
+    def value(vp):
+        shots = this.made.shots
+        return (this.solver(this.wavelet, shots.sources, shots.receivers, [vp]) * this.weights).sum()
+
+    vp = this.leaves[0].detach()
+    if transform == "grad":
+        found = torch.func.grad(value)(vp)
+    elif transform == "vmap of grad":
+        found = torch.vmap(torch.func.grad(value))(torch.stack([0.9 * vp, vp]))[1]
+    else:
+        found = torch.vmap(torch.func.vjp(value, vp)[1])(torch.tensor([2.0, 1.0], dtype=vp.dtype))[0][1]
+    assert equal([found], expected)
+
+
+def test_born_of_a_gradient_in_slices():
+    """Its transpose makes a forward run that keeps what was asked for."""
+    found = []
+    for memory in (MemoryOptions("full"), RECURSIVE):
+        this = Setting(memory)
+        d = torch.tensor(this.made.direction()[0], requires_grad=True)
+        shots = this.made.shots
+        models = [m.detach() for m in this.leaves]
+        record = this.solver.born(this.wavelet, shots.sources, shots.receivers, [d], models)
+        found.append(torch.autograd.grad((record * this.weights).sum(), d))
+    assert equal(*found)
+
+
+def test_no_more_states_are_held_than_were_asked_for(monkeypatch):
+    """By slots, none of which is written to while its state is still needed."""
+    made, live, most = case(nt=200), {}, []
+    save, restore = slices.Tape.save, slices.Tape.restore
+
+    def saved(tape, slot):
+        save(tape, slot)
+        live[slot] = tape.arrays["state"].clone()
+        most.append(len(tape.states))
+
+    def restored(tape, slot):
+        restore(tape, slot)
+        assert slot is None or torch.equal(tape.arrays["state"], live[slot])
+
+    monkeypatch.setattr(slices.Tape, "save", saved)
+    monkeypatch.setattr(slices.Tape, "restore", restored)
+    Setting(RECURSIVE, made).gradient()
+    assert set(most) == {3} and set(live) == {0, 1, 2}
+
+
+# --- on disk ----------------------------------------------------------------------------------------------------------
+
+
+def opened(folder):
+    """Files of a folder that this process holds open or mapped."""
+    mapped = [
+        line.split(None, 5)[5] for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line
+    ]
+    return set(mapped)
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="proc is Linux's")
+
+
+@linux
+def test_states_on_disk_have_no_name_and_go_with_the_graph(tmp_path, expected):
+    this = Setting(ckpt(chunks=6, storage="disk", directory=tmp_path))
+    value = this.value()
+    assert opened(tmp_path) and not list(tmp_path.iterdir())
+    assert equal(this.gradient(value), expected)
+    del value
+    assert not opened(tmp_path) and not list(tmp_path.iterdir())
+
+
+@linux
+def test_the_file_is_the_user_s_alone(tmp_path, monkeypatch):
+    modes, whole = [], os.posix_fallocate
+    monkeypatch.setattr(os, "posix_fallocate", lambda f, *a: modes.append(os.fstat(f)) or whole(f, *a))
+    held = files.mapped(10_000, str(tmp_path))
+    assert [(m.st_mode & 0o777, m.st_nlink) for m in modes] == [(0o600, 0)] and len(held) == 10_000
+
+
+@linux
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT], ids=["full", "quota"])
+def test_a_full_disk_is_reported_as_what_it_is(tmp_path, code, expected, monkeypatch):
+    def full(*_):
+        raise OSError(code, os.strerror(code))
+
+    this = Setting(ckpt(chunks=6, storage="disk", directory=tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        with pytest.raises(
+            MemoryLimitError, match=f"could not be stored in {tmp_path}.*CkptOptions\\(directory=...\\)"
+        ):
+            this.gradient()
+    assert equal(this.gradient(), expected) and not list(tmp_path.iterdir())
+
+
+@linux
+def test_a_disk_that_is_really_full():
+    """/dev/shm, asked for more than it has."""
+    size = os.statvfs("/dev/shm")
+    with pytest.raises(MemoryLimitError, match="could not be stored in /dev/shm"):
+        files.mapped(size.f_frsize * (size.f_bavail + 1000), "/dev/shm")
+    assert os.statvfs("/dev/shm").f_bavail > 0.5 * size.f_bavail, "what was reserved is given back"
+
+
+def test_without_fallocate_zeros_are_written(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    held = files.mapped((1 << 20) + 5, str(tmp_path))
+    assert len(held) == (1 << 20) + 5 and not any(held[-9:])
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(StorageError, match="no states can be stored in .*nowhere"):
+        Setting(ckpt(storage="disk", directory=tmp_path / "nowhere")).gradient()
+
+
+KILLED = """
+import sys
+sys.path[:0] = [{folder!r}, {support!r}]
+import test_torch_slices as t
+from laws import case
+this = t.Setting(t.ckpt(chunks=6, storage="disk", directory={tmp!r}), case(nt=60))
+value = this.value()
+print("kept", flush=True)
+while True:
+    this.gradient(value, retain_graph=True)
+"""
+
+
+@linux
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
+def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, kind):
+    here = Path(__file__).parent
+    code = KILLED.format(folder=str(here), support=str(here.parent / "support"), tmp=str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"kept\n"
+        process.send_signal(kind)
+        process.communicate(timeout=60)
+    assert process.returncode and not list(tmp_path.iterdir())

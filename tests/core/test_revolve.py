@@ -1,0 +1,110 @@
+"""The binomial schedule: what it costs is the optimum, by brute force, and what it does is a reversal."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sweep_core.memory import NONE, Schedule
+from sweep_core.memory.revolve import fewest_advances, reach, repeats
+
+
+@cache
+def optimum(steps, states):
+    """Fewest steps forward beside those that leave their history, by trying every place of the next state."""
+    if steps == 1:
+        return 0
+    if states == 1:
+        return steps * (steps - 1) // 2
+    return min(m + optimum(steps - m, states - 1) + optimum(m, states) for m in range(1, steps))
+
+
+class Paper:
+    """A tape that writes down what it is asked for, and checks that it can be done."""
+
+    def __init__(self, states):
+        self.at, self.recorded, self.advanced, self.reversed = 0, None, 0, []
+        self.slots = [None] * states
+
+    def advance(self, first, last):
+        assert self.at == first < last
+        self.at, self.advanced = last, self.advanced + last - first
+
+    def record(self, first, last):
+        assert self.at == first < last
+        self.recorded, self.at = (first, last), last
+
+    def reverse(self, first, last):
+        assert self.recorded == (first, last)
+        self.reversed.append((first, last))
+
+    def save(self, slot):
+        assert self.at > 0, "the state of rest takes no room"
+        self.slots[slot] = self.at
+
+    def restore(self, slot):
+        self.at = 0 if slot is None else self.slots[slot]
+
+
+def forward(steps, length, states):
+    schedule, tape = Schedule(steps, length, states), Paper(states)
+    return schedule, tape, schedule.forward(tape)
+
+
+@pytest.mark.parametrize("states", [0, 1, 2, 3, 5, 8])
+def test_it_makes_no_more_steps_than_the_optimum(states):
+    """With the state of rest, which is free, one more is held."""
+    for steps in range(1, 50):
+        schedule, tape, held = forward(steps, 1, states)
+        schedule.backward(tape, held, schedule.segments - 1)
+        assert tape.reversed == [(i, i + 1) for i in reversed(range(steps))]
+        assert tape.advanced == fewest_advances(steps, states + 1) == optimum(steps, states + 1)
+
+
+def test_what_a_number_of_states_reaches():
+    """beta(c, r) steps, and no more, without making one more than r times."""
+    for states in range(1, 8):
+        for r in range(1, 6):
+            assert repeats(reach(states, r), states) == r < repeats(reach(states, r) + 1, states)
+    assert reach(3, 2) == 10 and reach(10, 3) == 286
+
+
+@given(steps=st.integers(1, 200), length=st.integers(1, 30), states=st.integers(0, 9), data=st.data())
+def test_it_reverses_a_run_from_whatever_states_are_held(steps, length, states, data):
+    """As after a backward that was given up: none lost, none held twice."""
+    schedule, tape, held = forward(steps, length, states)
+    lost = data.draw(st.sets(st.sampled_from(range(states)))) if states else set()
+    for slot in lost:
+        held[slot], tape.slots[slot] = NONE, None
+    schedule.backward(tape, held)
+    bounds = [(k, min(k + length, steps)) for k in range(0, steps, length)]
+    assert tape.reversed == bounds[::-1] and held == [NONE] * states
+    schedule.backward(tape, held)
+    assert tape.reversed == 2 * bounds[::-1], "and once more from rest"
+
+
+def test_what_is_held_is_told_after_each_segment():
+    """An exception leaves a list that is true."""
+    schedule, tape, held = forward(40, 2, 3)
+    whole = tape.reverse
+
+    def fails(first, last):
+        whole(first, last)
+        if first == 20:
+            raise KeyboardInterrupt
+
+    tape.reverse = fails
+    with pytest.raises(KeyboardInterrupt):
+        schedule.backward(tape, held, schedule.segments - 1)
+    tape.reverse, tape.reversed = whole, []
+    assert all(at == NONE or tape.slots[slot] == 2 * at for slot, at in enumerate(held)) and any(h > 0 for h in held)
+    schedule.backward(tape, held)
+    assert len(tape.reversed) == 20
+
+
+def test_a_long_run_is_planned_in_no_time():
+    """100 000 steps with few states."""
+    schedule, tape, held = forward(100_000, 100, 12)
+    schedule.backward(tape, held, schedule.segments - 1)
+    assert len(tape.reversed) == 1000
