@@ -1,6 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
-from math import isfinite
+from math import isfinite, prod
 from numbers import Integral
 
 import attrs
@@ -34,6 +34,22 @@ class CallShape:
     def seen(self, problem: Problem) -> tuple[int, int, int, int]:
         """Shape of what the steps record: (nshots, steps, nrec, fields of problem.recorded)."""
         return (self.shots, self.steps, self.receivers, len(problem.recorded))
+
+
+def call_shape(
+    problem: Problem, nshots: int, nt: int, nsources: int = 1, nreceivers: int | None = None, dtype: str = "float32"
+) -> CallShape:
+    """The numbers of a call that is yet to be made, on nodes and of one earth; receivers are at each cell of the top by
+    default.
+    """
+    given = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
+    for name, value in given.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
+            raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
+    if dtype not in ("float32", "float64"):
+        raise DtypeError(f"dtype is {dtype!r}; expected 'float32' or 'float64'")
+    steps = nt + (overrun(nt) if problem.time_dispersion == "corrected" else 0)
+    return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)
 
 
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DeviceError, DomainError, OptionError
+from .call import call_shape
+from .errors import DeviceError, DomainError, OptionError, UnsupportedError
+from .memory import Estimate
 from .options import check_eager_options, resolve_memory
+from .points.positions import dtype_name
 from .problem import make_problem
 
 PARAMETERS = """
@@ -138,8 +141,8 @@ def stated_device(dev, equation, check_device: Callable[[Any], Any]) -> Any:
 class Propagator:
     """One problem as a solver of some framework.
 
-    A subclass has `_start`, which the constructor ends with, `_choice` and `_own_models`; what a GPU finds out about
-    the values of a call it leaves in `_flag`, an array of one number.
+    A subclass has `_start`, which the constructor ends with, `_choice`, `_place` and `_own_models`; what a GPU finds
+    out about the values of a call it leaves in `_flag`, an array of one number.
     """
 
     def __init__(
@@ -183,6 +186,12 @@ class Propagator:
         """The implementation in use, and why; see :func:`sweep_core.executor.choose_impl`."""
         raise NotImplementedError
 
+    def _place(self) -> tuple[str, Callable[[], int | None], dict]:
+        """The kind of the compiled library, what tells the bytes left there, and more for
+        :func:`sweep_core.native.sizes.run_of`.
+        """
+        raise NotImplementedError
+
     def _own_models(self) -> Any:
         """The models that the constructor was given, or None."""
         raise NotImplementedError
@@ -193,9 +202,43 @@ class Propagator:
         return self._choice()[0]
 
     def explain(self) -> str:
-        """Why this implementation is in use."""
+        """Why this implementation is in use, and how gradients remember the forward run."""
         impl, reason = self._choice()
-        return f"impl={impl!r}: {reason}"
+        told = ", of which estimate(nshots, nt) tells what they take" if impl == "c" else ""
+        return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{told}"
+
+    def estimate(self, nshots, nt, nsources=1, nreceivers=None, dtype=None) -> Estimate:
+        """Bytes that a gradient takes on the device, at the host and on disk, by purpose, and relative time, for each
+        memory strategy and for the one in use, before anything is computed. ``print`` shows a table.
+
+        Parameters
+        ----------
+        nshots, nt, nsources, nreceivers : int
+            Shots of a call, time steps, and sources and receivers of a shot: at each cell of the top by default.
+        dtype : {'float32', 'float64'}, optional
+            Of the models: by default of those of the constructor, or float32.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        UnsupportedError
+            With ``impl='eager'``, whose memory is the framework's.
+        """
+        from . import native
+
+        impl, reason = self._choice()
+        if impl != "c":
+            raise UnsupportedError(
+                f"an estimate is what compiled code says that it takes; this is impl={impl!r} ({reason}); use impl='c'"
+            )
+        models = self._own_models()
+        dtype = dtype or (dtype_name(models[0]) if models else "float32")
+        shape = call_shape(self.problem, nshots, nt, nsources, nreceivers, dtype)
+        kind, left, run = self._place()
+        return native.estimate(kind, self.problem, shape, left, **run)
 
     def time(self, field: str, nt: int) -> np.ndarray:
         """Times (s) of the samples of a recorded field."""

@@ -1,5 +1,7 @@
 """PropJax: one problem as a function of JAX arrays."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 
@@ -7,7 +9,8 @@ from sweep_core.call import check_models
 from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
 from sweep_core.survey import Shots
 
-from .executor import born, check_device, choose_impl, committed_device, default_device, device_name, place, run
+from .executor import KINDS, born, check_device, choose_impl, committed_device, default_device, device_name, place, run
+from .memory import left_on
 
 
 @documented(
@@ -48,6 +51,10 @@ class PropJax(Propagator):
 
     def _choice(self):
         return choose_impl(self.problem, self._requested, self.device or default_device())
+
+    def _place(self):
+        device = self.device or default_device()
+        return KINDS[device.platform], partial(left_on, device), {"traced": True, "slices": False}
 
     def _own_models(self):
         return self._models

@@ -110,8 +110,9 @@ def allocating(memory: MemoryOptions) -> Iterator[None]:
         raise out_of_memory(f"memory of a call ({text.split(chr(10))[0]})", memory) from error
 
 
-def left_on(device: torch.device) -> int | None:
-    """Bytes that a call on `device` may use: what is free there, and what this process holds there without using it.
+def left_on(device: torch.device, shared: bool = True) -> int | None:
+    """Bytes that a call on `device` may use: what is free there, and what this process holds there without using it; of
+    a host that ranks have `shared` out its part.
 
     None where nothing tells.
     """
@@ -122,4 +123,5 @@ def left_on(device: torch.device) -> int | None:
         return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     left = available()
     # The ranks that torchrun starts on a host decide at the same time.
-    return None if left is None else (left + pool.idle()) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if shared else 1
+    return None if left is None else (left + pool.idle()) // ranks

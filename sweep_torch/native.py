@@ -8,7 +8,7 @@ import torch
 
 from sweep_core.call import CallShape, driving
 from sweep_core.memory import NOTHING, Kept
-from sweep_core.native import compiled_call, kept_by, seen_fields, tables
+from sweep_core.native import check_room, compiled_call, kept_by, seen_fields, tables
 from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
@@ -45,6 +45,7 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
     if gradient:  # under torch.func a call may be one of many whose histories live together
         left, together = partial(left_on, device), transformed(wavelet, *models)
         kept = kept_by(device.type, problem, shape, left, together=together)
+        check_room(device.type, problem, shape, kept, partial(left_on, device, False), together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept)
     if not readable(*models):

@@ -1,5 +1,7 @@
 """PropTorch: one problem as a torch module."""
 
+from functools import partial
+
 import torch
 
 from sweep_core.call import check_models, wavelet_layout
@@ -9,6 +11,7 @@ from sweep_core.survey import Shots
 
 from . import compiling
 from .executor import born, check_device, choose_impl, run
+from .memory import left_on
 from .private import is_replica
 
 
@@ -59,6 +62,9 @@ class PropTorch(Propagator, torch.nn.Module):
 
     def _choice(self):
         return choose_impl(self.problem, self._requested, self.device)
+
+    def _place(self):
+        return self.device.type, partial(left_on, self.device), {}
 
     def _own_models(self):
         return [getattr(self, name) for name in self._names] or None

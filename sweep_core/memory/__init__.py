@@ -2,6 +2,7 @@
 
 from .auto import Auto
 from .ckpt import Ckpt
+from .estimate import PURPOSES, Cost, Estimate, Taken
 from .full import Full
 from .options import BoundaryOptions, CkptOptions, MemoryOptions
 from .schedule import NONE, Schedule, Tape
@@ -10,13 +11,17 @@ from .strategy import NOTHING, Kept, Run, Strategy
 __all__ = [
     "NONE",
     "NOTHING",
+    "PURPOSES",
     "BoundaryOptions",
     "CkptOptions",
+    "Cost",
+    "Estimate",
     "Kept",
     "MemoryOptions",
     "Run",
     "Schedule",
     "Strategy",
+    "Taken",
     "Tape",
     "chosen",
 ]

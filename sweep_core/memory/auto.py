@@ -1,7 +1,9 @@
-"""Strategy ``'auto'``: everything is kept where there is room for it; otherwise it is recomputed in chunks."""
+"""Strategy ``'auto'``: everything is kept where there is room for it; otherwise it is recomputed."""
 
 from math import isqrt, sqrt
 
+from ..errors import MemoryLimitError
+from .ckpt import recursive
 from .strategy import Kept, Run, Strategy, adjoint_steps
 
 CACHE_BYTES = 8 << 20
@@ -16,9 +18,17 @@ PROGRAM = 0.25, 0
 
 
 class Auto(Strategy):
-    """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory."""
+    """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory. Within a
+    budget, which is stated to be used, the fastest that fits.
+    """
+
+    @property
+    def eager_refusal(self) -> str:
+        return "MemoryOptions(budget=...) needs impl='c', which tells what it takes" if self.memory.budget else ""
 
     def keep(self, run: Run) -> Kept:
+        if self.memory.budget:
+            return _fastest_within(self.memory.budget, run)
         steps, history = adjoint_steps(run.nt), run.history()
         cached = CACHE_BYTES // max(history // run.shots // steps, 1)
         if _is_room(run, history, run.on_cpu and cached >= WORTHWHILE):
@@ -27,6 +37,30 @@ class Auto(Strategy):
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt if barred else max(isqrt(nt), 1)
+
+
+def _fastest_within(budget: int, run: Run) -> Kept:
+    """All steps if they fit; else as few chunks as fit; else as many states as fit.
+
+    Raises
+    ------
+    MemoryLimitError
+        Where nothing does.
+    """
+    steps = adjoint_steps(run.nt)
+    ways = [Kept(length) for length in dict.fromkeys(-(-steps // chunks) for chunks in range(1, isqrt(steps) + 1))]
+    if run.slices:
+        few = recursive(run, 1)
+        room = budget - run.taken(few)
+        ways += [recursive(run, 1 + max(room // max(run.state(), 1), 0)), few]
+    for kept in ways:
+        if run.taken(kept) <= budget:
+            return kept
+    least = min(map(run.taken, ways))
+    raise MemoryLimitError(
+        f"MemoryOptions: budget is {budget} bytes, and a gradient of this call takes {least} at least; give more, or "
+        "fewer shots a call"
+    )
 
 
 def _is_room(run: Run, history: int, beside_cache: bool) -> bool:

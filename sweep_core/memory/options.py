@@ -23,6 +23,15 @@ SWEEP_SOLVER: dict[str, str] = {
 """What becomes of options that scripts of sweep-solver have."""
 
 
+def written(options) -> str:
+    """Options as a user writes them: those that are not the default's."""
+    told = [
+        (a.name, getattr(options, a.name)) for a in attrs.fields(type(options)) if getattr(options, a.name) != a.default
+    ]
+    parts = (f"{name}={written(x) if attrs.has(type(x)) else repr(x)}" for name, x in told)
+    return f"{type(options).__name__}({', '.join(parts)})"
+
+
 def _path(value):
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
@@ -106,8 +115,12 @@ class MemoryOptions:
     interval : int
         Keep every so many steps; only 1 yet.
     budget : int, optional
-        Bytes that ``'auto'`` may use; not there yet.
+        Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
+        the fastest way that fits: all steps, as few chunks, or with torch as many states of the recursive schedule as
+        do. With ``impl='c'`` only.
     """
+
+    __str__ = written
 
     STRATEGIES: ClassVar[tuple[str, ...]] = ("auto", "full", "ckpt", "boundary")
 
@@ -130,14 +143,13 @@ class MemoryOptions:
             )
 
     def __attrs_post_init__(self):
-        for name in ("boundary", "ckpt"):
-            if getattr(self, name) is not None and self.strategy != name:
+        for name, strategy in (("boundary", "boundary"), ("ckpt", "ckpt"), ("budget", "auto")):
+            if getattr(self, name) is not None and self.strategy != strategy:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
         refused = {
             "strategy 'boundary'": self.strategy == "boundary",
             f"history in {self.dtype}": self.dtype not in (None, "float32", "float64"),
             f"interval {self.interval}": self.interval != 1,
-            "a memory budget": self.budget is not None,
         }
         for what, asked in refused.items():
             if asked:

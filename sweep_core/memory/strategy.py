@@ -6,6 +6,7 @@ from collections.abc import Callable
 import attrs
 
 from .options import MemoryOptions
+from .revolve import fewest_advances
 from .schedule import Schedule
 
 
@@ -30,6 +31,10 @@ class Run:
         Whether histories of several calls may live together, as under torch.func.
     state : callable
         Bytes of a wave state of all shots.
+    taken : callable
+        Bytes that a gradient takes on the device where a :class:`Kept` is kept.
+    slices : bool
+        Whether the run can be made in slices.
     """
 
     nt: int
@@ -40,6 +45,8 @@ class Run:
     traced: bool = False
     together: bool = False
     state: Callable[[], int] = lambda: 0
+    taken: Callable[["Kept"], int] = lambda kept: 0
+    slices: bool = True
 
 
 @attrs.frozen
@@ -66,6 +73,14 @@ class Kept:
     def sliced(self) -> bool:
         """Whether the run is made in slices."""
         return self.states is not None
+
+    def time(self, nt: int) -> float:
+        """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds."""
+        forward = 1.0 if self.chunk >= adjoint_steps(nt) else 2.0
+        if self.sliced:
+            segments = self.schedule(nt).segments
+            forward = 1 + fewest_advances(segments, (self.states or 0) + 1) / segments
+        return (forward + 2) / 3
 
     def schedule(self, nt: int) -> Schedule:
         """In which order the slices are made."""

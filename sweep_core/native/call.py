@@ -1,7 +1,6 @@
 """Everything static about one compiled call: the struct, the sizes of its buffers, the tables."""
 
 import ctypes as c
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain
 from math import prod
@@ -13,8 +12,6 @@ import numpy as np
 from ..call import CallShape
 from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
-from ..memory import Kept, Run, chosen
-from ..memory.limits import available
 from ..points.sources import signals_of_each
 from ..problem import Problem
 from . import structs
@@ -160,39 +157,6 @@ def compiled_call(
         for operation in structs.OPERATIONS
     }
     return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots)
-
-
-def kept_by(
-    kind: str,
-    problem: Problem,
-    shape: CallShape,
-    left: Callable[[], int | None] = available,
-    traced: bool = False,
-    together: bool = False,
-) -> Kept:
-    """What the memory strategy of `problem` keeps of a call; see :class:`sweep_core.memory.Run`."""
-
-    def history():
-        return compiled_call(kind, problem, shape, shape.steps).history
-
-    def state():
-        return compiled_call(kind, problem, shape, 1, 1).bytes_of("forward", "state")
-
-    run = Run(shape.steps, shape.shots, history, left, kind == "cpu", traced, together, state)
-    return chosen(problem.memory).keep(run)
-
-
-def held_steps(kind: str, problem: Problem, shape: CallShape, **run) -> int:
-    """Steps of history that the memory strategy of `problem` holds at once, for those who make a run in one call.
-
-    Raises
-    ------
-    UnsupportedError
-        Where it is to be made in slices.
-    """
-    if refusal := chosen(problem.memory).compiled_refusal:
-        raise UnsupportedError(refusal)
-    return kept_by(kind, problem, shape, **run).chunk
 
 
 def _shapes(problem, shape, struct):

@@ -5,7 +5,7 @@ from math import isqrt
 import numpy as np
 import pytest
 
-from sweep_core import CkptOptions, MemoryOptions, UnsupportedError
+from sweep_core import CkptOptions, MemoryLimitError, MemoryOptions, UnsupportedError
 from sweep_core.memory import Kept, Run, chosen
 from sweep_core.memory.auto import CACHE_BYTES, CALL
 
@@ -34,10 +34,11 @@ def test_chunks_cover_the_run(nt):
         assert -(-steps // length) <= (chunks or round(np.sqrt(steps)))
 
 
-def test_what_is_left_is_asked_for_where_it_matters_alone():
-    def never():
-        raise AssertionError
+def never():
+    raise AssertionError
 
+
+def test_what_is_left_is_asked_for_where_it_matters_alone():
     for memory in (FULL, CKPT):
         chosen(memory).keep(Run(101, 1, never, never))
     chosen(AUTO).keep(Run(101, 1, lambda: CACHE_BYTES, never))
@@ -64,6 +65,35 @@ def test_a_program_and_calls_that_live_together_are_kept_less_of():
     assert chunk(AUTO, nt, step, left=400 * step, traced=True) == 100
     assert chunk(AUTO, nt, step, **half, together=True) == 10
     assert chunk(AUTO, nt, step >> 6, **half, together=True) == 100
+
+
+def within(budget, nt=2001, step=10, state=25, slices=True):
+    """What is kept of a run that takes 1000 bytes beside its history, states and slices."""
+
+    def taken(kept):
+        if kept.sliced:
+            return 1000 + step * (kept.chunk + 1) + state * (kept.states + 2)
+        chunks = -(-(nt - 1) // kept.chunk)
+        return 1000 + step * (kept.chunk + 1) + state * (chunks - 1)
+
+    run = Run(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, taken=taken, slices=slices)
+    kept = chosen(MemoryOptions(budget=budget)).keep(run)
+    assert taken(kept) <= budget
+    return kept, budget - taken(kept)
+
+
+def test_within_a_budget_the_fastest_that_fits():
+    """All, then as few chunks as fit, then as many states as fit; nothing else is asked."""
+    assert within(21_010)[0] == Kept(2000)
+    assert within(21_009)[0] == Kept(1000)
+    assert within(3000)[0] == Kept(167), "twelve chunks: eleven take 2080 and 250 beside the 1000"
+    assert within(2380) == (Kept(16, 46), 10)
+    assert within(1170 + 25 * 9)[0] == Kept(16, 7)
+    assert within(1170 + 25 * 3)[0] == Kept(16, 1)
+    with pytest.raises(MemoryLimitError, match="budget is 1244 bytes, and a gradient of this call takes 1245 at least"):
+        within(1244)
+    with pytest.raises(MemoryLimitError, match="fewer shots"):
+        within(1900, slices=False)
 
 
 def test_where_nothing_tells_what_is_left_little_is_kept():
@@ -94,6 +124,13 @@ def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     length = chunk(CKPT, nt, 1)
     kept = sliced(nt, 10, 25, storage="disk", directory="/there")
     assert kept == (Kept(length) if length >= nt - 1 else Kept(length, -(-nt // length) - 2, "disk", "/there"))
+
+
+def test_time_counts_what_is_made_forward():
+    """The adjoint as two runs: history kept, recomputed once, or segments as often as the schedule makes them."""
+    assert Kept(100).time(101) == 1 and Kept(10).time(101) == 4 / 3
+    assert Kept(10, 8).time(100) == pytest.approx((1 + 9 / 10 + 2) / 3)
+    assert Kept(10, 0).time(100) == pytest.approx((1 + 45 / 10 + 2) / 3)
 
 
 @NTS

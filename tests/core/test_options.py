@@ -44,6 +44,11 @@ WRONG = {
     "dtype": (MemoryOptions, {"dtype": "float8"}, "dtype is 'float8'; expected one of None, 'float64'"),
     "ckpt of another kind": (MemoryOptions, {"strategy": "ckpt", "ckpt": {"chunks": 3}}, "expected CkptOptions"),
     "ckpt with full": (MemoryOptions, {"strategy": "full", "ckpt": CkptOptions()}, "ckpt=... does not apply to"),
+    "budget with full": (
+        MemoryOptions,
+        {"strategy": "full", "budget": 1},
+        "budget=... does not apply to strategy 'full'",
+    ),
     "ckpt with auto": (MemoryOptions, {"ckpt": CkptOptions()}, "ckpt=... does not apply to strategy 'auto'"),
     "boundary with full": (
         MemoryOptions,
@@ -59,7 +64,6 @@ LATER = {
     "bfloat16": ({"dtype": "bfloat16"}, "history in bfloat16"),
     "int8": ({"dtype": "int8"}, "history in int8"),
     "interval": ({"interval": 2}, "interval 2"),
-    "budget": ({"budget": 10**9}, "a memory budget"),
 }
 
 
@@ -87,6 +91,16 @@ def test_options_that_are_not_there_are_told_apart_by_name(kind, name, hint):
     with pytest.raises(UnknownOptionError, match=f"{kind.__name__} has no option '{name}'; it has .*{hint}") as caught:
         kind(**{name: 1})
     assert isinstance(caught.value, OptionError) and isinstance(caught.value, TypeError)
+
+
+def test_options_are_written_as_a_user_does():
+    for options in (
+        MemoryOptions(),
+        MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=3)),
+        MemoryOptions(budget=5),
+    ):
+        assert eval(str(options)) == options
+    assert str(MemoryOptions("ckpt", ckpt=CkptOptions())) == "MemoryOptions(strategy='ckpt', ckpt=CkptOptions())"
 
 
 def test_a_folder_may_be_a_path():

@@ -347,7 +347,9 @@ REFUSED = {
         problem(memory=MemoryOptions(dtype="float32")), Shots(ricker(20, NT, DT), **POINTS), [VP]
     ),
     "`MemoryOptions(interval=2)`": lambda: MemoryOptions(interval=2),
-    "`MemoryOptions(budget=...)`": lambda: MemoryOptions(budget=1 << 30),
+    '`MemoryOptions(budget=...)` with `impl="eager"`': lambda: torch_solver(
+        impl="eager", memory=MemoryOptions(budget=1 << 30)
+    ),
     '`CkptOptions(mode="recursive")`, `storage="cpu"` or `"disk"` with JAX or `impl="eager"`': lambda: torch_solver(
         impl="eager", memory=MemoryOptions("ckpt", ckpt=CkptOptions(mode="recursive"))
     ),

@@ -1,0 +1,143 @@
+"""What a compiled gradient takes, told by the library before anything is allocated."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+
+from ..call import CallShape
+from ..errors import MemoryLimitError, UnsupportedError
+from ..memory import CkptOptions, Cost, Estimate, Kept, MemoryOptions, Run, Taken, chosen
+from ..memory.limits import available, readable
+from ..problem import Problem
+from . import structs
+from .call import CompiledCall, compiled_call
+
+SMALL = 64 << 20
+"""Bytes up to which nobody asks what is left."""
+PURPOSES = {
+    "history": "history",
+    "checkpoints": "states",
+    **dict.fromkeys(("state", "workspace", "flag"), "workspace"),
+    **dict.fromkeys(("record", "cotangent", "snapshots"), "records"),
+    **dict.fromkeys(("gradient_coefficients", "gradient_wavelet"), "gradients"),
+}
+"""What buffers are for; all others are inputs."""
+STRATEGIES = (
+    MemoryOptions("full"),
+    MemoryOptions("ckpt"),
+    MemoryOptions("ckpt", ckpt=CkptOptions(storage="cpu")),
+    MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk")),
+    MemoryOptions("ckpt", ckpt=CkptOptions("recursive")),
+    MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=1)),
+)
+"""Those that an estimate compares: lossless ones."""
+
+
+def run_of(
+    kind: str,
+    problem: Problem,
+    shape: CallShape,
+    left: Callable[[], int | None] = available,
+    traced: bool = False,
+    together: bool = False,
+    slices: bool = True,
+) -> Run:
+    """What a memory strategy is told of a call."""
+
+    def history():
+        return compiled_call(kind, problem, shape, shape.steps).history
+
+    def state():
+        return _needs(compiled_call(kind, problem, shape), "forward", Kept(1, 0))["state"]
+
+    def taken(kept):
+        return taken_by(kind, problem, shape, kept).on_device
+
+    on_cpu = kind == "cpu"
+    return Run(shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices)
+
+
+def kept_by(kind: str, problem: Problem, shape: CallShape, *args, **run) -> Kept:
+    """What the memory strategy of `problem` keeps of a call; what follows goes to :func:`run_of`."""
+    return chosen(problem.memory).keep(run_of(kind, problem, shape, *args, **run))
+
+
+def held_steps(kind: str, problem: Problem, shape: CallShape, **run) -> int:
+    """Steps of history that the memory strategy of `problem` holds at once, for those who make a run in one call.
+
+    Raises
+    ------
+    UnsupportedError
+        Where it is to be made in slices.
+    """
+    if refusal := chosen(problem.memory).compiled_refusal:
+        raise UnsupportedError(refusal)
+    return kept_by(kind, problem, shape, slices=False, **run).chunk
+
+
+def _needs(call: CompiledCall, operation: str, kept: Kept) -> dict[str, int]:
+    """Bytes of the buffers of an operation by name; of a run in slices those of one slice."""
+    struct = structs.SweepProblem.from_buffer_copy(call.struct)
+    struct.chunk = kept.chunk
+    if kept.sliced:
+        struct.last = min(kept.chunk, struct.steps)
+    return {need.name.decode(): need.bytes for need in call.library.buffers(operation, struct)}
+
+
+@lru_cache(maxsize=4096)
+def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken:
+    """What a forward run and its adjoint take at most at once, where so much is kept."""
+    call = compiled_call(kind, problem, shape)
+    forward, adjoint = (_needs(call, operation, kept) for operation in ("forward", "adjoint"))
+    if kept.sliced:
+        forward["checkpoints"] = (kept.states or 0) * forward["state"]
+    phases = Counter[str](), Counter[str]()
+    handed = {name: forward[name] for name in ("history", "checkpoints", "record")}
+    given = {name: size for name, size in (forward | adjoint).items() if name not in PURPOSES}
+    for phase, needs in zip(phases, (forward, adjoint | handed), strict=True):
+        for name, size in (needs | given).items():
+            phase[PURPOSES.get(name, "inputs")] += size
+    if kept.sliced:  # the replay has a state and a record of its own, and shares the workspace
+        phases[1]["workspace"] += forward["state"] + max(forward["workspace"] - adjoint["workspace"], 0)
+        phases[1]["records"] += forward["record"]
+    most = max(phases, key=Counter.total)
+    away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(kept.storage, "device")
+    if away == "device":
+        return Taken(device=dict(most))
+    states = {"states": most.pop("states")}
+    return Taken(device=dict(most), **{away: states})
+
+
+def estimate(
+    kind: str, problem: Problem, shape: CallShape, left: Callable[[], int | None] = available, **run
+) -> Estimate:
+    """What the gradient of a call takes by each strategy; what follows goes to :func:`run_of`."""
+    there = left()
+
+    def cost(memory):
+        kept = chosen(memory).keep(run_of(kind, problem, shape, lambda: there, **run))
+        taken = taken_by(kind, problem, shape, kept)
+        return Cost(memory, taken, kept.time(shape.steps), None if there is None else taken.on_device <= there)
+
+    def possible(memory):
+        at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
+        return not at_host and (run.get("slices", True) or not chosen(memory).compiled_refusal)
+
+    costs = sorted(map(cost, filter(possible, STRATEGIES)), key=lambda c: c.time)
+    return Estimate(tuple(costs), cost(problem.memory), there)
+
+
+def check_room(
+    kind: str, problem: Problem, shape: CallShape, kept: Kept, left: Callable[[], int | None], **run
+) -> None:
+    """MemoryLimitError, with what would fit, where a gradient takes more than what is left."""
+    size = taken_by(kind, problem, shape, kept).on_device
+    there = left() if size > SMALL else None
+    if there is None or size <= there:
+        return
+    table = estimate(kind, problem, shape, lambda: there, **run)
+    fitting = table.fastest
+    what = "give fewer shots a call" if fitting is None else f"memory={fitting.memory} fits, as do fewer shots a call"
+    raise MemoryLimitError(
+        f"a gradient of this call takes {readable(size)}, and {readable(there)} are left; {what}:\n{table}"
+    )

@@ -1,0 +1,143 @@
+"""What gradients take is told before they are made: by the allocations of torch, for every equation and strategy."""
+
+import numpy as np
+import pytest
+from laws import case, executors, known_equations
+
+from sweep_core import Acoustic, CkptOptions, DomainError, DtypeError, MemoryLimitError, MemoryOptions, UnsupportedError
+from sweep_core.memory import PURPOSES
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch, empty_pool  # noqa: E402
+
+equation = pytest.mark.parametrize("equation", known_equations())
+SHAPE, NT, NREC = (90, 110), 150, 90
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    for param in executors("torch-c"):
+        param.values[0].executor_for(case().problem)
+
+
+def ckpt(**options):
+    return MemoryOptions("ckpt", ckpt=CkptOptions(**options))
+
+
+KINDS = {
+    "full": MemoryOptions("full"),
+    "ckpt": ckpt(),
+    "recursive": ckpt(mode="recursive"),
+    "recursive-2": ckpt(mode="recursive", count=2),
+    "disk": ckpt(chunks=5, storage="disk"),
+    "budget": MemoryOptions(budget=30 << 20),
+}
+
+
+class Setting:
+    """A solver in space and a gradient of some shots."""
+
+    def __init__(self, memory, equation=Acoustic, nshots=2, free_surface=False):
+        self.solver = PropTorch(
+            equation(4), SHAPE, 10.0, 4e-4, impl="c", memory=memory, pml_width=(0, 8, 9, 10) if free_surface else 12,
+            free_surface=free_surface,
+        )  # fmt: skip
+        rng = np.random.default_rng(0)
+        self.models = [torch.tensor(m, dtype=torch.float32) for m in equation(4).example(SHAPE, rng)]
+        self.wavelet = torch.tensor(rng.standard_normal(NT), dtype=torch.float32)
+        self.at = torch.tensor([[50, 9]] * nshots), torch.stack([torch.arange(NREC), torch.full((NREC,), 7)], 1)
+        self.estimate = self.solver.estimate(nshots, NT, nreceivers=NREC)
+
+    def gradient(self):
+        leaves = [m.clone().requires_grad_() for m in self.models]
+        record = self.solver(self.wavelet, *self.at, models=leaves)
+        return torch.autograd.grad(record, leaves, torch.ones_like(record))
+
+    def most(self):
+        """Bytes that torch held at once for a gradient, as its profiler sees them."""
+        self.gradient()
+        empty_pool()
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+            self.gradient()
+        events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+        return int(np.cumsum([e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]).max())
+
+
+@equation
+@pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
+def test_within_a_tenth_of_what_is_measured(memory, equation):
+    """On the device; of the inputs torch makes temporary copies, a part of the workspace."""
+    this = Setting(memory, equation)
+    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.1)
+
+
+def test_with_a_free_surface_and_one_shot():
+    this = Setting(KINDS["recursive"], nshots=1, free_surface=True)
+    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.1)
+
+
+@equation
+def test_within_a_budget_the_same_bits(equation):
+    """As the budget falls from what all takes to what the least does."""
+    full = Setting(MemoryOptions("full"), equation)
+    expected, estimate = full.gradient(), full.estimate
+    most, least = (f(c.taken.on_device for c in estimate.costs if not c.taken.disk) for f in (max, min))
+    times = []
+    for budget in np.linspace(most, least, 4).astype(int):
+        this = Setting(MemoryOptions(budget=int(budget)), equation)
+        assert this.estimate.chosen.taken.on_device <= budget
+        assert all(torch.equal(a, b) for a, b in zip(this.gradient(), expected, strict=True))
+        times.append(this.estimate.chosen.time)
+    assert times == sorted(times) and times[0] == 1 and times[-1] > 1.5
+    with pytest.raises(
+        MemoryLimitError, match=f"budget is {least // 2} bytes, and a gradient of this call takes {least} "
+    ):
+        Setting(MemoryOptions(budget=int(least // 2)), equation)
+
+
+def test_the_table():
+    estimate = Setting(ckpt(storage="disk")).estimate
+    lines = str(estimate).splitlines()
+    assert lines[0].split() == ["time", "device", "host", "disk", *PURPOSES]
+    assert len(lines) == len(estimate.costs) + 3 and lines[-1].startswith("left on the device: ")
+    assert lines[-2].startswith("here: MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk'))")
+    said = (
+        "gradients with MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')), of which estimate(nshots, nt)"
+    )
+    assert said in Setting(ckpt(storage="disk")).solver.explain()
+    assert [c.time for c in estimate.costs] == sorted(c.time for c in estimate.costs)
+    chosen = estimate.chosen.taken
+    assert chosen.disk.keys() == {"states"} and "states" not in chosen.device and not chosen.host
+    assert estimate.fastest.memory == MemoryOptions("full") and estimate.chosen.fits
+
+
+@pytest.mark.parametrize("entry", executors("jax-c"))
+def test_jax_tells_what_it_has(entry):
+    from sweep_jax import PropJax
+
+    solver = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12)
+    estimate = solver.estimate(2, NT, nreceivers=NREC)
+    assert [c.memory for c in estimate.costs] == [KINDS["full"], MemoryOptions("ckpt")]
+    ours = {c.memory: c.taken for c in Setting(KINDS["full"]).estimate.costs}
+    assert all(ours[c.memory] == c.taken for c in estimate.costs)
+    tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
+    assert tight.estimate(2, NT, nreceivers=NREC).chosen.taken.on_device <= 30 << 20
+
+
+def test_what_it_cannot_tell_is_refused():
+    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="eager")
+    with pytest.raises(UnsupportedError, match="an estimate is what compiled code says.*impl='eager' was asked for"):
+        solver.estimate(1, 100)
+    assert "estimate" not in solver.explain()
+    solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c")
+    with pytest.raises(DomainError, match="nshots is 0; expected a number from 1 on"):
+        solver.estimate(0, 100)
+    with pytest.raises(DtypeError, match="dtype is 'float16'"):
+        solver.estimate(1, 100, dtype="float16")
+
+
+def test_defaults_are_those_of_the_solver():
+    """The dtype of its models; a receiver at each cell of the top."""
+    model = torch.full(SHAPE, 2000.0, dtype=torch.float64)
+    own, stated = (PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", models=m) for m in ([model], None))
+    assert own.estimate(1, 100).costs == stated.estimate(1, 100, 1, SHAPE[1], "float64").costs
