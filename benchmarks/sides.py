@@ -34,7 +34,7 @@ class TorchSide:
 class Sweep(TorchSide):
     """Ours."""
 
-    def __init__(self, case: Case, strategy: str = "auto", device: str = "cpu"):
+    def __init__(self, case: Case, memory: str | MemoryOptions = "auto", device: str = "cpu"):
         wavelet, sources, receivers, vp = case.arrays()
         self.solver = PropTorch(
             Acoustic(case.order),
@@ -44,7 +44,7 @@ class Sweep(TorchSide):
             dev=device,
             pml_width=case.pml,
             impl="c",
-            memory=MemoryOptions(strategy),
+            memory=MemoryOptions(memory) if isinstance(memory, str) else memory,
         )
         self.case, self.survey = case, (torch.from_numpy(wavelet).to(device), sources, receivers)
         self.vp = torch.from_numpy(vp).to(device)

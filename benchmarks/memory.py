@@ -1,0 +1,85 @@
+"""Memory against time of a gradient by each strategy: `python -m benchmarks.memory --threads 1 --out memory.png`."""
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sweep_core import CkptOptions, MemoryOptions
+from sweep_core.memory.limits import readable
+from sweep_core.plot.canvas import new_figure, save
+from sweep_torch import empty_pool
+
+from .cases import Case
+from .sides import Sweep
+from .timing import Job, alternate, ratio
+
+CASE = Case("141 x 681 + 20, nt 2000, order 4", (141, 681), 20, 2000, 1, 4, receivers=681)
+
+
+def ckpt(**options) -> MemoryOptions:
+    return MemoryOptions("ckpt", ckpt=CkptOptions(**options))
+
+
+FULL = MemoryOptions("full")
+CURVES = {
+    "full": [FULL],
+    "ckpt, chunks": [ckpt(chunks=chunks) for chunks in (4, 10, 20, 45, 90)],
+    "ckpt, chunks on disk": [ckpt(chunks=chunks, storage="disk") for chunks in (10, 20, 45, 90)],
+    "ckpt, recursive": [ckpt(mode="recursive", count=count) for count in (3, 6, 11, 20, 40)],
+}
+"""Strategies by the curve on which they lie."""
+
+
+def held_at_once(call, device: str) -> int:
+    """Bytes that torch holds on the device at most while it makes a call for the first time."""
+    empty_pool()
+    if device != "cpu":
+        torch.cuda.reset_peak_memory_stats()
+        call()
+        return torch.cuda.max_memory_allocated()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        call()
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    return int(np.cumsum([e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())]).max())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=CASE.steps)
+    parser.add_argument("--out", type=Path, default="memory.png", help="the picture")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    case = CASE.first_steps(CASE.cell_updates * given.steps / CASE.steps)
+    sides = {memory: Sweep(case, memory, given.device) for curve in CURVES.values() for memory in curve}
+    sizes = {memory: held_at_once(side.gradient, given.device) for memory, side in sides.items()}
+    empty_pool()
+    costs = alternate({memory: Job(side.gradient) for memory, side in sides.items()}, given.repeats + 1)
+    times = {memory: ratio(cost[1:], costs[FULL][1:]) for memory, cost in costs.items()}  # the first touches memory
+    print(
+        f"{case.name}, {given.device}, {given.threads} threads: a gradient with 'full' {min(costs[FULL][1:]):.3f} s\n"
+    )
+    print("| memory | held at once | estimated | time of 'full' | counted |\n|---|---|---|---|---|")
+    for memory, side in sides.items():
+        told = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).chosen
+        sizes_told = f"{readable(sizes[memory])} | {readable(told.taken.on_device)}"
+        print(f"| `{memory}` | {sizes_told} | {times[memory]:.2f} | {told.time:.2f} |")
+    figure = new_figure((7, 4))
+    axis = figure.subplots()
+    for name, curve in CURVES.items():
+        axis.plot([sizes[m] / 2**20 for m in curve], [times[m] for m in curve], "o-", ms=4, label=name)
+    axis.set(xscale="log", xlabel="MiB on the device", ylabel="time of a gradient over that of 'full'", title=case.name)
+    axis.set_ylim(0, math.ceil(max(times.values()) + 0.2))
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    save(figure, given.out)
+    print(f"\npicture: {given.out}")
+
+
+if __name__ == "__main__":
+    main()
