@@ -45,7 +45,6 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
     if gradient:  # under torch.func a call may be one of many whose histories live together
         left, together = partial(left_on, device), transformed(wavelet, *models)
         kept = kept_by(device.type, problem, shape, left, together=together)
-        check_room(device.type, problem, shape, kept, partial(left_on, device, False), together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept)
     if not readable(*models):
@@ -73,7 +72,10 @@ def propagate(
     gradient = torch.is_grad_enabled() and any(x.requires_grad for x in differentiable)
     gradient = gradient or transformed(*differentiable)
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
-    samples = samples + tie(*models) if gradient else samples
+    if gradient:
+        left = partial(left_on, task.device, False)
+        check_room(task.device.type, problem, shape, task.kept, left, together=transformed(*differentiable))
+        samples = samples + tie(*models)
     record, seen, flag, *_ = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
     return record, seen_fields(problem, shape, seen), kept

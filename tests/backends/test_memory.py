@@ -99,6 +99,10 @@ def test_more_than_is_left_is_warned_of(entry, left):
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch):
     """By an error that tells what each strategy takes, and which would fit; where little is asked for, nobody looks."""
+    import torch
+
+    from sweep_torch import PropTorch
+
     say, _ = left
     pytest.importorskip("sweep_torch").empty_pool()
     say(HISTORY // 2)
@@ -112,6 +116,9 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     large = {row.partition("  ")[0] for row in table if "too large" in row}
     ckpt, full = (f"MemoryOptions(strategy={name!r}" for name in ("ckpt", "full"))
     assert large == {f"{full})", f"here: {full})", f"{ckpt})", f"{ckpt}, ckpt=CkptOptions(mode='recursive'))"}
+    models, at = [torch.full(SHAPE, 2000.0)], torch.tensor([[20, 30]])
+    solver = PropTorch(Acoustic(), SHAPE, 10.0, 1e-3, pml_width=10, impl="c", memory=MemoryOptions("full"))
+    assert solver.born(torch.ones(NT), at, at, models, models).any(), "a Born run needs no history"
     say(HISTORY // 20)
     pytest.importorskip("sweep_torch").empty_pool()
     with pytest.raises(MemoryLimitError, match="are left; give fewer shots a call:"):
