@@ -17,7 +17,7 @@ target_compile_options(sweep_options INTERFACE "$<$<CXX_COMPILER_ID:GNU>:-fno-tr
 
 sweep_add_library(src/library.cpp src/cpu/builds.cpp)
 # Plain to best. Each takes a minute or two, so that by default it is the best that this machine runs, and one for any.
-set(flags_portable -march=x86-64 -DSWEEP_ANY_ORDER)
+set(flags_portable -march=x86-64 -DSWEEP_MOST_ORDERS=0)
 set(flags_avx2 -march=x86-64-v3)
 set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(isas portable)

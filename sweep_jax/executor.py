@@ -59,14 +59,14 @@ def default_device() -> jax.Device:
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
-    equation = problem.equation
 
     def support():
         if refusal := chosen(problem.memory).compiled_refusal:
             return Support(False, refusal)
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        return shim.supports(equation, problem.grid.ndim, KINDS[device.platform])
+        strips = chosen(problem.memory).strips
+        return shim.supports(problem.equation, problem.grid.ndim, KINDS[device.platform], strips)
 
     return core.choose_impl(impl, problem, device_name(device), support)
 

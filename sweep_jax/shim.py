@@ -70,9 +70,9 @@ def load(kind: str, package: str = OWN) -> None:
     shim.sweep_xla_bind(kind.encode(), package.encode(), c.cast(library.dll.sweep_run, c.c_void_p))
 
 
-def supports(equation: Equation, ndim: int, kind: str) -> Support:
+def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
     """Whether compiled code of library `kind` runs an equation under XLA."""
-    support = compiled.supports(equation, ndim, kind)
+    support = compiled.supports(equation, ndim, kind, strips=strips)
     if support:
         try:
             load(kind, equation.library)

@@ -19,7 +19,7 @@ from sweep_core.call import (
 )
 from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
-from sweep_core.memory import MemoryOptions
+from sweep_core.memory import MemoryOptions, chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
@@ -44,12 +44,12 @@ def check_device(device) -> torch.device:
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
-    equation = problem.equation
 
     def support():
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        return compiled.supports(equation, problem.grid.ndim, device.type)
+        strips = chosen(problem.memory).strips
+        return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=strips)
 
     return core.choose_impl(impl, problem, device, support)
 

@@ -60,11 +60,14 @@ struct ForwardUnits {
   const Value* wavelet;
   Value* record;  // null: nothing is recorded
   Value* scratch;
+  Parts<Value> strips = {};
+  bool again = false;  // in the PML alone
 
   template <int STAGE>
   auto stage(int u) const {
     using Step = Grow<R, STAGE>;
-    const Step step{{run, cone, u}, wave, slots, u - begin};
+    const Cells<R, STAGE> cells{run, cone, u};
+    const Step step{cells, wave, slots, u - begin, strips, again, again ? cells.box() : Box<R::ndim>{}};
     const int sample = sample_of<R, STAGE>(u);
     return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, STAGE>{
         step,
@@ -96,12 +99,44 @@ struct BornUnits {
   }
 };
 
+// Units that go backward in time, from boundary strips: number n makes again what unit top - n had left.
+template <class R>
+struct RewindUnits {
+  using Value = typename R::Value;
+  R run;
+  Cone<R> cone;
+  Parts<Value> wave, slots, strips;
+  int begin, top;
+  Points<Value> sources;
+  const Value* wavelet;
+  Value* scratch;
+
+  template <int NUMBER>
+  auto stage(int n) const {
+    constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
+    using Step = Rewind<R, STAGE>;
+    const int u = top - n;
+    const Cells<R, STAGE> cells{run, cone, u};
+    const Step step{cells, wave, slots, strips, u - begin, cells.box()};
+    return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, NUMBER>{
+        step,
+        {step, sources, wavelet, nullptr, sample_of<R, STAGE>(u + R::Equation::levels), cone.sources},
+        {run, 0, wave, {}, nullptr, u, -1, step.box(), nullptr}};
+  }
+};
+
 // The state before unit u, which begins a chunk.
 template <class R, class Value>
 Parts<Value> saved(const R& run, Value* checkpoints, int u) {
   const auto& plan = run.plan;
   const ptrdiff_t number = (u - plan.first) / plan.chunk - (plan.first == 0);
-  return {u ? checkpoints + number * plan.state : nullptr, plan.saved() * plan.state, true};
+  return {u ? checkpoints + number * plan.saved_state() : nullptr, plan.checkpoints_of_shot(), true};
+}
+// With boundary strips, the state after the last unit.
+template <class R, class Value>
+Parts<Value> last_state(const R& run, Value* checkpoints) {
+  const auto& plan = run.plan;
+  return {checkpoints + plan.saved() * plan.saved_state(), plan.checkpoints_of_shot(), true};
 }
 
 template <class R>
@@ -123,31 +158,43 @@ struct Forward {
     const auto& plan = run.plan;
     const Parts<Value> wave{state, plan.state, plan.sliced};
     const Parts<Value> slots{plan.keeps_all ? history : nullptr, plan.span().count, true};
-    const auto cone = team.cone(run, sources, asked.every ? Points<Value>{} : receivers, shots);
+    const Parts<Value> strips{plan.boundary ? history : nullptr, plan.steps * plan.strips_of_unit(), true};
+    // Snapshots show all cells, and whoever goes backward needs them.
+    const auto cone = team.cone(run, sources, asked.every || plan.boundary ? Points<Value>{} : receivers, shots);
     if (plan.first == 0) copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
     team.sync();
     if (slots.base) open(team, run, shots, wave, slots);
     for (int u = plan.first, end; u < plan.last && !team.stopped(); u = end) {
-      if (plan.chunks > 1 && u > 0 && (u - plan.first) % plan.chunk == 0) {
-        copy<Team, decltype(run.plan), Value>(team, shots, plan, saved(run, checkpoints, u),
-                                              {wave.base, wave.stride, wave.by_shot}, plan.state);
-        team.sync();
-      }
+      if (plan.saved() && u > 0 && (u - plan.first) % plan.chunk == 0) save(team, shots, wave, saved(run, checkpoints, u));
       end = next_event(u);
-      team.march(ForwardUnits<R>{run, cone, wave, slots, plan.first, sources, receivers, wavelet, record, scratch}, u,
-                 end, shots);
+      team.march(ForwardUnits<R>{run, cone, wave, slots, plan.first, sources, receivers, wavelet, record, scratch, strips},
+                 u, end, shots);
       if (asked.wanted(end - 1)) {
         const auto box = Cells<R, R::Equation::stages - 1>{run, cone, end - 1}.box();
         team.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
         team.sync();
       }
     }
+    if (plan.boundary) {
+      const Parts<const Value> from{wave.base, wave.stride, wave.by_shot};
+      copy(team, shots, plan, last_state(run, checkpoints), from, plan.state);
+      team.sync();
+    }
   }
 
  private:
+  template <class Team>
+  void save(Team& team, Span shots, const Parts<Value>& wave, const Parts<Value>& to) const {
+    const auto& plan = run.plan;
+    if (plan.boundary)
+      team.elements(PmlState<R>{run, wave, to, false}, PmlState<R>::count(run), shots);
+    else
+      copy(team, shots, plan, to, Parts<const Value>{wave.base, wave.stride, wave.by_shot}, plan.state);
+    team.sync();
+  }
   // The unit before which a state is saved, or after which wavefields are handed out.
   int next_event(int u) const {
-    const int chunk = run.plan.chunks > 1 ? run.plan.chunk : 0, first = run.plan.first;
+    const int chunk = run.plan.saved() ? run.plan.chunk : 0, first = run.plan.first;
     int end = run.plan.last;
     if (chunk && end - u > chunk - (u - first) % chunk) end = u + chunk - (u - first) % chunk;
     if (asked.every) {
@@ -257,7 +304,10 @@ struct Adjoint {
       Parts<Value> slots{const_cast<Value*>(history), plan.span().count, true};
       if (!plan.keeps_all) {
         slots = {recomputed, plan.recomputed().count, false};
-        recompute(team, shots, slots, cone, begin, end);
+        if (plan.boundary)
+          reconstruct(team, shots, slots, cone, begin, end);
+        else
+          recompute(team, shots, slots, cone, begin, end);
       }
       const AdjointUnits<R> units{*this, run, scratch, cone, adjoint, slots, begin, end - 1};
       team.march(units, 0, end - begin, shots);
@@ -296,6 +346,63 @@ struct Adjoint {
     Points<Value> none = {};
     team.march(ForwardUnits<R>{run, cone, wave, slots, begin, forward_sources, none, wavelet, nullptr, scratch}, begin,
                end, shots);
+  }
+
+  // A chunk from boundary strips: the PML forward, where its gradient is asked for, then the interior backward.
+  template <class Team>
+  void reconstruct(Team& team, Span shots, const Parts<Value>& slots, const Cone<R>& adjoint_cone, int begin,
+                   int end) const {
+    const auto& plan = run.plan;
+    const Parts<Value> wave{slots.base + plan.span().count, slots.stride, false};
+    const Parts<Value> strips{const_cast<Value*>(history), plan.steps * plan.strips_of_unit(), true};
+    const Cone<R> cone{adjoint_cone.sources, whole(plan.layout)};
+    const bool last = end == plan.last;
+    if (last) {
+      copy<Team, decltype(run.plan), Value>(team, shots, plan, slots, {}, plan.span().count);
+      copy(team, shots, plan, wave, last_state(run, checkpoints), plan.state);
+      team.sync();
+    }
+    if (plan.boundary == SWEEP_EXACT) repeat_pml(team, shots, slots, strips, cone, begin, end);
+    // Of the last unit, and of the one before where two levels are at hand, the state tells; of the others the slot
+    // before those of the chunk that comes after this one.
+    const int known = last ? R::Equation::levels : 1;
+    for (int i = 0; i < known && end - i >= begin; ++i) {
+      const Parts<Value> level{run.level(wave, 0, end - 1 - i), wave.stride, false};
+      hold<false>(team, shots, last ? level : slots, slots, end - i - begin, !last);
+    }
+    team.sync();
+    if (begin == 0) hold<false>(team, shots, {}, slots, 0, false);
+    team.sync();
+    const int top = end - 1 - known, count = top - (begin ? begin - 1 : 0) + 1;
+    const RewindUnits<R> units{run, cone, wave, slots, strips, begin, top, forward_sources, wavelet, scratch};
+    if (count > 0) team.march(units, 0, count, shots);
+  }
+  template <bool PML, class Team>
+  void hold(Team& team, Span shots, const Parts<Value>& from, const Parts<Value>& slots, ptrdiff_t slot,
+            bool placed) const {
+    using Hold = HoldPart<R, PML>;
+    const Parts<const Value> source{from.base, from.stride, from.by_shot};
+    team.elements(Hold{run, source, slots, slot, placed}, Hold::count(run), shots);
+  }
+
+  template <class Team>
+  void repeat_pml(Team& team, Span shots, const Parts<Value>& slots, const Parts<Value>& strips, const Cone<R>& cone,
+                  int begin, int end) const {
+    const auto& plan = run.plan;
+    const Parts<Value> wave{slots.base + plan.span().count + plan.state, slots.stride, false};
+    copy<Team, decltype(run.plan), Value>(team, shots, plan, wave, {}, plan.state);
+    team.sync();
+    if (begin) {
+      const Parts<const Value> from = saved(run, checkpoints, begin);
+      team.elements(PmlState<R>{run, wave, {const_cast<Value*>(from.base), from.stride, true}, true},
+                    PmlState<R>::count(run), shots);
+      team.elements(PutBack<R>{run, cone, wave, strips, begin - 1}, plan.band.cells(), shots);
+      team.sync();
+    }
+    hold<true>(team, shots, {run.level(wave, 0, begin + 1), wave.stride, false}, slots, 0, false);
+    const ForwardUnits<R> units{run, cone, wave, slots, begin, forward_sources, {}, wavelet, nullptr, scratch, strips, true};
+    team.sync();
+    team.march(units, begin, end, shots);
   }
 };
 

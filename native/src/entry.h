@@ -139,14 +139,14 @@ struct Entry {
 
 // How many orders have loops of their own: 4, then 8, then 2 and 6. The others share one, as all do in the build for
 // any processor and, beside planes of second order, in double precision.
+#if !defined(SWEEP_MOST_ORDERS)
+#define SWEEP_MOST_ORDERS 4
+#endif
 template <class T, int NDIM, bool SECOND>
 constexpr int own_orders() {
-#if defined(SWEEP_ANY_ORDER)
-  return 0;
-#endif
-  if (NDIM == 2 && SECOND) return sizeof(T) == 4 && !together ? 4 : 2;
-  if (sizeof(T) != 4) return 0;
-  return NDIM == 2 || SECOND ? 2 : 1;
+  constexpr bool plane = NDIM == 2 && SECOND, single = sizeof(T) == 4;
+  constexpr int most = plane && single && !together ? 4 : plane || (single && (NDIM == 2 || SECOND)) ? 2 : single;
+  return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 
 // Calls f(Entry) for the build that fits dtype, dimension and order.
@@ -199,6 +199,7 @@ void describe(sweep_equation* out) {
   out->rates = table.rates;
   out->terms = table.terms;
   out->moduli = table.moduli;
+  out->reversible = table.reversible();
   for (int i = 0; i < table.fields; ++i) {
     out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
     out->parity[i] = table.field[i].parity;

@@ -122,6 +122,59 @@ struct HoldState {
   }
 };
 
+// The state of the PML, into what is saved of it or back.
+template <class R>
+struct PmlState {
+  using Value = typename R::Value;
+  R run;
+  Parts<Value> wave, saved;
+  bool back;
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto& plan = run.plan;
+    constexpr int fields = R::Equation::levels * field_count<typename R::Equation>;
+    const ptrdiff_t cells = plan.pml.cells();
+    if (i >= cells) return move(shot, plan.wave() + i - cells, i + (fields - 1) * cells);
+    int at[R::ndim];
+    plan.pml.cell(i, at);
+    for (int f = 0; f < fields; ++f) move(shot, f * plan.total + plan.layout.field.at(at), f * cells + i);
+  }
+  // Cells, then memory variables.
+  SWEEP_HD static ptrdiff_t count(const R& run) { return run.plan.pml.cells() + R::Equation::memories * run.plan.strips; }
+
+ private:
+  SWEEP_HD void move(int shot, ptrdiff_t state, ptrdiff_t kept) const {
+    Value &here = wave.of(run.plan, shot)[state], &there = saved.of(run.plan, shot)[kept];
+    (back ? here : there) = back ? there : here;
+  }
+};
+
+// Fields of a state, or of another slot, into a slot: those of the PML, or of all other cells.
+template <class R, bool PML>
+struct HoldPart {
+  using Value = typename R::Value;
+  R run;
+  Parts<const Value> from;  // null: zero
+  Parts<Value> slots;
+  ptrdiff_t slot;
+  bool placed;  // where `from` has only what a slot holds
+  SWEEP_HD static ptrdiff_t count(const R& run) { return PML ? run.plan.pml.cells() : run.plan.pml.inner.cells(); }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto& plan = run.plan;
+    int at[R::ndim];
+    if constexpr (PML)
+      plan.pml.cell(i, at);
+    else
+      plan.pml.inner.cell(i, at);
+    const ptrdiff_t cell = plan.layout.field.at(at);
+    for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
+      if constexpr (place >= 0)
+        slots.of(plan, shot)[(slot * plan.fields + place) * plan.total + cell] =
+            from.base ? from.of(plan, shot)[(placed ? place : f) * plan.total + cell] : Value(0);
+    });
+  }
+};
+
 // Fields of level k in the region of the snapshots, (shots, times, fields, *region).
 template <class R>
 struct Snapshot {

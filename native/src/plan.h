@@ -89,6 +89,7 @@ struct Plan {
   static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
   Layout<NDIM> layout;
   int coefficients, shots, groups, steps, first, last, chunk, chunks, half;
+  int boundary;      // a sweep_boundary
   bool keeps_all;    // one chunk: the history of the forward run itself
   bool sliced;       // the run is not made in one call: states wait for the next
   ptrdiff_t strips;  // elements of one memory variable on all axes
@@ -99,6 +100,7 @@ struct Plan {
   ptrdiff_t slots;               // units that a history holds, and what was before them
   ptrdiff_t tables;
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
+  Rind<NDIM> band, pml;    // the cells of boundary strips, around those where no PML is felt; those of the PML
 
   Plan() = default;
   explicit Plan(const sweep_problem& p) {
@@ -136,7 +138,18 @@ struct Plan {
     }
     total = layout.field.total;
     state = wave() + Eq::memories * strips;
-    keeps_all = p.chunk > 0 && p.chunk >= last - first - 1;
+    boundary = p.boundary;
+    Box<NDIM> inside, unfelt;
+    for (int a = 0; a < NDIM; ++a) {
+      inside.low[a] = p.pml_low[a];
+      inside.high[a] = p.shape[a] - p.pml_high[a] - (p.pml_high[a] && !Eq::second);  // half a cell further it acts
+      unfelt.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
+      unfelt.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
+      if (unfelt.high[a] < unfelt.low[a]) unfelt.high[a] = unfelt.low[a];
+    }
+    band = Rind<NDIM>(inside, unfelt);
+    pml = Rind<NDIM>(sweep::whole(layout), inside);
+    keeps_all = !boundary && p.chunk > 0 && p.chunk >= last - first - 1;
     chunk = keeps_all ? last - first : p.chunk;
     chunks = chunk ? (last - first - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
@@ -157,10 +170,19 @@ struct Plan {
   }
   // The slots of a shot: fields, then memory variables.
   Size span() const { return Size(slots) * (fields * total + memories * strips); }
-  Size history() const { return keeps_all ? shots * span() : 0; }
+  Size history() const {
+    return keeps_all ? shots * span() : boundary ? Size(shots) * steps * strips_of_unit() : 0;
+  }
+  // Boundary strips of all fields that one unit makes.
+  SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }
+  // The state of the PML alone.
+  SWEEP_HD ptrdiff_t pml_state() const { return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * strips; }
   // States of a shot before chunks: all but that of zeros, before the first step.
-  SWEEP_HD int saved() const { return chunks > 1 ? chunks - (first == 0) : 0; }
-  Size checkpoints() const { return Size(shots) * saved() * state; }
+  SWEEP_HD int saved() const { return chunks > 1 && boundary != SWEEP_INTERIOR ? chunks - (first == 0) : 0; }
+  // With boundary strips these are of the PML alone, and behind them is the last state of all.
+  SWEEP_HD ptrdiff_t saved_state() const { return boundary ? pml_state() : state; }
+  SWEEP_HD ptrdiff_t checkpoints_of_shot() const { return saved() * saved_state() + (boundary ? state : 0); }
+  Size checkpoints() const { return Size(shots) * saved() * saved_state() + Size(boundary ? shots : 0) * state; }
   // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
   SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
@@ -170,7 +192,7 @@ struct Plan {
   SWEEP_HD ptrdiff_t imaged() const { return adjoint_state() + coefficient_size(); }
   // What the filters of points that may lie in the PML remember.
   Size past() const { return Size(Eq::filters) * shots * (sources + receivers) * NDIM; }
-  Size recomputed() const { return keeps_all || !chunk ? 0 : span() + state; }
+  Size recomputed() const { return keeps_all || !chunk ? 0 : span() + (boundary == SWEEP_EXACT ? 2 : 1) * state; }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
   // The images of a group, where its shots follow each other in one.
@@ -278,6 +300,12 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (cells > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
   }
+  if (p.boundary < SWEEP_NO_STRIPS || p.boundary > SWEEP_EXACT || (p.boundary && p.chunk < 1))
+    return fail(context, SWEEP_BAD_CALL, "boundary is %d, with chunks of %d steps", p.boundary, p.chunk);
+  if (p.boundary && (p.first > 0 || p.last < p.steps))
+    return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips");
+  if (p.boundary && !Eq::table.reversible())
+    return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips", p.equation);
   if (const int status = check_faces(p, context)) return status;
   if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
     return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));

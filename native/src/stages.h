@@ -33,6 +33,7 @@ struct Cells {
 
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
+  static constexpr bool exact = false;  // whether rows end with their last cell, and not with a whole vector
   // So many sets of axes, but for the last, in whose PML cells may lie have loops of their own, the interior first.
   static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
@@ -49,6 +50,48 @@ struct Cells {
   }
   // Row z of the view is made, the cells of a box.
   SWEEP_HD static void close(const View&, int, const Box<ndim>&, int) {}
+  // f(box, whether all of it) for each part of a plane that is to be made; or without what lies beside the PML of the
+  // last axis.
+  template <class F>
+  static void parts(const Box<ndim>& plane, const F& f) {
+    f(plane, true);
+  }
+  // The same on a device that makes all cells: those of a box, unless they lie inside another one.
+  Box<ndim> extent() const { return whole(run.plan.layout); }
+  const Box<ndim>* inside() const { return nullptr; }
+  static constexpr bool none = false;  // whether it makes nothing
+  // What boundary strips have to do with a cell of theirs once it is made.
+  SWEEP_HD static void strip(const View&, ptrdiff_t, const int*) {}
+};
+
+// Boundary strips: what stage STAGE of a unit has made of a cell, into them, and back.
+template <class R, int STAGE>
+struct Strips {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  static constexpr Tables table = R::Equation::table;
+
+  template <class F>
+  SWEEP_HD static void each(const R& run, const View& v, ptrdiff_t number, const int* i, const F& f) {
+    const auto c = v.layout.cell(i);
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int field = decltype(index)::value;
+      if constexpr (table.at_stage[field] == STAGE)
+        f(index, v.field[v.at(field, c)], v.strip_values[field * run.plan.band.cells() + number], c);
+    });
+  }
+  SWEEP_HD static void keep(const R& run, const View& v, ptrdiff_t number, const int* i) {
+    each(run, v, number, i, [](auto, Value& field, Value& kept, const auto&) SWEEP_INLINE { kept = field; });
+  }
+  // Beyond what the forward run had `made` its fields were zero.
+  SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, const Box<R::ndim>& made) {
+    each(run, v, number, i, [&](auto index, Value& field, Value& kept, const auto& c) SWEEP_INLINE {
+      constexpr int place = table.place[decltype(index)::value];
+      field = made.contains(i) ? kept : Value(0);
+      if constexpr (place >= 0)
+        if (v.held) v.held[v.at(place, c)] = field;
+    });
+  }
 };
 
 // Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
@@ -56,9 +99,13 @@ template <class R, int STAGE>
 struct Grow : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
+  using Loops = Grow;
   Parts<Value> wave;
   Parts<Value> slots;
   int index;
+  Parts<Value> strips = {};  // kept, unless the run is made again in the PML alone, between them
+  bool again = false;
+  Box<R::ndim> had = {};  // made by the forward run
 
   SWEEP_HD Box<R::ndim> box() const {
     const auto own = Cells<R, STAGE>::box();
@@ -68,7 +115,27 @@ struct Grow : Cells<R, STAGE> {
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot, this->unit);
     if (slots.base) this->run.open(v, slots.of(this->run.plan, shot), index);
+    if (strips.base) v.strip_values = strips.of(this->run.plan, shot) + this->unit * this->run.plan.strips_of_unit();
     return v;
+  }
+  // Beside the PML whole vectors leave behind what is no field, and nobody reads.
+  template <class F>
+  void parts(const Box<R::ndim>& plane, const F& f) const {
+    if (!again) return f(plane, true);
+    constexpr int last = R::ndim - 1;
+    const auto& pml = this->run.plan.pml;
+    for (int p = 0; p < 2 * last; ++p)
+      if (const auto in = overlap(pml.part[p], plane); in.any()) f(in, true);
+    Box<R::ndim> rows = pml.inner;
+    rows.low[last] = plane.low[last], rows.high[last] = plane.high[last];
+    if (const auto in = overlap(rows, plane); in.any()) f(in, false);
+  }
+  const Box<R::ndim>* inside() const { return again ? &this->run.plan.pml.inner : nullptr; }
+  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
+    if (again)
+      Strips<R, STAGE>::put_back(this->run, v, number, i, had);
+    else
+      Strips<R, STAGE>::keep(this->run, v, number, i);
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
@@ -86,7 +153,66 @@ struct Grow : Cells<R, STAGE> {
         row[f * v.layout.field.total + i] = 0;
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
-    R::Equation::inject(v, c, field, amount);
+    if (!again || !this->run.plan.pml.inner.contains(c.i)) R::Equation::inject(v, c, field, amount);
+  }
+};
+
+// Boundary strips of unit u into the fields of a state.
+template <class R>
+struct PutBack {
+  R run;
+  Cone<R> cone;
+  Parts<typename R::Value> wave, strips;
+  int unit;
+  SWEEP_HD void element(int shot, ptrdiff_t number) const {
+    auto v = run.view(wave, shot, unit);
+    v.strip_values = strips.of(run.plan, shot) + unit * run.plan.strips_of_unit();
+    int at[R::ndim];
+    run.plan.band.cell(number, at);
+    for_axes<R::Equation::stages>([&](auto index) SWEEP_INLINE {
+      constexpr int stage = decltype(index)::value;
+      Strips<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, cone, unit}.box());
+    });
+  }
+};
+
+// The fields that stage STAGE of a unit had made, of those of later ones, where no PML is felt.
+template <class R, int STAGE>
+struct Rewind : Cells<R, STAGE> {
+  using Value = typename R::Value;
+  using View = typename R::View;
+  using Loops = Rewind;
+  Parts<Value> wave, slots, strips;
+  int index;
+  Box<R::ndim> had;  // made by the forward run
+
+  static constexpr bool slabs = false, exact = true, none = R::Equation::second && STAGE == 0;
+  static constexpr unsigned known_masks = 1;
+  // All cells of the model: those of the strips are put back.
+  SWEEP_HD Box<R::ndim> box() const {
+    if constexpr (none) return {};
+    return this->run.plan.pml.inner;
+  }
+  SWEEP_HD View view(int shot) const {
+    View v = this->run.view(wave, shot, this->unit);
+    this->run.open(v, slots.of(this->run.plan, shot), index);
+    v.strip_values = strips.of(this->run.plan, shot) + this->unit * this->run.plan.strips_of_unit();
+    return v;
+  }
+  template <class F>
+  void parts(const Box<R::ndim>& plane, const F& f) const {
+    if (const auto in = overlap(this->run.plan.band.inner, plane); in.any()) f(in, true);
+  }
+  Box<R::ndim> extent() const { return this->run.plan.band.inner; }
+  template <class V, class Where>
+  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
+    R::Equation::template undo_stage<V, STAGE>(v, c, Unstretched<Where>{where});
+  }
+  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
+    Strips<R, STAGE>::put_back(this->run, v, number, i, had);
+  }
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
+    if (this->run.plan.band.inner.contains(c.i)) R::Equation::inject(v, c, field, R::Equation::second ? amount : -amount);
   }
 };
 
@@ -94,6 +220,7 @@ template <class R, int STAGE>
 struct Scatter : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
+  using Loops = Scatter;
   Parts<Value> wave, scattered;
   const Value* tangent;  // framed
 
@@ -122,6 +249,7 @@ template <class R, int STAGE>
 struct Back : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
+  using Loops = Back;
   Parts<Value> adjoint;  // (rates, then fields), then memory variables, then images
   Parts<Value> slots;
   int index;

@@ -1,6 +1,7 @@
 """How a gradient remembers the forward run: what a user may choose, one file per strategy, and what memory is left."""
 
 from .auto import Auto
+from .boundary import Boundary
 from .ckpt import Ckpt
 from .estimate import PURPOSES, Cost, Estimate, Taken
 from .full import Full
@@ -26,7 +27,7 @@ __all__ = [
     "chosen",
 ]
 
-STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckpt}
+STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckpt, "boundary": Boundary}
 
 
 def chosen(memory: MemoryOptions) -> Strategy:

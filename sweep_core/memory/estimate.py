@@ -53,7 +53,7 @@ class Estimate:
     Parameters
     ----------
     costs : tuple of Cost
-        The lossless strategies, fastest first.
+        The strategies, fastest first; of those that take the same time the lossless ones.
     chosen : Cost
         What the solver's own `memory` gives.
     left : int, optional

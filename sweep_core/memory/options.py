@@ -22,6 +22,8 @@ SWEEP_SOLVER: dict[str, str] = {
 }
 """What becomes of options that scripts of sweep-solver have."""
 
+PRECISIONS = "float64", "float32", "bfloat16", "float16", "int8"
+
 
 def written(options) -> str:
     """Options as a user writes them: those that are not the default's."""
@@ -50,10 +52,20 @@ def _directory(instance, attribute, value):
 @named(**SWEEP_SOLVER)
 @attrs.frozen
 class BoundaryOptions:
-    """Strategy ``'boundary'``: where the strips that reconstruct the interior are kept, and in which precision."""
+    """Strategy ``'boundary'``: where strips along the PML are kept, from which the interior is run backward.
+
+    Parameters
+    ----------
+    storage : {'gpu', 'cpu', 'disk'}
+        ``'gpu'`` means the device of the computation, also where that is a CPU; the others are not there yet.
+    dtype : str, optional
+        Their precision; that of the models by default, and no other yet.
+    directory : str, optional
+        Of ``'disk'``; not there yet.
+    """
 
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
-    dtype: str = attrs.field(default="float32")
+    dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
     directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
 
 
@@ -128,7 +140,7 @@ class MemoryOptions:
     boundary: BoundaryOptions | None = attrs.field(default=None, validator=kind(BoundaryOptions))
     ckpt: CkptOptions | None = attrs.field(default=None, validator=kind(CkptOptions))
     dtype: str | None = attrs.field(
-        default=None, validator=one_of(None, "float64", "float32", "bfloat16", "float16", "int8")
+        default=None, validator=one_of(None, *PRECISIONS)
     )
     interval: int = attrs.field(default=1, validator=positive)
     budget: int | None = attrs.field(default=None, validator=positive)
@@ -147,17 +159,18 @@ class MemoryOptions:
             if getattr(self, name) is not None and self.strategy != strategy:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
         refused = {
-            "strategy 'boundary'": self.strategy == "boundary",
+            "strips away from the device": self.boundary is not None and self.boundary.storage != "gpu",
             f"history in {self.dtype}": self.dtype not in (None, "float32", "float64"),
             f"interval {self.interval}": self.interval != 1,
         }
         for what, asked in refused.items():
             if asked:
-                raise UnsupportedError(f"MemoryOptions: {what} is not supported yet; use 'full', 'ckpt' or 'auto'")
+                raise UnsupportedError(f"MemoryOptions: {what} is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'")
 
     def check_dtype(self, models: str) -> None:
         """UnsupportedError where the history of models of a dtype would be kept in another one."""
-        if self.dtype is not None and self.dtype != models:
-            raise UnsupportedError(
-                f"history in {self.dtype} for models in {models} is not supported yet; leave dtype=None"
-            )
+        for what, dtype in (("history", self.dtype), ("strips", self.boundary and self.boundary.dtype)):
+            if dtype not in (None, models):
+                raise UnsupportedError(
+                    f"{what} in {dtype} for models in {models} is not supported yet; leave dtype=None"
+                )

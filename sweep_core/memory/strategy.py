@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import attrs
 
@@ -62,12 +63,15 @@ class Kept:
         call; otherwise compiled code makes it in one call, and saves a state before each chunk itself.
     storage, directory : str
         Where those states are; see :class:`CkptOptions`.
+    strips : bool
+        Whether the history of a chunk is made of boundary strips.
     """
 
     chunk: int
     states: int | None = None
     storage: str = "gpu"
     directory: str | None = None
+    strips: bool = False
 
     @property
     def sliced(self) -> bool:
@@ -76,7 +80,7 @@ class Kept:
 
     def time(self, nt: int) -> float:
         """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds."""
-        forward = 1.0 if self.chunk >= adjoint_steps(nt) else 2.0
+        forward = 1.0 if self.chunk >= adjoint_steps(nt) and not self.strips else 2.0
         if self.sliced:
             segments = self.schedule(nt).segments
             forward = 1 + fewest_advances(segments, (self.states or 0) + 1) / segments
@@ -101,6 +105,8 @@ class Strategy(ABC):
     """Which steps of a forward run are kept for its gradient."""
 
     memory: MemoryOptions
+    strips: ClassVar[bool] = False
+    """Whether a compiled run keeps boundary strips instead of its history."""
 
     @property
     def compiled_refusal(self) -> str:

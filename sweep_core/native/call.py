@@ -12,6 +12,7 @@ import numpy as np
 from ..call import CallShape
 from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
+from ..memory import chosen
 from ..points.sources import signals_of_each
 from ..problem import Problem
 from . import structs
@@ -147,6 +148,7 @@ def compiled_call(
         snapshot_fields=sum(1 << problem.field_index(f) for f in asked.fields) if asked else 0,
         snapshot_low=tuple(width + first for width, (first, _) in zip(low, region, strict=True)),
         snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
+        boundary=boundary_of(problem, bool(chunk) and chosen(problem.memory).strips),
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
@@ -157,6 +159,15 @@ def compiled_call(
         for operation in structs.OPERATIONS
     }
     return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots)
+
+
+def boundary_of(problem: Problem, strips: bool) -> int:
+    """The sweep_boundary of a run that keeps strips, or does not."""
+    if not strips:
+        return structs.NO_STRIPS
+    # Between nodes a coefficient of the outermost PML cells depends on the model's edge, too.
+    between = any(field.stagger for field in problem.fields)
+    return structs.INTERIOR if problem.edge_gradient == "interior" and not between else structs.EXACT
 
 
 def _shapes(problem, shape, struct):

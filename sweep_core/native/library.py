@@ -290,10 +290,13 @@ def status(kind: str, package: str = OWN) -> str:
 
 
 @lru_cache(maxsize=64)
-def supports(equation: Equation | str, ndim: int, kind: str, package: str | None = None) -> Support:
+def supports(
+    equation: Equation | str, ndim: int, kind: str, package: str | None = None, strips: bool = False
+) -> Support:
     """Whether library `kind`, ``'cpu'`` or ``'cuda'``, holds an equation, as its class states it, and can run here.
 
-    The name of an equation, and the `package` of its library, tell less: nothing is compared with the class.
+    The name of an equation, and the `package` of its library, tell less: nothing is compared with the class. With
+    `strips` it must also be able to run it backward in time, between boundary strips.
     """
     stated = None if isinstance(equation, str) else equation
     name = equation if isinstance(equation, str) else equation.name
@@ -313,5 +316,11 @@ def supports(equation: Equation | str, ndim: int, kind: str, package: str | None
         if stated is not None and (other := difference(stated, compiled, ndim, package == OWN)):
             todo = "give yours a name of its own" if package == OWN else f"rebuild {package}, or give it another name"
             return Support(False, f"{found} holds another {name}: {other}; {todo}")
+        if strips and not compiled.reversible:
+            return Support(
+                False,
+                f"{name} cannot be run backward in time from boundary strips, as it loses energy or has fields that "
+                "live within a step only; use MemoryOptions(strategy='ckpt')",
+            )
         return Support(True, f"{found} ({library.isa}) holds {name}")
     return Support(False, f"{name} has no compiled kernel in {found}; use impl='eager'")

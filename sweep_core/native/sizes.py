@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 
+import attrs
+
 from ..call import CallShape
 from ..errors import MemoryLimitError, UnsupportedError
 from ..memory import CkptOptions, Cost, Estimate, Kept, MemoryOptions, Run, Taken, chosen
 from ..memory.limits import available, readable
 from ..problem import Problem
 from . import structs
-from .call import CompiledCall, compiled_call
+from .call import CompiledCall, boundary_of, compiled_call
+from .library import supports
 
 SMALL = 64 << 20
 """Bytes up to which nobody asks what is left."""
@@ -29,8 +32,9 @@ STRATEGIES = (
     MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk")),
     MemoryOptions("ckpt", ckpt=CkptOptions("recursive")),
     MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=1)),
+    MemoryOptions("boundary"),
 )
-"""Those that an estimate compares: lossless ones."""
+"""Those that an estimate compares, as they are preferred where they take the same time."""
 
 
 def run_of(
@@ -45,7 +49,8 @@ def run_of(
     """What a memory strategy is told of a call."""
 
     def history():
-        return compiled_call(kind, problem, shape, shape.steps).history
+        full = attrs.evolve(problem, memory=MemoryOptions("full"))
+        return compiled_call(kind, full, shape, shape.steps).history
 
     def state():
         return _needs(compiled_call(kind, problem, shape), "forward", Kept(1, 0))["state"]
@@ -78,7 +83,7 @@ def held_steps(kind: str, problem: Problem, shape: CallShape, **run) -> int:
 def _needs(call: CompiledCall, operation: str, kept: Kept) -> dict[str, int]:
     """Bytes of the buffers of an operation by name; of a run in slices those of one slice."""
     struct = structs.SweepProblem.from_buffer_copy(call.struct)
-    struct.chunk = kept.chunk
+    struct.chunk, struct.boundary = kept.chunk, boundary_of(call.problem, kept.strips)
     if kept.sliced:
         struct.last = min(kept.chunk, struct.steps)
     return {need.name.decode(): need.bytes for need in call.library.buffers(operation, struct)}
@@ -121,6 +126,8 @@ def estimate(
 
     def possible(memory):
         at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
+        if chosen(memory).strips and not supports(problem.equation, problem.grid.ndim, kind, strips=True):
+            return False
         return not at_host and (run.get("slices", True) or not chosen(memory).compiled_refusal)
 
     costs = sorted(map(cost, filter(possible, STRATEGIES)), key=lambda c: c.time)

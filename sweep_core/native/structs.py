@@ -14,6 +14,7 @@ ZERO, SURFACE, EXCHANGE = range(3)
 OPERATIONS = ("forward", "adjoint", "born")
 ROLES = ("none", "in", "out", "state", "scratch")
 VALUES, INDICES, BYTES = range(3)
+NO_STRIPS, INTERIOR, EXACT = range(3)
 
 _axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char * NAME_BYTES
 _terms = (c.c_int32 * 3) * MAX_TERMS
@@ -57,6 +58,8 @@ class SweepProblem(Checked):
         ("snapshot_fields", c.c_int32),
         ("snapshot_low", _axes),
         ("snapshot_high", _axes),
+        ("boundary", c.c_int32),
+        ("padding", c.c_int32),
         ("coefficient_limit", c.c_double),
         ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),
         ("equation", _name),
@@ -103,7 +106,7 @@ class SweepEquation(Checked):
         ("rates", c.c_int32),
         ("terms", c.c_int32),
         ("moduli", c.c_int32),
-        ("padding", c.c_int32),
+        ("reversible", c.c_int32),
         ("stagger", _fields),
         ("parity", _fields),
         ("source", _fields),

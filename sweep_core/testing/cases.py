@@ -24,7 +24,10 @@ STRATEGIES = {
     "recursive-1": MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=1)),
     "host": MemoryOptions("ckpt", ckpt=CkptOptions(storage="cpu")),
     "disk": MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk")),
+    "boundary": MemoryOptions("boundary"),
 }
+RECONSTRUCTED = {"boundary": 1e-11}
+"""Difference to the gradient of 'full', over its maximum, of strategies that are not lossless, in double precision."""
 
 
 @attrs.frozen(eq=False)

@@ -83,7 +83,7 @@ def _derivatives(on, small):
     yield "gradient in float32", on(laws.gradient_in_single_precision, small)
     yield "pullback", on(laws.pullback_is_the_gradient, small)
     yield "no shots", on(laws.no_shots, small)
-    for strategy in ("auto", "ckpt-1", "ckpt-7", "recursive-1"):
+    for strategy in ("auto", "ckpt-1", "ckpt-7", "recursive-1", "boundary"):
         yield f"memory {strategy!r}", on(laws.strategies_agree, small, strategy)
 
 

@@ -83,10 +83,15 @@ SOLVERS = {
     "cuda_options of another class": ({"cuda_options": FULL}, OptionError, r"expected CUDAOptions\(...\)"),
     "strategy": ({"memory": lambda: MemoryOptions("magic")}, OptionError, "strategy is 'magic'; expected one of 'auto"),
     "ckpt with full": ({"memory": lambda: MemoryOptions("full", ckpt=CkptOptions())}, OptionError, "ckpt=... does not"),
-    "boundary": (
-        {"cuda_options": lambda: CUDAOptions(MemoryOptions("boundary", boundary=BoundaryOptions(storage="gpu")))},
+    "boundary on disk": (
+        {"cuda_options": lambda: CUDAOptions(MemoryOptions("boundary", boundary=BoundaryOptions(storage="disk")))},
         UnsupportedError,
-        "strategy 'boundary' is not supported yet",
+        "strips away from the device is not supported yet",
+    ),
+    "boundary with eager": (
+        {"impl": "eager", "memory": MemoryOptions("boundary")},
+        UnsupportedError,
+        "strategy='boundary'.* needs impl='c'.*; use strategy='ckpt'",
     ),
     "eager_options with c": ({"impl": "c", "eager_options": EagerOptions()}, OptionError, "does not apply to impl='c'"),
     "eager_options of another class": ({"impl": "eager", "eager_options": True}, OptionError, "eager_options is True"),

@@ -59,8 +59,7 @@ WRONG = {
     "eager": (EagerOptions, {"compile": "yes"}, "compile is 'yes'"),
 }
 LATER = {
-    "boundary": ({"strategy": "boundary"}, "strategy 'boundary'"),
-    "boundary options": ({"strategy": "boundary", "boundary": BoundaryOptions()}, "strategy 'boundary'"),
+    "strips at the host": ({"strategy": "boundary", "boundary": BoundaryOptions("cpu")}, "strips away from the device"),
     "bfloat16": ({"dtype": "bfloat16"}, "history in bfloat16"),
     "int8": ({"dtype": "int8"}, "history in int8"),
     "interval": ({"interval": 2}, "interval 2"),
@@ -110,7 +109,7 @@ def test_a_folder_may_be_a_path():
 @pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)
 def test_what_is_not_there_yet_is_refused_by_name(arguments, message):
     with pytest.raises(
-        UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt' or 'auto'"
+        UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'"
     ):
         MemoryOptions(**arguments)
 

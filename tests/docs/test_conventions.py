@@ -8,7 +8,7 @@ import pytest
 from small import DT, NT, NX, NZ, VP, problem, record, reference, torch_solver
 
 import sweep_core as sweep
-from sweep_core import Acoustic, CkptOptions, EagerOptions, Elastic, MemoryOptions, Shots, make_problem, ricker
+from sweep_core import Acoustic, BoundaryOptions, CkptOptions, EagerOptions, Elastic, MemoryOptions, Shots, make_problem, ricker
 from sweep_core.discretization.pml import widths
 from sweep_core.errors import (
     DeviceError,
@@ -342,7 +342,10 @@ REFUSED = {
     '`time_dispersion="corrected"` on a staggered grid': lambda: make_problem(
         Elastic(), (NZ, NX), 10.0, DT, time_dispersion="corrected"
     ),
-    '`MemoryOptions("boundary")`': lambda: MemoryOptions("boundary"),
+    '`MemoryOptions("boundary")` with `impl="eager"`': lambda: torch_solver(
+        impl="eager", memory=MemoryOptions("boundary")
+    ),
+    '`BoundaryOptions(storage="disk")`': lambda: MemoryOptions("boundary", boundary=BoundaryOptions("disk")),
     "`MemoryOptions(dtype=...)` other than that of the models": lambda: sweep.check_call(
         problem(memory=MemoryOptions(dtype="float32")), Shots(ricker(20, NT, DT), **POINTS), [VP]
     ),

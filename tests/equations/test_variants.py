@@ -143,7 +143,7 @@ def test_law2_born_in_the_wavelet(entry, name, equation):
 
 @equation
 @anything
-@pytest.mark.parametrize("strategy", ["ckpt", "ckpt-7"])
+@pytest.mark.parametrize("strategy", ["ckpt", "ckpt-7", "boundary"])
 @quick
 def test_law4_strategies_agree_with_full(entry, strategy, name, equation):
     """Bit for bit."""

@@ -205,6 +205,7 @@ CONTRADICTIONS = {
     "shots": [0, -1, -(2**31)],
     "steps": [0, -5, 2**30 + 1, 2**31 - 1],
     "chunk": [-1],
+    "boundary": [-1, 3, 2**31 - 1],
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
     "last": [49, 0, -1],
@@ -226,6 +227,23 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
     setattr(run.struct, name, value)
     for operation in structs.OPERATIONS:
         with pytest.raises(NativeError):
+            run.run(operation)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"chunk": 0}, "boundary is 1, with chunks of 0 steps"),
+        ({"first": 3}, "a run in slices keeps no boundary strips"),
+        ({"last": 40}, "a run in slices keeps no boundary strips"),
+    ],
+)
+def test_boundary_strips_are_of_whole_runs_with_chunks(changes, message):
+    run = Run(case(nt=48), chunk=7)
+    for name, value in {"boundary": structs.INTERIOR, **changes}.items():
+        setattr(run.struct, name, value)
+    for operation in structs.OPERATIONS:
+        with pytest.raises((NativeError, UnsupportedError), match=message):
             run.run(operation)
 
 

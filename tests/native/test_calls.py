@@ -52,11 +52,11 @@ def transposed(run, y, wavelet) -> float:
     return abs(float(np.sum(record * run["cotangent"])) - back) / (scale or 1)
 
 
-@pytest.mark.parametrize("chunk", [7, 1000])
+@pytest.mark.parametrize(("chunk", "boundary"), [(7, 0), (1000, 0), (7, structs.EXACT)])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_born_is_the_transpose_of_the_adjoint(name, chunk):
+def test_born_is_the_transpose_of_the_adjoint(name, chunk, boundary):
     made = variant(name)
-    run = Run(made, chunk=chunk)
+    run = Run(made, chunk=chunk, boundary=boundary)
     run.forward()
     y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
     assert transposed(run, y, made.shots.wavelet[..., ::-1]) < 1e-12
@@ -200,10 +200,13 @@ def test_every_output_is_written(chunk):
     counts=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(3, 7)),
     nt=st.integers(1, 8),
     chunk=st.integers(1, 9),
+    boundary=st.sampled_from([structs.NO_STRIPS, structs.EXACT]),
     threads=st.integers(1, 3),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-def test_any_problem_stays_inside_its_buffers(ndim, half, extra, pml, surface, counts, nt, chunk, threads, dtype):
+def test_any_problem_stays_inside_its_buffers(
+    ndim, half, extra, pml, surface, counts, nt, chunk, boundary, threads, dtype
+):
     """The guards of every buffer are looked at after each call."""
     if ndim == 3:
         extra, pml = (n % 7 for n in extra), (min(n, 8) for n in pml)
@@ -214,7 +217,7 @@ def test_any_problem_stays_inside_its_buffers(ndim, half, extra, pml, surface, c
         made.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
         for positions in (made.shots.sources, made.shots.receivers):
             positions[..., -1] = np.maximum(positions[..., -1], 1)
-    run = Run(made, chunk=chunk, threads=threads, snapshots=Snapshots(["h1"], min(nt, 3)))
+    run = Run(made, chunk=chunk, boundary=boundary, threads=threads, snapshots=Snapshots(["h1"], min(nt, 3)))
     expected = reference_record.__wrapped__(made)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(run.forward(), expected, rtol=0, atol=tolerance * np.abs(expected).max())

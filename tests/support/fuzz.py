@@ -117,6 +117,8 @@ class Trial:
         if draw.random() < 0.1:
             p.first = draw.randrange(p.steps)
             p.last = draw.randint(p.first + 1, p.steps)
+        elif p.chunk and draw.random() < 0.3:
+            p.boundary = draw.choice((structs.INTERIOR, structs.EXACT))
 
     def _points(self, counts) -> int:
         draw, traces = self.draw, self.draw.choice((0, 1, 1, 2, 3, 7))
@@ -194,7 +196,12 @@ class Trial:
         assert needs["adjoint"]["state"] >= level + earth and needs["born"]["state"] >= 2 * level
         assert all(needs[operation]["workspace"] >= earth for operation in needs)
         steps = p.last - p.first
-        if 0 < p.chunk < steps - 1:
+        assert p.boundary in (structs.NO_STRIPS, structs.INTERIOR, structs.EXACT)
+        if p.boundary:
+            layers = sum(p.pml_low[: p.ndim]) + sum(p.pml_high[: p.ndim])
+            assert p.chunk > 0 and steps == p.steps and forward["checkpoints"] >= p.shots * level
+            assert (forward["history"] > 0) == (layers > 0)
+        elif 0 < p.chunk < steps - 1:
             states = (steps - 2) // p.chunk + (p.first > 0)
             assert forward["checkpoints"] >= p.shots * states * level and forward["history"] == 0
         else:

@@ -56,6 +56,21 @@ struct ForwardStep {
     if (v.held) hold<V, STAGE>(v, c, where, change, e);
   }
 
+  // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
+  // arithmetic on other levels; otherwise f <- f - change, the stages in reverse order.
+  template <class V, int STAGE, class Where>
+  SWEEP_HD static void undo_stage(const View& v, const Cell& c, Where where) {
+    V e[table.rates], change[table.fields];
+    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    applied<V, STAGE>(v.coefficient, v, c, e, change);
+    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+      constexpr int f = decltype(index)::value;
+      if constexpr (!second && table.at_stage[f] == STAGE) change[f] = -change[f];
+    });
+    add<V, STAGE>(v.field, v.now, v, c, where, change);
+    hold<V, STAGE, true>(v, c, where, change, e);
+  }
+
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.own(f), place = table.place[f];
@@ -196,8 +211,9 @@ struct ForwardStep {
   }
 
  private:
-  // Into the history: fields as this stage has made them, or memory variables of its differences; or rates.
-  template <class V, int STAGE, class Where>
+  // Into the history: fields as this stage has made them, or memory variables of its differences; or rates. Past the
+  // caches, unless it is read SOON.
+  template <class V, int STAGE, bool SOON = false, class Where>
   SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made, const V* e) {
     if constexpr (table.holds == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
@@ -208,7 +224,10 @@ struct ForwardStep {
     else if constexpr (STAGE == table.held)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.place[f];
-        if constexpr (place >= 0) stream(v.held + v.at(place, c), made[f]);
+        if constexpr (place >= 0 && SOON)
+          store(v.held + v.at(place, c), made[f]);
+        else if constexpr (place >= 0)
+          stream(v.held + v.at(place, c), made[f]);
       });
     else
       for_axes<table.terms>([&](auto index) SWEEP_INLINE {

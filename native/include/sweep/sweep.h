@@ -38,6 +38,14 @@ enum sweep_status {
   SWEEP_DEVICE = 6       /* the device is missing or failed */
 };
 
+/* Of what a history is made that is not kept: strips of fields along the PML, half a stencil wide, are the boundary
+ * values by which the interior is run backward in time from its last state. */
+enum sweep_boundary {
+  SWEEP_NO_STRIPS = 0, /* it is kept, or recomputed from checkpoints */
+  SWEEP_INTERIOR = 1,  /* of strips; there is none in the PML, whose gradient is zero */
+  SWEEP_EXACT = 2      /* of strips; the PML is run forward from checkpoints of its own, between the same strips */
+};
+
 enum sweep_dtype { SWEEP_FLOAT32 = 0, SWEEP_FLOAT64 = 1 };
 
 /* What lies beyond a face of the grid. */
@@ -61,7 +69,8 @@ typedef struct sweep_problem {
   int32_t steps;  /* nt: samples of wavelet and record, at most SWEEP_MAX_STEPS */
   int32_t first;  /* this call runs time indices [first, last) of 0..nt */
   int32_t last;
-  int32_t chunk;            /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them) */
+  int32_t chunk;            /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them, unless
+                               it is made of boundary strips) */
   int32_t source_columns;   /* traces times fields of one sample of the wavelet */
   int32_t receiver_columns; /* and of the record */
   int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, in the order of the fields */
@@ -72,6 +81,8 @@ typedef struct sweep_problem {
   int32_t snapshot_fields;              /* bit n: field n */
   int32_t snapshot_low[SWEEP_MAX_AXES]; /* cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];
+  int32_t boundary;                     /* a sweep_boundary */
+  int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]
    * with the middle one first, and mean[n]; differences times dt / dh. */
@@ -153,7 +164,7 @@ typedef struct sweep_equation {
   int32_t rates;     /* see sweep_core.tables */
   int32_t terms;
   int32_t moduli;
-  int32_t padding;
+  int32_t reversible; /* 1: it can be run backward in time from boundary strips */
   int32_t stagger[SWEEP_MAX_FIELDS]; /* bits 0 to 3: half a cell along z, y, x, half a step */
   int32_t parity[SWEEP_MAX_FIELDS];
   int32_t source[SWEEP_MAX_FIELDS];    /* the coefficient of sources into a field, or -1 */

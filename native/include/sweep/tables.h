@@ -111,6 +111,12 @@ struct Tables {
           return false;
     return true;
   }
+  // Whether a step can be undone where no PML is: fields change by differences of others alone, and a history holds fields.
+  constexpr bool reversible() const {
+    for (int i = 0; i < terms; ++i)
+      if (term[i].of != D && term[i].of != D2) return false;
+    return holds == FIELDS;
+  }
   constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
       if (modulus[m].target == f && modulus[m].coefficient >= 0 && modulus[m].coefficient == field[f].source) return m;

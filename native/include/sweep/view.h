@@ -21,6 +21,12 @@ struct Somewhere {
   SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
 };
 
+// The same where no PML acts, though a whole vector may begin or end in one.
+template <class Where>
+struct Unstretched : Where {
+  SWEEP_HD static constexpr bool has(int) { return false; }
+};
+
 template <int NDIM>
 SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
   unsigned mask = static_cast<unsigned>(i[0] < layout.near) << NDIM;
@@ -87,13 +93,14 @@ struct View : Stencils<Value, NDIM, HALF> {
   Value* held_memory;   // of this unit
   Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
   Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
+  Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
 
   // f(pointer) for each array that is a shot's own.
-  static constexpr int arrays = 13;
+  static constexpr int arrays = 14;
   template <class F>
   SWEEP_HD void of_shot(const F& f) {
     f(coefficient), f(tangent), f(field), f(now), f(memory), f(scattered), f(scattered_now), f(scattered_memory);
-    f(held), f(before), f(held_memory), f(adjoint), f(image);
+    f(held), f(before), f(held_memory), f(adjoint), f(image), f(strip_values);
   }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }

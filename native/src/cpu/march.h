@@ -228,10 +228,16 @@ class March {
       Box<ndim> plane = box;
       plane.low[0] = z;
       plane.high[0] = z + 1;
-      pack_box<decltype(s.step)>(view, plane);
+      s.step.parts(plane, [&](const Box<ndim>& part, bool middle) {
+        pack_box<typename decltype(s.step)::Loops>(view, part, middle);
+      });
       if constexpr (ndim == 2) s.step.close(view, z, box, Pack<Value>::size);
       inject(s.inject, view, plane);
       if constexpr (Stage::recalls) inject(s.recall, view, plane);
+      if (view.strip_values)
+        s.step.run.plan.band.rows(plane, [&](ptrdiff_t number, int* i, int count) {
+          for (; count > 0; --count, ++number, ++i[last]) s.step.strip(view, number, i);
+        });
       if constexpr (ndim == 2)
         if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
     }

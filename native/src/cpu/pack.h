@@ -58,26 +58,42 @@ struct Pack {
   SWEEP_HD friend Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
 };
 
-// Cells low .. high - 1 of a row that lie in the same PMLs. `shift` is that of the last axis: a row that was just
-// changed would be slow to read.
+// A row of cells, by its place along the axes before the last. It is handed on in registers: a cell, written to memory
+// number by number and read as a whole at once, would be waited for.
+template <int NDIM>
+struct Row {
+  int at[NDIM - 1];
+};
+
+// Cells low .. high - 1 of a row that lie in the same PMLs; `shift` is that of the last axis.
 template <class F, class View, int NDIM, class Where>
-SWEEP_HD void pack_cells(const View& v, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
+SWEEP_HD void pack_cells(const View& v, Row<NDIM> row, int shift, int low, int high, Where where) {
   constexpr int last = NDIM - 1;
-  Cell<NDIM> c = row;
+  int i[NDIM] = {};
+  for (int a = 0; a < last; ++a) i[a] = row.at[a];
+  Cell<NDIM> c = v.layout.cell(i);
   c.shift[last] = shift;
-  const ptrdiff_t begin = row.at;
-  for (int x = low; x < high; x += Pack<typename F::Value>::size) {
+  const ptrdiff_t begin = c.at;
+  using Value = typename F::Value;
+  int x = low;
+  for (; F::exact ? x + Pack<Value>::size <= high : x < high; x += Pack<Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
     // In space a pointer for each of some forty rows would be kept on the stack: let the compiler add, not step them.
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
-    F::template cell<Pack<typename F::Value>>(v, c, where);
+    F::template cell<Pack<Value>>(v, c, where);
   }
+  if constexpr (F::exact)
+    SWEEP_ROLLED for (; x < high; ++x) {
+      c.i[last] = x;
+      c.at = begin + x;
+      F::template cell<Value>(v, c, where);
+    }
 }
 
 // A copy of the view, which no store can change, stays in registers.
 template <class F, class View, int NDIM, class Where>
-SWEEP_APART void pack_cells_apart(const View& view, const Cell<NDIM>& row, int shift, int low, int high, Where where) {
+SWEEP_APART void pack_cells_apart(const View& view, Row<NDIM> row, int shift, int low, int high, Where where) {
   const View v = view;
   pack_cells<F>(v, row, shift, low, high, where);
 }
@@ -85,22 +101,21 @@ SWEEP_APART void pack_cells_apart(const View& view, const Cell<NDIM>& row, int s
 // Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. In space loops over small cells
 // share one copy of the view, of others each has its registers for itself.
 template <class F, class View, int NDIM, class Beside, class Inside>
-SWEEP_APART void pack_rows(const View& view, const Cell<NDIM>& first, int rows, const int (&x)[4], Beside beside,
+SWEEP_APART void pack_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
   constexpr bool small = NDIM == 3 && decltype(F::run)::Equation::second;
   const View v = view;
-  const auto part = [&](const Cell<NDIM>& row, int shift, int low, int high, auto where) SWEEP_INLINE {
+  const auto part = [&](int shift, int low, int high, auto where) SWEEP_INLINE {
     if constexpr (small)
       pack_cells<F>(v, row, shift, low, high, where);
     else if (low < high)
       pack_cells_apart<F>(view, row, shift, low, high, where);
   };
   const int shift = v.layout.shift(last, v.layout.field.n[last] - 1);
-  Cell<NDIM> row = first;
-  for (; rows > 0; --rows, ++row.i[last - 1], row.at += v.layout.field.stride[last - 1]) {
-    for (int side = 0; side < 2; ++side) part(row, side ? shift : 0, x[2 * side], x[2 * side + 1], within);
-    part(row, 0, x[1], x[2], beside);
+  for (; rows > 0; --rows, ++row.at[last - 1]) {
+    for (int side = 0; side < 2; ++side) part(side ? shift : 0, x[2 * side], x[2 * side + 1], within);
+    if (middle) part(0, x[1], x[2], beside);
   }
 }
 
@@ -117,9 +132,10 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 
 // Cells of a box that is one row of the plane, or some of a plane in space, and what rounds rows up to whole vectors:
 // there coefficients and profiles are zero. Rows that lie in the same PMLs are made together, in loops that know it for
-// the first sets of axes. What the PML remembers is made axis by axis.
+// the first sets of axes. What the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the
+// last axis are left out.
 template <class F, class View, int NDIM>
-void pack_box(const View& view, const Box<NDIM>& box) {
+void pack_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1;
   constexpr unsigned end = 1u << last;
   const auto& layout = view.layout;
@@ -130,13 +146,13 @@ void pack_box(const View& view, const Box<NDIM>& box) {
   const int x[] = {box.low[last], beside(last), beyond(last), box.high[last]};
   const auto rows = [&](int from, int to) {
     if (from >= to) return;
-    int at[NDIM];
-    at[0] = box.low[0];
+    Row<NDIM> first;
+    first.at[0] = box.low[0];
+    first.at[last - 1] = from;
+    int at[NDIM] = {box.low[0]};
     at[last - 1] = from;
-    at[last] = 0;
-    const Cell<NDIM> first = layout.cell(at);
     const unsigned mask = somewhere(layout, at).mask & ~end;
-    const auto make = [&](auto apart, auto within) { pack_rows<F>(view, first, to - from, x, apart, within); };
+    const auto make = [&](auto apart, auto within) { pack_rows<F>(view, first, to - from, x, middle, apart, within); };
     if constexpr (F::slabs) {
       if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
       for_axes<last>([&](auto index) {

@@ -45,7 +45,7 @@ struct InPml {
   }
 };
 template <class F>
-struct Shell {
+struct InShell {
   static constexpr int parts = 2 * F::ndim;
   Views<typename F::View> views;
   SWEEP_HD void cell(int shot, const int* i, int) const {
@@ -83,26 +83,24 @@ template <int NDIM>
 struct Regions {
   Blocks<NDIM> inner, shell, slabs;
 
-  Regions(const Layout<NDIM>& layout, int deep) : inner(deep), shell(deep), slabs(deep) {
-    Box<NDIM> left = whole(layout);
+  // Of the cells of a box, or of those around the one inside it.
+  Regions(const Layout<NDIM>& layout, const Box<NDIM>& box, const Box<NDIM>* inside, int deep)
+      : inner(deep), shell(deep), slabs(deep) {
+    Box<NDIM> plain = box;
     for (int a = 0; a < NDIM; ++a) {
-      const int n = layout.field.n[a], rim = layout.rim_low[a], near = a == 0 ? layout.near : 0;
-      const int low = rim > near ? rim : near, begin = low < n ? low : n, end = n - layout.rim_high[a];
-      cut(shell, left, a, begin, end > begin ? end : begin);
-      Box<NDIM> all = whole(layout);
-      cut(slabs, all, a, layout.pml_low[a], n - layout.pml_high[a]);
+      const int n = layout.field.n[a], near = a == 0 ? layout.near : 0;
+      const int low = layout.rim_low[a] > near ? layout.rim_low[a] : near, high = n - layout.rim_high[a];
+      if (low > plain.low[a]) plain.low[a] = low < plain.high[a] ? low : plain.high[a];
+      if (high < plain.high[a]) plain.high[a] = high > plain.low[a] ? high : plain.low[a];
+      Box<NDIM> slab = whole(layout);
+      slab.high[a] = layout.pml_low[a];
+      slabs.add(slab);
+      slab.low[a] = n - layout.pml_high[a];
+      slab.high[a] = n;
+      slabs.add(slab);
     }
-    inner.add(left);
-  }
-
- private:
-  // Adds what lies before and behind begin .. end - 1 of an axis, which is left.
-  static void cut(Blocks<NDIM>& blocks, Box<NDIM>& left, int a, int begin, int end) {
-    Box<NDIM> low = left, high = left;
-    left.low[a] = low.high[a] = begin;
-    left.high[a] = high.low[a] = end;
-    blocks.add(low);
-    blocks.add(high);
+    for (const auto& part : Rind<NDIM>(box, inside ? *inside : plain).part) shell.add(part);
+    if (!inside) inner.add(plain);
   }
 };
 
@@ -210,6 +208,23 @@ struct AtPoints {
   }
 };
 
+// The cells of boundary strips.
+template <class F>
+struct AtStrips {
+  F f;
+  Views<typename F::View> views;
+  int first;  // of the shots
+
+  AtStrips(const F& step, int shot) : f(step), views(step, shot), first(shot) {}
+  bool any() const { return views.first.strip_values && f.run.plan.band.cells(); }
+  SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    const auto view = views.of(shot - first);
+    int at[F::ndim];
+    f.run.plan.band.cell(i, at);
+    f.strip(view, i, at);
+  }
+};
+
 // What is still to be gathered of a stage: before its fields are made again.
 template <class Gather>
 struct Pending {
@@ -248,7 +263,8 @@ class Team {
   template <class Units>
   void march(const Units& units, int begin, int end, Span shots) {
     const auto& layout = units.run.plan.layout;
-    const Regions regions(layout, deep_in(layout.cells * shots.count));
+    const auto step = units.template stage<0>(begin).step;
+    const Regions regions(layout, step.extent(), step.inside(), deep_in(layout.cells * shots.count));
     Pending<decltype(units.template stage<0>(begin).gather)> seen{units.template stage<0>(begin).gather};
     for (int u = begin; u < end && !stopped(); ++u) {
       for_axes<decltype(units.run)::Equation::stages>(
@@ -273,14 +289,18 @@ class Team {
   template <class Stage, int NDIM, class Gather>
   void stage(const Stage& s, int u, const Regions<NDIM>& regions, Span shots, Pending<Gather>& seen) {
     using Step = decltype(s.step);
-    if constexpr (Step::slabs) return cells<Slabs<Step>>(s.step, regions.slabs, shots);
+    using Loops = typename Step::Loops;
+    if constexpr (Step::none) return;
+    if constexpr (Step::slabs) return cells<Slabs<Loops>>(s.step, regions.slabs, shots);
     constexpr int levels = decltype(s.step.run)::Equation::levels;
     if (seen.stage == Stage::number && u - seen.unit >= levels) gather(seen, shots);
-    cells<InPml<Step, 0>>(s.step, regions.inner, shots);
-    cells<Shell<Step>>(s.step, regions.shell, shots);
+    cells<InPml<Loops, 0>>(s.step, regions.inner, shots);
+    cells<InShell<Loops>>(s.step, regions.shell, shots);
     if (s.inject.acts()) inject(s.inject, seen, shots);
     if constexpr (Stage::recalls)
       if (s.recall.acts()) inject(s.recall, seen, shots);
+    if (const AtStrips<Step> strips(s.step, shots.first); strips.any())
+      elements(strips, s.step.run.plan.band.cells(), shots);
     if (!s.gather.acts()) return;
     gather(seen, shots);
     seen = {s.gather, Stage::number, u, true};
