@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(block)
 
 @attrs.frozen
 class Kernel:
-    """The cells of a stage that lie in the PML of the axes whose bits are set: their step is Grow, Back or Scatter."""
+    """The cells of a stage that lie in the PML of the axes whose bits are set, of forward, adjoint or Born runs."""
 
     equation: str
     ndim: int
@@ -153,7 +153,7 @@ ROWS = {
     "what its PML remembers, a cell of the whole": remembered,
     "elastic 3-D order 4, interior, both stages": lambda step: dict.fromkeys(interior("elastic", 3, 4, step), 1.0),
 }
-STEPS = {"forward": "Grow", "adjoint": "Back", "Born": "Scatter"}
+STEPS = {"forward": "ForwardCells", "adjoint": "AdjointCells", "Born": "BornCells"}
 
 
 def table(arch: str = "sm_90") -> dict[tuple[str, str], Code]:

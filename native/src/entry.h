@@ -66,7 +66,7 @@ struct Entry {
   // All operations refuse the same problems.
   static int fits(const sweep_problem& p, const Plan& plan, const sweep_context* context) {
     ptrdiff_t longest = plan.layout.field.total;
-    for (const auto& strip : plan.layout.strip) longest = strip.total > longest ? strip.total : longest;
+    for (const auto& slab : plan.layout.slab) longest = slab.total > longest ? slab.total : longest;
     if (longest > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
     for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
@@ -123,7 +123,8 @@ struct Entry {
   }
 
   static int born(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* tangent) {
-    if (const int status = frame(device, run, given.values(At::tangent_coefficients), tangent, p.earths)) return status;
+    if (const int status = with_ghosts(device, run, given.values(At::tangent_coefficients), tangent, p.earths))
+      return status;
     const Born<R> born{run,
                        given.points(At::source_inject_cell, p),
                        given.points(At::receiver_gather_cell, p),

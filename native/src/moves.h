@@ -1,4 +1,4 @@
-// What is done to whole arrays, as functors of (shot, index): a Team shares the calls out.
+// What is done to whole arrays, as functors of (shot, index): a Launcher shares the calls out.
 #ifndef SWEEP_MOVES_H
 #define SWEEP_MOVES_H
 
@@ -18,15 +18,15 @@ struct Copy {
   }
 };
 
-template <class Team, class Plan, class T>
-void copy(Team& team, Span shots, const Plan& plan, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
-  team.elements(Copy<Plan, T>{plan, to, from}, count, shots);
+template <class Launcher, class Plan, class T>
+void copy(Launcher& launcher, Span shots, const Plan& plan, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
+  launcher.elements(Copy<Plan, T>{plan, to, from}, count, shots);
 }
 
 // Zeroes what lies between the rows of every slot of a history, which no step ever writes; without those `between`,
 // what lies before the first and after the last.
 template <class R>
-struct ClearHalos {
+struct ClearGhosts {
   using T = typename R::Value;
   R run;
   Parts<T> history;
@@ -36,18 +36,18 @@ struct ClearHalos {
   SWEEP_HD ptrdiff_t each() const { return between ? rows(run) + 1 : 2; }
   ptrdiff_t count() const { return run.plan.slots * run.plan.fields * each(); }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& frame = run.plan.layout.field;
-    const ptrdiff_t in_slot = i % each(), row = between ? in_slot : in_slot * rows(run), n = frame.n[R::ndim - 1];
-    T* const base = history.of(run.plan, shot) + i / each() * frame.total;
+    const auto& array = run.plan.layout.field;
+    const ptrdiff_t in_slot = i % each(), row = between ? in_slot : in_slot * rows(run), n = array.n[R::ndim - 1];
+    T* const base = history.of(run.plan, shot) + i / each() * array.total;
     const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
-    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : frame.total;
+    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : array.total;
     for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;
   }
 };
 
-// Row `row` of a framed array and what lies between it and the next, which is zero.
+// Row `row` of an array with ghost cells and what lies between it and the next, which is zero.
 template <class Layout, class Value>
-SWEEP_HD void frame_row(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
+SWEEP_HD void row_with_ghosts(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
   const int n = layout.field.n[sizeof(layout.field.n) / sizeof(int) - 1];
   const ptrdiff_t begin = layout.cell(row * n).at,
                   end = row + 1 < rows ? layout.cell((row + 1) * n).at : layout.field.total;
@@ -55,9 +55,9 @@ SWEEP_HD void frame_row(const Layout& layout, Value* to, const Value* from, ptrd
     to[i] = i >= begin && i < begin + n ? from[row * n + i - begin] : Value(0);
 }
 
-// Coefficients, framed: part is earth times coefficient, and an index a row.
+// Coefficients, with ghost cells: part is earth times coefficient, and an index a row.
 template <class R>
-struct Framed {
+struct WithGhosts {
   using Value = typename R::Value;
   R run;
   const Value* from;
@@ -65,7 +65,7 @@ struct Framed {
   static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
   ptrdiff_t count;  // of rows
   SWEEP_HD void element(int part, ptrdiff_t row) const {
-    frame_row(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
+    row_with_ghosts(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
   }
 };
 
@@ -139,7 +139,9 @@ struct PmlState {
     for (int f = 0; f < fields; ++f) move(shot, f * plan.total + plan.layout.field.at(at), f * cells + i);
   }
   // Cells, then memory variables.
-  SWEEP_HD static ptrdiff_t count(const R& run) { return run.plan.pml.cells() + R::Equation::memories * run.plan.strips; }
+  SWEEP_HD static ptrdiff_t count(const R& run) {
+    return run.plan.pml.cells() + R::Equation::memories * run.plan.slabs;
+  }
 
  private:
   SWEEP_HD void move(int shot, ptrdiff_t state, ptrdiff_t kept) const {
@@ -196,9 +198,9 @@ struct Snapshot {
       at[a] = asked.region.low[a] + static_cast<int>(rest % n);
       rest /= n;
     }
-    const auto& frame = run.plan.layout.field;
+    const auto& array = run.plan.layout.field;
     T* const to = out + (static_cast<ptrdiff_t>(shot) * asked.times + k / asked.every) * asked.size();
-    to[i] = box.contains(at) ? run.level(wave, shot, k)[field * frame.total + frame.at(at)] : T(0);
+    to[i] = box.contains(at) ? run.level(wave, shot, k)[field * array.total + array.at(at)] : T(0);
   }
 };
 

@@ -89,18 +89,18 @@ struct Plan {
   static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
   Layout<NDIM> layout;
   int coefficients, shots, groups, steps, first, last, chunk, chunks, half;
-  int boundary;      // a sweep_boundary
-  bool keeps_all;    // one chunk: the history of the forward run itself
-  bool sliced;       // the run is not made in one call: states wait for the next
-  ptrdiff_t strips;  // elements of one memory variable on all axes
-  ptrdiff_t strip_at[NDIM];
+  int boundary;     // a sweep_boundary
+  bool keeps_all;   // one chunk: the history of the forward run itself
+  bool sliced;      // the run is not made in one call: states wait for the next
+  ptrdiff_t slabs;  // elements of one memory variable on all axes
+  ptrdiff_t slab_at[NDIM];
   ptrdiff_t sources, receivers;  // points of one shot
   ptrdiff_t total;               // elements of one field
   ptrdiff_t state;               // of one shot: fields, then memory variables
   ptrdiff_t slots;               // units that a history holds, and what was before them
   ptrdiff_t tables;
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
-  Rind<NDIM> band, pml;    // the cells of boundary strips, around those where no PML is felt; those of the PML
+  Rind<NDIM> band, pml;     // the cells of boundary strips, around those where no PML is felt; those of the PML
 
   Plan() = default;
   explicit Plan(const sweep_problem& p) {
@@ -113,7 +113,7 @@ struct Plan {
       layout.pml_high[a] = p.pml_high[a];
       layout.cells *= p.shape[a];
     }
-    layout.field = frame_of<NDIM>(p.shape, half);
+    layout.field = ghosted<NDIM>(p.shape, half);
     layout.near = layout.face_low[0] == SWEEP_SURFACE ? Eq::near_rows(half) : 0;
     coefficients = coefficient_count<Eq>;
     sources = sum(p.source_points, SWEEP_MAX_FIELDS);
@@ -125,19 +125,19 @@ struct Plan {
     sliced = first > 0 || last < steps;
     groups = group_count(p, layout.cells);
     tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
-    strips = 0;
+    slabs = 0;
     for (int a = 0; a < NDIM; ++a) {
       tables += profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
       profile[a] = whole(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
-      n[a] = rims(p, a);
-      layout.strip[a] = frame_of<NDIM>(n, half);
-      strip_at[a] = strips;
-      strips += layout.strip[a].total;
+      n[a] = regions(p, a);
+      layout.slab[a] = ghosted<NDIM>(n, half);
+      slab_at[a] = slabs;
+      slabs += layout.slab[a].total;
     }
     total = layout.field.total;
-    state = wave() + Eq::memories * strips;
+    state = wave() + Eq::memories * slabs;
     boundary = p.boundary;
     Box<NDIM> inside, unfelt;
     for (int a = 0; a < NDIM; ++a) {
@@ -162,21 +162,19 @@ struct Plan {
     return together ? group : static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
   }
 
-  // Values that stages of one march in the plane leave behind, twice, and lists of points by rows: see cpu/march.h. On
-  // a device that makes all cells of a stage at once there are none.
+  // Values that stages of one tile in the plane leave behind, twice, and lists of points by rows: see
+  // cpu/time_skewing.h. On a device that makes all cells of a stage at once there are none.
   ptrdiff_t taken(ptrdiff_t points) const {
     const ptrdiff_t rows = layout.field.n[0];
     return together || NDIM == 3 ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
-  Size span() const { return Size(slots) * (fields * total + memories * strips); }
-  Size history() const {
-    return keeps_all ? shots * span() : boundary ? Size(shots) * steps * strips_of_unit() : 0;
-  }
+  Size span() const { return Size(slots) * (fields * total + memories * slabs); }
+  Size history() const { return keeps_all ? shots * span() : boundary ? Size(shots) * steps * strips_of_unit() : 0; }
   // Boundary strips of all fields that one unit makes.
   SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }
   // The state of the PML alone.
-  SWEEP_HD ptrdiff_t pml_state() const { return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * strips; }
+  SWEEP_HD ptrdiff_t pml_state() const { return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * slabs; }
   // States of a shot before chunks: all but that of zeros, before the first step.
   SWEEP_HD int saved() const { return chunks > 1 && boundary != SWEEP_INTERIOR ? chunks - (first == 0) : 0; }
   // With boundary strips these are of the PML alone, and behind them is the last state of all.
@@ -187,7 +185,7 @@ struct Plan {
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
   SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
   SWEEP_HD ptrdiff_t weights() const { return whole(NDIM * (4 * half + 1)); }
-  SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * strips; }
+  SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * slabs; }
   // Of an adjoint run: fields and memory variables, then images.
   SWEEP_HD ptrdiff_t imaged() const { return adjoint_state() + coefficient_size(); }
   // What the filters of points that may lie in the PML remember.
@@ -220,18 +218,18 @@ struct Plan {
  private:
   SWEEP_HD static int whole(int n) { return (n + 15) / 16 * 16; }
 
-  // Sets where the PML of an axis acts and returns how many cells its strip holds. The adjoint differentiates memory
+  // Sets where the PML of an axis acts and returns how many cells its slab holds. The adjoint differentiates memory
   // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
-  // axis rims are whole vectors, or whole sectors of a GPU's memory.
-  int rims(const sweep_problem& p, int a) {
+  // axis regions are whole vectors, or whole sectors of a GPU's memory.
+  int regions(const sweep_problem& p, int a) {
     const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : together ? 8 : 16, end = a == NDIM - 1 ? whole(n) : n;
     int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
     int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
     low = (low + unit - 1) / unit * unit;
     begin = begin / unit * unit;
     if (low + half > begin && (low || begin < end)) low = begin = end;
-    layout.rim_low[a] = low;
-    layout.rim_high[a] = begin < n ? n - begin : 0;
+    layout.region_low[a] = low;
+    layout.region_high[a] = begin < n ? n - begin : 0;
     return low + half + end - begin;
   }
 };
@@ -305,7 +303,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.boundary && (p.first > 0 || p.last < p.steps))
     return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips");
   if (p.boundary && !Eq::table.reversible())
-    return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips", p.equation);
+    return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips",
+                p.equation);
   if (const int status = check_faces(p, context)) return status;
   if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
     return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));

@@ -95,7 +95,7 @@ SWEEP_HD int judge(T value, T floor, T limit) {
 // The cells of one shot that matter: its sources' waves may have reached them, and get from them to its receivers by
 // the end. Other cells hold zero, or what nobody will hear of, and need not be computed.
 template <class R>
-struct Cone {
+struct ActiveBox {
   static constexpr int ndim = R::ndim;
   Box<ndim> sources, receivers;
 
@@ -188,8 +188,8 @@ struct Run {
   SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
     return wave.of(plan, shot) + (Eq::second && u % 2 ? field_count<Eq> * plan.total : 0);
   }
-  SWEEP_HD const Value* earth(const Value* framed, int shot) const {
-    return framed + (earth_stride ? shot : 0) * plan.coefficient_size();
+  SWEEP_HD const Value* earth(const Value* with_ghosts, int shot) const {
+    return with_ghosts + (earth_stride ? shot : 0) * plan.coefficient_size();
   }
   SWEEP_HD View view(int shot) const {
     View v = {};
@@ -203,10 +203,10 @@ struct Run {
       v.half_profile[a] = 2 * plan.profile[a];
       if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];
-      v.strip_at[a] = plan.strip_at[a];
+      v.slab_at[a] = plan.slab_at[a];
     }
     v.closure = table;
-    v.strips = plan.strips;
+    v.slabs = plan.slabs;
     v.coefficient = earth(profile, shot);
     return v;
   }
@@ -222,7 +222,7 @@ struct Run {
     const ptrdiff_t size = plan.fields * plan.total;
     v.before = slots + index * size;
     v.held = slots + (index + 1) * size;
-    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.strips;
+    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.slabs;
   }
 };
 

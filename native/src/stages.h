@@ -1,4 +1,4 @@
-// What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Team shares the
+// What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Launcher shares the
 // calls out among whatever executes them.
 #ifndef SWEEP_STAGES_H
 #define SWEEP_STAGES_H
@@ -28,7 +28,7 @@ struct Cells {
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  Cone<R> cone;
+  ActiveBox<R> active;
   int unit;
 
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
@@ -38,9 +38,9 @@ struct Cells {
   static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
-    if constexpr (!R::Equation::second) return cone.after(run, stages * unit - (stages - 1 - STAGE));
+    if constexpr (!R::Equation::second) return active.after(run, stages * unit - (stages - 1 - STAGE));
     Box<ndim> box = {};
-    if (unit > 0) box = cone.after(run, unit - 1);
+    if (unit > 0) box = active.after(run, unit - 1);
     for (int a = 0; slabs && a < ndim; ++a) {
       const int n = run.plan.layout.field.n[a], more = a == ndim - 1 ? 16 * ((run.plan.half + 15) / 16) : run.plan.half;
       box.low[a] = box.low[a] > more ? box.low[a] - more : 0;
@@ -96,10 +96,10 @@ struct Strips {
 
 // Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
 template <class R, int STAGE>
-struct Grow : Cells<R, STAGE> {
+struct ForwardCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
-  using Loops = Grow;
+  using Loops = ForwardCells;
   Parts<Value> wave;
   Parts<Value> slots;
   int index;
@@ -139,7 +139,7 @@ struct Grow : Cells<R, STAGE> {
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template grow<V, STAGE>(v, c, where);
+    R::Equation::template forward_stage<V, STAGE>(v, c, where);
   }
   // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
   // written some.
@@ -161,7 +161,7 @@ struct Grow : Cells<R, STAGE> {
 template <class R>
 struct PutBack {
   R run;
-  Cone<R> cone;
+  ActiveBox<R> active;
   Parts<typename R::Value> wave, strips;
   int unit;
   SWEEP_HD void element(int shot, ptrdiff_t number) const {
@@ -171,17 +171,17 @@ struct PutBack {
     run.plan.band.cell(number, at);
     for_axes<R::Equation::stages>([&](auto index) SWEEP_INLINE {
       constexpr int stage = decltype(index)::value;
-      Strips<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, cone, unit}.box());
+      Strips<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, active, unit}.box());
     });
   }
 };
 
 // The fields that stage STAGE of a unit had made, of those of later ones, where no PML is felt.
 template <class R, int STAGE>
-struct Rewind : Cells<R, STAGE> {
+struct RewindCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
-  using Loops = Rewind;
+  using Loops = RewindCells;
   Parts<Value> wave, slots, strips;
   int index;
   Box<R::ndim> had;  // made by the forward run
@@ -206,23 +206,24 @@ struct Rewind : Cells<R, STAGE> {
   Box<R::ndim> extent() const { return this->run.plan.band.inner; }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template undo_stage<V, STAGE>(v, c, Unstretched<Where>{where});
+    R::Equation::template reverse_stage<V, STAGE>(v, c, Unstretched<Where>{where});
   }
   SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
     Strips<R, STAGE>::put_back(this->run, v, number, i, had);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
-    if (this->run.plan.band.inner.contains(c.i)) R::Equation::inject(v, c, field, R::Equation::second ? amount : -amount);
+    if (this->run.plan.band.inner.contains(c.i))
+      R::Equation::inject(v, c, field, R::Equation::second ? amount : -amount);
   }
 };
 
 template <class R, int STAGE>
-struct Scatter : Cells<R, STAGE> {
+struct BornCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
-  using Loops = Scatter;
+  using Loops = BornCells;
   Parts<Value> wave, scattered;
-  const Value* tangent;  // framed
+  const Value* tangent;  // with ghost cells
 
   // In space its cells are large, and few wait for them.
   static constexpr unsigned known_masks = R::ndim == 3 ? 1 : Cells<R, STAGE>::known_masks;
@@ -237,7 +238,7 @@ struct Scatter : Cells<R, STAGE> {
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template scatter<V, STAGE>(v, c, where);
+    R::Equation::template born_stage<V, STAGE>(v, c, where);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value varied) const {
     R::Equation::inject(v, c, field, amount);
@@ -246,10 +247,10 @@ struct Scatter : Cells<R, STAGE> {
 };
 
 template <class R, int STAGE>
-struct Back : Cells<R, STAGE> {
+struct AdjointCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
-  using Loops = Back;
+  using Loops = AdjointCells;
   Parts<Value> adjoint;  // (rates, then fields), then memory variables, then images
   Parts<Value> slots;
   int index;
@@ -267,11 +268,11 @@ struct Back : Cells<R, STAGE> {
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template back<V, STAGE>(v, c, where);
+    R::Equation::template adjoint_stage<V, STAGE>(v, c, where);
   }
   // Where the forward field is still zero, the adjoint's is not computed any more.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
-    if (made.contains(c.i)) R::Equation::template inject_back<STAGE>(v, c, field, amount, past + p * R::ndim);
+    if (made.contains(c.i)) R::Equation::template inject_adjoint<STAGE>(v, c, field, amount, past + p * R::ndim);
   }
 };
 
@@ -334,7 +335,7 @@ struct Gather {
   }
   SWEEP_HD Value value(const View& v, const Cell<ndim>& c, int field, ptrdiff_t p) const {
     if constexpr (ADJOINT)
-      return R::Equation::taken_back(v, c, field, past + p * ndim);
+      return R::Equation::taken_by_source(v, c, field, past + p * ndim);
     else
       return v.field[v.at(field, c)];
   }

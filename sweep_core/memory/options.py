@@ -119,7 +119,8 @@ class MemoryOptions:
         than half of the memory that is left, to a GPU or to this process on a host (JAX, which decides when it traces:
         a quarter), and otherwise recomputes in chunks. Where chunks stay in the cache of a CPU, they cost less than
         fresh memory: there it keeps nothing in JAX, and up to 2 GiB in torch, which uses its buffers again; so much at
-        most under torch.func as well. ``'boundary'`` is not there yet, and no plugin can bring a strategy yet.
+        most under torch.func as well. ``'boundary'`` keeps strips along the PML, of compiled equations that lose no
+        energy elsewhere. No plugin can bring a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
     dtype : str, optional
@@ -139,9 +140,7 @@ class MemoryOptions:
     strategy: str = attrs.field(default="auto")
     boundary: BoundaryOptions | None = attrs.field(default=None, validator=kind(BoundaryOptions))
     ckpt: CkptOptions | None = attrs.field(default=None, validator=kind(CkptOptions))
-    dtype: str | None = attrs.field(
-        default=None, validator=one_of(None, *PRECISIONS)
-    )
+    dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
     interval: int = attrs.field(default=1, validator=positive)
     budget: int | None = attrs.field(default=None, validator=positive)
 
@@ -165,7 +164,9 @@ class MemoryOptions:
         }
         for what, asked in refused.items():
             if asked:
-                raise UnsupportedError(f"MemoryOptions: {what} is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'")
+                raise UnsupportedError(
+                    f"MemoryOptions: {what} is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'"
+                )
 
     def check_dtype(self, models: str) -> None:
         """UnsupportedError where the history of models of a dtype would be kept in another one."""

@@ -109,7 +109,8 @@ def test_a_folder_may_be_a_path():
 @pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)
 def test_what_is_not_there_yet_is_refused_by_name(arguments, message):
     with pytest.raises(
-        UnsupportedError, match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'"
+        UnsupportedError,
+        match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'",
     ):
         MemoryOptions(**arguments)
 

@@ -8,7 +8,17 @@ import pytest
 from small import DT, NT, NX, NZ, VP, problem, record, reference, torch_solver
 
 import sweep_core as sweep
-from sweep_core import Acoustic, BoundaryOptions, CkptOptions, EagerOptions, Elastic, MemoryOptions, Shots, make_problem, ricker
+from sweep_core import (
+    Acoustic,
+    BoundaryOptions,
+    CkptOptions,
+    EagerOptions,
+    Elastic,
+    MemoryOptions,
+    Shots,
+    make_problem,
+    ricker,
+)
 from sweep_core.discretization.pml import widths
 from sweep_core.errors import (
     DeviceError,

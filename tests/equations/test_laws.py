@@ -209,6 +209,14 @@ def test_law4_strategies_agree_with_full(entry, equation, strategy):
     laws.strategies_agree(entry, case(equation), strategy)
 
 
+@equation
+@pytest.mark.parametrize("pml", [0, (0, 5, 7, 0), (9, 1, 0, 4)], ids=str)
+@pytest.mark.parametrize("entry", executors("torch-c"))
+def test_law4_of_strips_along_any_faces(entry, equation, pml):
+    """Between nodes the PML acts half a cell further than at them."""
+    laws.strategies_agree(entry, case(equation, 6, (30, 60), 120, pml), "boundary")
+
+
 @pytest.mark.parametrize("nt", [1, 2, 3, 5])
 @pytest.mark.parametrize(("entry", "strategy"), remembering(but=("jax-eager",)))
 def test_law4_of_the_shortest_runs(entry, nt, strategy):

@@ -311,7 +311,7 @@ print("done")
     ("equation", "shape"), [("Acoustic", (160, 200)), ("Elastic", (160, 200)), ("Elastic", (20, 30, 40))]
 )
 def test_a_run_that_is_cancelled_at_its_last_step_ends(equation, shape):
-    """All threads of a team leave together, also where no step follows; in a process of its own, which may hang."""
+    """All threads of a launcher leave together, also where no step follows; in a process of its own, which may hang."""
     support = str(Path(__file__).parents[1] / "support")
     code = CANCEL_LATE.format(support=support, equation=equation, shape=shape)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:

@@ -14,7 +14,7 @@ SOURCE = """
 
 template <int NDIM>
 static ptrdiff_t frame(const int* n, int half, ptrdiff_t* place) {
-  const auto f = sweep::frame_of<NDIM>(n, half);
+  const auto f = sweep::ghosted<NDIM>(n, half);
   for (int a = 0; a < NDIM; ++a) place[a] = f.stride[a];
   place[NDIM] = f.lead;
   return f.total;

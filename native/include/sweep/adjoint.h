@@ -22,7 +22,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // The transpose of all that reads the fields of a stage, and what follows from it at their nodes: the adjoint field
   // f', its multiples e' of the rates of f, which the stages before differentiate, and images f' e.
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void back(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void adjoint_stage(const View& v, const Cell& c, Where where) {
     if constexpr (second && STAGE == 0)
       Forward::template gradients<V>(v, c, where, v.now, v.memory);
     else if constexpr (second)
@@ -33,7 +33,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // A residual into the adjoint field, after the cells of its stage were made.
   template <int STAGE>
-  SWEEP_HD static void inject_back(const View& v, const Cell& c, int field, Value amount, Value* past) {
+  SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* past) {
     if constexpr (second) {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
@@ -56,8 +56,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
         constexpr int i = decltype(inner)::value, a = table.term[i].axis;
         if constexpr (table.term[i].rate == r && table.term[i].memories)
-          if (v.layout.in_rim(a, c.i[a]))
-            v.memory[v.strip(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
+          if (v.layout.in_region(a, c.i[a]))
+            v.memory[v.slab(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
       });
       if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
     });
@@ -82,7 +82,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   }
 
   // What a source of the forward run takes from the adjoint field.
-  SWEEP_HD static Value taken_back(const View& v, const Cell& c, int field, Value* past) {
+  SWEEP_HD static Value taken_by_source(const View& v, const Cell& c, int field, Value* past) {
     if constexpr (second) return unstretch(v, c, past, v.field[v.at(field, c)]);
     Value value = 0;
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
@@ -208,7 +208,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       constexpr int i = decltype(index)::value, r = table.term[i].rate, a = table.term[i].axis;
       if constexpr (table.stage[r] == STAGE && table.term[i].memories)
         if (where.has(a)) {
-          Value* const m = v.memory + v.strip(a, table.term[i].slot, c);
+          Value* const m = v.memory + v.slab(a, table.term[i].slot, c);
           store(m, decay<Forward, V, i>(v, c) * load<V>(m) + gain<Forward, V, i>(v, c) * made[r]);
         }
     });
@@ -231,7 +231,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         if constexpr (place >= 0) {
           constexpr int r = table.modulus[sole(f)].rate;
           const ptrdiff_t at = v.at(place, c);
-          fetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
+          prefetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
           e[r] = load<V>(v.held + at) - load<V>(v.before + at);
         }
       });
@@ -274,7 +274,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       V g = e[m.rate];
       for_axes<NDIM>([&](auto axis) SWEEP_INLINE {
         constexpr int a = decltype(axis)::value;
-        if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.strip(a, table.memories + i, c), g);
+        if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
       });
       Value* const to = v.image + v.at(m.coefficient, c);
       store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * g);

@@ -64,8 +64,8 @@ SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where)
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V memory_difference(const View& v, const Cell& c) {
   constexpr Derivative term = Eq::table.term[I];
-  const Offset stride = v.layout.strip[term.axis].template step<term.axis>();
-  const auto* const m = v.memory + v.strip(term.axis, term.slot, c);
+  const Offset stride = v.layout.slab[term.axis].template step<term.axis>();
+  const auto* const m = v.memory + v.slab(term.axis, term.slot, c);
   if constexpr (term.of == D1)
     return first<V>(m, stride, v.taps[D1][term.axis]);
   else
@@ -74,8 +74,8 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
 
 // The row after that of a cell: in space a processor does not see so many of them coming.
 template <class V, class Value, int NDIM>
-SWEEP_HD void fetch_next(const Frame<NDIM>& frame, const Value* at) {
-  if constexpr (NDIM == 3) fetch<V>(at + frame.stride[1]);
+SWEEP_HD void prefetch_next_row(const Ghosted<NDIM>& array, const Value* at) {
+  if constexpr (NDIM == 3) prefetch<V>(at + array.stride[1]);
 }
 
 // Decay (0), gain (1) or 1 / (1 + gain) (2) of an axis at a node; and at that where the derivative of term I lies.
@@ -106,10 +106,10 @@ template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* memory) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.field.template step<term.axis>();
-  Value* const m = memory + v.strip(term.axis, term.slot, c);
+  Value* const m = memory + v.slab(term.axis, term.slot, c);
   const V d = first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
-  fetch_next<V>(v.layout.field, now + v.at(term.field, c) + (term.axis == 0 ? v.layout.half * stride : 0));
-  fetch_next<V>(v.layout.strip[term.axis], m);
+  prefetch_next_row<V>(v.layout.field, now + v.at(term.field, c) + (term.axis == 0 ? v.layout.half * stride : 0));
+  prefetch_next_row<V>(v.layout.slab[term.axis], m);
   store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
 }
 
@@ -117,11 +117,11 @@ SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* me
 template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
   constexpr Derivative term = Eq::table.term[I];
-  const Offset stride = v.layout.strip[term.axis].template step<term.axis>();
-  const Value* const psi = memory + v.strip(term.axis, term.slot, c);
-  Value* const m = memory + v.strip(term.axis, term.slot + 1, c);
-  fetch_next<V>(v.layout.strip[term.axis], psi + (term.axis == 0 ? v.layout.half * stride : 0));
-  fetch_next<V>(v.layout.strip[term.axis], m);
+  const Offset stride = v.layout.slab[term.axis].template step<term.axis>();
+  const Value* const psi = memory + v.slab(term.axis, term.slot, c);
+  Value* const m = memory + v.slab(term.axis, term.slot + 1, c);
+  prefetch_next_row<V>(v.layout.slab[term.axis], psi + (term.axis == 0 ? v.layout.half * stride : 0));
+  prefetch_next_row<V>(v.layout.slab[term.axis], m);
   d = d + first<V>(psi, stride, v.taps[D1][term.axis]);
   const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
   store(m, zeta);

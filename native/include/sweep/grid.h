@@ -64,7 +64,7 @@ SWEEP_HD void for_axes(const F& f) {
 // row's, so that a neighbour can fill those of a face (exchange) and touch nothing else. A vector that goes on past the
 // end of a row writes zeros into ghost cells, before anybody fills them, and ends before the next row's first cell.
 template <int NDIM>
-struct Frame {
+struct Ghosted {
   int n[NDIM];
   Offset stride[NDIM];
   Offset lead;      // of cell (0, ..., 0)
@@ -83,9 +83,9 @@ struct Frame {
 };
 
 template <int NDIM>
-Frame<NDIM> frame_of(const int* n, int half) {
+Ghosted<NDIM> ghosted(const int* n, int half) {
   const auto round = [](ptrdiff_t count) { return (count + 15) / 16 * 16; };
-  Frame<NDIM> f;
+  Ghosted<NDIM> f;
   ptrdiff_t stride = 1, lead = 0;
   for (int a = NDIM - 1; a >= 0; --a) {
     f.n[a] = n[a];
@@ -105,20 +105,20 @@ Frame<NDIM> frame_of(const int* n, int half) {
 template <int NDIM>
 struct Cell {
   int i[NDIM];
-  int shift[NDIM];  // from a grid index to the index in the PML strip of that axis
+  int shift[NDIM];  // from a grid index to the index in the PML slab of that axis
   Offset at;        // in an array
 };
 
-// The rim of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
-// variables of an axis live in a strip that holds the low rim, half a stencil of zeros, and the high rim.
+// The region of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
+// variables of an axis live in a slab that holds the low region, half a stencil of zeros, and the high one.
 template <int NDIM>
 struct Layout {
-  Frame<NDIM> field;
-  Frame<NDIM> strip[NDIM];
+  Ghosted<NDIM> field;
+  Ghosted<NDIM> slab[NDIM];
   int half;
   int face_low[NDIM], face_high[NDIM];  // a sweep_face each
   int pml_low[NDIM], pml_high[NDIM];
-  int rim_low[NDIM], rim_high[NDIM];
+  int region_low[NDIM], region_high[NDIM];
   ptrdiff_t cells;
   int near;  // rows of the first axis whose differences are not as everywhere: those from a free surface down, or none
 
@@ -127,14 +127,16 @@ struct Layout {
     for (int a = NDIM - 1; a > axis; --a) stride *= field.n[a];
     return stride;
   }
-  // Bit `axis` of a rim mask is set where the PML of that axis acts.
-  SWEEP_HD bool in_rim(int axis, int i) const { return i < rim_low[axis] || i >= field.n[axis] - rim_high[axis]; }
+  // Bit `axis` of a mask is set where the PML of that axis acts.
+  SWEEP_HD bool in_region(int axis, int i) const {
+    return i < region_low[axis] || i >= field.n[axis] - region_high[axis];
+  }
   SWEEP_HD int shift(int axis, int i) const {
-    return i < rim_low[axis] ? 0 : field.n[axis] - rim_high[axis] - rim_low[axis] - half;
+    return i < region_low[axis] ? 0 : field.n[axis] - region_high[axis] - region_low[axis] - half;
   }
   SWEEP_HD bool holds(ptrdiff_t dense) const { return dense >= 0 && dense < cells; }
-  // Where a cell lies in the strip of an axis.
-  SWEEP_HD Offset in_strip(int a, const Cell<NDIM>& c) const;
+  // Where a cell lies in the slab of an axis.
+  SWEEP_HD Offset in_slab(int a, const Cell<NDIM>& c) const;
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
     auto rest = static_cast<unsigned>(dense);
     int i[NDIM];
@@ -157,8 +159,8 @@ struct Layout {
 };
 
 template <int NDIM>
-SWEEP_HD Offset Layout<NDIM>::in_strip(int a, const Cell<NDIM>& c) const {
-  const Frame<NDIM>& f = strip[a];
+SWEEP_HD Offset Layout<NDIM>::in_slab(int a, const Cell<NDIM>& c) const {
+  const Ghosted<NDIM>& f = slab[a];
   Offset offset = f.lead - c.shift[a] * (a == NDIM - 1 ? 1 : f.stride[a]);
   for_axes<NDIM>([&](auto index) SWEEP_INLINE {
     constexpr int b = decltype(index)::value;
@@ -258,8 +260,7 @@ struct Rind {
  private:
   ptrdiff_t number_in(int p, const int* i) const {
     ptrdiff_t number = 0;
-    for (int a = 0; a < NDIM; ++a)
-      number = number * (part[p].high[a] - part[p].low[a]) + i[a] - part[p].low[a];
+    for (int a = 0; a < NDIM; ++a) number = number * (part[p].high[a] - part[p].low[a]) + i[a] - part[p].low[a];
     return number;
   }
 };

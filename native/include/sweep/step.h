@@ -47,7 +47,7 @@ struct ForwardStep {
   }
 
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void grow(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void forward_stage(const View& v, const Cell& c, Where where) {
     if constexpr (second && STAGE == 0) return gradients<V>(v, c, where, v.now, v.memory);
     V e[table.rates], change[table.fields];
     rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
@@ -59,7 +59,7 @@ struct ForwardStep {
   // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
   // arithmetic on other levels; otherwise f <- f - change, the stages in reverse order.
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void undo_stage(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void reverse_stage(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
     rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
     applied<V, STAGE>(v.coefficient, v, c, e, change);
@@ -85,7 +85,7 @@ struct ForwardStep {
   // --- Born ------------------------------------------------------------------------------------------------------
 
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void scatter(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void born_stage(const View& v, const Cell& c, Where where) {
     if constexpr (second && STAGE == 0) {
       gradients<V>(v, c, where, v.now, v.memory);
       return gradients<V>(v, c, where, v.scattered_now, v.scattered_memory);
@@ -138,13 +138,13 @@ struct ForwardStep {
       return Value(2) * (load<V>(from) - load<V>(old + v.at(which, c)));
     } else {
       V d = difference<ForwardStep, V, I, false>(v, c, from, where);
-      fetch_next<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
+      prefetch_next_row<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
       if constexpr (term.memories == 2) {
         if (where.has(a)) d = stretched<ForwardStep, V, I>(v, c, memory, d);
       } else if constexpr (term.memories == 1) {
         if (where.has(a)) {
-          Value* const m = memory + v.strip(a, HELD ? term.place : term.slot, c);
-          fetch_next<V>(v.layout.strip[a], m);
+          Value* const m = memory + v.slab(a, HELD ? term.place : term.slot, c);
+          prefetch_next_row<V>(v.layout.slab[a], m);
           V psi = load<V>(m);
           if constexpr (!HELD) {
             psi = decay<ForwardStep, V, I>(v, c) * psi + gain<ForwardStep, V, I>(v, c) * d;
@@ -162,7 +162,7 @@ struct ForwardStep {
   SWEEP_HD static V multiple(const Value* coefficient, const View& v, const Cell& c, V of) {
     if constexpr (COEFFICIENT >= 0) {
       const Value* const from = coefficient + v.at(COEFFICIENT, c);
-      fetch_next<V>(v.layout.field, from);
+      prefetch_next_row<V>(v.layout.field, from);
       return load<V>(from) * of;
     } else if constexpr (sizeof(V) > sizeof(Value)) {
       return load<V>(v.inside + c.i[NDIM - 1]) * of;
@@ -199,10 +199,10 @@ struct ForwardStep {
         if (pinned && where.near_surface() && c.i[0] == 0) change[f] = every<V>(Value(0));
         Value* const to = field + v.at(f, c);
         if constexpr (second) {
-          fetch_next<V>(v.layout.field, to);
+          prefetch_next_row<V>(v.layout.field, to);
           change[f] = Value(2) * load<V>(now + v.at(f, c)) - load<V>(to) + change[f];
         } else if constexpr (!table.local(f)) {
-          fetch_next<V>(v.layout.field, to);
+          prefetch_next_row<V>(v.layout.field, to);
           change[f] = load<V>(to) + change[f];
         }
         store(to, change[f]);
@@ -234,7 +234,7 @@ struct ForwardStep {
         constexpr Derivative t = table.term[decltype(index)::value];
         if constexpr (t.place >= 0)
           if (where.has(t.axis))
-            store(v.held_memory + v.strip(t.axis, t.place, c), load<V>(v.memory + v.strip(t.axis, t.slot, c)));
+            store(v.held_memory + v.slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
       });
   }
 };

@@ -81,7 +81,7 @@ typedef struct sweep_problem {
   int32_t snapshot_fields;              /* bit n: field n */
   int32_t snapshot_low[SWEEP_MAX_AXES]; /* cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];
-  int32_t boundary;                     /* a sweep_boundary */
+  int32_t boundary; /* a sweep_boundary */
   int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]
@@ -164,7 +164,7 @@ typedef struct sweep_equation {
   int32_t rates;     /* see sweep_core.tables */
   int32_t terms;
   int32_t moduli;
-  int32_t reversible; /* 1: it can be run backward in time from boundary strips */
+  int32_t reversible;                /* 1: it can be run backward in time from boundary strips */
   int32_t stagger[SWEEP_MAX_FIELDS]; /* bits 0 to 3: half a cell along z, y, x, half a step */
   int32_t parity[SWEEP_MAX_FIELDS];
   int32_t source[SWEEP_MAX_FIELDS];    /* the coefficient of sources into a field, or -1 */

@@ -111,7 +111,8 @@ struct Tables {
           return false;
     return true;
   }
-  // Whether a step can be undone where no PML is: fields change by differences of others alone, and a history holds fields.
+  // Whether a step can be undone where no PML is: fields change by differences of others alone, and a history holds
+  // fields.
   constexpr bool reversible() const {
     for (int i = 0; i < terms; ++i)
       if (term[i].of != D && term[i].of != D2) return false;

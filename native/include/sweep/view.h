@@ -30,7 +30,7 @@ struct Unstretched : Where {
 template <int NDIM>
 SWEEP_HD Somewhere<NDIM> somewhere(const Layout<NDIM>& layout, const int* i) {
   unsigned mask = static_cast<unsigned>(i[0] < layout.near) << NDIM;
-  for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_rim(a, i[a])) << a;
+  for (int a = 0; a < NDIM; ++a) mask |= static_cast<unsigned>(layout.in_region(a, i[a])) << a;
   return {mask};
 }
 
@@ -66,8 +66,8 @@ SWEEP_HD void stream(Value* to, V value) {
 }
 // What a neighbour will read soon.
 template <class V, class Value>
-SWEEP_HD void fetch(const Value* from) {
-  if constexpr (sizeof(V) > sizeof(Value)) V::fetch(from);
+SWEEP_HD void prefetch(const Value* from) {
+  if constexpr (sizeof(V) > sizeof(Value)) V::prefetch(from);
 }
 
 template <class Value, int NDIM, int HALF>
@@ -78,21 +78,21 @@ struct View : Stencils<Value, NDIM, HALF> {
   ptrdiff_t half_profile[NDIM];   // from those at nodes to those half a cell further
   const Value* inside;            // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
   const Value* closure;           // near a free surface: (Tables::closures, 2, near, near + half)
-  ptrdiff_t strips;               // from one memory variable to the next
-  ptrdiff_t strip_at[NDIM];
-  const Value* coefficient;  // (coefficients, frame)
+  ptrdiff_t slabs;                // from one memory variable to the next
+  ptrdiff_t slab_at[NDIM];
+  const Value* coefficient;  // (coefficients, cells)
   const Value* tangent;      // Born: the same
-  Value* field;              // (fields, frame); where the equation is of second order, of the level that is made
+  Value* field;              // (fields, cells); where the equation is of second order, of the level that is made
   const Value* now;          // then the level before that
   Value* memory;             // of the terms
   Value* scattered;          // Born: fields, what they are made of, and memory again
   const Value* scattered_now;
   Value* scattered_memory;
-  Value* held;          // (held fields, frame) after this unit: forward writes, adjoint reads; may be null
+  Value* held;          // (held fields, cells) after this unit: forward writes, adjoint reads; may be null
   const Value* before;  // the same after the unit before
   Value* held_memory;   // of this unit
-  Value* adjoint;       // (rates, frame): the adjoint field times the moduli; then (fields, frame): that of those kept
-  Value* image;         // adjoint: (coefficients, frame), summed over steps and shots
+  Value* adjoint;       // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
+  Value* image;         // adjoint: (coefficients, cells), summed over steps and shots
   Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
 
   // f(pointer) for each array that is a shot's own.
@@ -104,8 +104,8 @@ struct View : Stencils<Value, NDIM, HALF> {
   }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
-  SWEEP_HD ptrdiff_t strip(int axis, int slot, const Cell<NDIM>& c) const {
-    return slot * strips + strip_at[axis] + layout.in_strip(axis, c);
+  SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
+    return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
   }
 };
 

@@ -2,7 +2,7 @@
 #ifndef SWEEP_CPU_DEVICE_H
 #define SWEEP_CPU_DEVICE_H
 
-#include "team.h"
+#include "launcher.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {

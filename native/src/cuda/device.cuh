@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "card.cuh"
-#include "team.cuh"
+#include "launcher.cuh"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -69,46 +69,47 @@ class Device {
   template <class R>
   int start(const R& run, const sweep_problem& p) const {
     using T = typename R::Value;
-    return with_team([&](Team& team) {
-      team.elements(ClearFlag{flag_}, 1, Span{0, 1});
+    return with_launcher([&](Launcher& launcher) {
+      launcher.elements(ClearFlag{flag_}, 1, Span{0, 1});
       for (int c = 0; c < run.plan.coefficients; ++c)
-        team.elements(CheckCoefficient<R>{run, c, limit_of<T>(p, c), flag_}, run.plan.layout.cells, Span{0, p.earths});
+        launcher.elements(CheckCoefficient<R>{run, c, limit_of<T>(p, c), flag_}, run.plan.layout.cells,
+                          Span{0, p.earths});
     });
   }
 
   template <class R>
   int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool sorted) const {
     using Check = CheckPoint<typename R::Value>;
-    return with_team([&](Team& team) {
+    return with_launcher([&](Launcher& launcher) {
       points.each(0, [&](int, ptrdiff_t begin, int count) {
-        team.elements(Check{points, begin, run.plan.layout.cells, sorted, flag_}, count, Span{0, p.shots});
+        launcher.elements(Check{points, begin, run.plan.layout.cells, sorted, flag_}, count, Span{0, p.shots});
       });
     });
   }
 
   template <class Plan, class Body>
   int execute(const Plan& plan, const Body& body) const {
-    return with_team([&](Team& team) { body(team, Span{0, plan.shots}); });
+    return with_launcher([&](Launcher& launcher) { body(launcher, Span{0, plan.shots}); });
   }
 
   template <class F>
   int finish(const F& f, int parts, ptrdiff_t count) const {
-    return with_team([&](Team& team) { team.elements(f, count, Span{0, parts}); });
+    return with_launcher([&](Launcher& launcher) { launcher.elements(f, count, Span{0, parts}); });
   }
 
   template <class T>
   int poison(T* values, int64_t count) const {
-    return with_team([&](Team& team) { team.elements(Poison<T>{values, flag_}, count, Span{0, 1}); });
+    return with_launcher([&](Launcher& launcher) { launcher.elements(Poison<T>{values, flag_}, count, Span{0, 1}); });
   }
 
  private:
   template <class Work>
-  int with_team(const Work& work) const {
+  int with_launcher(const Work& work) const {
     if (card_.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", card_.error());
-    Team team(context_->stream, context_->control);
-    work(team);
-    if (team.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", team.error());
-    if (team.cancelled()) return fail(context_, SWEEP_CANCELLED, "cancelled by the caller");
+    Launcher launcher(context_->stream, context_->control);
+    work(launcher);
+    if (launcher.error()) return fail(context_, SWEEP_DEVICE, "CUDA: %s", launcher.error());
+    if (launcher.cancelled()) return fail(context_, SWEEP_CANCELLED, "cancelled by the caller");
     return SWEEP_OK;
   }
 

@@ -1,6 +1,6 @@
-// CPU threads as a Team. The only place, with kernels.cpp beside it, that knows a loop over cells.
-#ifndef SWEEP_CPU_TEAM_H
-#define SWEEP_CPU_TEAM_H
+// CPU threads as a Launcher. The only place, with kernels.cpp beside it, that knows a loop over cells.
+#ifndef SWEEP_CPU_LAUNCHER_H
+#define SWEEP_CPU_LAUNCHER_H
 
 #if defined(__SSE__)
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 #endif
 
 #include "../driver.h"
-#include "march.h"
+#include "time_skewing.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -35,13 +35,13 @@ class FlushDenormals {
 #endif
 };
 
-class Team {
+class Launcher {
  public:
-  // Whether the rows of a history are closed as they are made, as March does in the plane.
+  // Whether the rows of a history are closed as they are made, as TimeSkewing does in the plane.
   template <int NDIM>
   static constexpr bool closes_rows = NDIM == 2;
 
-  Team(int rank, int size, const sweep_context* context, volatile int32_t* stop)
+  Launcher(int rank, int size, const sweep_context* context, volatile int32_t* stop)
       : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), stop_(stop) {}
 
   void sync() const {
@@ -52,7 +52,7 @@ class Team {
 #endif
   }
 
-  // Rank 0 looks between the two barriers of a step, so that all ranks of a team leave together.
+  // Rank 0 looks between the two barriers of a step, so that all ranks of a launcher leave together.
   void poll(int k) {
     if (!control_ || rank_) return;
     control_->progress = k;
@@ -60,10 +60,10 @@ class Team {
   }
   bool stopped() const { return *stop_ != 0; }
 
-  // The cells of a shot that matter; a team has one shot at a time. Without receivers all may be heard.
+  // The cells of a shot that matter; a launcher has one shot at a time. Without receivers all may be heard.
   template <class R>
-  Cone<R> cone(const R& run, const Points<typename R::Value>& sources, const Points<typename R::Value>& receivers,
-               Span shots) const {
+  ActiveBox<R> active_box(const R& run, const Points<typename R::Value>& sources,
+                          const Points<typename R::Value>& receivers, Span shots) const {
     return {around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
   }
 
@@ -77,8 +77,8 @@ class Team {
 
   // Units [begin, end) of a run of one shot.
   template <class Units>
-  void march(const Units& units, int begin, int end, Span shots) {
-    March<Team, Units>(*this, units, shots.first, rank_, size_)(begin, end);
+  void steps(const Units& units, int begin, int end, Span shots) {
+    TimeSkewing<Launcher, Units>(*this, units, shots.first, rank_, size_)(begin, end);
   }
 
   template <class F>
@@ -135,7 +135,7 @@ inline int threads_of(const sweep_context* context) {
   return context->threads < most ? context->threads : most;
 }
 
-// Runs body(team, shot) for all shots: a thread for each group where the groups share out evenly, otherwise all
+// Runs body(launcher, shot) for all shots: a thread for each group where the groups share out evenly, otherwise all
 // threads on one shot after the other. What is summed, and in which order, does not depend on it.
 template <class Plan, class Body>
 int execute(const Plan& plan, const sweep_context* context, const Body& body) {
@@ -153,13 +153,14 @@ int execute(const Plan& plan, const sweep_context* context, const Body& body) {
     const int rank = 0, size = 1;
 #endif
     if (apart || size == 1) {
-      Team team(0, 1, context, &stop);
+      Launcher launcher(0, 1, context, &stop);
 #pragma omp for schedule(dynamic, 1)
       for (int group = 0; group < plan.groups; ++group)
-        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot) body(team, Span{shot, 1});
+        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)
+          body(launcher, Span{shot, 1});
     } else {
-      Team team(rank, size, context, &stop);
-      for (int shot = 0; shot < plan.shots; ++shot) body(team, Span{shot, 1});
+      Launcher launcher(rank, size, context, &stop);
+      for (int shot = 0; shot < plan.shots; ++shot) body(launcher, Span{shot, 1});
     }
   }
   return stop ? SWEEP_CANCELLED : SWEEP_OK;

@@ -3,10 +3,10 @@
 // are there; in space block after block of the second axis, whose borders move back by as much from stage to stage.
 // Threads have planes between borders that sink likewise, so that each needs of the next only what that one makes
 // first. Where there are more threads than such parts, they share out one stage after the other.
-#ifndef SWEEP_CPU_MARCH_H
-#define SWEEP_CPU_MARCH_H
+#ifndef SWEEP_CPU_TIME_SKEWING_H
+#define SWEEP_CPU_TIME_SKEWING_H
 
-#include "pack.h"
+#include "simd.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -33,8 +33,8 @@ struct Tile : Tile<Units, I - 1, ROOM> {
 template <class Units, int ROOM>
 struct Tile<Units, 0, ROOM> {};
 
-template <class Team, class Units>
-class March {
+template <class Launcher, class Units>
+class TimeSkewing {
   static const Units& any();
   using Step = decltype(any().template stage<0>(0).step);
   using View = typename Step::View;
@@ -45,7 +45,7 @@ class March {
   // Planes of a stage that follow each other, so that differences find them in the cache.
   static constexpr int band = ndim == 2 ? 8 : 1;
 
-  Team& team_;
+  Launcher& launcher_;
   const Units& units_;
   int shot_, rank_, size_, half_, planes_, near_;
   int rows_ = 1;                 // in space, of a block
@@ -53,8 +53,8 @@ class March {
   int32_t *row_begin_, *order_;  // in the plane: those in row r of fields of the first stage, then of the others
 
  public:
-  March(Team& team, const Units& units, int shot, int rank, int size)
-      : team_(team), units_(units), shot_(shot), rank_(rank), size_(size) {
+  TimeSkewing(Launcher& launcher, const Units& units, int shot, int rank, int size)
+      : launcher_(launcher), units_(units), shot_(shot), rank_(rank), size_(size) {
     static_assert(stages <= most, "as many as there is room for");
     half_ = units.run.plan.half;
     planes_ = units.run.plan.layout.field.n[0];
@@ -77,14 +77,14 @@ class March {
       meet();
     }
     const int together = tile();
-    for (int u = begin, parity = 0; u < end && !team_.stopped(); u += together, parity ^= ndim == 2)
+    for (int u = begin, parity = 0; u < end && !launcher_.stopped(); u += together, parity ^= ndim == 2)
       make(u, u + together < end ? together : end - u, taken + parity * most * points_);
   }
 
  private:
   void meet() {
     settle();
-    team_.sync();
+    launcher_.sync();
   }
 
   ptrdiff_t row_bytes() const {
@@ -103,17 +103,17 @@ class March {
   }
 
   // The planes of a thread at the first stage, and whether another has those above and below.
-  struct Strip {
+  struct Share {
     int begin, end;
     bool above, below;
   };
-  // Threads that have strips, at least one.
-  int strips(int planes, int sunk) const {
+  // Threads that have a share, at least one.
+  int sharers(int planes, int sunk) const {
     const int most = planes / (2 * (sunk + half_) + band + near_);
     return most < 1 ? 1 : most < size_ ? most : size_;
   }
-  Strip strip(int low, int high, int sunk) const {
-    const int planes = high > low ? high - low : 0, threads = strips(planes, sunk);
+  Share share(int low, int high, int sunk) const {
+    const int planes = high > low ? high - low : 0, threads = sharers(planes, sunk);
     const auto border = [&](int r) {
       const int at = low + static_cast<int>(static_cast<ptrdiff_t>(planes) * r / threads) - sunk / 2;
       return r == 0 ? low : r == threads ? high : at;
@@ -168,20 +168,20 @@ class March {
         f(low == any.low[1] ? -sunk : low, low + rows_);
     };
     const int planes = any.high[0] - any.low[0];
-    if (strips(planes, sunk) < size_ && any.cells() >= worthwhile * size_) {
-      team_.poll(u + count - 1);
+    if (sharers(planes, sunk) < size_ && any.cells() >= worthwhile * size_) {
+      launcher_.poll(u + count - 1);
       for (int i = 0; i < all; ++i) {
-        const Span mine = team_.part(box[i]);
+        const Span mine = launcher_.part(box[i]);
         blocks([&](int low, int high) { make_of(i, mine.first, mine.first + mine.count, low, high); });
         meet();
       }
     } else {
-      skewed(any, all, blocks, make_of, [&] { team_.poll(u + count - 1); });
+      skewed(any, all, blocks, make_of, [&] { launcher_.poll(u + count - 1); });
     }
     if (points_)
       each([&](const auto& s, int i, int, auto) {
         if constexpr (ndim == 3)
-          team_.gather(s.gather, Span{shot_, 1});
+          launcher_.gather(s.gather, Span{shot_, 1});
         else
           sum_up(s.gather, taken + i * points_);
       });
@@ -192,7 +192,7 @@ class March {
   template <class Blocks, class Make, class Poll>
   void skewed(const Box<ndim>& any, int all, const Blocks& blocks, const Make& make_of, const Poll& poll) {
     const int sunk = (all - 1) * half_;
-    const Strip mine = strip(any.low[0], any.high[0], sunk);
+    const Share mine = share(any.low[0], any.high[0], sunk);
     const auto downwards = [&](int begin, int until) {
       int at = begin;
       blocks([&](int low, int high) {
@@ -229,9 +229,9 @@ class March {
       plane.low[0] = z;
       plane.high[0] = z + 1;
       s.step.parts(plane, [&](const Box<ndim>& part, bool middle) {
-        pack_box<typename decltype(s.step)::Loops>(view, part, middle);
+        simd_box<typename decltype(s.step)::Loops>(view, part, middle);
       });
-      if constexpr (ndim == 2) s.step.close(view, z, box, Pack<Value>::size);
+      if constexpr (ndim == 2) s.step.close(view, z, box, Simd<Value>::size);
       inject(s.inject, view, plane);
       if constexpr (Stage::recalls) inject(s.recall, view, plane);
       if (view.strip_values)

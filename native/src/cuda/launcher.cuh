@@ -1,8 +1,8 @@
-// A GPU as a Team: every verb is a launch over all shots on the caller's stream, of bodies that call the same functors
-// as the CPU's loops. No thread writes what another one of its launch reads or writes, so answers do not depend on
-// their order.
-#ifndef SWEEP_CUDA_TEAM_H
-#define SWEEP_CUDA_TEAM_H
+// A GPU as a Launcher: every verb is a launch over all shots on the caller's stream, of bodies that call the same
+// functors as the CPU's loops. No thread writes what another one of its launch reads or writes, so answers do not
+// depend on their order.
+#ifndef SWEEP_CUDA_LAUNCHER_H
+#define SWEEP_CUDA_LAUNCHER_H
 
 #include "launch.cuh"
 
@@ -89,7 +89,7 @@ struct Regions {
     Box<NDIM> plain = box;
     for (int a = 0; a < NDIM; ++a) {
       const int n = layout.field.n[a], near = a == 0 ? layout.near : 0;
-      const int low = layout.rim_low[a] > near ? layout.rim_low[a] : near, high = n - layout.rim_high[a];
+      const int low = layout.region_low[a] > near ? layout.region_low[a] : near, high = n - layout.region_high[a];
       if (low > plain.low[a]) plain.low[a] = low < plain.high[a] ? low : plain.high[a];
       if (high < plain.high[a]) plain.high[a] = high > plain.low[a] ? high : plain.low[a];
       Box<NDIM> slab = whole(layout);
@@ -233,12 +233,12 @@ struct Pending {
   bool waits = false;
 };
 
-class Team {
+class Launcher {
  public:
   template <int NDIM>
   static constexpr bool closes_rows = false;
 
-  Team(void* stream, sweep_control* control) : stream_(stream), control_(control) {}
+  Launcher(void* stream, sweep_control* control) : stream_(stream), control_(control) {}
 
   // What a stream is given it does in order.
   void sync() const {}
@@ -255,13 +255,14 @@ class Team {
 
   // Everywhere: all shots advance in one launch.
   template <class R>
-  Cone<R> cone(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&, Span) const {
+  ActiveBox<R> active_box(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&,
+                          Span) const {
     return {whole(run.plan.layout), whole(run.plan.layout)};
   }
   // Units [begin, end) of a run, one stage after the other. What a stage lets receivers see is gathered as soon as
   // something is injected, so that one launch does both, or else at the last moment.
   template <class Units>
-  void march(const Units& units, int begin, int end, Span shots) {
+  void steps(const Units& units, int begin, int end, Span shots) {
     const auto& layout = units.run.plan.layout;
     const auto step = units.template stage<0>(begin).step;
     const Regions regions(layout, step.extent(), step.inside(), deep_in(layout.cells * shots.count));

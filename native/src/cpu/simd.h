@@ -1,6 +1,6 @@
 // As many numbers as a vector register of this build holds, and a row of cells in such steps.
-#ifndef SWEEP_CPU_PACK_H
-#define SWEEP_CPU_PACK_H
+#ifndef SWEEP_CPU_SIMD_H
+#define SWEEP_CPU_SIMD_H
 
 #if defined(__AVX__)
 #include <immintrin.h>
@@ -12,11 +12,11 @@ namespace sweep {
 inline namespace SWEEP_VARIANT {
 
 #if defined(__AVX512F__)
-constexpr int pack_bytes = 64;
+constexpr int simd_bytes = 64;
 #elif defined(__AVX__)
-constexpr int pack_bytes = 32;
+constexpr int simd_bytes = 32;
 #else
-constexpr int pack_bytes = 16;
+constexpr int simd_bytes = 16;
 #endif
 
 // What was streamed past the caches is there for every thread.
@@ -27,20 +27,20 @@ inline void settle() {
 }
 
 template <class T>
-struct Pack {
-  typedef T Vector __attribute__((vector_size(pack_bytes)));
-  typedef T Loose __attribute__((vector_size(pack_bytes), aligned(sizeof(T))));
-  static constexpr int size = pack_bytes / sizeof(T);
+struct Simd {
+  typedef T Vector __attribute__((vector_size(simd_bytes)));
+  typedef T Loose __attribute__((vector_size(simd_bytes), aligned(sizeof(T))));
+  static constexpr int size = simd_bytes / sizeof(T);
   Vector v;
 
-  SWEEP_HD Pack() {}
-  SWEEP_HD Pack(Vector value) : v(value) {}
-  SWEEP_HD static Pack every(T value) { return Pack(value - Vector{}); }
-  SWEEP_HD static Pack load(const T* from) { return Pack(static_cast<Vector>(*reinterpret_cast<const Loose*>(from))); }
+  SWEEP_HD Simd() {}
+  SWEEP_HD Simd(Vector value) : v(value) {}
+  SWEEP_HD static Simd every(T value) { return Simd(value - Vector{}); }
+  SWEEP_HD static Simd load(const T* from) { return Simd(static_cast<Vector>(*reinterpret_cast<const Loose*>(from))); }
   SWEEP_HD void store(T* to) const { *reinterpret_cast<Loose*>(to) = v; }
   // Past the caches, where whole vectors lie in line with the registers: for what is read much later, or never.
   SWEEP_HD void stream(T* to) const {
-    if (reinterpret_cast<uintptr_t>(to) % pack_bytes) return store(to);
+    if (reinterpret_cast<uintptr_t>(to) % simd_bytes) return store(to);
 #if defined(__AVX512F__)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
 #elif defined(__AVX__)
@@ -49,13 +49,13 @@ struct Pack {
     store(to);
 #endif
   }
-  SWEEP_HD static void fetch(const T* from) { __builtin_prefetch(from); }
-  SWEEP_HD Pack operator-() const { return Pack(-v); }
-  SWEEP_HD friend Pack operator+(Pack a, Pack b) { return Pack(a.v + b.v); }
-  SWEEP_HD friend Pack operator-(Pack a, Pack b) { return Pack(a.v - b.v); }
-  SWEEP_HD friend Pack operator*(Pack a, Pack b) { return Pack(a.v * b.v); }
-  SWEEP_HD friend Pack operator*(T a, Pack b) { return Pack(a * b.v); }
-  SWEEP_HD friend Pack operator/(Pack a, Pack b) { return Pack(a.v / b.v); }
+  SWEEP_HD static void prefetch(const T* from) { __builtin_prefetch(from); }
+  SWEEP_HD Simd operator-() const { return Simd(-v); }
+  SWEEP_HD friend Simd operator+(Simd a, Simd b) { return Simd(a.v + b.v); }
+  SWEEP_HD friend Simd operator-(Simd a, Simd b) { return Simd(a.v - b.v); }
+  SWEEP_HD friend Simd operator*(Simd a, Simd b) { return Simd(a.v * b.v); }
+  SWEEP_HD friend Simd operator*(T a, Simd b) { return Simd(a * b.v); }
+  SWEEP_HD friend Simd operator/(Simd a, Simd b) { return Simd(a.v / b.v); }
 };
 
 // A row of cells, by its place along the axes before the last. It is handed on in registers: a cell, written to memory
@@ -67,7 +67,7 @@ struct Row {
 
 // Cells low .. high - 1 of a row that lie in the same PMLs; `shift` is that of the last axis.
 template <class F, class View, int NDIM, class Where>
-SWEEP_HD void pack_cells(const View& v, Row<NDIM> row, int shift, int low, int high, Where where) {
+SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int high, Where where) {
   constexpr int last = NDIM - 1;
   int i[NDIM] = {};
   for (int a = 0; a < last; ++a) i[a] = row.at[a];
@@ -76,15 +76,14 @@ SWEEP_HD void pack_cells(const View& v, Row<NDIM> row, int shift, int low, int h
   const ptrdiff_t begin = c.at;
   using Value = typename F::Value;
   int x = low;
-  for (; F::exact ? x + Pack<Value>::size <= high : x < high; x += Pack<Value>::size) {
+  for (; F::exact ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
     // In space a pointer for each of some forty rows would be kept on the stack: let the compiler add, not step them.
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
-    F::template cell<Pack<Value>>(v, c, where);
+    F::template cell<Simd<Value>>(v, c, where);
   }
-  if constexpr (F::exact)
-    SWEEP_ROLLED for (; x < high; ++x) {
+  if constexpr (F::exact) SWEEP_ROLLED for (; x < high; ++x) {
       c.i[last] = x;
       c.at = begin + x;
       F::template cell<Value>(v, c, where);
@@ -93,24 +92,24 @@ SWEEP_HD void pack_cells(const View& v, Row<NDIM> row, int shift, int low, int h
 
 // A copy of the view, which no store can change, stays in registers.
 template <class F, class View, int NDIM, class Where>
-SWEEP_APART void pack_cells_apart(const View& view, Row<NDIM> row, int shift, int low, int high, Where where) {
+SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int shift, int low, int high, Where where) {
   const View v = view;
-  pack_cells<F>(v, row, shift, low, high, where);
+  simd_cells<F>(v, row, shift, low, high, where);
 }
 
 // Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. In space loops over small cells
 // share one copy of the view, of others each has its registers for itself.
 template <class F, class View, int NDIM, class Beside, class Inside>
-SWEEP_APART void pack_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
+SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
   constexpr bool small = NDIM == 3 && decltype(F::run)::Equation::second;
   const View v = view;
   const auto part = [&](int shift, int low, int high, auto where) SWEEP_INLINE {
     if constexpr (small)
-      pack_cells<F>(v, row, shift, low, high, where);
+      simd_cells<F>(v, row, shift, low, high, where);
     else if (low < high)
-      pack_cells_apart<F>(view, row, shift, low, high, where);
+      simd_cells_apart<F>(view, row, shift, low, high, where);
   };
   const int shift = v.layout.shift(last, v.layout.field.n[last] - 1);
   for (; rows > 0; --rows, ++row.at[last - 1]) {
@@ -132,17 +131,17 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 
 // Cells of a box that is one row of the plane, or some of a plane in space, and what rounds rows up to whole vectors:
 // there coefficients and profiles are zero. Rows that lie in the same PMLs are made together, in loops that know it for
-// the first sets of axes. What the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the
-// last axis are left out.
+// the first sets of axes. What the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of
+// the last axis are left out.
 template <class F, class View, int NDIM>
-void pack_box(const View& view, const Box<NDIM>& box, bool middle = true) {
+void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1;
   constexpr unsigned end = 1u << last;
   const auto& layout = view.layout;
   // From where on cells of the box lie beside the low PML of an axis, and from where on in the high one.
   const auto border = [&](int a, int i) { return i < box.low[a] ? box.low[a] : i > box.high[a] ? box.high[a] : i; };
-  const auto beside = [&](int a) { return border(a, layout.rim_low[a]); };
-  const auto beyond = [&](int a) { return border(a, layout.field.n[a] - layout.rim_high[a]); };
+  const auto beside = [&](int a) { return border(a, layout.region_low[a]); };
+  const auto beyond = [&](int a) { return border(a, layout.field.n[a] - layout.region_high[a]); };
   const int x[] = {box.low[last], beside(last), beyond(last), box.high[last]};
   const auto rows = [&](int from, int to) {
     if (from >= to) return;
@@ -152,7 +151,7 @@ void pack_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     int at[NDIM] = {box.low[0]};
     at[last - 1] = from;
     const unsigned mask = somewhere(layout, at).mask & ~end;
-    const auto make = [&](auto apart, auto within) { pack_rows<F>(view, first, to - from, x, middle, apart, within); };
+    const auto make = [&](auto apart, auto within) { simd_rows<F>(view, first, to - from, x, middle, apart, within); };
     if constexpr (F::slabs) {
       if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
       for_axes<last>([&](auto index) {
