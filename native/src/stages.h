@@ -33,7 +33,7 @@ struct Cells {
 
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
-  static constexpr bool exact = false;  // whether rows end with their last cell, and not with a whole vector
+  static constexpr bool inner = false;  // only where no PML is felt: rows end with their last cell, not a whole vector
   // So many sets of axes, but for the last, in whose PML cells may lie have loops of their own, the interior first.
   static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
@@ -121,14 +121,14 @@ struct ForwardCells : Cells<R, STAGE> {
   // Beside the PML whole vectors leave behind what is no field, and nobody reads.
   template <class F>
   void parts(const Box<R::ndim>& plane, const F& f) const {
-    if (!again) return f(plane, true);
-    constexpr int last = R::ndim - 1;
+    constexpr int last = R::ndim - 1, others = 2 * last;
     const auto& pml = this->run.plan.pml;
-    for (int p = 0; p < 2 * last; ++p)
-      if (const auto in = overlap(pml.part[p], plane); in.any()) f(in, true);
     Box<R::ndim> rows = pml.inner;
     rows.low[last] = plane.low[last], rows.high[last] = plane.high[last];
-    if (const auto in = overlap(rows, plane); in.any()) f(in, false);
+    for (int p = again ? 0 : others; p <= others; ++p) {
+      const Box<R::ndim> part = !again ? plane : overlap(p < others ? pml.part[p] : rows, plane);
+      if (part.any()) f(part, !again || p < others);
+    }
   }
   const Box<R::ndim>* inside() const { return again ? &this->run.plan.pml.inner : nullptr; }
   SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
@@ -186,8 +186,7 @@ struct RewindCells : Cells<R, STAGE> {
   int index;
   Box<R::ndim> had;  // made by the forward run
 
-  static constexpr bool slabs = false, exact = true, none = R::Equation::second && STAGE == 0;
-  static constexpr unsigned known_masks = 1;
+  static constexpr bool slabs = false, inner = true, none = R::Equation::second && STAGE == 0;
   // All cells of the model: those of the strips are put back.
   SWEEP_HD Box<R::ndim> box() const {
     if constexpr (none) return {};

@@ -76,14 +76,14 @@ SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int h
   const ptrdiff_t begin = c.at;
   using Value = typename F::Value;
   int x = low;
-  for (; F::exact ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
+  for (; F::inner ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
     // In space a pointer for each of some forty rows would be kept on the stack: let the compiler add, not step them.
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
     F::template cell<Simd<Value>>(v, c, where);
   }
-  if constexpr (F::exact) SWEEP_ROLLED for (; x < high; ++x) {
+  if constexpr (F::inner) SWEEP_ROLLED for (; x < high; ++x) {
       c.i[last] = x;
       c.at = begin + x;
       F::template cell<Value>(v, c, where);
@@ -158,6 +158,12 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
         constexpr Within<1u << decltype(index)::value> axis{};
         if (mask & axis.mask) make(axis, axis);
       });
+    } else if constexpr (F::inner) {
+      constexpr Somewhere<NDIM> surface{1u << NDIM};
+      if (mask & surface.mask)
+        make(surface, surface);
+      else
+        make(Within<0>{}, Within<0>{});
     } else {
       with_mask<F::known_masks>(
           mask, [&](auto known) { make(known, Within<decltype(known)::mask | end>{}); },
