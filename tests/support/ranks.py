@@ -10,12 +10,11 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "tests/distribution"
 
 
-def launch(script: str, path: Path, ranks: int):
-    """What rank 0 of so many found, which the script writes as JSON to a path."""
+def launch(script: str, path: Path, ranks: int, *arguments: str):
+    """What rank 0 of so many found, which the script writes as JSON to a path, its first argument."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    done = subprocess.run(
-        [*command, str(SCRIPTS / script), str(path)], capture_output=True, text=True, env=environment, timeout=300
-    )
+    command += [str(SCRIPTS / script), str(path), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(path.read_text())

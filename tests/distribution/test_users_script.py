@@ -1,0 +1,20 @@
+"""The script that users bring: two ranks, one shot at a time, boundary strips, and the sum of the gradients."""
+
+import pytest
+from laws import error
+from ranks import SCRIPTS, launch
+
+from sweep_core import MemoryOptions
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_the_summed_gradient_is_that_of_one_process_that_keeps_everything(device, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import users_script
+
+    found = launch("users_script.py", tmp_path / "found.json", 2, device)
+    assert found["shots"] == [3, 2], "they do not divide evenly"
+    assert "impl='c'" in found["about"] and "MemoryOptions(strategy='boundary'" in found["about"]
+    solver = users_script.make_solver(device, MemoryOptions("full"))
+    expected = users_script.gradient(solver, range(users_script.SHOTS), device).cpu().numpy()
+    assert error(found["gradient"], expected) < 1e-11
