@@ -38,7 +38,7 @@ class TorchEngine:
         self.solver = PropTorch(
             experiment.equation, shape=experiment.model.water.shape, dev=device, dh=experiment.model.dh,
             dt=experiment.dt, source_type=experiment.source_type, receiver_type=experiment.receiver_type,
-            impl=settings.impl,
+            impl=settings.impl, memory=settings.memory,
         )  # fmt: skip
         self.batch = settings.forward_batchsize
         self.wavelet = torch.as_tensor(experiment.shots.wavelet, device=device)

@@ -19,6 +19,7 @@ def inversion_problem(settings: Settings) -> Problem:
     return make_problem(
         experiment.equation, experiment.model.water.shape, experiment.model.dh, experiment.dt,
         source_type=experiment.source_type, receiver_type=experiment.receiver_type,
+        memory=settings.memory,
     )  # fmt: skip
 
 
@@ -52,7 +53,7 @@ class ExecutorEngine:
                 "docs/extending/backend.md"
             )
         self.shots, self.batch = settings.experiment.shots, settings.forward_batchsize
-        self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}"
+        self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}; gradients with {self.problem.memory}"
 
     def _batches(self, chosen):
         return (chosen[first : first + self.batch] for first in range(0, len(chosen), self.batch))

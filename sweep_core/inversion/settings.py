@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
 from ..executor import IMPLS
 from ..io import PreparedModel, faulted_model, read_array, read_prepared
+from ..memory import MemoryOptions
 from .experiment import Experiment, marine_experiment
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
@@ -33,6 +34,7 @@ class Settings:
     resume: bool
     backend: str
     impl: str
+    memory: MemoryOptions = attrs.field(factory=MemoryOptions)
     overwrite: bool = False
 
     def identity(self) -> dict[str, object]:
@@ -67,6 +69,7 @@ def make_parser(description: str, backend: str, model: str = "prepared model (.n
         help="any registered backend that supports the problem (python -m sweep_core)",
     )
     add("--impl", default="auto", help="c, eager or auto; other backends than the script's own choose by themselves")
+    add("--memory", default="auto", help=f"how gradients remember a forward run: {', '.join(MemoryOptions.STRATEGIES)}")
     add("--epochs", type=int, default=20, help="passes over all shots")
     add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
     add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
@@ -105,6 +108,8 @@ def read_settings(
             raise DomainError(f"--{name} is {getattr(arguments, name)}; expected a positive, finite number")
     if arguments.impl not in IMPLS:
         raise OptionError(f"--impl is {arguments.impl!r}; expected one of {IMPLS}")
+    if arguments.memory not in MemoryOptions.STRATEGIES:
+        raise OptionError(f"--memory is {arguments.memory!r}; expected one of {MemoryOptions.STRATEGIES}")
     if arguments.resume and arguments.overwrite:
         raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
     model = _started((read or prepared_model)(arguments), arguments.init)
@@ -121,6 +126,7 @@ def read_settings(
         resume=arguments.resume,
         backend=arguments.backend,
         impl=arguments.impl,
+        memory=MemoryOptions(arguments.memory),
         overwrite=arguments.overwrite,
     )
 

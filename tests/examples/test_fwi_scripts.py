@@ -135,6 +135,14 @@ def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
     assert last[2] == runs["torch"][1][2]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["torch alone", "jax"])
+def test_memory_is_asked_for_and_said(runs, model, tmp_path, which):
+    said = launch(which, *small(model, tmp_path, 4), "--impl", "c", "--memory", "boundary")
+    assert "gradients with MemoryOptions(strategy='boundary')" in said
+    assert float(LAST.search(said)[2]) == pytest.approx(float(runs[which][1][2]), rel=1e-2)
+
+
 def slow(*case):
     return pytest.param(*case, marks=pytest.mark.slow)
 
@@ -146,6 +154,7 @@ def slow(*case):
         (("--resume",), "nothing to resume"),
         (("--impl", "fast"), "--impl is 'fast'"),
         (("--backend", "reference", "--impl", "c"), "--impl c was asked of backend 'reference'"),
+        slow(("--impl", "eager", "--memory", "boundary"), "needs impl='c', which runs backward in time"),
         slow(("--backend", "reference"), "no gradient"),
         slow(("--backend", "nobody"), "no backend is called 'nobody'"),
         slow(("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),

@@ -81,6 +81,16 @@ def test_any_distributor_will_do(group, how, model, expected, tmp_path):
     np.testing.assert_array_equal(inverted(made, model, tmp_path).current(), expected)
 
 
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_path):
+    """Each step is by 20 m/s; the gradients differ by rounding."""
+    if backend == "jax":
+        pytest.importorskip("jax")
+    made = inverted(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
+    assert "MemoryOptions(strategy='boundary')" in made.engine.about
+    np.testing.assert_allclose(made.current(), expected, rtol=0, atol=0.1)
+
+
 def test_an_epoch_takes_every_shot_once_in_an_order_of_its_own(model, tmp_path):
     parsed = make_parser("", backend="torch").parse_args([f"--model={model}", "--max-shots=12"])
     experiment = read_settings(parsed, tmp_path).experiment

@@ -42,6 +42,7 @@ class PmapEngine:
         self.solver = PropJax(
             experiment.equation, shape=experiment.model.true.shape,
             dh=experiment.model.dh, dt=experiment.dt, source_type=["h1"], receiver_type=["h1"], impl=settings.impl,
+            memory=settings.memory,
         )  # fmt: skip
         self.shots, self.devices = experiment.shots, devices
         self.batch = settings.forward_batchsize * len(devices)
