@@ -60,7 +60,7 @@ struct Cells {
   Box<ndim> extent() const { return whole(run.plan.layout); }
   const Box<ndim>* inside() const { return nullptr; }
   static constexpr bool none = false;  // whether it makes nothing
-  // What boundary strips have to do with a cell of theirs once it is made.
+  // Once a cell of boundary strips is made.
   SWEEP_HD static void strip(const View&, ptrdiff_t, const int*) {}
 };
 
