@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from laws import case, error, reference_born
+from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import Acoustic, Shots, make_problem, native, ricker
@@ -159,6 +160,10 @@ def test_the_header_says_what_the_class_says(ndim):
     (header,) = native.load("cpu", Damped.library).describe(ndim)
     assert header.name.decode() == Damped.name and header.ndim_mask == sum(1 << n for n in Damped.ndims)
     assert description.difference(Damped(), header, ndim, own=False) == ""
+
+
+def test_it_loses_energy_and_is_not_run_backward():
+    assert refuses_to_run_backward(Damped)
 
 
 def test_a_header_with_another_operator_is_refused():

@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 from dispersion_relation import frequencies
+from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import Acoustic, OptionError, make_problem, native
@@ -56,3 +57,7 @@ def test_what_lives_within_a_step_is_neither_driven_nor_recorded(kind):
 
 def test_the_header_is_compiled():
     assert native.supports(Tilted(), 2, "cpu") and native.supports(Tilted(), 3, "cpu")
+
+
+def test_what_lives_within_a_step_is_not_run_backward():
+    assert refuses_to_run_backward(Tilted)

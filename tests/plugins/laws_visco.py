@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 from dispersion_relation import frequencies
+from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import AcousticVariableDensity, make_problem, native
@@ -57,3 +58,7 @@ def test_without_absorption_it_is_acoustic(name):
 
 def test_the_header_is_compiled():
     assert native.supports(ViscoAcoustic(), 2, "cpu") and native.supports(ViscoAcoustic(), 3, "cpu")
+
+
+def test_it_loses_energy_and_is_not_run_backward():
+    assert refuses_to_run_backward(ViscoAcoustic)

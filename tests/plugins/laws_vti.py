@@ -10,7 +10,8 @@ from dispersion_relation import frequencies
 import sweep_core as sweep
 from sweep_core import Elastic, OptionError, make_problem, native
 from sweep_core.testing.cases import reference_record, variant
-from sweep_core.testing.laws import record_error
+from sweep_core.testing.entries import entries
+from sweep_core.testing.laws import record_error, strategies_agree
 
 VTIAcoustic, VTIElastic = (sweep.equations()[f"vti_{kind}"] for kind in ("acoustic", "elastic"))
 VP, VS, RHO, EPSILON, DELTA, GAMMA = 3000.0, 1500.0, 2200.0, 0.2, 0.1, 0.15
@@ -73,3 +74,12 @@ def test_what_does_not_fit_is_refused(equation):
 
 def test_the_headers_are_compiled():
     assert {h.name.decode() for h in native.load("cpu", "sweep_vti").describe()} == {"vti_acoustic", "vti_elastic"}
+
+
+@pytest.mark.parametrize("name", ["free surface", "edges as given", "3-D"])
+@pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
+def test_what_loses_nothing_is_run_backward(equation, name):
+    made = variant(name, equation)
+    assert native.supports(equation(), made.problem.grid.ndim, "cpu", strips=True)
+    for entry in entries("torch-c", "jax-c"):
+        strategies_agree(entry, made, "boundary")
