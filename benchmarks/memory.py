@@ -23,14 +23,16 @@ def ckpt(**options) -> MemoryOptions:
     return MemoryOptions("ckpt", ckpt=CkptOptions(**options))
 
 
-FULL = MemoryOptions("full")
+FULL, BOUNDARY = (MemoryOptions("full"), "exact"), MemoryOptions("boundary")
 CURVES = {
     "full": [FULL],
-    "ckpt, chunks": [ckpt(chunks=chunks) for chunks in (4, 10, 20, 45, 90)],
-    "ckpt, chunks on disk": [ckpt(chunks=chunks, storage="disk") for chunks in (10, 20, 45, 90)],
-    "ckpt, recursive": [ckpt(mode="recursive", count=count) for count in (3, 6, 11, 20, 40)],
+    "ckpt, chunks": [(ckpt(chunks=chunks), "exact") for chunks in (4, 10, 20, 45, 90)],
+    "ckpt, chunks on disk": [(ckpt(chunks=chunks, storage="disk"), "exact") for chunks in (10, 20, 45, 90)],
+    "ckpt, recursive": [(ckpt(mode="recursive", count=count), "exact") for count in (3, 6, 11, 20, 40)],
+    "boundary": [(BOUNDARY, "exact")],
+    "boundary, interior": [(BOUNDARY, "interior")],
 }
-"""Strategies by the curve on which they lie."""
+"""(strategy, edge_gradient) by the curve on which they lie."""
 
 
 def held_at_once(call, device: str) -> int:
@@ -56,23 +58,24 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     case = CASE.first_steps(CASE.cell_updates * given.steps / CASE.steps)
-    sides = {memory: Sweep(case, memory, given.device) for curve in CURVES.values() for memory in curve}
-    sizes = {memory: held_at_once(side.gradient, given.device) for memory, side in sides.items()}
+    sides = {way: Sweep(case, way[0], given.device, way[1]) for curve in CURVES.values() for way in curve}
+    sizes = {way: held_at_once(side.gradient, given.device) for way, side in sides.items()}
     empty_pool()
-    costs = alternate({memory: Job(side.gradient) for memory, side in sides.items()}, given.repeats + 1)
-    times = {memory: ratio(cost[1:], costs[FULL][1:]) for memory, cost in costs.items()}  # the first touches memory
+    costs = alternate({way: Job(side.gradient) for way, side in sides.items()}, given.repeats + 1)
+    times = {way: ratio(cost[1:], costs[FULL][1:]) for way, cost in costs.items()}  # the first touches memory
     print(
         f"{case.name}, {given.device}, {given.threads} threads: a gradient with 'full' {min(costs[FULL][1:]):.3f} s\n"
     )
     print("| memory | held at once | estimated | time of 'full' | counted |\n|---|---|---|---|---|")
-    for memory, side in sides.items():
+    for way, side in sides.items():
         told = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).chosen
-        sizes_told = f"{readable(sizes[memory])} | {readable(told.taken.on_device)}"
-        print(f"| `{memory}` | {sizes_told} | {times[memory]:.2f} | {told.time:.2f} |")
+        sizes_told = f"{readable(sizes[way])} | {readable(told.taken.on_device)}"
+        edge = f', edge_gradient="{way[1]}"' if way[1] != "exact" else ""
+        print(f"| `{way[0]}`{edge} | {sizes_told} | {times[way]:.2f} | {told.time:.2f} |")
     figure = new_figure((7, 4))
     axis = figure.subplots()
     for name, curve in CURVES.items():
-        axis.plot([sizes[m] / 2**20 for m in curve], [times[m] for m in curve], "o-", ms=4, label=name)
+        axis.plot([sizes[way] / 2**20 for way in curve], [times[way] for way in curve], "o-", ms=4, label=name)
     axis.set(xscale="log", xlabel="MiB on the device", ylabel="time of a gradient over that of 'full'", title=case.name)
     axis.set_ylim(0, math.ceil(max(times.values()) + 0.2))
     axis.grid(alpha=0.3)

@@ -34,7 +34,9 @@ class TorchSide:
 class Sweep(TorchSide):
     """Ours."""
 
-    def __init__(self, case: Case, memory: str | MemoryOptions = "auto", device: str = "cpu"):
+    def __init__(
+        self, case: Case, memory: str | MemoryOptions = "auto", device: str = "cpu", edge_gradient: str = "exact"
+    ):
         wavelet, sources, receivers, vp = case.arrays()
         self.solver = PropTorch(
             Acoustic(case.order),
@@ -43,6 +45,7 @@ class Sweep(TorchSide):
             DT,
             dev=device,
             pml_width=case.pml,
+            edge_gradient=edge_gradient,
             impl="c",
             memory=MemoryOptions(memory) if isinstance(memory, str) else memory,
         )
