@@ -119,8 +119,9 @@ class MemoryOptions:
         than half of the memory that is left, to a GPU or to this process on a host (JAX, which decides when it traces:
         a quarter), and otherwise recomputes in chunks. Where chunks stay in the cache of a CPU, they cost less than
         fresh memory: there it keeps nothing in JAX, and up to 2 GiB in torch, which uses its buffers again; so much at
-        most under torch.func as well. ``'boundary'`` keeps strips along the PML, of compiled equations that lose no
-        energy elsewhere. No plugin can bring a strategy yet.
+        most under torch.func as well. ``'boundary'``, with ``impl='c'`` only, keeps strips along the PML and runs the
+        interior backward in time: the gradient of ``'full'`` to rounding, of equations that lose no energy. No plugin
+        can bring a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
     dtype : str, optional

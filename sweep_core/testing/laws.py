@@ -217,7 +217,7 @@ def gradient_equals_finite_difference(entry, made) -> Figure:
 
 
 def strategies_agree(entry, made, strategy) -> Figure:
-    """A memory strategy gives the gradient of 'full'; a lossless one its bits, unless the framework orders it anew."""
+    """A memory strategy gives the gradient of 'full', a lossless one bit for bit unless a framework orders it anew."""
     y, full = made.noise(), made.remembering("full")
     pairs = zip(*(entry.jacobian_transposed(c, y) for c in (made.remembering(strategy), full)), strict=True)
     bound = max(entry.rounding, RECONSTRUCTED.get(strategy, 0.0))
