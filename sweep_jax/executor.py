@@ -61,7 +61,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
 
     def support():
-        if refusal := chosen(problem.memory).compiled_refusal:
+        if refusal := chosen(problem.memory).traced_refusal:
             return Support(False, refusal)
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")

@@ -13,7 +13,7 @@ from sweep_core.call import CallShape, driving, finished
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
-from sweep_core.native import held_steps, seen_fields, tables
+from sweep_core.native import kept_by, seen_fields, tables
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
@@ -35,7 +35,7 @@ def forward(task: Task, coefficients, wavelet, points, tables):
     `points` are lists of them by the names of their buffers.
     """
     arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
-    record, seen, _, _, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
+    record, seen, *_, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
     return record, seen, flag
 
 
@@ -45,14 +45,12 @@ def _(task, primals, tangents):
     if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
         raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
     if task.kind == "cpu":
-        warn_if_above(task.call(True).history, task.problem.memory)
+        warn_if_above(sum(x.size for x in task.results(True, task.kept_names(True))), task.problem.memory)
     arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
-    record, seen, history, checkpoints, flag = forward_p.bind(
-        *(arrays[n] for n in task.read("forward")), task=task, history=True
-    )
+    record, seen, *kept, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=True)
     by = tuple(type(t) is not SymbolicZero for t in tangents[:2])
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
-    arrays |= {"history": history, "checkpoints": checkpoints}
+    arrays |= dict(zip(task.kept_names(True), kept, strict=True))
     (tangent,) = born_p.bind(*varied, *(arrays[n] for n in task.residuals()), task=task, by=by, batches=())
     still = SymbolicZero(ShapedArray(seen.shape, seen.dtype))
     none = SymbolicZero(ShapedArray(flag.shape, jax.dtypes.float0))
@@ -61,8 +59,8 @@ def _(task, primals, tangents):
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
-    chunk = held_steps(kind, problem, shape, left=partial(left_on, device), traced=True)
-    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), chunk)
+    kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
+    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
     points = _points(task, shots.sources, shots.receivers, shots.mask)
     return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
 

@@ -1,6 +1,6 @@
 """The compiled time loop as JAX primitives: forward, and born and adjoint, each the other's transpose.
 
-forward(what it reads) -> record, snapshots, history, checkpoints, flag
+forward(what it reads) -> record, snapshots, what is kept: history and checkpoints or states, flag
 born(tangents of `by`, *residuals) -> tangent of the record
 adjoint(cotangent of the record, *residuals) -> cotangents of coefficients and wavelet
 
@@ -18,14 +18,14 @@ import numpy as np
 
 from sweep_core.call import CallShape
 from sweep_core.errors import DeviceError, UnsupportedError
+from sweep_core.memory import NONE, Kept
 from sweep_core.native import CompiledCall, compiled_call, thread_count
 from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
 
-from . import shim
+from . import shim, slices
 from .private import Primitive, ShapedArray, ad, batching, device_count, mlir
 
-KEPT = ("record", "snapshots", "history", "checkpoints", "flag")
 GRADIENTS = ("gradient_coefficients", "gradient_wavelet")
 TANGENTS = ("tangent_coefficients", "tangent_wavelet")
 SHARED = ("coefficients", "tangent_coefficients", "tables")
@@ -35,22 +35,45 @@ ONCE = "is not supported by impl='c', which has first derivatives; use impl='eag
 
 @attrs.frozen
 class Task:
-    """What is static about a call; compiled programs are cached by it. `chunk` steps of a history are held at once."""
+    """What is static about a call; compiled programs are cached by it. `kept` is what is kept for an adjoint."""
 
     problem: Problem
     shape: CallShape
     kind: str
     isa: int
-    chunk: int
+    kept: Kept
 
     def call(self, history: bool) -> CompiledCall:
-        """Struct and buffers; without `history` nothing is kept for an adjoint."""
-        return compiled_call(self.kind, self.problem, self.shape, self.chunk if history else 0)
+        """The run in one call; without `history` nothing is kept for an adjoint."""
+        history = history and not self.kept.sliced
+        return compiled_call(self.kind, self.problem, self.shape, self.kept.chunk if history else 0)
+
+    def slice(self, first: int, last: int, history: bool, snapshots: bool = False) -> CompiledCall:
+        """Steps [first, last) of the run, with buffers for no others."""
+        shape = self.shape if snapshots else attrs.evolve(self.shape, snapshots=None)
+        call = compiled_call(self.kind, self.problem, shape, self.kept.chunk, self.kept.chunk)
+        return call.steps(first, last, history).sized()
+
+    def kept_names(self, history: bool) -> list[str]:
+        """Names of what a forward run keeps."""
+        if not (history and self.kept.sliced):
+            return ["history", "checkpoints"]
+        held = self.kept.schedule(self.shape.steps).held
+        return ["history", *(f"state {slot}" for slot, start in enumerate(held) if start != NONE)]
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of buffers."""
         named = self.call(history).named()
+        if history and self.kept.sliced:
+            steps, segments = self.shape.steps, self.kept.schedule(self.shape.steps).segments
+            last = self.slice((segments - 1) * self.kept.chunk, steps, history)
+            part = {b.name: b for b in last.buffers["forward"]}
+            named |= {name: part[name.split()[0]] for name in self.kept_names(True)}
         return [_like(named[name]) for name in names]
+
+    def forward_names(self, history: bool) -> list[str]:
+        """Names of the results of the forward primitive, in their order."""
+        return ["record", "snapshots", *self.kept_names(history), "flag"]
 
     def read(self, operation: str) -> list[str]:
         """Names of the arrays that an operation reads, in their order."""
@@ -59,7 +82,8 @@ class Task:
     def residuals(self) -> list[str]:
         """Names of the residuals, in their order."""
         read = dict.fromkeys(name for operation in OPERATIONS for name in self.read(operation))
-        return [name for name in read if name not in (*TANGENTS, "cotangent")]
+        but = *TANGENTS, "cotangent", "history", "checkpoints"
+        return [name for name in read if name not in but] + self.kept_names(True)
 
     def stacked(self, size: int) -> "Task":
         """`size` calls in one, as more shots."""
@@ -77,32 +101,45 @@ def _threads(kind, devices):
     return max(thread_count() // min(devices, len(jax.local_devices(backend="cpu"))), 1)
 
 
-def _call(operation, task, history, arrays, devices, wanted):
-    """A custom call of XLA: what is wanted of an operation on arrays by name."""
-    call, package = task.call(history), task.problem.equation.library
+def _call(operation, task, call, arrays, devices, handed=None):
+    """A custom call of XLA: what an operation makes of arrays by name. It writes into those `handed` on, of a name with
+    what it makes, of which XLA makes a copy where another one still needs them.
+    """
+    package, handed = task.problem.equation.library, handed or {}
     shim.load(task.kind, package)
-    made = call.made(operation)
-    results = jax.ffi.ffi_call(shim.target(task.kind), [_like(b) for b in made])(
-        *(arrays[name] for name in task.read(operation)),
+    made, read = call.made(operation), task.read(operation)
+    aliased = [i for i, b in enumerate(made) if b.name in handed]
+    given = [arrays[name] for name in read] + [handed[made[i].name] for i in aliased]
+    aliases = {len(read) + n: i for n, i in enumerate(aliased)}
+    results = jax.ffi.ffi_call(shim.target(task.kind), [_like(b) for b in made], input_output_aliases=aliases)(
+        *given,
         package=package,
         operation=np.int32(OPERATIONS.index(operation)),
         problem=np.frombuffer(bytes(call.struct), np.uint8),
         threads=np.int32(_threads(task.kind, devices)),
         isa=np.int32(task.isa),
         together=devices > 1,
+        aliased=np.array(aliased, np.int32),
     )
-    found = {b.name: x for b, x in zip(made, results, strict=True)}
-    return [found[name] for name in wanted]
+    return {b.name: x for b, x in zip(made, results, strict=True)}
 
 
 def _run_forward(*arguments, task, history, devices=1):
     arrays = dict(zip(task.read("forward"), arguments, strict=True))
-    return _call("forward", task, history, arrays, devices, KEPT)
+    if history and task.kept.sliced:
+        found = slices.forward(task, partial(_call, task=task, devices=devices), arrays)
+    else:
+        found = _call("forward", task, task.call(history), arrays, devices)
+    return [found[name] for name in task.forward_names(history)]
 
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
     arrays = dict(zip(task.residuals(), residuals, strict=True)) | {"cotangent": cotangent}
-    return _call("adjoint", task, True, arrays, devices, GRADIENTS)
+    if task.kept.sliced:
+        found = slices.adjoint(task, partial(_call, task=task, devices=devices), arrays)
+    else:
+        found = _call("adjoint", task, task.call(True), arrays, devices)
+    return [found[name] for name in GRADIENTS]
 
 
 def _run_born(*arguments, task, by, batches, devices=1):
@@ -122,11 +159,11 @@ def _run_born(*arguments, task, by, batches, devices=1):
     varied = iter(arguments[:count])
     for nonzero, name in zip(by, ("coefficients", "wavelet"), strict=True):
         arrays[f"tangent_{name}"] = next(varied) if nonzero else jnp.zeros_like(arrays[name])
-    return _call("born", task, True, arrays, devices, ["record"])
+    return [_call("born", task, task.call(True), arrays, devices)["record"]]
 
 
 def _primitive(name, run, buffers):
-    """A primitive that is `run`, on the platform of its task; `buffers` are what it gives."""
+    """A primitive that is `run`, on the platform of its task; `buffers` tells what it gives."""
     primitive = Primitive(name)
     primitive.multiple_results = True
     primitive.def_impl(run)
@@ -134,7 +171,7 @@ def _primitive(name, run, buffers):
     @primitive.def_abstract_eval
     def _(*arguments, task, history=True, batches=(), by=()):
         sizes = arguments[0].shape[: len(batches)]
-        return [ShapedArray((*sizes, *x.shape), x.dtype) for x in task.results(history, buffers)]
+        return [ShapedArray((*sizes, *x.shape), x.dtype) for x in task.results(history, buffers(task, history))]
 
     def lower(platform, context, *arguments, task, **parameters):
         if task.kind != platform:
@@ -149,9 +186,9 @@ def _primitive(name, run, buffers):
     return primitive
 
 
-forward_p = _primitive("sweep_forward", _run_forward, KEPT)
-adjoint_p = _primitive("sweep_adjoint", _run_adjoint, GRADIENTS)
-born_p = _primitive("sweep_born", _run_born, ("record",))
+forward_p = _primitive("sweep_forward", _run_forward, Task.forward_names)
+adjoint_p = _primitive("sweep_adjoint", _run_adjoint, lambda *_: GRADIENTS)
+born_p = _primitive("sweep_born", _run_born, lambda *_: ("record",))
 
 
 def _refuse_derivative(primals, tangents, **parameters):
@@ -236,10 +273,11 @@ def _batch_forward(arguments, dims, *, task, history):
     names = task.read("forward")
     if _has_earths(task, names, dims):
         return _one_by_one(forward_p, arguments, dims, task=task, history=history)
-    (*kept, flag), size = _as_shots(forward_p, names, arguments, dims, task, history=history)
-    likes = task.results(history, KEPT[:-1])
+    (*found, flag), size = _as_shots(forward_p, names, arguments, dims, task, history=history)
+    likes = task.results(history, task.forward_names(history)[:-1])
     # What is kept lies shot after shot, so that each call of the batch finds its own part.
-    return [x.reshape(size, *like.shape) for x, like in zip(kept, likes, strict=True)] + [flag], [0, 0, 0, 0, None]
+    found = [x.reshape(size, *like.shape) for x, like in zip(found, likes, strict=True)]
+    return [*found, flag], [*[0] * len(found), None]
 
 
 def _batch_born(arguments, dims, *, task, by, batches):

@@ -54,7 +54,7 @@ class PropJax(Propagator):
 
     def _place(self):
         device = self.device or default_device()
-        return KINDS[device.platform], partial(left_on, device), {"traced": True, "slices": False}
+        return KINDS[device.platform], partial(left_on, device), {"traced": True}
 
     def _own_models(self):
         return self._models

@@ -59,12 +59,16 @@ void poison(int status, const sweep_buffer* results, size_t count) {
 }
 
 // `problem` holds the bytes of a sweep_problem; the buffers are the arguments and then the results, in the order of
-// sweep_buffers. Where `together`, other devices may wait for this one, and an error would let them wait forever.
+// sweep_buffers. What a call of a run in slices goes on with comes once more as the last arguments, which lie where the
+// results of the numbers `aliased` do. Where `together`, other devices may wait for this one, and an error would let
+// them wait forever.
 ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
                ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool together,
-               ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+               ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   constexpr size_t most = SWEEP_MAX_BUFFERS;
-  const size_t count = arguments.size() + results.size();
+  if (aliased.size() > arguments.size()) return refusal(SWEEP_BAD_CALL, "more is aliased than there are arguments");
+  const size_t read = arguments.size() - aliased.size();
+  const size_t count = read + results.size();
   const Run function = find(kind, package);
   if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to " + std::string(package));
   if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
@@ -74,7 +78,7 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   std::memcpy(&stated, problem.begin(), sizeof(stated));
 
   sweep_buffer buffers[most];
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  for (size_t i = 0; i < read; ++i) {
     const auto buffer = arguments.get<ffi::AnyBuffer>(i);
     if (!buffer.has_value()) return buffer.error();
     buffers[i] = as_buffer(*buffer);
@@ -82,7 +86,20 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   for (size_t i = 0; i < results.size(); ++i) {
     auto buffer = results.get<ffi::AnyBuffer>(i);
     if (!buffer.has_value()) return buffer.error();
-    buffers[arguments.size() + i] = as_buffer(**buffer);
+    buffers[read + i] = as_buffer(**buffer);
+  }
+  for (size_t i = 0; i < aliased.size(); ++i) {
+    const auto buffer = arguments.get<ffi::AnyBuffer>(read + i);
+    if (!buffer.has_value()) return buffer.error();
+    const auto number = static_cast<size_t>(aliased.begin()[i]);
+    if (number >= results.size() || as_buffer(*buffer).data != buffers[read + number].data)
+      return refusal(SWEEP_BAD_CALL, "XLA has not put a result where the argument is that it aliases");
+    // A call before this one has failed.
+    if (kind == CPU && number + 1 == results.size())
+      if (const int status = *static_cast<const int32_t*>(buffers[read + number].data)) {
+        poison(status, buffers + read, results.size());
+        return ffi::Error::Success();
+      }
   }
 
   char text[512] = "";
@@ -96,19 +113,20 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   const int status = function(&stated, operation, buffers, static_cast<int32_t>(count), &context);
   if (status == SWEEP_OK) return ffi::Error::Success();
   if (kind != CPU || !together || !is_value(status)) return refusal(status, text);
-  poison(status, buffers + arguments.size(), results.size());
+  poison(status, buffers + read, results.size());
   return ffi::Error::Success();
 }
 
 ffi::Error run_cpu(std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
-                   int32_t isa, bool together, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CPU, nullptr, package, operation, problem, threads, isa, together, arguments, results);
+                   int32_t isa, bool together, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
+                   ffi::RemainingRets results) {
+  return run(CPU, nullptr, package, operation, problem, threads, isa, together, aliased, arguments, results);
 }
 
 ffi::Error run_cuda(CUstream_st* stream, std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem,
-                    int32_t threads, int32_t isa, bool together, ffi::RemainingArgs arguments,
-                    ffi::RemainingRets results) {
-  return run(CUDA, stream, package, operation, problem, threads, isa, together, arguments, results);
+                    int32_t threads, int32_t isa, bool together, ffi::Span<const int32_t> aliased,
+                    ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  return run(CUDA, stream, package, operation, problem, threads, isa, together, aliased, arguments, results);
 }
 
 // The attributes and buffers of every handler.
@@ -121,6 +139,7 @@ auto call(Binding binding) {
       .template Attr<int32_t>("threads")
       .template Attr<int32_t>("isa")
       .template Attr<bool>("together")
+      .template Attr<ffi::Span<const int32_t>>("aliased")
       .RemainingArgs()
       .RemainingRets();
 }

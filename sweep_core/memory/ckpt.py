@@ -28,8 +28,18 @@ class Ckpt(Strategy):
         if (options.mode, options.storage) == (plain.mode, plain.storage):
             return ""
         return (
-            f"CkptOptions(mode={options.mode!r}, storage={options.storage!r}) is a run in slices, between which Python "
-            f"keeps states: under torch with impl='c' alone; use mode={plain.mode!r}, storage={plain.storage!r}"
+            f"CkptOptions(mode={options.mode!r}, storage={options.storage!r}) is a run in slices, between which states "
+            f"are kept: with impl='c' alone; use mode={plain.mode!r}, storage={plain.storage!r}"
+        )
+
+    @property
+    def traced_refusal(self) -> str:
+        storage = self.options.storage
+        if storage == "gpu":
+            return ""
+        return (
+            f"CkptOptions(storage={storage!r}) is for torch with impl='c' alone: a program of XLA keeps states on its "
+            "device; use storage='gpu'"
         )
 
     @property

@@ -79,7 +79,7 @@ class CkptOptions:
     ----------
     mode : {'chunk', 'recursive'}
         Equal chunks, each of which is recomputed once, from a state before it; or the binomial schedule (Revolve),
-        which recomputes more often from fewer states: with torch and ``impl='c'`` only.
+        which recomputes more often from fewer states: with ``impl='c'`` only.
     chunks : int, optional
         Number of chunks, about the square root of nt by default; of mode ``'chunk'``. (In sweep-solver this counts the
         steps of a chunk.)
@@ -130,8 +130,8 @@ class MemoryOptions:
         Keep every so many steps; only 1 yet.
     budget : int, optional
         Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
-        the fastest way that fits: all steps, as few chunks, or with torch as many states of the recursive schedule as
-        do. With ``impl='c'`` only.
+        the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
+        counted for a gradient inside one ``jax.jit``; see docs/memory.md). With ``impl='c'`` only.
     """
 
     __str__ = written

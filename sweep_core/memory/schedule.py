@@ -50,6 +50,12 @@ class Schedule:
         """How many there are."""
         return -(-self.steps // self.length)
 
+    @property
+    def held(self) -> list[int]:
+        """Of each slot the segment before which a forward run keeps the state, or NONE."""
+        kept = saves(0, self.segments, self.states)
+        return kept + [NONE] * (self.states - len(kept))
+
     def _bounds(self, first: int, last: int) -> tuple[int, int]:
         return first * self.length, min(last * self.length, self.steps)
 

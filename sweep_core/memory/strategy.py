@@ -114,6 +114,11 @@ class Strategy(ABC):
         return ""
 
     @property
+    def traced_refusal(self) -> str:
+        """Why it cannot be done by calls of compiled code in a program of XLA; empty where it can."""
+        return ""
+
+    @property
     def eager_refusal(self) -> str:
         """Why it cannot be done by eager operations; empty where it can."""
         return ""

@@ -72,6 +72,10 @@ class CompiledCall:
             struct.chunk = 0
         return attrs.evolve(self, struct=struct, work=self.work * (last - first) // self.shape.steps)
 
+    def sized(self) -> "CompiledCall":
+        """The same with buffers for no more than its own steps: those of a part of the shots lie together in them."""
+        return attrs.evolve(self, buffers=_buffers(self.library, self.problem, self.shape, self.struct))
+
     def named(self) -> dict[str, Buffer]:
         """The buffers of all operations by name; scratch as large as the largest of them needs."""
         found: dict[str, Buffer] = {}
@@ -153,11 +157,7 @@ def compiled_call(
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
     )
-    shapes = _shapes(problem, shape, struct)
-    buffers = {
-        operation: tuple(_buffer(need, shapes, shape.dtype) for need in library.buffers(operation, struct))
-        for operation in structs.OPERATIONS
-    }
+    buffers = _buffers(library, problem, shape, struct)
     return CompiledCall(library, problem, shape, struct, buffers, cells * shape.steps * shape.shots)
 
 
@@ -168,6 +168,15 @@ def boundary_of(problem: Problem, strips: bool) -> int:
     # Between nodes a coefficient of the outermost PML cells depends on the model's edge, too.
     between = any(field.stagger for field in problem.fields)
     return structs.INTERIOR if problem.edge_gradient == "interior" and not between else structs.EXACT
+
+
+def _buffers(library, problem, shape, struct):
+    """Those of each operation, as the library asks for them."""
+    shapes = _shapes(problem, shape, struct)
+    return {
+        operation: tuple(_buffer(need, shapes, shape.dtype) for need in library.buffers(operation, struct))
+        for operation in structs.OPERATIONS
+    }
 
 
 def _shapes(problem, shape, struct):

@@ -128,7 +128,7 @@ def estimate(
         at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
         if chosen(memory).strips and not supports(problem.equation, problem.grid.ndim, kind, strips=True):
             return False
-        return not at_host and (run.get("slices", True) or not chosen(memory).compiled_refusal)
+        return not (at_host or (run.get("traced") and chosen(memory).traced_refusal))
 
     costs = sorted(map(cost, filter(possible, STRATEGIES)), key=lambda c: c.time)
     return Estimate(tuple(costs), cost(problem.memory), there)

@@ -49,7 +49,9 @@ class Paper:
 
 def forward(steps, length, states):
     schedule, tape = Schedule(steps, length, states), Paper(states)
-    return schedule, tape, schedule.forward(tape)
+    held = schedule.forward(tape)
+    assert held == schedule.held, "which is known before the run"
+    return schedule, tape, held
 
 
 @pytest.mark.parametrize("states", [0, 1, 2, 3, 5, 8])

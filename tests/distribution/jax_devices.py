@@ -13,7 +13,8 @@ from jax import lax
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
-from sweep_core import DomainError, ShotPlan, Shots, equations, ricker
+from sweep_core import CkptOptions, DomainError, MemoryOptions, ShotPlan, Shots, equations, ricker
+from sweep_core.memory import ckpt
 from sweep_jax import JaxExecutor, PropJax
 from sweep_jax import distribution as d
 
@@ -29,8 +30,8 @@ MODELS = [rng.uniform(*RANGES[p.name], SHAPE) for p in EQUATION.parameters]
 OBSERVED = 1e-2 * rng.standard_normal((COUNT, NT, 6, len(TYPES[EQUATION.name])))
 
 
-def solver_of(impl):
-    return PropJax(EQUATION, SHAPE, 10.0, 0.001, pml_width=5, impl=impl, receiver_type=TYPES[EQUATION.name])
+def solver_of(impl, shape=SHAPE, **options):
+    return PropJax(EQUATION, shape, 10.0, 0.001, pml_width=5, impl=impl, receiver_type=TYPES[EQUATION.name], **options)
 
 
 def flat(misfit, gradients):
@@ -100,6 +101,22 @@ def refusals(solver, devices):
     return text, np.asarray(record), np.asarray(gradient)
 
 
+def too_fast_on_one(solver):
+    """Records where the model of the second device is not stable, which the first slice finds, of a receiver that no
+    wave has reached by then.
+    """
+    models = [np.full(solver.problem.grid.shape, RANGES[p.name][0], float) for p in EQUATION.parameters]
+
+    def local(scale):
+        record, pull = jax.vjp(
+            lambda models: solver(WAVELETS[:1], np.array([[[2, 2]]]), np.array([[199, 9]]), models),
+            [jnp.asarray(m).at[3, 4].multiply(scale) for m in models],
+        )
+        return record, pull(jnp.ones_like(record))[0][0]
+
+    return [np.asarray(x) for x in jax.pmap(local)(jnp.array([1.0, 9.0]))]
+
+
 def four_devices(impl):
     d.set_virtual_cpu_devices(4)
     devices, solver = d.local_devices(4), solver_of(impl)
@@ -111,10 +128,16 @@ def four_devices(impl):
     four = Shots(*(x[:4] for x in (WAVELETS, SOURCES, RECEIVERS)))
     found["serial-four"] = flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, four, MODELS, OBSERVED[:4]))
     found["shard_map"], found["pmap"] = by_shard_map(solver, devices)
-    text, record, broken = refusals(solver, devices)
-    return {f"{k}/{i}": x for k, v in found.items() for i, x in enumerate(v)} | {
-        "text": text, "bad-record": record, "bad-gradient": broken
-    }  # fmt: skip
+    bad = dict(zip(("text", "bad-record", "bad-gradient"), refusals(solver, devices), strict=True))
+    if impl == "c":
+        ckpt.SEGMENT = 4
+        memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=2))
+        sliced, wide = solver_of(impl, memory=memory), solver_of(impl, (20, 200), memory=memory)
+        found["sliced"] = on_devices(sliced, devices)
+        names = "sliced-text", "sliced-bad-record", "sliced-bad-gradient"
+        bad |= dict(zip(names, refusals(sliced, devices), strict=True))
+        bad["fast-record"], bad["fast-gradient"] = too_fast_on_one(wide)
+    return {f"{k}/{i}": x for k, v in found.items() for i, x in enumerate(v)} | bad
 
 
 def two_processes(impl, port, rank):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import DT, NT, NX, NZ, VP, problem, record, reference, torch_solver
+from small import DT, NT, NX, NZ, VP, jax_solver, problem, record, reference, torch_solver
 
 import sweep_core as sweep
 from sweep_core import (
@@ -363,8 +363,11 @@ REFUSED = {
     '`MemoryOptions(budget=...)` with `impl="eager"`': lambda: torch_solver(
         impl="eager", memory=MemoryOptions(budget=1 << 30)
     ),
-    '`CkptOptions(mode="recursive")`, `storage="cpu"` or `"disk"` with JAX or `impl="eager"`': lambda: torch_solver(
+    '`CkptOptions(mode="recursive")`, `storage="cpu"` or `"disk"` with `impl="eager"`': lambda: torch_solver(
         impl="eager", memory=MemoryOptions("ckpt", ckpt=CkptOptions(mode="recursive"))
+    ),
+    '`CkptOptions(storage="cpu")` or `"disk"` with JAX': lambda: jax_solver(
+        impl="c", memory=MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk"))
     ),
     "`EagerOptions(compile=True)` with torch": lambda: torch_solver(
         impl="eager", eager_options=EagerOptions(compile=True)

@@ -37,7 +37,7 @@ OTHERS = [name for name in STRATEGIES if name != "full"]
 def has_strategy(entry, strategy):
     """Whether an executor runs it at all."""
     asked = chosen(STRATEGIES[strategy])
-    return not (asked.eager_refusal if "eager" in entry else asked.compiled_refusal if "jax" in entry else "")
+    return not (asked.eager_refusal if "eager" in entry else asked.traced_refusal if "jax" in entry else "")
 
 
 def remembering(but=()):

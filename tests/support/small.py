@@ -24,3 +24,11 @@ def torch_solver(**options):
     from sweep_torch import PropTorch
 
     return PropTorch(Acoustic(), **{"shape": (NZ, NX), "dh": 10.0, "dt": DT} | options)
+
+
+def jax_solver(**options):
+    """A solver in JAX."""
+    pytest.importorskip("jax")
+    from sweep_jax import PropJax
+
+    return PropJax(Acoustic(), shape=(NZ, NX), dh=10.0, dt=DT, **options)
