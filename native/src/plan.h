@@ -149,8 +149,9 @@ struct Plan {
     }
     band = Rind<NDIM>(inside, unfelt);
     pml = Rind<NDIM>(sweep::whole(layout), inside);
-    keeps_all = !boundary && p.chunk > 0 && p.chunk >= last - first - 1;
-    chunk = keeps_all ? last - first : p.chunk;
+    const bool whole_run = p.chunk > 0 && p.chunk >= last - first - 1;
+    keeps_all = whole_run && !boundary;
+    chunk = whole_run ? last - first : p.chunk;
     chunks = chunk ? (last - first - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
   }

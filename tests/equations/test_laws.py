@@ -37,7 +37,9 @@ OTHERS = [name for name in STRATEGIES if name != "full"]
 def has_strategy(entry, strategy):
     """Whether an executor runs it at all."""
     asked = chosen(STRATEGIES[strategy])
-    return not (asked.eager_refusal if "eager" in entry else asked.traced_refusal if "jax" in entry else "")
+    framework = entry.partition("-")[0]
+    of_compiled = {"torch": "", "jax": asked.traced_refusal}.get(framework, asked.compiled_refusal)
+    return not (asked.eager_refusal if "eager" in entry else of_compiled)
 
 
 def remembering(but=()):

@@ -5,6 +5,7 @@ import numpy as np
 from sweep_core import Support, check_call, check_survey, check_values, native
 from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
+from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
@@ -21,7 +22,10 @@ class TinyExecutor:
     def supports(self, problem):
         if isinstance(problem.equation, StaggeredEquation):
             return Support(False, "tiny transposes coefficients cell by cell, and this equation averages between cells")
-        return native.supports(problem.equation, problem.grid.ndim, "cpu")
+        remembers = chosen(problem.memory)
+        if remembers.compiled_refusal:
+            return Support(False, remembers.compiled_refusal)
+        return native.supports(problem.equation, problem.grid.ndim, "cpu", strips=remembers.strips)
 
     def forward(self, problem, shots, models):
         return Run(problem, shots, models, gradient=False).record("forward")
