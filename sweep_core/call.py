@@ -13,6 +13,7 @@ from .points.receivers import derived, listening
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
 from .survey import Shots, check_inside, check_mask, check_positions
+from .wavelet import highest_frequency
 
 
 @attrs.frozen
@@ -189,6 +190,22 @@ def check_values(problem: Problem, models, wavelet) -> None:
         )
     if wavelet.size and not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
         raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")
+    check_interval(problem, wavelet)
+
+
+def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
+    """DomainError where images at every so many steps would miss what the waves of a wavelet leave in them."""
+    interval = problem.memory.interval
+    if interval == 1 or not wavelet.size:
+        return
+    by_field = wavelet.ndim > 1 and wavelet.shape[-1] == len(problem.source_type)
+    highest = highest_frequency(wavelet, problem.dt, axis=-2 if by_field else -1)
+    longest = max(int(1 / (2 * highest * problem.dt)), 1) if highest else interval
+    if interval > longest:
+        raise DomainError(
+            f"MemoryOptions: interval is {interval}; waves of up to {highest:.3g} Hz, as this wavelet has, and dt = "
+            f"{problem.dt:g} s allow {longest} at most"
+        )
 
 
 def _first_bad(problem, good):

@@ -25,6 +25,7 @@ class EagerRun:
 
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
+        problem.memory.check_dtype(shape.dtype, packs=False)
         self.sources = self._points(problem.source_type, sources)
         self.receivers = self._points(problem.recorded, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}

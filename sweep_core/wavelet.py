@@ -41,6 +41,20 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     return (1 - 2 * a) * np.exp(-a)
 
 
+def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -> float:
+    """The frequency beyond which amplitude spectra stay below `level` times their maximum, Hz; 0 of zeros.
+
+    Parameters
+    ----------
+    samples : array
+        Signals, along `axis` at multiples of `dt`, in s.
+    """
+    spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), axis=axis))
+    strong = np.moveaxis(spectrum, axis, -1).reshape(-1, spectrum.shape[axis]).max(axis=0)
+    above = np.flatnonzero(strong > level * strong.max())
+    return float(above[-1] / (np.shape(samples)[axis] * dt)) if above.size else 0.0
+
+
 def sampled(samples, sample_dt: float, nt: int, dt: float) -> np.ndarray:
     """A measured or designed wavelet at the time step of the modelling, by band-limited (sinc) interpolation.
 

@@ -61,12 +61,12 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
 
     def support():
-        if refusal := chosen(problem.memory).traced_refusal:
-            return Support(False, refusal)
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        strips = chosen(problem.memory).strips
-        return shim.supports(problem.equation, problem.grid.ndim, KINDS[device.platform], strips)
+        kind, remembers = KINDS[device.platform], chosen(problem.memory)
+        if refusal := remembers.traced_refusal or remembers.refusal_of(kind, problem.equation.levels):
+            return Support(False, refusal)
+        return shim.supports(problem.equation, problem.grid.ndim, kind, remembers.strips)
 
     return core.choose_impl(impl, problem, device_name(device), support)
 

@@ -48,8 +48,10 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     def support():
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        strips = chosen(problem.memory).strips
-        return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=strips)
+        remembers = chosen(problem.memory)
+        if refusal := remembers.refusal_of(device.type, problem.equation.levels):
+            return Support(False, refusal)
+        return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=remembers.strips)
 
     return core.choose_impl(impl, problem, device, support)
 

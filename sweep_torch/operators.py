@@ -8,12 +8,12 @@ import attrs
 import torch
 
 from sweep_core.errors import UnsupportedError
-from sweep_core.memory import Kept
+from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import Buffer, CompiledCall
 
 from . import slices
 from .compiling import undisturbed
-from .memory import allocating, pool, stored
+from .memory import allocating, stored
 from .private import recorded
 
 
@@ -85,7 +85,8 @@ class Task:
         memory = self.call.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                return pool.take(buffer.shape[0], self.device, memory)
+                away = self.kept if buffer.name == "history" and self.kept.strips else NOTHING
+                return stored(buffer.shape[0], self.device, away, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 
     def slots(self) -> torch.Tensor:

@@ -81,7 +81,7 @@ struct Needs {
     bytes[At::record] = bytes[At::cotangent] = samples * p.receiver_columns * item;
     bytes[At::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
     bytes[At::tables] = Size(plan.tables) * item;
-    bytes[At::history] = plan.history() * item;
+    bytes[At::history] = p.shots * plan.history(static_cast<int>(item.count));
     bytes[At::checkpoints] = plan.checkpoints() * item;
     bytes[At::state] = plan.kept(operation) * item;
     bytes[At::workspace] = plan.scratch(operation, p.earths) * item;

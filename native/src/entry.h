@@ -90,6 +90,10 @@ struct Entry {
     return SWEEP_OK;
   }
 
+  static History<R> history(const R& run, int operation, const Given<T>& given, T* room) {
+    return {run, operation, given.values(At::history), given.values(At::checkpoints), room};
+  }
+
   static int forward(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
     const Forward<R> forward{run,
                              given.points(At::source_inject_cell, p),
@@ -98,10 +102,8 @@ struct Entry {
                              given.values(At::wavelet),
                              given.values(At::record),
                              given.values(At::snapshots),
-                             given.values(At::history),
-                             given.values(At::checkpoints),
                              given.values(At::state),
-                             scratch};
+                             history(run, SWEEP_FORWARD, given, scratch)};
     return device.execute(run.plan, forward);
   }
 
@@ -112,12 +114,10 @@ struct Entry {
                              given.points(At::receiver_inject_cell, p),
                              given.values(At::wavelet),
                              given.values(At::cotangent),
-                             given.values(At::history),
-                             given.values(At::checkpoints),
                              given.values(At::gradient_wavelet),
                              given.values(At::state),
                              given.values(At::gradient_coefficients),
-                             scratch};
+                             history(run, SWEEP_ADJOINT, given, scratch)};
     if (const int status = device.execute(run.plan, adjoint)) return status;
     return adjoint.finish(device, p.earths);
   }

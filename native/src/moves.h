@@ -8,19 +8,19 @@ namespace sweep {
 inline namespace SWEEP_VARIANT {
 
 // Copies one part to another; without a source it fills with zero.
-template <class Plan, class T>
+template <class T>
 struct Copy {
-  Plan plan;
+  Groups groups;
   Parts<T> to;
   Parts<const T> from;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    to.of(plan, shot)[i] = from.base ? from.of(plan, shot)[i] : T(0);
+    to.of(groups, shot)[i] = from.base ? from.of(groups, shot)[i] : T(0);
   }
 };
 
-template <class Launcher, class Plan, class T>
-void copy(Launcher& launcher, Span shots, const Plan& plan, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
-  launcher.elements(Copy<Plan, T>{plan, to, from}, count, shots);
+template <class Launcher, class T>
+void copy(Launcher& launcher, Span shots, const Groups& groups, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
+  launcher.elements(Copy<T>{groups, to, from}, count, shots);
 }
 
 // Zeroes what lies between the rows of every slot of a history, which no step ever writes; without those `between`,

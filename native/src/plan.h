@@ -57,6 +57,38 @@ inline int group_count(const sweep_problem& p, ptrdiff_t cells) {
   return p.shots < most ? p.shots : most;
 }
 
+// In which precision a history is kept, and of which steps, if not of all in that of the run: see packing.h.
+struct Packed {
+  static constexpr int block = 64;  // values
+  int type = 0;                     // a sweep_dtype
+  int width = 0;                    // bytes of one value; 0: it is not packed
+  int interval = 1;                 // every so many steps
+
+  Packed() = default;
+  explicit Packed(const sweep_problem& p) : type(p.stored), interval(p.interval) {
+    constexpr int widths[] = {4, 8, 2, 2, 1};
+    if (p.chunk && (p.stored != p.dtype || interval > 1)) width = widths[p.stored];
+  }
+  explicit constexpr operator bool() const { return width > 0; }
+  // Units before unit u that are kept.
+  SWEEP_HD constexpr int before(int u) const { return (u + interval - 1) / interval; }
+  SWEEP_HD static constexpr ptrdiff_t blocks(ptrdiff_t values) { return (values + block - 1) / block; }
+  // Of a block, with its scale where it has one.
+  SWEEP_HD constexpr ptrdiff_t bytes() const { return (type >= SWEEP_FLOAT16 ? 4 : 0) + block * width; }
+};
+
+// Shots, and the groups that they are cut into.
+struct Groups {
+  int shots, groups;
+
+  SWEEP_HD int group_of(int shot) const {
+    return together ? shot : static_cast<int>(static_cast<int64_t>(shot) * groups / shots);
+  }
+  SWEEP_HD int group_begin(int group) const {
+    return together ? group : static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
+  }
+};
+
 // What of the wavefields is handed out.
 template <int NDIM>
 struct Snapshots {
@@ -83,14 +115,15 @@ struct Snapshots {
 // What a problem needs. A unit of a run is one time step, and makes what one time index records: unit u leaves u dt
 // and, of fields at half steps, (u + 1/2) dt.
 template <class Eq, int NDIM>
-struct Plan {
+struct Plan : Groups {
   static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
   static constexpr int rates = Eq::table.rates, most_stages = 16;
   static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
   Layout<NDIM> layout;
-  int coefficients, shots, groups, steps, first, last, chunk, chunks, half;
-  int boundary;     // a sweep_boundary
-  bool keeps_all;   // one chunk: the history of the forward run itself
+  int coefficients, steps, first, last, chunk, chunks, half;
+  int boundary;    // a sweep_boundary
+  bool keeps_all;  // one chunk: the history of the forward run itself
+  Packed packed;
   bool sliced;      // the run is not made in one call: states wait for the next
   ptrdiff_t slabs;  // elements of one memory variable on all axes
   ptrdiff_t slab_at[NDIM];
@@ -150,17 +183,11 @@ struct Plan {
     band = Rind<NDIM>(inside, unfelt);
     pml = Rind<NDIM>(sweep::whole(layout), inside);
     const bool whole_run = p.chunk > 0 && p.chunk >= last - first - 1;
-    keeps_all = whole_run && !boundary;
+    packed = Packed(p);
+    keeps_all = whole_run && !boundary && !packed;
     chunk = whole_run ? last - first : p.chunk;
     chunks = chunk ? (last - first - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
-  }
-
-  SWEEP_HD int group_of(int shot) const {
-    return together ? shot : static_cast<int>(static_cast<int64_t>(shot) * groups / shots);
-  }
-  SWEEP_HD int group_begin(int group) const {
-    return together ? group : static_cast<int>((static_cast<int64_t>(group) * shots + groups - 1) / groups);
   }
 
   // Values that stages of one tile in the plane leave behind, twice, and lists of points by rows: see
@@ -171,13 +198,25 @@ struct Plan {
   }
   // The slots of a shot: fields, then memory variables.
   Size span() const { return Size(slots) * (fields * total + memories * slabs); }
-  Size history() const { return keeps_all ? shots * span() : boundary ? Size(shots) * steps * strips_of_unit() : 0; }
+  // Bytes of the history of a shot: slots, boundary strips, or either of all steps in blocks.
+  Size history(int item) const {
+    if (packed) return (packed_fields(packed.before(last) + 1) + packed_memories(packed.before(last))) * packed.bytes();
+    return keeps_all ? span() * item : Size(boundary ? steps : 0) * strips_of_unit() * item;
+  }
+  // Blocks of what so many slots hold, or so many units of strips.
+  Size packed_fields(int count) const {
+    if (boundary) return Size(steps) * field_count<Eq> * Packed::blocks(band.cells());
+    return Size(count) * fields * Packed::blocks(total);
+  }
+  Size packed_memories(int units) const { return boundary ? Size(0) : Size(units) * memories * Packed::blocks(slabs); }
   // Boundary strips of all fields that one unit makes.
   SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }
   // The state of the PML alone.
   SWEEP_HD ptrdiff_t pml_state() const { return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * slabs; }
   // States of a shot before chunks: all but that of zeros, before the first step.
-  SWEEP_HD int saved() const { return chunks > 1 && boundary != SWEEP_INTERIOR ? chunks - (first == 0) : 0; }
+  SWEEP_HD int saved() const {
+    return chunks > 1 && (boundary == SWEEP_EXACT || !(boundary || packed)) ? chunks - (first == 0) : 0;
+  }
   // With boundary strips these are of the PML alone, and behind them is the last state of all.
   SWEEP_HD ptrdiff_t saved_state() const { return boundary ? pml_state() : state; }
   SWEEP_HD ptrdiff_t checkpoints_of_shot() const { return saved() * saved_state() + (boundary ? state : 0); }
@@ -191,7 +230,13 @@ struct Plan {
   SWEEP_HD ptrdiff_t imaged() const { return adjoint_state() + coefficient_size(); }
   // What the filters of points that may lie in the PML remember.
   Size past() const { return Size(Eq::filters) * shots * (sources + receivers) * NDIM; }
-  Size recomputed() const { return keeps_all || !chunk ? 0 : span() + (boundary == SWEEP_EXACT ? 2 : 1) * state; }
+  // Where a chunk is made, packed or made again: slots, states, and strips of its units and the one before.
+  Size room(int operation) const {
+    if (keeps_all || !chunk || operation == SWEEP_BORN || (operation == SWEEP_FORWARD && !packed)) return 0;
+    const Size strips = boundary && packed ? Size(chunk + 1) * strips_of_unit() : Size(0);
+    if (operation == SWEEP_FORWARD) return boundary ? strips : span();
+    return span() + Size(boundary == SWEEP_EXACT ? 2 : boundary || !packed) * state + strips;
+  }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
   // The images of a group, where its shots follow each other in one.
@@ -212,8 +257,9 @@ struct Plan {
   Size scratch(int operation, int earths) const {
     const Size all = prepared(earths), lanes = groups;
     if (operation == SWEEP_ADJOINT)
-      return all + lanes * (recomputed() + taken(sources) + (sums() ? coefficient_size() : 0));
-    return all + lanes * taken(receivers) + (operation == SWEEP_BORN ? Size(earths) * coefficient_size() : 0);
+      return all + lanes * (room(operation) + taken(sources) + (sums() ? coefficient_size() : 0));
+    return all + lanes * (room(operation) + taken(receivers)) +
+           (operation == SWEEP_BORN ? Size(earths) * coefficient_size() : 0);
   }
 
  private:
@@ -301,8 +347,19 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   }
   if (p.boundary < SWEEP_NO_STRIPS || p.boundary > SWEEP_EXACT || (p.boundary && p.chunk < 1))
     return fail(context, SWEEP_BAD_CALL, "boundary is %d, with chunks of %d steps", p.boundary, p.chunk);
-  if (p.boundary && (p.first > 0 || p.last < p.steps))
-    return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips");
+  if (p.stored < SWEEP_FLOAT32 || p.stored > SWEEP_INT8 || (p.stored == SWEEP_FLOAT64 && p.dtype != SWEEP_FLOAT64))
+    return fail(context, SWEEP_BAD_CALL, "stored is %d, which is no sweep_dtype of a history of dtype %d", p.stored,
+                p.dtype);
+  if ((p.boundary || (p.chunk && (p.stored != p.dtype || p.interval > 1))) && (p.first > 0 || p.last < p.steps))
+    return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips, and nothing in less precision");
+  if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
+    return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);
+  if (p.interval > 1 && (p.boundary || !Eq::second))
+    return fail(
+        context, SWEEP_UNSUPPORTED,
+        "an interval of %d steps: equation %s is imaged at each step, where it is of first order in time or has "
+        "boundary strips",
+        p.interval, p.equation);
   if (p.boundary && !Eq::table.reversible())
     return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips",
                 p.equation);

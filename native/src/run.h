@@ -158,9 +158,20 @@ struct Parts {
   T* base;
   ptrdiff_t stride;
   bool by_shot;
+  SWEEP_HD T* of(const Groups& groups, int shot) const {
+    return base + (by_shot ? shot : groups.group_of(shot)) * stride;
+  }
+};
+
+// Boundary strips of units from `first` on.
+template <class T>
+struct Strips {
+  Parts<T> units;
+  int first;
+  SWEEP_HD explicit operator bool() const { return units.base; }
   template <class Plan>
-  SWEEP_HD T* of(const Plan& plan, int shot) const {
-    return base + (by_shot ? shot : plan.group_of(shot)) * stride;
+  SWEEP_HD T* of(const Plan& plan, int shot, int unit) const {
+    return units.base ? units.of(plan, shot) + (unit - first) * plan.strips_of_unit() : nullptr;
   }
 };
 

@@ -64,9 +64,9 @@ struct Cells {
   SWEEP_HD static void strip(const View&, ptrdiff_t, const int*) {}
 };
 
-// Boundary strips: what stage STAGE of a unit has made of a cell, into them, and back.
+// What stage STAGE of a unit has made of a cell of the boundary strips, into them, and back.
 template <class R, int STAGE>
-struct Strips {
+struct StripCells {
   using Value = typename R::Value;
   using View = typename R::View;
   static constexpr Tables table = R::Equation::table;
@@ -103,7 +103,7 @@ struct ForwardCells : Cells<R, STAGE> {
   Parts<Value> wave;
   Parts<Value> slots;
   int index;
-  Parts<Value> strips = {};  // kept, unless the run is made again in the PML alone, between them
+  Strips<Value> strips = {};  // kept, unless the run is made again in the PML alone, between them
   bool again = false;
   Box<R::ndim> had = {};  // made by the forward run
 
@@ -115,7 +115,7 @@ struct ForwardCells : Cells<R, STAGE> {
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot, this->unit);
     if (slots.base) this->run.open(v, slots.of(this->run.plan, shot), index);
-    if (strips.base) v.strip_values = strips.of(this->run.plan, shot) + this->unit * this->run.plan.strips_of_unit();
+    v.strip_values = strips.of(this->run.plan, shot, this->unit);
     return v;
   }
   // Beside the PML whole vectors leave behind what is no field, and nobody reads.
@@ -133,9 +133,9 @@ struct ForwardCells : Cells<R, STAGE> {
   const Box<R::ndim>* inside() const { return again ? &this->run.plan.pml.inner : nullptr; }
   SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
     if (again)
-      Strips<R, STAGE>::put_back(this->run, v, number, i, had);
+      StripCells<R, STAGE>::put_back(this->run, v, number, i, had);
     else
-      Strips<R, STAGE>::keep(this->run, v, number, i);
+      StripCells<R, STAGE>::keep(this->run, v, number, i);
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
@@ -162,16 +162,17 @@ template <class R>
 struct PutBack {
   R run;
   ActiveBox<R> active;
-  Parts<typename R::Value> wave, strips;
+  Parts<typename R::Value> wave;
+  Strips<typename R::Value> strips;
   int unit;
   SWEEP_HD void element(int shot, ptrdiff_t number) const {
     auto v = run.view(wave, shot, unit);
-    v.strip_values = strips.of(run.plan, shot) + unit * run.plan.strips_of_unit();
+    v.strip_values = strips.of(run.plan, shot, unit);
     int at[R::ndim];
     run.plan.band.cell(number, at);
     for_axes<R::Equation::stages>([&](auto index) SWEEP_INLINE {
       constexpr int stage = decltype(index)::value;
-      Strips<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, active, unit}.box());
+      StripCells<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, active, unit}.box());
     });
   }
 };
@@ -182,7 +183,8 @@ struct RewindCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   using Loops = RewindCells;
-  Parts<Value> wave, slots, strips;
+  Parts<Value> wave, slots;
+  Strips<Value> strips;
   int index;
   Box<R::ndim> had;  // made by the forward run
 
@@ -195,7 +197,7 @@ struct RewindCells : Cells<R, STAGE> {
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot, this->unit);
     this->run.open(v, slots.of(this->run.plan, shot), index);
-    v.strip_values = strips.of(this->run.plan, shot) + this->unit * this->run.plan.strips_of_unit();
+    v.strip_values = strips.of(this->run.plan, shot, this->unit);
     return v;
   }
   template <class F>
@@ -208,7 +210,7 @@ struct RewindCells : Cells<R, STAGE> {
     R::Equation::template reverse_stage<V, STAGE>(v, c, Unstretched<Where>{where});
   }
   SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
-    Strips<R, STAGE>::put_back(this->run, v, number, i, had);
+    StripCells<R, STAGE>::put_back(this->run, v, number, i, had);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
     if (this->run.plan.band.inner.contains(c.i))
@@ -263,6 +265,7 @@ struct AdjointCells : Cells<R, STAGE> {
     v.memory = v.adjoint + plan.adjoint_wave();
     this->run.open(v, slots.of(plan, shot), index);
     v.image = v.adjoint + plan.adjoint_state();
+    v.images = static_cast<Value>(this->unit % plan.packed.interval ? 0 : plan.packed.interval);
     return v;
   }
   template <class V, class Where>

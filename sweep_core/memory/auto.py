@@ -30,7 +30,7 @@ class Auto(Strategy):
         if self.memory.budget:
             return _fastest_within(self.memory.budget, run)
         steps, history = adjoint_steps(run.nt), run.history()
-        cached = CACHE_BYTES // max(history // run.shots // steps, 1)
+        cached = run.cached(CACHE_BYTES)
         if _is_room(run, history, run.on_cpu and cached >= WORTHWHILE):
             return Kept(steps)
         return Kept(min(steps, cached if cached >= WORTHWHILE else round(sqrt(steps))))

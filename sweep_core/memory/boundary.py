@@ -4,7 +4,10 @@ from math import isqrt
 
 from ..errors import UnsupportedError
 from .auto import CACHE_BYTES
+from .options import BoundaryOptions
 from .strategy import Kept, Run, Strategy, adjoint_steps
+
+AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
 
 
 class Boundary(Strategy):
@@ -16,14 +19,38 @@ class Boundary(Strategy):
     strips = True
 
     @property
+    def options(self) -> BoundaryOptions:
+        """The user's, or those by default."""
+        return self.memory.boundary or BoundaryOptions()
+
+    @property
+    def dtype(self) -> str | None:
+        return self.options.dtype
+
+    @property
+    def compiled_refusal(self) -> str:
+        storage = self.options.storage
+        return "" if storage == "gpu" else f"BoundaryOptions(storage={storage!r}) {AWAY}"
+
+    def refusal_of(self, kind: str, levels: int) -> str:
+        if kind == "cpu" or self.options.storage != "disk":
+            return ""
+        return "a GPU cannot write strips into a file; use BoundaryOptions(storage='cpu')"
+
+    @property
+    def traced_refusal(self) -> str:
+        return self.compiled_refusal
+
+    @property
     def eager_refusal(self) -> str:
         return "MemoryOptions(strategy='boundary') needs impl='c', which runs backward in time; use strategy='ckpt'"
 
     def keep(self, run: Run) -> Kept:
         steps = adjoint_steps(run.nt)
-        cached = CACHE_BYTES // max(run.history() // run.shots // steps, 1)
         # The state of the PML is about half as large again as the history of a step.
-        return Kept(min(max(cached, isqrt(3 * steps // 2)), steps), strips=True)
+        chunk = min(max(run.cached(CACHE_BYTES), isqrt(3 * steps // 2)), steps)
+        dtype = None if self.dtype == run.dtype else self.dtype
+        return Kept(chunk, None, self.options.storage, self.options.directory, True, dtype)
 
     def segment(self, nt: int, barred: str = "") -> int:
         raise UnsupportedError(self.eager_refusal)

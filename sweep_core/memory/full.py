@@ -1,13 +1,48 @@
-"""Strategy ``'full'``: every step is kept."""
+"""Strategy ``'full'``: every step is kept, or every so many, in the precision that is asked for."""
 
+from .auto import CACHE_BYTES
+from .options import LOWER
 from .strategy import Kept, Run, Strategy, adjoint_steps
+
+PACKED = 4
+"""Steps that are packed at once at least."""
 
 
 class Full(Strategy):
-    """Keeps the history of all steps."""
+    """Keeps the history of all steps. In less precision, or of every so many, it is packed: of as many steps at once as
+    stay in the cache.
+    """
+
+    @property
+    def dtype(self) -> str | None:
+        return self.memory.dtype
+
+    @property
+    def interval(self) -> int:
+        return self.memory.interval
+
+    @property
+    def eager_refusal(self) -> str:
+        asked = {f"dtype={self.dtype!r}": self.dtype in LOWER, f"interval={self.interval}": self.interval > 1}
+        for what in (name for name, wanted in asked.items() if wanted):
+            return f"MemoryOptions({what}) needs impl='c', which keeps a history of its own; leave it out"
+        return ""
+
+    def refusal_of(self, kind: str, levels: int) -> str:
+        if self.interval == 1 or levels == 2:
+            return ""
+        return (
+            f"MemoryOptions(interval={self.interval}) is for equations of second order in time; the images of this one "
+            "take differences between one step and the next: use dtype='int8'"
+        )
 
     def keep(self, run: Run) -> Kept:
-        return Kept(adjoint_steps(run.nt))
+        steps = adjoint_steps(run.nt)
+        dtype = None if self.dtype == run.dtype else self.dtype
+        if dtype is None and self.interval == 1:
+            return Kept(steps)
+        at_once = max(run.cached(CACHE_BYTES), PACKED, self.interval)
+        return Kept(min(at_once, steps), dtype=dtype, interval=self.interval)
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt

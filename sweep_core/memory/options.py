@@ -22,7 +22,9 @@ SWEEP_SOLVER: dict[str, str] = {
 }
 """What becomes of options that scripts of sweep-solver have."""
 
-PRECISIONS = "float64", "float32", "bfloat16", "float16", "int8"
+LOWER = "bfloat16", "float16", "int8"
+"""Precisions that a history alone may have. Of the last two 64 values share a scale, so that no wave is too weak."""
+PRECISIONS = "float64", "float32", *LOWER
 
 
 def written(options) -> str:
@@ -57,11 +59,16 @@ class BoundaryOptions:
     Parameters
     ----------
     storage : {'gpu', 'cpu', 'disk'}
-        ``'gpu'`` means the device of the computation, also where that is a CPU; the others are not there yet.
-    dtype : str, optional
-        Their precision; that of the models by default, and no other yet.
-    directory : str, optional
-        Of ``'disk'``; not there yet.
+        ``'gpu'`` means the device of the computation, also where that is a CPU, ``'cpu'`` the memory of the host,
+        pinned for a GPU, which then writes and reads them across its bus, and ``'disk'`` a temporary file without a
+        name, of a CPU alone, which no process but this one can open, and which is gone with it. The last two with
+        torch only.
+    dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
+        Their precision, that of the models by default. The interior is then run backward between values that are off
+        by about 2e-3 of each, 5e-4 of the largest of 64 neighbours, or 4e-3 of it: see docs/memory.md.
+    directory : path-like, optional
+        The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
+        storage ``'disk'``.
     """
 
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
@@ -124,10 +131,13 @@ class MemoryOptions:
         can bring a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
         Details of the strategy that bears the name; refused with another one.
-    dtype : str, optional
-        Precision of the history; that of the models by default, and nothing lower yet.
+    dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
+        Precision of the history of ``'full'``, that of the models by default; a lower one with ``impl='c'`` only.
+        Fields and sums stay as they are.
     interval : int
-        Keep every so many steps; only 1 yet.
+        ``'full'`` keeps every so many steps, each of which stands for as many; of equations of second order in time,
+        with ``impl='c'`` only. At most 1 / (2 f dt), where f is the highest frequency of the wavelet, beyond which its
+        spectrum stays below a hundredth of its maximum: the products of two such waves would alias.
     budget : int, optional
         Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
         the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
@@ -158,21 +168,25 @@ class MemoryOptions:
         for name, strategy in (("boundary", "boundary"), ("ckpt", "ckpt"), ("budget", "auto")):
             if getattr(self, name) is not None and self.strategy != strategy:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
-        refused = {
-            "strips away from the device": self.boundary is not None and self.boundary.storage != "gpu",
-            f"history in {self.dtype}": self.dtype not in (None, "float32", "float64"),
-            f"interval {self.interval}": self.interval != 1,
-        }
-        for what, asked in refused.items():
-            if asked:
-                raise UnsupportedError(
-                    f"MemoryOptions: {what} is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'"
-                )
+        lossy = {f"dtype={self.dtype!r}": self.dtype in LOWER, f"interval={self.interval}": self.interval > 1}
+        for what in (name for name, asked in lossy.items() if asked and self.strategy != "full"):
+            raise OptionError(
+                f"MemoryOptions: {what} does not apply to strategy {self.strategy!r}; use 'full', or for a lower "
+                "precision of strips BoundaryOptions(dtype=...)"
+            )
 
-    def check_dtype(self, models: str) -> None:
-        """UnsupportedError where the history of models of a dtype would be kept in another one."""
-        for what, dtype in (("history", self.dtype), ("strips", self.boundary and self.boundary.dtype)):
-            if dtype not in (None, models):
+    def check_dtype(self, models: str, packs: bool = True) -> None:
+        """Refuses a precision of what is kept that models of a dtype do not have, or nobody `packs` it into.
+
+        Raises
+        ------
+        UnsupportedError
+        """
+        own = {"full": "MemoryOptions", "boundary": "BoundaryOptions"}.get(self.strategy) if packs else None
+        for name, dtype in (("MemoryOptions", self.dtype), ("BoundaryOptions", self.boundary and self.boundary.dtype)):
+            lower = dtype is not None and PRECISIONS.index(dtype) > PRECISIONS.index(models)
+            if dtype not in (None, models) and not (lower and name == own):
                 raise UnsupportedError(
-                    f"{what} in {dtype} for models in {models} is not supported yet; leave dtype=None"
+                    f"{name}(dtype={dtype!r}) of models in {models}, strategy {self.strategy!r} and "
+                    f"impl={'c' if packs else 'eager'!r} is not supported; leave dtype=None"
                 )

@@ -36,6 +36,8 @@ class Run:
         Bytes that a gradient takes on the device where a :class:`Kept` is kept.
     slices : bool
         Whether the run can be made in slices.
+    dtype : str
+        Of the models.
     """
 
     nt: int
@@ -48,6 +50,11 @@ class Run:
     state: Callable[[], int] = lambda: 0
     taken: Callable[["Kept"], int] = lambda kept: 0
     slices: bool = True
+    dtype: str = "float32"
+
+    def cached(self, bytes_: int) -> int:
+        """Steps whose history takes so many bytes; 0 where that of one takes more."""
+        return bytes_ // max(self.history() // self.shots // adjoint_steps(self.nt), 1)
 
 
 @attrs.frozen
@@ -62,9 +69,13 @@ class Kept:
         Where stated, the run is made in slices of `chunk` steps, and so many states are held at once by those who
         call; otherwise compiled code makes it in one call, and saves a state before each chunk itself.
     storage, directory : str
-        Where those states are; see :class:`CkptOptions`.
+        Where those states are, or else the history; see :class:`CkptOptions`.
     strips : bool
         Whether the history of a chunk is made of boundary strips.
+    dtype : str, optional
+        The precision of the history, in which all steps of it are kept, where it is less than that of the run.
+    interval : int
+        Every so many steps of it are kept.
     """
 
     chunk: int
@@ -72,6 +83,13 @@ class Kept:
     storage: str = "gpu"
     directory: str | None = None
     strips: bool = False
+    dtype: str | None = None
+    interval: int = 1
+
+    @property
+    def packed(self) -> bool:
+        """Whether all steps are kept in another way than they are made."""
+        return self.dtype is not None or self.interval > 1
 
     @property
     def sliced(self) -> bool:
@@ -80,7 +98,7 @@ class Kept:
 
     def time(self, nt: int) -> float:
         """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds."""
-        forward = 1.0 if self.chunk >= adjoint_steps(nt) and not self.strips else 2.0
+        forward = 1.0 if (self.chunk >= adjoint_steps(nt) or self.packed) and not self.strips else 2.0
         if self.sliced:
             segments = self.schedule(nt).segments
             forward = 1 + fewest_advances(segments, (self.states or 0) + 1) / segments
@@ -109,8 +127,22 @@ class Strategy(ABC):
     """Whether a compiled run keeps boundary strips instead of its history."""
 
     @property
+    def dtype(self) -> str | None:
+        """The precision of what is kept of each step; None: that of the models."""
+        return None
+
+    @property
+    def interval(self) -> int:
+        """Every so many steps are kept."""
+        return 1
+
+    @property
     def compiled_refusal(self) -> str:
         """Why it cannot be done in one call of compiled code; empty where it can."""
+        return ""
+
+    def refusal_of(self, kind: str, levels: int) -> str:
+        """Why compiled code, ``'cpu'`` or ``'cuda'``, cannot keep it of an equation with so many levels in time."""
         return ""
 
     @property

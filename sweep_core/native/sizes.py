@@ -59,7 +59,7 @@ def run_of(
         return taken_by(kind, problem, shape, kept).on_device
 
     on_cpu = kind == "cpu"
-    return Run(shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices)
+    return Run(shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices, shape.dtype)
 
 
 def kept_by(kind: str, problem: Problem, shape: CallShape, *args, **run) -> Kept:
@@ -84,6 +84,7 @@ def _needs(call: CompiledCall, operation: str, kept: Kept) -> dict[str, int]:
     """Bytes of the buffers of an operation by name; of a run in slices those of one slice."""
     struct = structs.SweepProblem.from_buffer_copy(call.struct)
     struct.chunk, struct.boundary = kept.chunk, boundary_of(call.problem, kept.strips)
+    struct.stored, struct.interval = structs.DTYPES[kept.dtype or call.shape.dtype], kept.interval
     if kept.sliced:
         struct.last = min(kept.chunk, struct.steps)
     return {need.name.decode(): need.bytes for need in call.library.buffers(operation, struct)}
@@ -109,8 +110,8 @@ def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken
     away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(kept.storage, "device")
     if away == "device":
         return Taken(device=dict(most))
-    states = {"states": most.pop("states")}
-    return Taken(device=dict(most), **{away: states})
+    moved = {name: most.pop(name) for name in ("history" if kept.strips else "states",)}
+    return Taken(device=dict(most), **{away: moved})
 
 
 def estimate(

@@ -7,9 +7,11 @@ from ..errors import DomainError
 
 ABI_VERSION = 4
 MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
+MAX_STEPS = 1 << 30
 MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
-DTYPES = {"float32": 0, "float64": 1}
+DTYPES = {"float32": 0, "float64": 1, "bfloat16": 2, "float16": 3, "int8": 4}
+"""Those after the first two are of histories alone."""
 ZERO, SURFACE, EXCHANGE = range(3)
 OPERATIONS = ("forward", "adjoint", "born")
 ROLES = ("none", "in", "out", "state", "scratch")
@@ -59,6 +61,8 @@ class SweepProblem(Checked):
         ("snapshot_low", _axes),
         ("snapshot_high", _axes),
         ("boundary", c.c_int32),
+        ("stored", c.c_int32),
+        ("interval", c.c_int32),
         ("padding", c.c_int32),
         ("coefficient_limit", c.c_double),
         ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),

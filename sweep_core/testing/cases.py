@@ -6,7 +6,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .. import Acoustic, CkptOptions, MemoryOptions, Shots, make_problem, ricker
+from .. import Acoustic, BoundaryOptions, CkptOptions, MemoryOptions, Shots, make_problem, ricker
+from ..memory.options import LOWER
 from ..reference import ReferenceExecutor
 
 DH = (10.0, 8.0, 9.0)
@@ -25,8 +26,18 @@ STRATEGIES = {
     "host": MemoryOptions("ckpt", ckpt=CkptOptions(storage="cpu")),
     "disk": MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk")),
     "boundary": MemoryOptions("boundary"),
+    "boundary-disk": MemoryOptions("boundary", boundary=BoundaryOptions(storage="disk")),
+    **{dtype: MemoryOptions("full", dtype=dtype) for dtype in LOWER},
+    "boundary-int8": MemoryOptions("boundary", boundary=BoundaryOptions(dtype="int8")),
 }
-RECONSTRUCTED = {"boundary": 1e-11}
+INEXACT = {
+    "boundary": 1e-11,
+    "boundary-disk": 1e-11,
+    "bfloat16": 5e-3,
+    "float16": 2e-3,
+    "int8": 2e-2,
+    "boundary-int8": 2e-2,
+}
 """Difference to the gradient of 'full', over its maximum, of strategies that are not lossless, in double precision."""
 
 

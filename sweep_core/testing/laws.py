@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import SweepError, UnsupportedError
 from ..survey import Shots
-from .cases import RECONSTRUCTED, born_of_cell, reference_born, reference_record
+from .cases import INEXACT, born_of_cell, reference_born, reference_record
 from .entries import numpy_of
 
 ROUNDING = 1e-12
@@ -220,7 +220,7 @@ def strategies_agree(entry, made, strategy) -> Figure:
     """A memory strategy gives the gradient of 'full', a lossless one bit for bit unless a framework orders it anew."""
     y, full = made.noise(), made.remembering("full")
     pairs = zip(*(entry.jacobian_transposed(c, y) for c in (made.remembering(strategy), full)), strict=True)
-    bound = max(entry.rounding, RECONSTRUCTED.get(strategy, 0.0))
+    bound = max(entry.rounding, INEXACT.get(strategy, 0.0))
     return held(np.max([error(a, b) for a, b in pairs]), bound, f"gradients of {strategy!r} and 'full'")
 
 

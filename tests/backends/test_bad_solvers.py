@@ -5,7 +5,6 @@ import pytest
 
 from sweep_core import (
     Acoustic,
-    BoundaryOptions,
     CkptOptions,
     CUDAOptions,
     DeviceError,
@@ -83,10 +82,10 @@ SOLVERS = {
     "cuda_options of another class": ({"cuda_options": FULL}, OptionError, r"expected CUDAOptions\(...\)"),
     "strategy": ({"memory": lambda: MemoryOptions("magic")}, OptionError, "strategy is 'magic'; expected one of 'auto"),
     "ckpt with full": ({"memory": lambda: MemoryOptions("full", ckpt=CkptOptions())}, OptionError, "ckpt=... does not"),
-    "boundary on disk": (
-        {"cuda_options": lambda: CUDAOptions(MemoryOptions("boundary", boundary=BoundaryOptions(storage="disk")))},
+    "int8 with eager": (
+        {"impl": "eager", "memory": MemoryOptions("full", dtype="int8")},
         UnsupportedError,
-        "strips away from the device is not supported yet",
+        r"MemoryOptions\(dtype='int8'\) needs impl='c'",
     ),
     "boundary with eager": (
         {"impl": "eager", "memory": MemoryOptions("boundary")},

@@ -6,9 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from laws import case, error, executors
+from laws import case, error, executors, variant
 
 from sweep_core import DomainError, DtypeError, StabilityError, UnsupportedError
+from sweep_core.testing.laws import everything
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402
@@ -89,6 +90,17 @@ def test_dirty_buffers_do_no_harm(entry, strategy):
     for buffer in pool._buffers:
         buffer.fill_(255)
     assert torch.equal(this.record(), record)
+
+
+@pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
+@pytest.mark.parametrize("name", [None, "between nodes"])
+def test_autocast_changes_nothing(entry, name):
+    """No field is halved in silence, in which of its own precisions a script may multiply matrices beside."""
+    made = (variant(name) if name else case()).typed(np.float32)
+    expected = everything(entry, made)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for a, b in zip(everything(entry, made), expected, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @compiled

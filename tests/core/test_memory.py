@@ -5,7 +5,7 @@ from math import isqrt
 import numpy as np
 import pytest
 
-from sweep_core import CkptOptions, MemoryLimitError, MemoryOptions, UnsupportedError
+from sweep_core import BoundaryOptions, CkptOptions, MemoryLimitError, MemoryOptions, UnsupportedError
 from sweep_core.memory import Kept, Run, chosen
 from sweep_core.memory.auto import CACHE_BYTES, CALL
 
@@ -124,6 +124,28 @@ def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     length = chunk(CKPT, nt, 1)
     kept = sliced(nt, 10, 25, storage="disk", directory="/there")
     assert kept == (Kept(length) if length >= nt - 1 else Kept(length, -(-nt // length) - 2, "disk", "/there"))
+
+
+def kept(memory, dtype="float32", nt=101, step=1 << 20):
+    return chosen(memory).keep(Run(nt, 1, lambda: step * (nt - 1), never, dtype=dtype))
+
+
+def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
+    """As many as stay in the cache, or four; of the precision of the models it is none."""
+    packed = MemoryOptions("full", dtype="int8")
+    assert kept(packed) == Kept(8, dtype="int8") and kept(packed, step=1 << 30) == Kept(4, dtype="int8")
+    assert kept(packed, nt=3) == Kept(2, dtype="int8")
+    assert kept(MemoryOptions("full", dtype="float32")) == Kept(100)
+    assert kept(MemoryOptions("full", dtype="float32"), "float64") == Kept(8, dtype="float32")
+    assert kept(packed).time(101) == 1
+
+
+def test_boundary_strips_have_a_place_and_a_precision():
+    there = {"storage": "disk", "directory": "/there"}
+    strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
+    assert kept(strips) == Kept(12, None, **there, strips=True, dtype="int8")
+    plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
+    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(12, strips=True)
 
 
 def test_time_counts_what_is_made_forward():

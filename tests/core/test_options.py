@@ -55,14 +55,18 @@ WRONG = {
         {"strategy": "full", "boundary": BoundaryOptions()},
         "boundary=... does not apply to strategy 'full'",
     ),
+    "precision of ckpt": (
+        MemoryOptions,
+        {"strategy": "ckpt", "dtype": "int8"},
+        r"dtype='int8' does not apply to strategy 'ckpt'; use 'full', or .*BoundaryOptions",
+    ),
+    "interval of auto": (
+        MemoryOptions,
+        {"interval": 2},
+        "interval=2 does not apply to strategy 'auto'; use 'full'",
+    ),
     "cuda": (CUDAOptions, {"memory": "full"}, "memory is 'full'; expected MemoryOptions"),
     "eager": (EagerOptions, {"compile": "yes"}, "compile is 'yes'"),
-}
-LATER = {
-    "strips at the host": ({"strategy": "boundary", "boundary": BoundaryOptions("cpu")}, "strips away from the device"),
-    "bfloat16": ({"dtype": "bfloat16"}, "history in bfloat16"),
-    "int8": ({"dtype": "int8"}, "history in int8"),
-    "interval": ({"interval": 2}, "interval 2"),
 }
 
 
@@ -106,13 +110,33 @@ def test_a_folder_may_be_a_path():
     assert CkptOptions(storage="disk", directory=Path("/a")) == CkptOptions(storage="disk", directory="/a")
 
 
-@pytest.mark.parametrize(("arguments", "message"), LATER.values(), ids=LATER)
-def test_what_is_not_there_yet_is_refused_by_name(arguments, message):
-    with pytest.raises(
-        UnsupportedError,
-        match=f"MemoryOptions: {message}.* is not supported yet; use 'full', 'ckpt', 'boundary' or 'auto'",
-    ):
-        MemoryOptions(**arguments)
+STRIPS = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="int8"))
+
+
+@pytest.mark.parametrize(
+    ("memory", "models", "refused"),
+    [
+        (MemoryOptions(), "float32", False),
+        (MemoryOptions("ckpt", dtype="float32"), "float32", False),
+        (MemoryOptions("ckpt", dtype="float32"), "float64", True),
+        (MemoryOptions("full", dtype="float32"), "float64", False),
+        (MemoryOptions("full", dtype="float64"), "float32", True),
+        (MemoryOptions("full", dtype="int8"), "float32", False),
+        (STRIPS, "float64", False),
+        (MemoryOptions("boundary", dtype="float32", boundary=STRIPS.boundary), "float64", True),
+    ],
+    ids=str,
+)
+def test_what_is_kept_has_at_most_the_precision_of_the_models(memory, models, refused):
+    for packs in (True, False):
+        lower = (memory.dtype or (memory.boundary and memory.boundary.dtype)) not in (None, models)
+        if refused or (lower and not packs):
+            with pytest.raises(
+                UnsupportedError, match=rf"Options\(dtype=.* of models in {models}, .*; leave dtype=None"
+            ):
+                memory.check_dtype(models, packs)
+        else:
+            memory.check_dtype(models, packs)
 
 
 @pytest.mark.parametrize("kind", [BoundaryOptions, CkptOptions, MemoryOptions, CUDAOptions, EagerOptions])

@@ -29,6 +29,7 @@ from sweep_core.errors import (
     StabilityError,
     UnsupportedError,
 )
+from sweep_core.memory import chosen
 
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
 POINTS = {"sources": np.array([[3, 2]]), "receivers": np.array([[9, 9]])}
@@ -345,6 +346,12 @@ def second_derivative():
     torch.autograd.grad(first.sum(), vp)
 
 
+def compiled_for(kind, memory):
+    """What a solver on such a device asks before there is any."""
+    if refusal := chosen(memory).refusal_of(kind, Acoustic.levels):
+        raise UnsupportedError(refusal)
+
+
 REFUSED = {
     'a derivative in positions with `impl="c"`': lambda: torch_run(positions=True),
     'second derivatives with `impl="c"`': second_derivative,
@@ -355,11 +362,23 @@ REFUSED = {
     '`MemoryOptions("boundary")` with `impl="eager"`': lambda: torch_solver(
         impl="eager", memory=MemoryOptions("boundary")
     ),
-    '`BoundaryOptions(storage="disk")`': lambda: MemoryOptions("boundary", boundary=BoundaryOptions("disk")),
-    "`MemoryOptions(dtype=...)` other than that of the models": lambda: sweep.check_call(
-        problem(memory=MemoryOptions(dtype="float32")), Shots(ricker(20, NT, DT), **POINTS), [VP]
+    '`BoundaryOptions(storage="cpu")` or `"disk"` with JAX': lambda: jax_solver(
+        impl="c", memory=MemoryOptions("boundary", boundary=BoundaryOptions("cpu"))
     ),
-    "`MemoryOptions(interval=2)`": lambda: MemoryOptions(interval=2),
+    '`BoundaryOptions(storage="disk")` on a GPU': lambda: compiled_for(
+        "cuda", MemoryOptions("boundary", boundary=BoundaryOptions("disk"))
+    ),
+    '`MemoryOptions("full", dtype="int8")` or lower than the models with `impl="eager"`': lambda: torch_solver(
+        impl="eager", memory=MemoryOptions("full", dtype="int8")
+    ),
+    '`MemoryOptions(dtype="float64")` for models in float32': lambda: sweep.check_call(
+        problem(memory=MemoryOptions("full", dtype="float64")),
+        Shots(ricker(20, NT, DT).astype("float32"), **POINTS),
+        [VP.astype("float32")],
+    ),
+    '`MemoryOptions("full", interval=2)` on a staggered grid, or with `impl="eager"`': lambda: torch_solver(
+        impl="eager", memory=MemoryOptions("full", interval=2)
+    ),
     '`MemoryOptions(budget=...)` with `impl="eager"`': lambda: torch_solver(
         impl="eager", memory=MemoryOptions(budget=1 << 30)
     ),

@@ -2,35 +2,8 @@
 
 import numpy as np
 import pytest
-from laws import Case, error, executors
-
-from sweep_core import Acoustic, AcousticVariableDensity, Elastic, Shots, ricker
-
-SHAPE, DH = (60, 90), 10.0
-RANGES = {"vp": (1800.0, 3000.0), "vs": (900.0, 1200.0), "rho": (1500.0, 2300.0)}
-CASES = {
-    "acoustic": (Acoustic, "h1", False, {"vp": 2e-6}),
-    "acoustic, free surface": (Acoustic, "h1", True, {"vp": 2e-6}),
-    "variable density": (AcousticVariableDensity, "p", False, {"vp": 2e-6, "rho": 2e-6}),
-    # A vertical force sends mostly shear waves: the gradient in vp is a small difference.
-    "elastic": (Elastic, "vz", False, {"vp": 1e-4, "vs": 2e-6, "rho": 5e-6}),
-    "elastic, free surface": (Elastic, "vz", True, {"vp": 2e-5, "vs": 2e-6, "rho": 5e-6}),
-}
-"""Equation, field of source and receivers, free surface, and bounds of the difference over the maximum, of float32."""
-
-
-def long_run(equation, field, free_surface, edge, nt) -> Case:
-    """Random earths, dt near its limit, receivers along the top; the residual is the record."""
-    rng, made = np.random.default_rng(0), equation(spatial_order=4)
-    models = [rng.uniform(*RANGES[parameter.name], SHAPE) for parameter in made.parameters]
-    dt = 0.95 * made.largest_speed((DH, DH), 1.0) / float(np.max(made.speed(*models)))
-    arguments = {
-        "equation": made, "shape": SHAPE, "dh": DH, "dt": dt, "source_type": [field], "receiver_type": [field],
-        "free_surface": free_surface, "edge_gradient": edge,
-    }  # fmt: skip
-    receivers = np.stack([np.arange(0, SHAPE[1], 2), np.full(SHAPE[1] // 2, 3)], axis=1)
-    shots = Shots(ricker(12.0, nt, dt), np.array([[SHAPE[1] // 2, 3]]), receivers)
-    return Case(arguments, shots, models).typed(np.float32)
+from laws import error, executors
+from long_runs import CASES, long_run
 
 
 def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:

@@ -206,6 +206,8 @@ CONTRADICTIONS = {
     "steps": [0, -5, 2**30 + 1, 2**31 - 1],
     "chunk": [-1],
     "boundary": [-1, 3, 2**31 - 1],
+    "stored": [-1, 5, 2**31 - 1],
+    "interval": [0, -1, 2**30 + 1],
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
     "last": [49, 0, -1],
@@ -241,6 +243,28 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
 def test_boundary_strips_are_of_whole_runs_with_chunks(changes, message):
     run = Run(case(nt=48), chunk=7)
     for name, value in {"boundary": structs.INTERIOR, **changes}.items():
+        setattr(run.struct, name, value)
+    for operation in structs.OPERATIONS:
+        with pytest.raises((NativeError, UnsupportedError), match=message):
+            run.run(operation)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stored": 4, "first": 3}, "a run in slices keeps no boundary strips, and nothing in less precision"),
+        ({"interval": 2, "last": 40}, "a run in slices keeps no boundary strips, and nothing in less precision"),
+        ({"dtype": 0, "stored": 1}, "stored is 1, which is no sweep_dtype of a history of dtype 0"),
+        (
+            {"interval": 2, "boundary": structs.EXACT},
+            "an interval of 2 steps: equation acoustic is imaged at each step",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_kept_of_a_history_is_of_whole_runs(changes, message):
+    run = Run(case(nt=48), chunk=7)
+    for name, value in changes.items():
         setattr(run.struct, name, value)
     for operation in structs.OPERATIONS:
         with pytest.raises((NativeError, UnsupportedError), match=message):

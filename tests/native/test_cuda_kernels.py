@@ -142,7 +142,8 @@ class Case:
             bytes=c.sizeof(structs.SweepProblem), dtype=structs.DTYPES[dtype], ndim=len(shape), order=order, shots=shots
         )
         p.earths, p.steps, p.first, p.last, p.chunk = earths, steps, 0, steps, chunk
-        p.boundary = grid.get("boundary", structs.NO_STRIPS)
+        p.boundary, p.interval = grid.get("boundary", structs.NO_STRIPS), grid.get("interval", 1)
+        p.stored = structs.DTYPES[grid.get("stored", dtype)]
         p.source_columns, p.receiver_columns = sources, receivers
         p.source_points[0], p.receiver_points[0] = sources * taps, receivers * taps
         p.coefficient_limit, p.equation = 0.4, b"acoustic"
@@ -187,7 +188,7 @@ class Case:
         named = {f"{n}_{part}": x for n, xs in points.items() for part, x in zip(PARTS, xs, strict=True)}
         anew = {"forward": ("workspace", "history", "checkpoints"), "adjoint": ("workspace",), "born": ("workspace",)}
         for name in (*anew[operation], *(["state"] if self.state is None else [])):
-            named[name] = np.full(needs[name] // item, np.nan, self.dtype)
+            named[name] = np.full(-(-needs[name] // item), np.nan, self.dtype)
         return {name: named[name] if name in named else getattr(self, name) for name in needs}
 
     def forward(self, machine, control=None):
@@ -282,6 +283,20 @@ def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, su
     name = "gradient_coefficients"
     inside = (...,) if boundary == structs.EXACT else Case(**arguments).inside()
     np.testing.assert_allclose(given[name][inside], kept[name][inside], rtol=0, atol=1e-11 * np.abs(kept[name]).max())
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [{"stored": "bfloat16"}, {"stored": "int8"}, {"stored": "float16", "boundary": structs.EXACT}, {"interval": 3}],
+    ids=str,
+)
+def test_keeps_less_as_the_cpu_does(cpu, device, kept):
+    """The same blocks, to rounding, which next to the limit between two values makes one of the other."""
+    arguments = {"order": 4, "steps": 24, "chunk": 7}
+    given, expected = (Case(**arguments, **kept).results(machine) for machine in (device, cpu))
+    for name, b in expected.items():
+        atol = 1e-12 if name == "record" or "stored" not in kept else 1e-4
+        np.testing.assert_allclose(given[name], b, rtol=0, atol=atol * np.abs(b).max(), err_msg=name)
 
 
 @pytest.mark.parametrize("taps", [8, 9, 64])

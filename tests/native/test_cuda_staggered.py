@@ -44,6 +44,7 @@ assert launches(40, "vx", "p") - launches(30, "vx", "p") == 10 * 6
 
 for one in strips:
     strategies_agree(entry, one, "boundary")
+strategies_agree(entry, case(equation), "float16")
 for one in made:
     y = one.noise()
     assert record_error(entry.forward(one), reference_record(one)) < 1e-12

@@ -26,10 +26,10 @@ from abi import Run
 from laws import VARIANTS, case, variant
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, Snapshots, SweepError
 
-def sound(made, chunk, threads, boundary=0):
+def sound(made, chunk, threads, boundary=0, **kept):
     every = min(2, made.shots.wavelet.shape[-1])
     seen = Snapshots([made.problem.fields[0].name], every)
-    run = Run(made, threads=threads, chunk=chunk, boundary=boundary, snapshots=seen)
+    run = Run(made, threads=threads, chunk=chunk, boundary=boundary, snapshots=seen, **kept)
     assert np.isfinite(run.forward()).all() and np.isfinite(run["snapshots"]).all()
     if chunk:
         assert all(np.isfinite(g).all() for g in run.adjoint(np.ones(run["cotangent"].shape)))
@@ -47,6 +47,9 @@ for order, shape, pml in itertools.product((2, 4, 6, 8, 10, 12), shapes, layers)
         sound(made.typed(np.float32), chunk, 1)
     for boundary in (1, 2):
         sound(made.typed(np.float32), 2, 1, boundary)
+        sound(made.typed(np.float32), 2, 1, boundary, stored=4)
+    for kept in ({"stored": 0}, {"stored": 2}, {"stored": 3}, {"stored": 4, "interval": 2}, {"interval": 3}):
+        sound(made, 4, 1, **{"stored": 1} | kept)
 sound(case.__wrapped__(shape=(90, 201), nt=4, pml=(9, 0, 3, 20), nshots=5), 2, 3)
 for name, order, chunk in itertools.product(VARIANTS, (2, 6, 8), (0, 3, 100)):
     sound(variant(name, order=order, nt=8), chunk, 1 + chunk)
@@ -59,6 +62,7 @@ for equation, shape, chunk in itertools.product(
     sound(made, chunk, 2)
     sound(made.typed(np.float32), chunk, 2)
     sound(made, 3, 2, 2)
+    sound(made, 3, 2, stored=3)
 
 refused = 0
 listed = [

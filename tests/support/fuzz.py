@@ -111,7 +111,7 @@ class Trial:
         p.snapshot_every, p.snapshot_fields = draw.choice((0, 1, 2, 3, MOST)), draw.randrange(1 << self.equation.fields)
         p.source_columns = self._points(p.source_points)
         p.receiver_columns = self._points(p.receiver_points)
-        p.coefficient_limit = 10.0
+        p.coefficient_limit, p.stored, p.interval = 10.0, p.dtype, 1
         for axis in p.weights:
             axis[:] = [0.01] * structs.MAX_WEIGHTS
         if draw.random() < 0.1:
@@ -119,6 +119,10 @@ class Trial:
             p.last = draw.randint(p.first + 1, p.steps)
         elif p.chunk and draw.random() < 0.3:
             p.boundary = draw.choice((structs.INTERIOR, structs.EXACT))
+        if p.last - p.first == p.steps and draw.random() < 0.3:
+            p.stored = draw.choice([n for n in structs.DTYPES.values() if n != structs.DTYPES["float64"] or p.dtype])
+            if self.equation.levels == 2 and not p.boundary:
+                p.interval = draw.choice((1, 1, 2, 3, p.steps))
 
     def _points(self, counts) -> int:
         draw, traces = self.draw, self.draw.choice((0, 1, 1, 2, 3, 7))
@@ -196,11 +200,16 @@ class Trial:
         assert needs["adjoint"]["state"] >= level + earth and needs["born"]["state"] >= 2 * level
         assert all(needs[operation]["workspace"] >= earth for operation in needs)
         steps = p.last - p.first
+        packed, width = p.chunk and (p.stored != p.dtype or p.interval > 1), (4, 8, 2, 2, 1)[p.stored]
+        assert 0 < p.interval <= structs.MAX_STEPS and (not packed or steps == p.steps)
         assert p.boundary in (structs.NO_STRIPS, structs.INTERIOR, structs.EXACT)
         if p.boundary:
             layers = sum(p.pml_low[: p.ndim]) + sum(p.pml_high[: p.ndim])
             assert p.chunk > 0 and steps == p.steps and forward["checkpoints"] >= p.shots * level
             assert (forward["history"] > 0) == (layers > 0)
+        elif packed:
+            assert forward["history"] >= p.shots * ((steps - 1) // p.interval + 1) * cells * width
+            assert forward["checkpoints"] == 0
         elif 0 < p.chunk < steps - 1:
             states = (steps - 2) // p.chunk + (p.first > 0)
             assert forward["checkpoints"] >= p.shots * states * level and forward["history"] == 0

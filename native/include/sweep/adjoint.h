@@ -38,7 +38,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
         if (f != field) return;
-        v.image[v.at(own, c)] += v.held[v.at(f, c)] * amount;
+        if (v.images > 0) v.image[v.at(own, c)] += v.images * v.held[v.at(f, c)] * amount;
         v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, past, amount);
       });
       return;
@@ -276,8 +276,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         constexpr int a = decltype(axis)::value;
         if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
       });
-      Value* const to = v.image + v.at(m.coefficient, c);
-      store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * g);
+      if (v.images > 0) {
+        Value* const to = v.image + v.at(m.coefficient, c);
+        store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * (every<V>(v.images) * g));
+      }
     });
   }
   // y of (1 + P) y = g: one number of the past is kept.

@@ -46,7 +46,13 @@ enum sweep_boundary {
   SWEEP_EXACT = 2      /* of strips; the PML is run forward from checkpoints of its own, between the same strips */
 };
 
-enum sweep_dtype { SWEEP_FLOAT32 = 0, SWEEP_FLOAT64 = 1 };
+enum sweep_dtype {
+  SWEEP_FLOAT32,
+  SWEEP_FLOAT64,
+  SWEEP_BFLOAT16, /* these of a history alone, */
+  SWEEP_FLOAT16,  /* the last two as multiples of a scale of each 64 values */
+  SWEEP_INT8
+};
 
 /* What lies beyond a face of the grid. */
 enum sweep_face {
@@ -82,6 +88,10 @@ typedef struct sweep_problem {
   int32_t snapshot_low[SWEEP_MAX_AXES]; /* cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];
   int32_t boundary; /* a sweep_boundary */
+  int32_t stored;   /* dtype, or a sweep_dtype of less precision: all steps of the history are kept in it, and `chunk`
+                       says how many are packed at once */
+  int32_t
+      interval; /* 1, or every so many steps are kept and imaged, as so many: of equations of second order in time */
   int32_t padding;
   double coefficient_limit; /* the largest stable value of the first coefficient */
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]

@@ -93,6 +93,7 @@ struct View : Stencils<Value, NDIM, HALF> {
   Value* held_memory;   // of this unit
   Value* adjoint;       // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
   Value* image;         // adjoint: (coefficients, cells), summed over steps and shots
+  Value images;         // of second order: as how many steps this unit is imaged, or 0
   Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
 
   // f(pointer) for each array that is a shot's own.

@@ -1,0 +1,148 @@
+// Values of a history in fewer bits: those of few bits in blocks with a scale, so that no wave is too weak for them.
+#ifndef SWEEP_PACKING_H
+#define SWEEP_PACKING_H
+
+#include "run.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+SWEEP_HD uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+SWEEP_HD float float_of(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// How a value is stored. Where there is a `top` it is a multiple of the scale of its block, at most so large.
+template <class Value>
+struct AsItIs {
+  using Wide = Value;
+  using Stored = Value;
+  static constexpr int top = 0;
+  SWEEP_HD static Stored store(Wide value) { return value; }
+  SWEEP_HD static Wide read(Stored stored) { return stored; }
+};
+// The upper half of a float, rounded to nearest.
+struct AsBfloat16 {
+  using Wide = float;
+  using Stored = uint16_t;
+  static constexpr int top = 0;
+  SWEEP_HD static Stored store(Wide value) {
+    const uint32_t bits = bits_of(value);
+    return static_cast<Stored>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+  }
+  SWEEP_HD static Wide read(Stored stored) { return float_of(static_cast<uint32_t>(stored) << 16); }
+};
+// IEEE half precision of values up to 1, those below its normal numbers as zero.
+struct AsFloat16 {
+  using Wide = float;
+  using Stored = uint16_t;
+  static constexpr int top = 1;
+  static constexpr uint32_t rebias = 112;  // of exponents: 127 - 15
+  SWEEP_HD static Stored store(Wide value) {
+    const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffffu;
+    const uint32_t half = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const uint32_t sign = bits >> 16 & 0x8000u, normal = half >= (rebias + 1) << 10 ? half - (rebias << 10) : 0u;
+    return static_cast<Stored>(sign | normal);
+  }
+  SWEEP_HD static Wide read(Stored stored) {
+    const uint32_t half = stored & 0x7fffu, sign = (stored & 0x8000u) << 16;
+    return float_of(sign | (half ? (half << 13) + (rebias << 23) : 0u));
+  }
+};
+struct AsInt8 {
+  using Wide = float;
+  using Stored = int8_t;
+  static constexpr int top = 127;
+  SWEEP_HD static Stored store(Wide value) { return static_cast<Stored>(static_cast<int>(value + 128.5f) - 128); }
+  SWEEP_HD static Wide read(Stored stored) { return stored; }
+};
+
+// A block: its scale, if it has one, then its values.
+template <class As, class Value>
+struct Block {
+  using Wide = typename As::Wide;
+  unsigned char* at;
+  int count;
+
+  SWEEP_HD typename As::Stored* stored() const {
+    return reinterpret_cast<typename As::Stored*>(at + (As::top ? sizeof(float) : 0));
+  }
+  SWEEP_HD void pack(const Value* from) const {
+    float by = 1;
+    if constexpr (As::top > 0) by = set_scale(from);
+    for (int i = 0; i < count; ++i) {
+      Wide value = static_cast<Wide>(from[i]);
+      if constexpr (As::top > 0) value = by > 0 ? value * by : 0;
+      stored()[i] = As::store(value);
+    }
+  }
+  SWEEP_HD void unpack(Value* to) const {
+    float scale = 1;
+    if constexpr (As::top > 0) memcpy(&scale, at, sizeof(scale));
+    for (int i = 0; i < count; ++i) {
+      Wide value = As::read(stored()[i]);
+      if constexpr (As::top > 0) value *= scale;
+      to[i] = static_cast<Value>(value);
+    }
+  }
+
+ private:
+  // What values are multiplied with, or 0. Magnitudes are compared as integers, which order them alike. What is not
+  // finite stays so, as the scale.
+  SWEEP_HD float set_scale(const Value* from) const {
+    uint32_t largest = 0;
+    for (int i = 0; i < count; ++i) {
+      const uint32_t magnitude = bits_of(static_cast<float>(from[i])) & 0x7fffffffu;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    constexpr float least = 1e-35f;  // of which the reciprocal is a number
+    float scale = float_of(largest) / As::top;
+    if (scale < least) scale = 0;
+    memcpy(at, &scale, sizeof(scale));
+    return scale > 0 && largest < 0x7f800000u ? 1 / scale : 0;
+  }
+};
+
+// Arrays of `size` values into blocks, or back: number i is a block. So many arrays lie together in `values`, and each
+// `stride` values there are as many.
+template <class Value, bool BACK>
+struct Pack {
+  Groups groups;
+  Packed as;
+  Parts<Value> values;
+  Parts<unsigned char> packed;
+  ptrdiff_t size, arrays, stride;
+
+  SWEEP_HD_APART void element(int shot, ptrdiff_t i) const {
+    const ptrdiff_t array = i / Packed::blocks(size), first = i % Packed::blocks(size) * Packed::block;
+    const int count = static_cast<int>(size - first < Packed::block ? size - first : Packed::block);
+    Value* const plain = values.of(groups, shot) + array / arrays * stride + array % arrays * size + first;
+    unsigned char* const at = packed.of(groups, shot) + i * as.bytes();
+    switch (as.type) {
+      case SWEEP_FLOAT32: return move(plain, Block<AsItIs<float>, Value>{at, count});
+      case SWEEP_BFLOAT16: return move(plain, Block<AsBfloat16, Value>{at, count});
+      case SWEEP_FLOAT16: return move(plain, Block<AsFloat16, Value>{at, count});
+      case SWEEP_INT8: return move(plain, Block<AsInt8, Value>{at, count});
+      default: return move(plain, Block<AsItIs<Value>, Value>{at, count});
+    }
+  }
+
+ private:
+  template <class Block>
+  SWEEP_HD static void move(Value* plain, const Block& block) {
+    if constexpr (BACK)
+      block.unpack(plain);
+    else
+      block.pack(plain);
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

@@ -1,0 +1,110 @@
+"""How far a gradient is from that of the whole history, where less of it is kept: in fewer bits, or of fewer steps."""
+
+import attrs
+import numpy as np
+import pytest
+from laws import case, error, executors
+from long_runs import CASES, long_run
+
+from sweep_core import Acoustic, BoundaryOptions, DomainError, MemoryOptions, ricker
+from sweep_core.wavelet import highest_frequency
+
+NT = 1000
+ERRORS = {"bfloat16": 1e-3, "float16": 1e-4, "int8": 2e-3}
+SMALL_DIFFERENCE = {"bfloat16": 2e-2, "float16": 2e-3, "int8": 3e-2}
+"""Of vp of an elastic earth in which a vertical force sends mostly shear waves."""
+memory_executors = pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
+
+
+def gradient(entry, made, memory):
+    asked = attrs.evolve(made, arguments=made.arguments | {"memory": memory})
+    nothing = np.zeros((1, made.shots.wavelet.shape[-1], len(made.shots.receivers), 1), np.float32)
+    return entry.misfit_and_gradient(asked, nothing)[1]
+
+
+def of_strips(dtype):
+    return MemoryOptions("boundary", boundary=BoundaryOptions(dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ERRORS)
+@pytest.mark.parametrize("name", ["acoustic", "variable density", "elastic"])
+@memory_executors
+def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
+    made = long_run(*CASES[name][:3], "exact", NT)
+    full = gradient(entry, made, MemoryOptions("full"))
+    for memory, share in ((MemoryOptions("full", dtype=dtype), 1), (of_strips(dtype), 0.5)):
+        for parameter, a, b in zip(CASES[name][3], gradient(entry, made, memory), full, strict=True):
+            bounds = SMALL_DIFFERENCE if (name, parameter) == ("elastic", "vp") else ERRORS
+            assert 0 < error(a, b) < share * bounds[dtype], (str(memory), parameter)
+
+
+@pytest.mark.parametrize("power", [-30, -18, 12, 30])
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+@pytest.mark.parametrize("entry", executors("torch-c"))
+def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
+    """Sixty-four values share a scale: half precision alone would end at 6e-8 and 65504."""
+    made = case(nt=60).typed(np.float32)
+    packed = attrs.evolve(made, arguments=made.arguments | {"memory": MemoryOptions("full", dtype=dtype)})
+    louder = attrs.evolve(packed, shots=attrs.evolve(packed.shots, wavelet=packed.shots.wavelet * 2.0**power))
+    _, once = entry.pulled_back(packed, made.noise())
+    _, again = entry.pulled_back(louder, made.noise() / 2.0**power)
+    for a, b in zip(again, once, strict=True):
+        assert error(a, b) < 1e-5
+
+
+@pytest.mark.parametrize(("interval", "bound"), [(2, 1e-4), (4, 3e-4), (6, 3e-3)])
+@memory_executors
+def test_every_so_many_steps_stand_for_as_many(entry, interval, bound):
+    made = long_run(Acoustic, "h1", False, "exact", NT)
+    full = gradient(entry, made, MemoryOptions("full"))
+    for dtype in (None, "int8"):
+        (found,) = gradient(entry, made, MemoryOptions("full", dtype=dtype, interval=interval))
+        assert 0 < error(found, full[0]) < bound + ERRORS["int8"] * (dtype is not None)
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
+def test_an_interval_beyond_the_waves_is_refused(entry):
+    """Products of two waves have twice their frequency. 12 Hz of a Ricker reach 35 Hz."""
+    made = long_run(Acoustic, "h1", False, "exact", NT)
+    dt = made.problem.dt
+    longest = int(1 / (2 * 35 * dt))
+    with pytest.raises(
+        DomainError, match=rf"interval is {longest + 2}; waves of up to 3\d.* Hz, .* allow {longest} at"
+    ):
+        gradient(entry, made, MemoryOptions("full", interval=longest + 2))
+    own = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=made.shots.wavelet[None, :, None]))
+    with pytest.raises(DomainError, match=f"interval is {longest + 2}"):
+        gradient(entry, own, MemoryOptions("full", interval=longest + 2))
+    silent = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=0 * made.shots.wavelet))
+    assert not gradient(entry, silent, MemoryOptions("full", interval=longest + 2))[0].any()
+
+
+def test_the_highest_frequency_is_that_of_a_hundredth():
+    """A Ricker's spectrum is f^2 exp(1 - f^2) of its peak, which is 0.01 at 2.764 times the peak frequency."""
+    samples = ricker(10.0, 4000, 1e-3)
+    assert abs(highest_frequency(samples, 1e-3) / 27.64 - 1) < 0.01
+    several = np.stack([0 * samples, samples], axis=-1)[None]
+    assert highest_frequency(several, 1e-3, axis=-2) == highest_frequency(samples, 1e-3)
+    assert highest_frequency(0 * samples, 1e-3) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", executors("torch-c"))
+def test_an_inversion_ends_at_the_same_misfit(entry):
+    """Of 30 steps down the gradient of the least squares of a record, within a hundredth."""
+    true = long_run(Acoustic, "h1", False, "exact", 500)
+    observed = entry.forward(true)
+    start = np.full_like(true.models[0], true.models[0].mean())
+    strategies = [MemoryOptions("full"), *(MemoryOptions("full", dtype=d) for d in ERRORS), of_strips(None)]
+    strategies += [*map(of_strips, ERRORS), MemoryOptions("full", dtype="int8", interval=4)]
+    ends = []
+    for memory in strategies:
+        vp, misfits = start.copy(), []
+        for _ in range(31):
+            made = attrs.evolve(true, models=[vp], arguments=true.arguments | {"memory": memory})
+            misfit, (g,) = entry.misfit_and_gradient(made, observed)
+            misfits.append(misfit)
+            vp = np.clip(vp - 20 * g / np.abs(g).max(), 1800, 3000).astype(np.float32)
+        ends.append(misfits[-1])
+        assert misfits[-1] < 0.9 * misfits[0]
+    assert max(abs(end / ends[0] - 1) for end in ends) < 1e-2, dict(zip(map(str, strategies), ends, strict=True))
