@@ -9,7 +9,7 @@ import numpy as np
 from .dispersion import disperse, overrun, undisperse
 from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError
 from .points.positions import dtype_name, taps
-from .points.receivers import derived, listening
+from .points.receivers import listening
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
 from .survey import Shots, check_inside, check_mask, check_positions
@@ -33,8 +33,8 @@ class CallShape:
     by_field: bool = False
 
     def seen(self, problem: Problem) -> tuple[int, int, int, int]:
-        """Shape of what the steps record: (nshots, steps, nrec, fields of problem.recorded)."""
-        return (self.shots, self.steps, self.receivers, len(problem.recorded))
+        """Shape of what the steps record: (nshots, steps, nrec, nfield)."""
+        return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
 
 
 def call_shape(
@@ -237,10 +237,9 @@ def driving(xp, problem: Problem, wavelet):
 
 
 def finished(xp, problem: Problem, shape: CallShape, mask, record):
-    """What a user gets of the record (nshots, steps, nrec, fields of problem.recorded) of a run."""
+    """What a user gets of the record (nshots, steps, nrec, nfield) of a run."""
     if problem.time_dispersion == "corrected":
         record = undisperse(xp, record.swapaxes(1, -1))[..., : shape.samples].swapaxes(1, -1)
-    record = derived(xp, problem, record)
     if mask is not None:
         record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
     return record

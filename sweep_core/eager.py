@@ -27,20 +27,20 @@ class EagerRun:
         self.problem, self.ops, self.shape = problem, ops, shape
         problem.memory.check_dtype(shape.dtype, packs=False)
         self.sources = self._points(problem.source_type, sources)
-        self.receivers = self._points(problem.recorded, receivers)
+        self.receivers = self._points(problem.receiver_type, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
-        self.driven = {field: i for i, field in enumerate(problem.source_type)}
+        self.driven = {points.field: i for i, points in enumerate(self.sources)}
         self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold)
-        self.factors = [self._factor(f, p) for f, p in zip(problem.source_type, self.sources, strict=True)]
+        self.factors = [self._factor(points) for points in self.sources]
 
-    def _points(self, fields, positions) -> list[Points]:
-        made = points_of(self.ops.xp, self.problem, fields, positions, self.shape.shots)
+    def _points(self, names, positions) -> list[Points]:
+        made = points_of(self.ops.xp, self.problem, names, positions, self.shape.shots)
         return [attrs.evolve(points, weights=self.ops.typed(points.weights)) for points in made]
 
-    def _factor(self, field: str, points: Points) -> Array:
+    def _factor(self, points: Points) -> Array:
         """What a sample is multiplied with before it is added to each cell, (nshots, nsrc, taps)."""
         problem, dtype = self.problem, points.weights.dtype
-        weights, name = strengths(problem, field, points, lambda values: self.ops.array(values, dtype))
+        weights, name = strengths(problem, points, lambda values: self.ops.array(values, dtype))
         if name is None:
             return weights
         cells = points.cells.reshape(points.cells.shape[0], -1)
@@ -59,13 +59,16 @@ class EagerRun:
         return not self.late.isdisjoint(seen)
 
     def record(self, state, new) -> list[Array]:
-        """What the receivers see of this state, of fields at half steps in the `new` one: (nshots, nrec) for each."""
-        seen = []
-        for field, points in zip(self.problem.recorded, self.receivers, strict=True):
+        """What the receivers see of this state, of fields at half steps in the `new` one: (nshots, nrec) for each of
+        receiver_type.
+        """
+        seen: dict[int, Array] = {}
+        for points in self.receivers:
             cells = points.cells.reshape(points.cells.shape[0], -1)
-            values = self.ops.take(self._of(field, state, new), cells).reshape(points.cells.shape)
-            seen.append((points.weights * values).sum(-1))
-        return seen
+            values = self.ops.take(self._of(points.field, state, new), cells).reshape(points.cells.shape)
+            part, column = (points.weights * values).sum(-1), points.column
+            seen[column] = seen[column] + part if column in seen else part
+        return list(seen.values())
 
     def snapshot(self, state, new) -> list[Array]:
         """The fields of the snapshots, (nshots, *region) each; without a derivative."""

@@ -75,11 +75,14 @@ class Problem:
         """Where a field is among the fields of this grid."""
         return [f.name for f in self.fields].index(name)
 
+    def parts(self, name: str) -> dict[str, float]:
+        """The fields, and their weights, that a field or a derived quantity is the sum of."""
+        return self.equation.derived(self.grid.ndim).get(name, {name: 1.0})
+
     @property
     def recorded(self) -> tuple[str, ...]:
-        """Fields that are recorded so that receiver_type can be told: itself, unless it names a derived one."""
-        derived = self.equation.derived(self.grid.ndim)
-        return tuple(dict.fromkeys(f for name in self.receiver_type for f in derived.get(name, (name,))))
+        """The fields that receivers listen to."""
+        return tuple(dict.fromkeys(field for name in self.receiver_type for field in self.parts(name)))
 
     def at_half_step(self, name: str) -> bool:
         """Whether a field is known half a time step later than others."""
@@ -89,8 +92,7 @@ class Problem:
         """Times (s) of the samples of a recorded field: k dt, half a step later where it is staggered in time."""
         if field not in self.receiver_type:
             raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
-        parts = self.equation.derived(self.grid.ndim).get(field, (field,))
-        return (np.arange(nt) + 0.5 * self.at_half_step(next(iter(parts)))) * self.dt
+        return (np.arange(nt) + 0.5 * self.at_half_step(next(iter(self.parts(field))))) * self.dt
 
     def source_time(self, field: str, nt: int) -> np.ndarray:
         """Times (s) at which the samples of a wavelet act on a field: midway between the values that it has there."""

@@ -167,6 +167,8 @@ def _check_sources(equation, ndim, fields):
             _refuse(equation, "derived", f"{name!r}, which is a field", "another name")
         if not isinstance(parts, dict) or not parts or not set(parts) <= set(fields):
             _refuse(equation, f"derived {name!r}", repr(parts), f"a weight for some of the fields {fields}")
+        if len({"t" in f.stagger for f in equation.waves_in(ndim) if f.name in parts}) > 1:
+            _refuse(equation, f"derived {name!r}", repr(parts), "fields known at the same times, of which it is a sum")
 
 
 def _coefficients(equation, problem, models):

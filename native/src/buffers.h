@@ -8,7 +8,7 @@ namespace sweep {
 inline namespace SWEEP_VARIANT {
 
 // X(name, type, role in forward, adjoint and born), in the order in which they are handed over. Of the points, those of
-// an inject list are sorted by cell within a shot and field, and those of a gather list lie together trace by trace.
+// an inject list are sorted by cell within a shot and field, those of a gather list by column, trace by trace.
 #define SWEEP_EVERY_BUFFER(X)                                                  \
   X(coefficients, VALUES, IN, IN, IN) /* (earths, coefficients, *shape) */     \
   X(wavelet, VALUES, IN, IN, IN)      /* (shots, steps, source columns) */     \
@@ -122,7 +122,10 @@ struct Given {
     points.column = indices(first + 1);
     points.weight = static_cast<T*>(at[first + 2]);
     for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
+    points.used = 0;
+    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.used |= static_cast<unsigned>(counts[f] > 0) << f;
     points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));
+    points.traces = source ? p.source_traces : p.receiver_traces;
     points.columns = source ? p.source_columns : p.receiver_columns;
     return points;
   }

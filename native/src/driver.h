@@ -154,7 +154,8 @@ struct Adjoint {
   template <int STAGE>
   Gather<R, true> heard(int unit, int sample, const Box<R::ndim>& box) const {
     constexpr unsigned made = R::Equation::template made<STAGE>;
-    return {run, made, adjoint(), sources, gradient_wavelet, unit, sample, box, source_past()};
+    constexpr unsigned before = R::Equation::template adjoint_heard_before<STAGE>;
+    return {run, made, before, adjoint(), sources, gradient_wavelet, unit, sample, box, source_past()};
   }
   template <class Device>
   int finish(const Device& device, int earths) const {
@@ -196,7 +197,11 @@ struct Adjoint {
     }
     launcher.sync();
     // The last sample acts on no field at whole steps that anybody sees.
-    launcher.gather(heard<R::Equation::whole_stage>(0, plan.steps - 1, whole(plan.layout)), shots);
+    for_axes<R::Equation::stages>([&](auto index) {
+      constexpr int STAGE = R::Equation::stages - 1 - decltype(index)::value;
+      if constexpr (!R::Equation::template later<STAGE>)
+        launcher.gather(heard<STAGE>(0, plan.steps - 1, whole(plan.layout)), shots);
+    });
     launcher.sync();
   }
 };

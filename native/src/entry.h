@@ -79,14 +79,14 @@ struct Entry {
   static int check(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
     constexpr struct {
       At::Buffer first;
-      bool sorted;
+      bool inject;
     } lists[] = {{At::source_inject_cell, true},
                  {At::source_gather_cell, false},
                  {At::receiver_inject_cell, true},
                  {At::receiver_gather_cell, false}};
     for (const auto& list : lists)
       if (given.at[list.first])
-        if (const int status = device.check(run, p, given.points(list.first, p), list.sorted)) return status;
+        if (const int status = device.check(run, p, given.points(list.first, p), list.inject)) return status;
     return SWEEP_OK;
   }
 

@@ -281,25 +281,23 @@ struct Plan : Groups {
   }
 };
 
-// Refuses points of fields that there are not, and those that do not share out among the columns of a sample.
-inline int check_points(const sweep_problem& p, const int32_t* points, int columns, int fields,
+// Refuses points of fields that there are not, and points and columns that do not share out among traces, or are
+// without each other.
+inline int check_points(const sweep_problem& p, const int32_t* points, int traces, int columns, int fields,
                         const sweep_context* context) {
-  int used = 0;
-  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) {
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
     if (points[f] < 0 || (f >= fields && points[f]))
       return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
                   fields);
-    used += points[f] > 0;
-  }
   const long long total = sum(points, SWEEP_MAX_FIELDS);
   if (total > INT32_MAX)
     return fail(context, SWEEP_BAD_CALL, "a shot has %lld points, more than the 2^31 - 1 that int32 can count", total);
-  const int traces = used ? columns / used : 0;
-  bool shared = traces * used == columns;
-  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) shared &= traces ? points[f] % traces == 0 : !points[f];
+  bool shared = (traces > 0) == (columns > 0) && (traces > 0) == (total > 0);
+  if (shared && traces) shared = columns % traces == 0;
+  for (int f = 0; f < SWEEP_MAX_FIELDS && shared && traces; ++f) shared = points[f] % traces == 0;
   if (!shared)
-    return fail(context, SWEEP_BAD_CALL, "%d columns do not share out among %lld points in %d fields", columns, total,
-                used);
+    return fail(context, SWEEP_BAD_CALL, "%d columns and %lld points do not share out among %d traces", columns, total,
+                traces);
   return SWEEP_OK;
 }
 
@@ -332,8 +330,9 @@ inline int check_faces(const sweep_problem& p, const sweep_context* context) {
 template <class Eq, int NDIM>
 int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.order < 2 || p.order % 2 || p.order > SWEEP_MAX_ORDER || p.shots < 1 || p.steps < 1 || p.chunk < 0 ||
-      p.source_columns < 0 || p.receiver_columns < 0 || (p.earths != 1 && p.earths != p.shots) || p.first < 0 ||
-      p.last > p.steps || p.first >= p.last || p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
+      p.source_traces < 0 || p.receiver_traces < 0 || p.source_columns < 0 || p.receiver_columns < 0 ||
+      (p.earths != 1 && p.earths != p.shots) || p.first < 0 || p.last > p.steps || p.first >= p.last ||
+      p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
     return fail(context, SWEEP_BAD_CALL, "sweep_problem contradicts itself (order, shots, steps, earths or range)");
   int64_t cells = 1;
   for (int a = 0; a < NDIM; ++a) {
@@ -374,8 +373,9 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
       return fail(context, SWEEP_BAD_CALL, "snapshots of cells %d to %d of axis %d, which has %d", p.snapshot_low[a],
                   p.snapshot_high[a], a, p.shape[a]);
-  if (const int status = check_points(p, p.source_points, p.source_columns, fields, context)) return status;
-  return check_points(p, p.receiver_points, p.receiver_columns, fields, context);
+  if (const int status = check_points(p, p.source_points, p.source_traces, p.source_columns, fields, context))
+    return status;
+  return check_points(p, p.receiver_points, p.receiver_traces, p.receiver_columns, fields, context);
 }
 
 }  // namespace SWEEP_VARIANT

@@ -1,70 +1,12 @@
-// A typed run: where shots act and listen, what their waves reach, and where its arrays lie.
+// A typed run: what waves of a shot reach, and where its arrays lie.
 #ifndef SWEEP_RUN_H
 #define SWEEP_RUN_H
 
 #include "plan.h"
+#include "points.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
-
-struct Span {
-  int first, count;
-};
-
-// Where one shot's sources act or its receivers listen: lists of all shots, field after field.
-template <class T>
-struct Points {
-  const int32_t* cell;
-  const int32_t* column;
-  const T* weight;
-  int count[SWEEP_MAX_FIELDS];
-  int total;
-  int columns;
-
-  // A bit for each field that has points.
-  unsigned used() const {
-    unsigned fields = 0;
-    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) fields |= static_cast<unsigned>(count[field] > 0) << field;
-    return fields;
-  }
-  // The first point of a shot.
-  SWEEP_HD ptrdiff_t begin(int shot) const { return static_cast<ptrdiff_t>(shot) * total; }
-  // f(field, its first point, their number) for each field that has points.
-  template <class F>
-  void each(int shot, const F& f) const {
-    ptrdiff_t first = begin(shot);
-    for (int field = 0; field < SWEEP_MAX_FIELDS; first += count[field++])
-      if (count[field]) f(field, first, count[field]);
-  }
-  // Traces of one field: each field that has points fills as many columns as any other.
-  int traces() const {
-    int used = 0;
-    for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) used += count[field] > 0;
-    return used ? columns / used : 0;
-  }
-  // Whether point p may be used: a device that cannot return an error runs on without the points that do not fit.
-  SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
-    return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
-  }
-  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
-  SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
-    ptrdiff_t next = p + 1;
-    while (next < end && cell[next] == cell[p]) ++next;
-    return next;
-  }
-};
-
-// The first of sorted cells [begin, end) that is not below `value`.
-SWEEP_HD ptrdiff_t lower_bound(const int32_t* cells, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
-  while (begin < end) {
-    const ptrdiff_t middle = begin + (end - begin) / 2;
-    if (cells[middle] < value)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
 
 template <class T>
 SWEEP_HD constexpr T largest() {

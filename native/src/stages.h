@@ -8,19 +8,6 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// A sample of a signal, (shots, steps, columns), at points [p, end) of one cell. They may be many, so their sum is in
-// double, which leaves the product of a single one as it is.
-template <class T>
-SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const T* signal, int shot, int steps,
-                     int sample) {
-  const T* const columns = signal + (static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns;
-  double sum = 0;
-  for (; p < end; ++p)
-    if (points.column[p] >= 0 && points.column[p] < points.columns)
-      sum += static_cast<double>(points.weight[p]) * static_cast<double>(columns[points.column[p]]);
-  return static_cast<T>(sum);
-}
-
 // The cells of one stage of a unit.
 template <class R, int STAGE>
 struct Cells {
@@ -302,7 +289,7 @@ struct Inject {
 
   static constexpr unsigned fields = decltype(step.run)::Equation::template made<STAGE>;
   SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
-  bool acts() const { return sample >= 0 && (points.used() & fields); }
+  bool acts() const { return sample >= 0 && (points.used & fields); }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
   SWEEP_HD void point(const View& v, int shot, int field, ptrdiff_t p, ptrdiff_t end) const {
     if (sample < 0 || !concerns(field) || !v.layout.holds(points.cell[p])) return;
@@ -320,7 +307,7 @@ struct Gather {
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  unsigned fields;  // a bit for each that it concerns
+  unsigned fields, before;  // a bit for each that it concerns; and for those that the same sample has heard already
   Parts<Value> wave;
   Points<Value> points;
   Value* record;
@@ -328,8 +315,8 @@ struct Gather {
   Box<ndim> box;  // beyond it nothing was computed
   Value* past;    // adjoint: of the filters of the points
 
-  SWEEP_HD bool concerns(int field) const { return fields >> field & 1; }
-  bool acts() const { return sample >= 0 && (points.used() & fields); }
+  bool acts() const { return sample >= 0 && (points.used & fields); }
+  Lists lists() const { return Lists(points, fields, before); }
   SWEEP_HD View view(int shot) const {
     View v = run.view(wave, shot, unit);
     v.adjoint = v.field;
@@ -341,26 +328,48 @@ struct Gather {
     else
       return v.field[v.at(field, c)];
   }
-  // Of the `taps` points of a trace from p on, number `from` and each `every`-th after it: the sum of of(p, cell).
+  // What a column of a trace takes of the fields that were just made, if it has points in `any`: the sum of
+  // of(field, p, cell) over point number `from` in each and every so many after it.
   template <class Of>
-  SWEEP_HD Value sum(ptrdiff_t p, int taps, const Of& of, int from = 0, int every = 1) const {
+  SWEEP_HD Value sum(const Lists& lists, int shot, int trace, int column, bool& any, const Of& of, int from = 0,
+                     int every = 1) const {
     const auto& layout = run.plan.layout;
     Value sum = 0;
-    for (const ptrdiff_t end = p + taps; (p += from) < end; from = every) {
-      if (!points.fits(p, layout.cells)) continue;
-      const Cell<ndim> c = layout.cell(points.cell[p]);
-      if (box.contains(c.i)) sum += points.weight[p] * of(p, c);
+    for (int l = 0; l < lists.count; ++l) {
+      const auto& list = lists.list[l];
+      ptrdiff_t p = points.first_of_column(list, shot, trace, column);
+      if (p < 0) continue;
+      any = true;
+      const ptrdiff_t end = points.begin_of(list, shot, trace + 1);
+      for (p += from; p < end && points.column[p] == column; p += every) {
+        if (!layout.holds(points.cell[p])) continue;
+        const Cell<ndim> c = layout.cell(points.cell[p]);
+        if (box.contains(c.i)) sum += points.weight[p] * of(list.field, p, c);
+      }
     }
     return sum;
   }
-  SWEEP_HD Value sum(const View& v, int field, ptrdiff_t p, int taps, int from = 0, int every = 1) const {
-    const auto of = [&](ptrdiff_t point, const Cell<ndim>& c) { return value(v, c, field, point); };
-    return sum(p, taps, of, from, every);
+  // Into the sample, to which fields made before may have given their part.
+  SWEEP_HD void put(const Lists& lists, int shot, int trace, int column, Value sum) const {
+    Value& to = record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + column];
+    for (int l = lists.count; l < lists.all; ++l)
+      if (points.first_of_column(lists.list[l], shot, trace, column) >= 0) {
+        to += sum;
+        return;
+      }
+    to = sum;
   }
-  // Into the column of the trace of point p.
-  SWEEP_HD void put(int shot, ptrdiff_t p, Value sum) const {
-    if (points.fits(p, run.plan.layout.cells))
-      record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + points.column[p]] = sum;
+  // All columns of traces from .. to - 1.
+  template <class Of>
+  void take(int shot, int from, int to, const Of& of) const {
+    const Lists lists = this->lists();
+    const int columns = points.columns_of_trace();
+    for (int trace = from; trace < to; ++trace)
+      for (int column = trace * columns, end = column + columns; column < end; ++column) {
+        bool any = false;
+        const Value value = sum(lists, shot, trace, column, any, of);
+        if (any) put(lists, shot, trace, column, value);
+      }
   }
 };
 

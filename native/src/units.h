@@ -38,7 +38,8 @@ struct ForwardUnits {
     return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, STAGE>{
         step,
         {step, sources, wavelet, nullptr, sample, active.sources},
-        {run, R::Equation::template made<STAGE>, wave, receivers, record, u, record ? u : -1, step.box(), nullptr}};
+        {run, R::Equation::template made<STAGE>, R::Equation::template heard_before<STAGE>, wave, receivers, record, u,
+         record ? u : -1, step.box(), nullptr}};
   }
 };
 
@@ -61,7 +62,8 @@ struct BornUnits {
     return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, STAGE>{
         step,
         {step, sources, wavelet, tangent_wavelet, sample_of<R, STAGE>(u), active.sources},
-        {run, R::Equation::template made<STAGE>, scattered, receivers, record, u, u, step.box(), nullptr}};
+        {run, R::Equation::template made<STAGE>, R::Equation::template heard_before<STAGE>, scattered, receivers,
+         record, u, u, step.box(), nullptr}};
   }
 };
 
@@ -88,7 +90,7 @@ struct RewindUnits {
     return Stage<Step, Inject<Step, STAGE>, Gather<R, false>, NUMBER>{
         step,
         {step, sources, wavelet, nullptr, sample_of<R, STAGE>(u + R::Equation::levels), active.sources},
-        {run, 0, wave, {}, nullptr, u, -1, step.box(), nullptr}};
+        {run, 0, 0, wave, {}, nullptr, u, -1, step.box(), nullptr}};
   }
 };
 

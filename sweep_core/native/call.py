@@ -128,6 +128,7 @@ def compiled_call(
     asked = shape.snapshots
     low, high = zip(*problem.pml, strict=True)
     region = (asked and asked.region) or ((0, 0),) * ndim
+    traces = shape.sources * signals_of_each(problem, shape.source_taps)
     struct = structs.SweepProblem(
         bytes=c.sizeof(structs.SweepProblem),
         dtype=structs.DTYPES[shape.dtype],
@@ -142,10 +143,12 @@ def compiled_call(
         first=0,
         last=min(length or shape.steps, shape.steps),
         chunk=chunk,
-        source_columns=shape.sources * len(problem.source_type) * signals_of_each(problem, shape.source_taps),
-        receiver_columns=shape.receivers * len(problem.recorded),
+        source_traces=traces,
+        receiver_traces=shape.receivers,
+        source_columns=traces * len(problem.source_type),
+        receiver_columns=shape.receivers * len(problem.receiver_type),
         source_points=_points(problem, problem.source_type, shape.sources * shape.source_taps),
-        receiver_points=_points(problem, problem.recorded, shape.receivers * shape.receiver_taps),
+        receiver_points=_points(problem, problem.receiver_type, shape.receivers * shape.receiver_taps),
         face_low=(structs.SURFACE if problem.free_surface else structs.ZERO, *(structs.ZERO,) * (ndim - 1)),
         face_high=(structs.ZERO,) * ndim,
         snapshot_every=asked.every if asked else 0,
@@ -225,9 +228,9 @@ def tables(problem: Problem) -> np.ndarray:
 
 
 def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
-    """Points of one shot in each field of the equation: `count` where its name is among `names`."""
-    named = [problem.field_index(name) for name in names]
-    return tuple(count * (field in named) for field in range(structs.MAX_FIELDS))
+    """Points of one shot in each field of the equation: `count` for each of these `names` that it is part of."""
+    parts = [problem.field_index(field) for name in names for field in problem.parts(name)]
+    return tuple(count * parts.count(field) for field in range(structs.MAX_FIELDS))
 
 
 def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:

@@ -50,6 +50,8 @@ class SweepProblem(Checked):
         ("first", c.c_int32),
         ("last", c.c_int32),
         ("chunk", c.c_int32),
+        ("source_traces", c.c_int32),
+        ("receiver_traces", c.c_int32),
         ("source_columns", c.c_int32),
         ("receiver_columns", c.c_int32),
         ("source_points", _fields),

@@ -17,15 +17,21 @@ WINDOW = [(SHAPE**2 / 4) ** k / factorial(k) ** 2 for k in range(30)]
 
 @attrs.frozen(eq=False)
 class Points:
-    """Cells that stand for positions in one field.
+    """Rows (field, cell, weight) of a quantity at positions: what it is made of in one field.
 
     Attributes
     ----------
+    column : int
+        Of the quantity among those of a trace. A derived one has points in several fields.
+    field : str
     cells : (nshots, n, taps) integer array
         Flat cells of the padded grid; -1 where a position cannot be had.
     weights : (nshots, n, taps) array
+        Of the interpolation, times that of the field in a derived quantity.
     """
 
+    column: int
+    field: str
     cells: Any
     weights: Any
 
@@ -50,8 +56,9 @@ def taps(problem, positions) -> int:
     return len(OFFSETS) ** problem.grid.ndim if interpolated(positions) else 1
 
 
-def points_of(xp, problem, fields, positions, nshots: int) -> list[Points]:
-    """The points of each field at positions (nshots or 1, n, ndim) with columns (x, .., z), or (nshots, ndim).
+def points_of(xp, problem, names, positions, nshots: int) -> list[Points]:
+    """The points of fields and derived quantities at positions (nshots or 1, n, ndim) with columns (x, .., z), or
+    (nshots, ndim).
 
     `xp` is numpy, torch or jax.numpy. Integers name the field's own node. Other positions x are interpolated from the
     nodes k of each axis by sinc(x - k) I0(b sqrt(1 - ((x - k) / r)^2)) / I0(b) (Hicks 2002, Geophysics 67), and
@@ -68,7 +75,12 @@ def points_of(xp, problem, fields, positions, nshots: int) -> list[Points]:
         fold = (field.parity, field.on_surface) if problem.free_surface else None
         return [line(axis, half[axis], fold if axis == 0 else None) for axis in axes]
 
-    return [_product(xp, problem, lines(problem.field(name)), nshots) for name in fields]
+    points = []
+    for column, name in enumerate(names):
+        for field, weight in problem.parts(name).items():
+            cells, weights = _product(xp, problem, lines(problem.field(field)), nshots)
+            points.append(Points(column, field, cells, weights if weight == 1 else weight * weights))
+    return points
 
 
 def _line(xp, problem, positions, axis, half, fold):
@@ -117,8 +129,8 @@ def _continued(xp, index, weight):
     return xp.where(index < 0, 0.0 * weight, weight)
 
 
-def _product(xp, problem, lines, nshots) -> Points:
-    """The cells that lie on a node of each axis' line."""
+def _product(xp, problem, lines, nshots):
+    """The cells that lie on a node of each axis' line, and their weights, (nshots, n, taps) each."""
     (cells, weights, wrong), *others = lines
     for n, (index, weight, amiss) in zip(problem.padded_shape[1:], others, strict=True):
         shape = *wrong.shape, cells.shape[-1] * index.shape[-1]
@@ -127,7 +139,7 @@ def _product(xp, problem, lines, nshots) -> Points:
         wrong = wrong | amiss
     cells = xp.where(wrong[..., None], -1, cells)
     shape = (nshots, *cells.shape[1:])
-    return Points(xp.broadcast_to(cells, shape), xp.broadcast_to(weights, shape))
+    return xp.broadcast_to(cells, shape), xp.broadcast_to(weights, shape)
 
 
 def _taps(xp, fraction, base):

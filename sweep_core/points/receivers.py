@@ -1,4 +1,4 @@
-"""What receivers record: fields where they listen, and sums of these."""
+"""Where receivers listen."""
 
 from .positions import whole
 
@@ -12,14 +12,4 @@ def listening(xp, problem, shots):
         receivers = whole(xp, receivers)
     middle = [n // 2 for n in reversed(problem.grid.shape)]
     columns = [xp.where(shots.mask, receivers[..., i], middle[i]) for i in range(len(middle))]
-    return xp.stack(columns, -1)
-
-
-def derived(xp, problem, record):
-    """The record (..., fields of receiver_type), of which some are sums, from that of problem.recorded."""
-    if problem.recorded == problem.receiver_type:
-        return record
-    sums = problem.equation.derived(problem.grid.ndim)
-    parts = [sums.get(name, {name: 1.0}) for name in problem.receiver_type]
-    columns = [sum(w * record[..., problem.recorded.index(f)] for f, w in part.items()) for part in parts]
     return xp.stack(columns, -1)

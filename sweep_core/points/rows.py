@@ -1,4 +1,4 @@
-"""Rows (field, cell, weight) of sources and receivers, as lists that the compiled code reads."""
+"""Rows (trace; field, cell, weight) of sources and receivers, as lists that the compiled code reads."""
 
 from typing import Any
 
@@ -18,44 +18,39 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
 
     Sources and receivers are arrays of xp, numpy or jax.numpy.
     """
-    driven, heard = problem.source_type, problem.recorded
-    sources = points_of(xp, problem, driven, shots.sources, shape.shots)
-    receivers = points_of(xp, problem, heard, listening(xp, problem, shots), shape.shots)
-    strong = [
-        attrs.evolve(p, weights=strengths(problem, field, p, xp.asarray)[0])
-        for field, p in zip(driven, sources, strict=True)
-    ]
+    sources = points_of(xp, problem, problem.source_type, shots.sources, shape.shots)
+    receivers = points_of(xp, problem, problem.receiver_type, listening(xp, problem, shots), shape.shots)
+    strong = [attrs.evolve(p, weights=strengths(problem, p, xp.asarray)[0]) for p in sources]
     named: dict[str, Any] = {}
-    for kind, fields, points, each in (
-        ("source", driven, strong, signals_of_each(problem, shape.source_taps)),
-        ("receiver", heard, receivers, 1),
+    for kind, points, columns, signals in (
+        ("source", strong, len(problem.source_type), signals_of_each(problem, shape.source_taps)),
+        ("receiver", receivers, len(problem.receiver_type), 1),
     ):
-        listed = _rows(problem, fields, points, each, xp, dtype)
-        for what, parts in (("inject", _by_cell(listed, len(fields), xp)), ("gather", listed)):
-            parts = zip(("cell", "column", "weight"), parts, strict=True)
-            named |= {f"{kind}_{what}_{part}": x for part, x in parts}
+        by_field = [[p for p in points if p.field == field.name] for field in problem.fields]
+        rows = [_rows(some, columns, signals, xp, dtype) for some in by_field if some]
+        for what, lists in (("inject", [_by_cell(each, xp) for each in rows]), ("gather", rows)):
+            for part, joined in zip(("cell", "column", "weight"), zip(*lists, strict=True), strict=True):
+                named[f"{kind}_{what}_{part}"] = xp.concatenate(joined, axis=1)
     return [p.cells for p in sources], named
 
 
-def _rows(problem, fields: tuple[str, ...], points: list[Points], each: int, xp, dtype):
-    """(cell, column, weight), (nshots, points) each: field after field in the order of the equation, trace by trace.
+def _rows(points: list[Points], columns: int, signals: int, xp, dtype):
+    """(cell, column, weight), (nshots, points) each, of those of one field: trace by trace, each sorted by column.
 
-    `points` are those of each of the `fields`; a trace has `each` columns, as many as taps or one for all.
+    A position has so many `signals`, as many as taps or one for all: each is a trace of `columns`.
     """
-    lists = []
-    for field in sorted(fields, key=problem.field_index):
-        at = points[fields.index(field)]
-        nshots, n, taps = at.cells.shape
-        column = np.arange(n * taps, dtype="int32") // (taps // each) * len(fields) + fields.index(field)
-        lists.append((at.cells.astype("int32"), np.broadcast_to(column, (nshots, n * taps)), at.weights))
-    joined = [xp.concatenate([x.reshape(x.shape[0], -1) for x in parts], axis=1) for parts in zip(*lists, strict=True)]
-    return joined[0], xp.asarray(joined[1]), joined[2].astype(dtype)
+    nshots, n, taps = points[0].cells.shape
+    shape = nshots, n * signals, taps // signals
+    cell, weight = (
+        xp.stack([x.reshape(shape) for x in parts], 2)
+        for parts in zip(*((p.cells.astype("int32"), p.weights.astype(dtype)) for p in points), strict=True)
+    )
+    trace, own = np.arange(n * signals, dtype="int32"), np.array([p.column for p in points], "int32")
+    column = np.broadcast_to((trace[:, None] * columns + own)[..., None], cell.shape)
+    return tuple(x.reshape(nshots, -1) for x in (cell, xp.asarray(column), weight))
 
 
-def _by_cell(listed, fields: int, xp):
-    """Rows of so many fields, sorted by cell within each shot and field, as injection needs it."""
-    nshots, total = listed[0].shape
-    within = listed[0].reshape(nshots, fields, -1)
-    start = np.arange(fields, dtype="int32")[:, None] * within.shape[2]
-    order = (xp.argsort(within, axis=2, stable=True) + start).reshape(nshots, total)
-    return tuple(xp.take_along_axis(x, order, axis=1) for x in listed)
+def _by_cell(rows, xp):
+    """Rows of one field sorted by cell within each shot, as injection needs it."""
+    order = xp.argsort(rows[0], axis=1, stable=True)
+    return tuple(xp.take_along_axis(x, order, axis=1) for x in rows)

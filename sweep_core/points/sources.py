@@ -15,7 +15,7 @@ def _increments(problem) -> bool:
     return problem.source_scaling == "increment"
 
 
-def strengths(problem: Problem, field: str, points: Points, array):
+def strengths(problem: Problem, points: Points, array):
     """(weights, coefficient): a unit of the wavelet adds to each cell these weights, (nshots, nsrc, taps), times the
     coefficient of that name there, if there is one.
 
@@ -23,11 +23,11 @@ def strengths(problem: Problem, field: str, points: Points, array):
     """
     if _increments(problem):
         return points.weights, None
-    weights = points.weights * problem.equation.source_weight(field, problem.dt, problem.grid.cell_volume)
-    high = heights(problem, problem.field(field))
+    weights = points.weights * problem.equation.source_weight(points.field, problem.dt, problem.grid.cell_volume)
+    high = heights(problem, problem.field(points.field))
     if high is not None:
         weights = weights / array(high)[points.cells // prod(problem.padded_shape[1:])]
-    return weights, problem.equation.source_coefficient(field)
+    return weights, problem.equation.source_coefficient(points.field)
 
 
 def signals_of_each(problem: Problem, taps: int) -> int:

@@ -103,7 +103,7 @@ def case(
     arguments = {
         **{"equation": eq, "shape": shape, "dh": spacing, "dt": stable_dt(eq, spacing, models)},
         **{"pml_width": pml[: 2 * len(shape)] if isinstance(pml, tuple) else pml, "memory": STRATEGIES["full"]},
-        "receiver_type": [f.name for f in eq.waves_in(len(shape))],
+        "receiver_type": [*(f.name for f in eq.waves_in(len(shape))), *eq.derived(len(shape))],
     }
     return Case(arguments, Shots(wavelet, sources, receivers), models)
 
@@ -145,7 +145,7 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=()) -> Case:
     arguments = {
         **{"equation": eq, "shape": shape, "dh": DH[:ndim], "dt": stable_dt(eq, DH[:ndim], models)},
         **{"pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim], "memory": STRATEGIES["full"]},
-        "receiver_type": names,
+        "receiver_type": [*names, *eq.derived(ndim)],
         **({"source_type": names} if every else {}),
         **asked,
     }

@@ -211,6 +211,8 @@ CONTRADICTIONS = {
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
     "last": [49, 0, -1],
+    "source_traces": [-1],
+    "receiver_traces": [-3],
     "source_columns": [-1],
     "receiver_columns": [-3],
     "coefficient_limit": [0.0, -1.0, float("nan")],
@@ -372,14 +374,27 @@ def test_steps_that_cannot_be_doubled_are_refused(steps):
         run.forward()
 
 
-@pytest.mark.parametrize("points", [(0, 0), (7, 0), (2**31 - 1, 1)], ids=str)
+OF_TRACES = {
+    "no points": {"points": (0, 0)},
+    "a point and a half of each": {"points": (4, 3)},
+    "more points than can be counted": {"points": (2**31 - 2, 2)},
+    "a column and a half of each": {"columns": 3},
+    "no columns": {"columns": 0},
+    "no traces": {"traces": 0},
+    "points of no trace": {"traces": 0, "columns": 0},
+    "fewer traces than none": {"traces": -2},
+}
+
+
 @pytest.mark.parametrize("kind", ["source", "receiver"])
-def test_points_that_do_not_share_out_among_columns_are_refused(kind, points):
-    """None for two columns, a column and a half of them, or more than can be counted: what is left would not be written."""
+@pytest.mark.parametrize("given", OF_TRACES.values(), ids=OF_TRACES)
+def test_what_does_not_share_out_among_traces_is_refused(given, kind):
+    """What is left would not be written, or lie elsewhere."""
     run = Run(case.__wrapped__(AcousticVariableDensity, nt=4))
-    setattr(run.struct, f"{kind}_points", points)
-    setattr(run.struct, f"{kind}_columns", 2)
-    with pytest.raises(NativeError, match=r"2 columns do not share out among|more than the 2\^31 - 1"):
+    for name, value in ({"traces": 2, "columns": 2, "points": (2, 2)} | given).items():
+        setattr(run.struct, f"{kind}_{name}", value)
+    message = r"do not share out among \d traces|more than the 2\^31 - 1|contradicts itself"
+    with pytest.raises(NativeError, match=message):
         run.forward()
 
 

@@ -144,7 +144,7 @@ class Case:
         p.earths, p.steps, p.first, p.last, p.chunk = earths, steps, 0, steps, chunk
         p.boundary, p.interval = grid.get("boundary", structs.NO_STRIPS), grid.get("interval", 1)
         p.stored = structs.DTYPES[grid.get("stored", dtype)]
-        p.source_columns, p.receiver_columns = sources, receivers
+        p.source_traces, p.receiver_traces = p.source_columns, p.receiver_columns = sources, receivers
         p.source_points[0], p.receiver_points[0] = sources * taps, receivers * taps
         p.coefficient_limit, p.equation = 0.4, b"acoustic"
         p.face_low[0], p.snapshot_every, p.snapshot_fields = surface, 7, 1

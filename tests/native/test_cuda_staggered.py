@@ -14,6 +14,7 @@ EQUATIONS = ("acoustic_variable_density", pytest.param("elastic", marks=pytest.m
 SCRIPT = f"""
 import attrs, ctypes, os, sys
 sys.path[:0] = [{str(SUPPORT)!r}]
+from columns import columns_add
 from laws import TABLE, case, error, record_error, reference_born, reference_record, variant
 from sweep_core.testing.laws import strategies_agree
 from sweep_core import equations
@@ -42,6 +43,8 @@ assert launches(40, "vx", "vz") - launches(30, "vx", "vz") == 10 * 5
 # But what sources have acted on can be heard after that only.
 assert launches(40, "vx", "p") - launches(30, "vx", "p") == 10 * 6
 
+for name in ("an earth each", "free surface, between nodes", "3-D"):
+    columns_add(variant(name, equation))
 for one in strips:
     strategies_agree(entry, one, "boundary")
 strategies_agree(entry, case(equation), "float16")

@@ -109,8 +109,8 @@ class Trial:
             p.snapshot_low[axis] = draw.randrange(p.shape[axis])
             p.snapshot_high[axis] = draw.randint(p.snapshot_low[axis] + 1, p.shape[axis])
         p.snapshot_every, p.snapshot_fields = draw.choice((0, 1, 2, 3, MOST)), draw.randrange(1 << self.equation.fields)
-        p.source_columns = self._points(p.source_points)
-        p.receiver_columns = self._points(p.receiver_points)
+        p.source_traces, p.source_columns = self._points(p.source_points)
+        p.receiver_traces, p.receiver_columns = self._points(p.receiver_points)
         p.coefficient_limit, p.stored, p.interval = 10.0, p.dtype, 1
         for axis in p.weights:
             axis[:] = [0.01] * structs.MAX_WEIGHTS
@@ -124,12 +124,13 @@ class Trial:
             if self.equation.levels == 2 and not p.boundary:
                 p.interval = draw.choice((1, 1, 2, 3, p.steps))
 
-    def _points(self, counts) -> int:
+    def _points(self, counts) -> tuple[int, int]:
+        """(traces, columns), and how many points each field has."""
         draw, traces = self.draw, self.draw.choice((0, 1, 1, 2, 3, 7))
         used = draw.sample(range(self.equation.fields), draw.randint(1, min(3, self.equation.fields)))
         for field in used:
-            counts[field] = traces * draw.choice((1, 1, 2, 4))
-        return traces * len(used)
+            counts[field] = traces * draw.choice((1, 1, 2, 4, 9))
+        return traces, traces * draw.choice((1, 1, 2, 3))
 
     def _mutate(self):
         draw, p = self.draw, self.struct
@@ -317,16 +318,17 @@ class Trial:
         return status == structs.OK
 
     def _points_of(self, kind):
-        """[(cells, columns, weights)] of each shot and field, trace by trace."""
-        p = self.struct
-        counts, columns = getattr(p, f"{kind}_points"), getattr(p, f"{kind}_columns")
-        used, values = [f for f, n in enumerate(counts) if n], np.random.default_rng(self.draw.getrandbits(32))
+        """[(cells, columns, weights)] of each shot and field, trace by trace, whose points are in any of its columns."""
+        p, values = self.struct, np.random.default_rng(self.draw.getrandbits(32))
+        counts, traces = [n for n in getattr(p, f"{kind}_points") if n], getattr(p, f"{kind}_traces")
         for _ in range(p.shots):
-            for slot, field in enumerate(used):
-                n = counts[field]
+            for n in counts:
                 cells = values.integers(0, prod(p.shape[: p.ndim]), n) // self.draw.choice((1, 1, 50, 10**9))
-                column = np.arange(n) // (n // (columns // len(used))) * len(used) + slot
-                yield cells, column, values.uniform(-1, 1, n)
+                columns = getattr(p, f"{kind}_columns") // traces
+                column = (
+                    np.sort(values.integers(0, columns, (traces, n // traces))) + columns * np.arange(traces)[:, None]
+                )
+                yield cells, column.ravel(), values.uniform(-1, 1, n)
 
     def _list(self, kind, sort):
         """The buffers (cells, columns, weights) of a list, and whether one of its points does not fit."""

@@ -43,12 +43,15 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   // Whether a stage makes fields at half steps.
   template <int STAGE>
   static constexpr bool later = table.any_made(STAGE, [](int f) { return table.later(f); });
-  // The stage that makes fields at whole steps, those of none that live within the step only.
-  static constexpr int whole_stage = [] {
-    for (int f = 0; f < table.fields; ++f)
-      if (!table.local(f) && !table.later(f)) return table.at_stage[f];
-    return 0;
-  }();
+  // Of which fields a sample has been taken before those of a stage: by receivers, and by sources of an adjoint run,
+  // where those at half steps follow in the unit that is run through next.
+  template <int STAGE>
+  static constexpr unsigned heard_before =
+      Parts::bits([](int f) { return f < table.fields && table.at_stage[f] < STAGE; });
+  template <int STAGE>
+  static constexpr unsigned adjoint_heard_before = Parts::bits([](int f) {
+    return f < table.fields && (table.later(f) == later<STAGE> ? table.at_stage[f] > STAGE : later<STAGE>);
+  });
   SWEEP_HD static Range range(int c) {
     constexpr unsigned any =
         Parts::bits([](int k) { return k < table.coefficients && table.coefficient[k].range == ANY; });

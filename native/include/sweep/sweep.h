@@ -75,11 +75,13 @@ typedef struct sweep_problem {
   int32_t steps;  /* nt: samples of wavelet and record, at most SWEEP_MAX_STEPS */
   int32_t first;  /* this call runs time indices [first, last) of 0..nt */
   int32_t last;
-  int32_t chunk;            /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them, unless
-                               it is made of boundary strips) */
-  int32_t source_columns;   /* traces times fields of one sample of the wavelet */
-  int32_t receiver_columns; /* and of the record */
-  int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, in the order of the fields */
+  int32_t chunk;           /* 0: keep nothing; otherwise steps of history held at once (>= nt - 1: all of them, unless
+                              it is made of boundary strips) */
+  int32_t source_traces;   /* of the wavelet */
+  int32_t receiver_traces; /* and of the record */
+  int32_t source_columns;  /* numbers of one sample, as many for each trace; a column may have points in many fields */
+  int32_t receiver_columns;
+  int32_t source_points[SWEEP_MAX_FIELDS]; /* points of one shot in each field, as many for each trace */
   int32_t receiver_points[SWEEP_MAX_FIELDS];
   int32_t face_low[SWEEP_MAX_AXES]; /* a sweep_face each */
   int32_t face_high[SWEEP_MAX_AXES];

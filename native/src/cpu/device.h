@@ -37,17 +37,21 @@ class Device {
   }
 
   template <class R>
-  int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool sorted) const {
+  int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool inject) const {
     const ptrdiff_t cells = run.plan.layout.cells;
     for (int shot = 0; shot < p.shots; ++shot) {
       ptrdiff_t i = static_cast<ptrdiff_t>(shot) * points.total;
-      for (int field = 0; field < SWEEP_MAX_FIELDS; ++field)
+      for (int field = 0; field < SWEEP_MAX_FIELDS; ++field) {
+        const int of_trace = points.traces ? points.count[field] / points.traces : 0;
         for (int n = 0; n < points.count[field]; ++n, ++i) {
           if (!points.fits(i, cells))
             return fail(context_, SWEEP_BAD_VALUE, "a position of shot %d lies outside the model (point %d)", shot, n);
-          if (sorted && n && points.cell[i] < points.cell[i - 1])
-            return fail(context_, SWEEP_BAD_CALL, "the points to inject at are not sorted by cell (shot %d)", shot);
+          if (!points.in_order(i, n, of_trace, inject))
+            return fail(context_, SWEEP_BAD_CALL, "the points to %s (shot %d)",
+                        inject ? "inject at are not sorted by cell" : "gather at are not sorted by trace and column",
+                        shot);
         }
+      }
     }
     return SWEEP_OK;
   }

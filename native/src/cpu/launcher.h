@@ -83,17 +83,16 @@ class Launcher {
 
   template <class F>
   void gather(const F& f, Span shots) const {
-    const int traces = f.points.traces();
-    if (!f.acts()) return;
-    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) {
+    for (int shot = shots.first; shot < shots.first + shots.count && f.acts(); ++shot) {
       const auto view = f.view(shot);
-      f.points.each(shot, [&](int field, ptrdiff_t begin, int count) {
-        if (!f.concerns(field)) return;
-        const int taps = count / traces;
-        for (ptrdiff_t t = share(traces, rank_); t < share(traces, rank_ + 1); ++t)
-          f.put(shot, begin + t * taps, f.sum(view, field, begin + t * taps, taps));
-      });
+      take(f, shot, [&](int field, ptrdiff_t p, const auto& c) { return f.value(view, c, field, p); });
     }
+  }
+  // This thread's traces, the same of all stages, of which one may add to what another has put into a column.
+  template <class F, class Of>
+  void take(const F& f, int shot, const Of& of) const {
+    const int traces = f.points.traces;
+    f.take(shot, static_cast<int>(share(traces, rank_)), static_cast<int>(share(traces, rank_ + 1)), of);
   }
 
   template <class F>

@@ -126,12 +126,12 @@ class TimeSkewing {
     Tile<Units, stages, room> tile;
     View views[most], seen[most];
     Box<ndim> box[most];
-    const auto each = [&](const auto& f) {  // f(stage, its number among all of the tile)
-      for_axes<stages>([&](auto index) {
-        constexpr int s = decltype(index)::value;
-        for (int i = 0; i < count; ++i)
+    const auto each = [&](const auto& f) {  // f(stage, its number among all of the tile), one after the other
+      for (int i = 0; i < count; ++i)
+        for_axes<stages>([&](auto index) {
+          constexpr int s = decltype(index)::value;
           f(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i], s + stages * i, u + i, index);
-      });
+        });
     };
     each([&](auto& s, int i, int unit, auto index) {
       s = units_.template stage<decltype(index)::value>(unit);
@@ -182,8 +182,10 @@ class TimeSkewing {
       each([&](const auto& s, int i, int, auto) {
         if constexpr (ndim == 3)
           launcher_.gather(s.gather, Span{shot_, 1});
-        else
-          sum_up(s.gather, taken + i * points_);
+        else if (s.gather.acts())
+          launcher_.take(s.gather, shot_,
+                         [from = taken + i * points_, first = s.gather.points.begin(shot_)](
+                             int, ptrdiff_t p, const Cell<ndim>&) { return from[p - first]; });
       });
     if (ndim == 3 && points_) meet();  // the next units write what was seen of these
   }
@@ -294,23 +296,6 @@ class TimeSkewing {
     for (ptrdiff_t p = points_ - 1; p >= 0; --p) order_[--row_begin_[row_of(p) + 1]] = static_cast<int32_t>(p);
     for (int r = 0; r < stages * planes_; ++r) row_begin_[r] = row_begin_[r + 1];
     row_begin_[stages * planes_] = static_cast<int32_t>(points_);
-  }
-
-  template <class Gather>
-  void sum_up(const Gather& gather, const Value* taken) {
-    const auto& out = gather.points;
-    if (!gather.acts()) return;
-    const int traces = out.traces();
-    const ptrdiff_t first = out.begin(shot_);
-    out.each(shot_, [&](int field, ptrdiff_t begin, int count) {
-      if (!gather.concerns(field)) return;
-      const int taps = count / traces;
-      const ptrdiff_t to = static_cast<ptrdiff_t>(traces) * (rank_ + 1) / size_;
-      for (ptrdiff_t t = static_cast<ptrdiff_t>(traces) * rank_ / size_; t < to; ++t)
-        gather.put(shot_, begin + t * taps, gather.sum(begin + t * taps, taps, [&](ptrdiff_t p, const Cell<ndim>&) {
-          return taken[p - first];
-        }));
-    });
   }
 };
 

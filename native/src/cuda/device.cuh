@@ -42,13 +42,14 @@ template <class T>
 struct CheckPoint {
   Points<T> points;
   ptrdiff_t begin, cells;  // of a field in the first shot
-  bool sorted;
+  int of_trace;
+  bool inject;
   int32_t* flag;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const ptrdiff_t p = points.begin(shot) + begin + i;
     if (!points.fits(p, cells))
       raise(flag, SWEEP_BAD_VALUE);
-    else if (sorted && i > 0 && points.cell[p] < points.cell[p - 1])
+    else if (!points.in_order(p, static_cast<int>(i), of_trace, inject))
       raise(flag, SWEEP_BAD_CALL);
   }
 };
@@ -78,11 +79,12 @@ class Device {
   }
 
   template <class R>
-  int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool sorted) const {
+  int check(const R& run, const sweep_problem& p, const Points<typename R::Value>& points, bool inject) const {
     using Check = CheckPoint<typename R::Value>;
     return with_launcher([&](Launcher& launcher) {
       points.each(0, [&](int, ptrdiff_t begin, int count) {
-        launcher.elements(Check{points, begin, run.plan.layout.cells, sorted, flag_}, count, Span{0, p.shots});
+        const Check check{points, begin, run.plan.layout.cells, count / points.traces, inject, flag_};
+        launcher.elements(check, count, Span{0, p.shots});
       });
     });
   }

@@ -104,31 +104,6 @@ struct Regions {
   }
 };
 
-// The points of those fields that something concerns, and threads for them.
-struct Lists {
-  struct List {
-    int field, begin, count, threads;
-  };
-  List list[SWEEP_MAX_FIELDS];
-  int count = 0;
-  ptrdiff_t threads = 0;
-
-  template <class F, class Threads>
-  Lists(const F& f, const Threads& threads_of) {
-    f.points.each(0, [&](int field, ptrdiff_t begin, int points) {
-      if (!f.concerns(field)) return;
-      list[count++] = {field, static_cast<int>(begin), points, threads_of(points)};
-      threads += list[count - 1].threads;
-    });
-  }
-  // The list that thread i is for, and its number among those.
-  SWEEP_HD int of(ptrdiff_t& i) const {
-    int l = 0;
-    while (i >= list[l].threads) i -= list[l++].threads;
-    return l;
-  }
-};
-
 // The first of the points that lie in one cell adds them all, in their order, and those of the fields after it: no
 // atomics, and the same sum every time.
 template <class F>
@@ -138,8 +113,7 @@ struct Injected {
   int first;  // of the shots
   Lists lists;
 
-  Injected(const F& inject, int shot)
-      : f(inject), views(f, shot), first(shot), lists(f, [](int points) { return points; }) {}
+  Injected(const F& inject, int shot) : f(inject), views(f, shot), first(shot), lists(f.points, f.fields) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     int l = lists.of(i);
     const ptrdiff_t p = f.points.begin(shot) + lists.list[l].begin + i;
@@ -165,30 +139,38 @@ struct Injected {
   }
 };
 
-// Traces of few points are added by a thread each, others by a warp.
+// Columns of traces of few points are added by a thread each, others by a warp.
 template <class F>
 struct Gathered {
   static constexpr int few = 8;
   F f;
   Views<typename F::View> views;
   int first;  // of the shots
-  int traces;
   Lists lists;
+  Divisor of_trace;  // columns
+  bool many = false;
+  ptrdiff_t threads;  // in whole warps
 
   Gathered(const F& gather, int shot)
-      : f(gather), views(f, shot), first(shot), traces(f.points.traces()), lists(f, [&](int points) {
-          return points / traces > few ? traces * warp : (traces + warp - 1) / warp * warp;
-        }) {}
+      : f(gather),
+        views(f, shot),
+        first(shot),
+        lists(f.lists()),
+        of_trace(static_cast<unsigned>(f.points.columns_of_trace())) {
+    for (int l = 0; l < lists.count; ++l) many |= lists.list[l].of_trace > few;
+    const ptrdiff_t columns = f.points.columns;
+    threads = many ? columns * warp : (columns + warp - 1) / warp * warp;
+  }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& list = lists.list[lists.of(i)];
-    const int taps = list.count / traces;
-    const auto lane = static_cast<int>(i % warp);
-    const ptrdiff_t trace = taps > few ? i / warp : i, p = f.points.begin(shot) + list.begin + trace * taps;
-    if (trace >= traces) return;
+    const auto lane = static_cast<int>(i % warp), column = static_cast<int>(many ? i / warp : i);
+    if (column >= f.points.columns) return;
     const auto view = views.of(shot - first);
-    const auto part = [&](int from) { return f.sum(view, list.field, p, taps, from, taps > few ? warp : 1); };
-    const auto sum = taps > few ? sum_of_warp<typename F::Value>(lane, part) : part(0);
-    if (taps <= few || lane == 0) f.put(shot, p, sum);
+    const auto trace = static_cast<int>(of_trace.quotient(static_cast<unsigned>(column)));
+    bool any = false;
+    const auto of = [&](int field, ptrdiff_t p, const Cell<F::ndim>& c) { return f.value(view, c, field, p); };
+    const auto part = [&](int from) { return f.sum(lists, shot, trace, column, any, of, from, many ? warp : 1); };
+    const auto sum = many ? sum_of_warp<typename F::Value>(lane, part) : part(0);
+    if (any && (!many || lane == 0)) f.put(lists, shot, trace, column, sum);
   }
 };
 
@@ -199,7 +181,7 @@ struct AtPoints {
   Gathered<Gather> gather;
   ptrdiff_t gathering;  // threads, in whole warps
   AtPoints(const Inject& i, const Gather& g, bool gathers, int shot)
-      : inject(i, shot), gather(g, shot), gathering(gathers ? gather.lists.threads : 0) {}
+      : inject(i, shot), gather(g, shot), gathering(gathers ? gather.threads : 0) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     if (i < gathering)
       gather.element(shot, i);
@@ -279,7 +261,7 @@ class Launcher {
   void gather(const F& f, Span shots) {
     if (!f.acts()) return;
     const Gathered<F> body(f, shots.first);
-    elements(body, body.lists.threads, shots);
+    elements(body, body.threads, shots);
   }
   template <class F>
   void elements(const F& f, ptrdiff_t count, Span shots) {
@@ -310,7 +292,7 @@ class Launcher {
   template <class Inject, class Gather>
   void inject(const Inject& f, Pending<Gather>& seen, Span shots) {
     const AtPoints<Inject, Gather> both(f, seen.gather, seen.waits, shots.first);
-    elements(both, both.gathering + both.inject.lists.threads, shots);
+    elements(both, both.gathering + both.inject.lists.points, shots);
     seen.waits = false;
   }
   template <class Gather>

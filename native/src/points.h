@@ -1,0 +1,125 @@
+// Where shots act and listen: sparse rows (trace; field, cell, weight).
+#ifndef SWEEP_POINTS_H
+#define SWEEP_POINTS_H
+
+#include "sweep/grid.h"
+#include "sweep/sweep.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+struct Span {
+  int first, count;
+};
+
+// The first of sorted numbers [begin, end) that is not below `value`.
+SWEEP_HD ptrdiff_t lower_bound(const int32_t* sorted, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t value) {
+  while (begin < end) {
+    const ptrdiff_t middle = begin + (end - begin) / 2;
+    if (sorted[middle] < value)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+// The points of a field: `begin` is the first one, of the first shot.
+struct List {
+  int field, begin, count, of_trace;
+};
+
+// Where one shot's sources act or its receivers listen: lists of all shots, field after field. Each trace has as many
+// columns of a sample as any other, and as many points in a field.
+template <class T>
+struct Points {
+  const int32_t* cell;
+  const int32_t* column;
+  const T* weight;
+  int count[SWEEP_MAX_FIELDS];
+  unsigned used;  // a bit for each field that has points
+  int total;
+  int traces, columns;
+
+  // The first point of a shot.
+  SWEEP_HD ptrdiff_t begin(int shot) const { return static_cast<ptrdiff_t>(shot) * total; }
+  // f(field, its first point, their number) for each field that has points.
+  template <class F>
+  void each(int shot, const F& f) const {
+    ptrdiff_t first = begin(shot);
+    for (int field = 0; field < SWEEP_MAX_FIELDS; first += count[field++])
+      if (count[field]) f(field, first, count[field]);
+  }
+  SWEEP_HD int columns_of_trace() const { return traces ? columns / traces : 1; }
+  // Whether point p may be used: a device that cannot return an error runs on without the points that do not fit.
+  SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
+    return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
+  }
+  // Whether point p, number n of a field that has so many of each trace, lies where it is looked for: of a list to
+  // inject behind smaller cells, of one to gather among the points of its trace, behind smaller columns.
+  SWEEP_HD bool in_order(ptrdiff_t p, int n, int of_trace, bool inject) const {
+    if (inject) return n == 0 || cell[p] >= cell[p - 1];
+    return column[p] / columns_of_trace() == n / of_trace && (n == 0 || column[p] >= column[p - 1]);
+  }
+  // The first point of a trace in a list; and of those the first of a column, or -1.
+  SWEEP_HD ptrdiff_t begin_of(const List& list, int shot, int trace) const {
+    return begin(shot) + list.begin + static_cast<ptrdiff_t>(trace) * list.of_trace;
+  }
+  SWEEP_HD ptrdiff_t first_of_column(const List& list, int shot, int trace, int32_t wanted) const {
+    const ptrdiff_t end = begin_of(list, shot, trace + 1);
+    const ptrdiff_t p = lower_bound(column, end - list.of_trace, end, wanted);
+    return p < end && column[p] == wanted ? p : -1;
+  }
+  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
+  SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
+    ptrdiff_t next = p + 1;
+    while (next < end && cell[next] == cell[p]) ++next;
+    return next;
+  }
+};
+
+// Those of some fields, then those of others.
+struct Lists {
+  List list[SWEEP_MAX_FIELDS];
+  int count = 0, all = 0;
+  ptrdiff_t points = 0;
+
+  template <class T>
+  explicit Lists(const Points<T>& given, unsigned fields, unsigned others = 0) {
+    add(given, fields);
+    count = all;
+    for (int l = 0; l < count; ++l) points += list[l].count;
+    add(given, others);
+  }
+  // The list of point i of the first ones, and its number among those.
+  SWEEP_HD int of(ptrdiff_t& i) const {
+    int l = 0;
+    while (i >= list[l].count) i -= list[l++].count;
+    return l;
+  }
+
+ private:
+  template <class T>
+  void add(const Points<T>& given, unsigned fields) {
+    given.each(0, [&](int field, ptrdiff_t begin, int number) {
+      if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / given.traces};
+    });
+  }
+};
+
+// A sample of a signal, (shots, steps, columns), at points [p, end) of one cell. They may be many, so their sum is in
+// double, which leaves the product of a single one as it is.
+template <class T>
+SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const T* signal, int shot, int steps,
+                     int sample) {
+  const T* const columns = signal + (static_cast<ptrdiff_t>(shot) * steps + sample) * points.columns;
+  double sum = 0;
+  for (; p < end; ++p)
+    if (points.column[p] >= 0 && points.column[p] < points.columns)
+      sum += static_cast<double>(points.weight[p]) * static_cast<double>(columns[points.column[p]]);
+  return static_cast<T>(sum);
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

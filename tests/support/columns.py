@@ -1,0 +1,64 @@
+"""Columns of wavelet and record that have points in many fields, of every stage of a step."""
+
+import attrs
+import numpy as np
+from abi import Run
+
+OPERATIONS = ("forward", "born", "adjoint")
+
+
+def driven_everywhere(made):
+    """With sources in all fields."""
+    names = [f.name for f in made.problem.equation.waves_in(made.problem.grid.ndim)]
+    return attrs.evolve(made, arguments=made.arguments | {"source_type": names, "receiver_type": names})
+
+
+class Merged:
+    """A run whose fields share columns: `into` says which, for each field of a trace."""
+
+    def __init__(self, made, **options):
+        self.run, fields = Run(made, chunk=7, **options), len(made.problem.source_type)
+        self.into = np.arange(fields) % 2  # velocities and stresses share two, the others have no points
+        for name in ("source_inject", "source_gather", "receiver_inject", "receiver_gather"):
+            column = self.run[f"{name}_column"]
+            column[...] = column // fields * fields + self.into[column % fields]
+        self.fields = fields
+
+    def by_field(self, name):
+        array = self.run[name]
+        return array.reshape(*array.shape[:2], -1, self.fields)
+
+    def go(self, rng):
+        """The outputs of all operations on random signals."""
+        for name in ("wavelet", "tangent_wavelet", "cotangent"):
+            self.run[name][...] = rng.standard_normal(self.run[name].shape)
+        self.run["tangent_coefficients"][...] = rng.standard_normal(self.run["tangent_coefficients"].shape)
+        found = {}
+        for operation in OPERATIONS:
+            self.run.run(operation)
+            found |= {f"{operation} {b.name}": self.run[b.name].copy() for b in self.run.call.made(operation)}
+        return {name: x for name, x in found.items() if x.dtype.kind == "f"}
+
+
+def columns_add(made, **options) -> None:
+    """A column adds what its points see, or acts at all of them, as do columns of one field each whose samples are
+    added; one without points is left alone.
+    """
+    made = driven_everywhere(made)
+    merged = Merged(made, **options)
+    found, apart, into = merged.go(np.random.default_rng(5)), Run(made, chunk=7), merged.into
+    for name in ("wavelet", "tangent_wavelet", "cotangent"):
+        signals = merged.by_field(name)
+        apart[name][...] = signals[..., into].reshape(apart[name].shape)
+    apart["tangent_coefficients"][...] = merged.run["tangent_coefficients"]
+    for operation in OPERATIONS:
+        apart.run(operation)
+        for name in ("record",) if operation != "adjoint" else ("gradient_wavelet", "gradient_coefficients"):
+            given, expected = found[f"{operation} {name}"], apart[name]
+            if name != "gradient_coefficients":
+                parts = expected.reshape(*expected.shape[:2], -1, merged.fields)
+                given = given.reshape(parts.shape)
+                assert np.isnan(np.delete(given, np.unique(into), -1)).all()
+                given = given[..., np.unique(into)]
+                expected = np.stack([parts[..., into == column].sum(-1) for column in np.unique(into)], -1)
+            np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13 * np.abs(expected).max(), err_msg=name)
