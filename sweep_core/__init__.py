@@ -6,6 +6,7 @@ from .equation import Equation, Field, Parameter
 from .equations import Acoustic, AcousticVariableDensity, Elastic
 from .errors import (
     CheckpointError,
+    DataError,
     DeviceError,
     DistributedError,
     DomainError,
@@ -27,9 +28,10 @@ from .memory import BoundaryOptions, CkptOptions, MemoryOptions
 from .options import CUDAOptions, EagerOptions
 from .plugins import backend, backends, equations
 from .problem import Problem, make_problem
+from .resampling import sampled
 from .snapshots import Snapshots
 from .survey import Shots
-from .wavelet import ricker, sampled
+from .wavelet import ricker
 
 __version__ = "0.1.0"
 
@@ -42,6 +44,7 @@ __all__ = [
     "CallShape",
     "CheckpointError",
     "CkptOptions",
+    "DataError",
     "DeviceError",
     "DistributedError",
     "Distributor",

@@ -56,6 +56,10 @@ class CheckpointError(SweepError, ValueError):
     """A saved run or model file cannot be read, belongs to another run, or is in use."""
 
 
+class DataError(SweepError, ValueError):
+    """A file of field data cannot be read: it is damaged, contradicts itself, or is of another kind."""
+
+
 class StorageError(SweepError, OSError):
     """A file could not be written (a full disk, no permission)."""
 

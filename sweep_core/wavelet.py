@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .errors import DomainError, ShapeError
+from .errors import DomainError
 
 
 def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.ndarray:
@@ -53,38 +53,3 @@ def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -
     strong = np.moveaxis(spectrum, axis, -1).reshape(-1, spectrum.shape[axis]).max(axis=0)
     above = np.flatnonzero(strong > level * strong.max())
     return float(above[-1] / (np.shape(samples)[axis] * dt)) if above.size else 0.0
-
-
-def sampled(samples, sample_dt: float, nt: int, dt: float) -> np.ndarray:
-    """A measured or designed wavelet at the time step of the modelling, by band-limited (sinc) interpolation.
-
-    w(k dt) = sum_j samples[j] sinc((k dt - j sample_dt) / sample_dt)  (Whittaker 1915); zero outside its own length.
-
-    Parameters
-    ----------
-    samples : (n,) array
-        The wavelet at multiples of `sample_dt`, starting and ending near zero.
-    sample_dt, dt : float
-        Intervals of the samples and of the result, s; `dt` must not exceed `sample_dt`, or frequencies would alias.
-    nt : int
-        Samples of the result.
-
-    Returns
-    -------
-    (nt,) float64
-
-    Raises
-    ------
-    ShapeError, DomainError
-    """
-    samples = np.asarray(samples, dtype=np.float64)
-    if samples.ndim != 1 or samples.size == 0:
-        raise ShapeError(f"sampled: samples have shape {samples.shape}; expected (n,)")
-    if not np.isfinite(samples).all():
-        raise DomainError("sampled: samples hold NaN or infinite values")
-    if not 0 < dt <= sample_dt:
-        raise DomainError(f"sampled: dt is {dt} s for samples every {sample_dt} s; low-pass and decimate them first")
-    t = np.arange(int(nt)) * (dt / sample_dt)
-    result = np.sinc(t[:, None] - np.arange(samples.size)) @ samples
-    result[t > samples.size - 1] = 0
-    return result

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweep_core import DomainError, ShapeError, ricker, sampled
+from sweep_core import DomainError, DtypeError, ShapeError, ricker, sampled
 
 
 @given(freq=st.floats(1, 60), dt=st.sampled_from([5e-4, 1e-3, 2e-3]))
@@ -59,20 +59,58 @@ def test_resampling_to_the_same_interval_is_the_identity():
 
 
 def test_a_resampled_wavelet_ends_where_its_samples_end():
-    assert not sampled(np.ones(10), 2e-3, 100, 1e-3)[19:].any()
+    found = sampled(np.ones(10), 2e-3, 100, 1e-3)
+    assert found[18] == pytest.approx(1, abs=0.6) and not found[19:].any()
+    assert sampled(np.ones(600), 4e-3, 600, 4e-3)[599] == pytest.approx(1, abs=1e-12)  # 599 dt / dt > 599
+
+
+def packet(times, freq):
+    return np.exp(-(((times - 0.8) / 0.15) ** 2)) * np.cos(2 * np.pi * freq * (times - 0.8))
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.85])
+def test_up_to_nine_tenths_of_nyquist_is_kept(part):
+    found = sampled(packet(np.arange(400) * 4e-3, 125 * part), 4e-3, 1590, 1e-3)
+    np.testing.assert_allclose(found, packet(np.arange(1590) * 1e-3, 125 * part), atol=1e-6)
+
+
+@pytest.mark.parametrize(("part", "passes"), [(0.3, 1), (0.75, 1), (1.05, 0), (1.6, 0), (2.0, 0)])
+def test_decimation_keeps_what_the_new_interval_can_hold_and_nothing_else(part, passes):
+    found = sampled(packet(np.arange(1600) * 1e-3, 125 * part), 1e-3, 390, 4e-3)
+    np.testing.assert_allclose(found, passes * packet(np.arange(390) * 4e-3, 125 * part), atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_many_traces_are_resampled_at_once_each_as_alone(axis):
+    traces = np.random.default_rng(0).standard_normal((3, 2, 50)).astype(np.float32)
+    found = sampled(np.moveaxis(traces, -1, axis), 4e-3, 120, 1.5e-3, axis=axis, start=7e-3)
+    assert found.flags.c_contiguous and found.dtype == np.float32
+    alone = [[sampled(trace, 4e-3, 120, 1.5e-3, start=7e-3) for trace in some] for some in traces]
+    np.testing.assert_array_equal(np.moveaxis(found, axis, -1), alone)
+
+
+@pytest.mark.parametrize("start", [0.0137, -0.05, 0.04])
+def test_samples_that_begin_at_another_time_are_put_there(start):
+    found = sampled(ricker(20, 300, 2e-3, 0.2), 2e-3, 500, 1e-3, start=start)
+    np.testing.assert_allclose(found, ricker(20, 500, 1e-3, 0.2 + start), atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("kind", "message", "samples", "dt"),
+    ("kind", "message", "samples", "options"),
     [
-        (ShapeError, r"shape \(2, 3\); expected \(n,\)", np.ones((2, 3)), 1e-3),
-        (ShapeError, r"shape \(0,\)", np.ones(0), 1e-3),
-        (DomainError, "NaN or infinite", np.array([1, np.nan]), 1e-3),
-        (DomainError, "low-pass and decimate", np.ones(4), 5e-3),
-        (DomainError, "dt is 0 s", np.ones(4), 0),
+        (ShapeError, r"shape \(\)", np.float64(1), {}),
+        (ShapeError, r"shape \(0,\)", np.ones(0), {}),
+        (ShapeError, r"along axis 1", np.ones(3), {"axis": 1}),
+        (DomainError, "NaN or infinite", np.array([1, np.nan]), {}),
+        (DomainError, "dt is 0 s", np.ones(4), {"dt": 0}),
+        (DomainError, "sample_dt is nan s", np.ones(4), {"sample_dt": np.nan}),
+        (DomainError, "start is inf", np.ones(4), {"start": np.inf}),
+        (DomainError, "nt is 0", np.ones(4), {"nt": 0}),
+        (DtypeError, "nt is 2.5", np.ones(4), {"nt": 2.5}),
+        (DtypeError, "complex128", np.ones(4) * 1j, {}),
     ],
-    ids=["two axes", "empty", "nan", "coarser", "dt 0"],
+    ids=["a number", "empty", "no such axis", "nan", "dt 0", "interval nan", "start inf", "nt 0", "nt 2.5", "complex"],
 )
-def test_bad_samples_are_refused(kind, message, samples, dt):
+def test_bad_samples_are_refused(kind, message, samples, options):
     with pytest.raises(kind, match=message):
-        sampled(samples, 2e-3, 10, dt)
+        sampled(samples, **{"sample_dt": 2e-3, "nt": 10, "dt": 1e-3} | options)
