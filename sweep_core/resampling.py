@@ -17,9 +17,9 @@ _FALL = (_STOP - 7.95) / (14.36 * HALF)  # of Nyquist: how wide the window falls
 def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start: float = 0.0) -> np.ndarray:
     """Samples at the time step of the modelling, interpolated or decimated with zero phase.
 
-    y(k dt) = sum_j x[j] h(k dt - start - j sample_dt), h a sinc in a Kaiser window of 40 samples on either side. Frequencies
-    up to 0.9 of the Nyquist frequency of `sample_dt` are kept to 1e-6. Where `dt` is the larger one it is a low-pass as
-    well, which passes up to 0.8 of the new Nyquist frequency and nothing above it.
+    y(k dt) = sum_j x[j] h(k dt - start - j sample_dt), h a sinc in a Kaiser window of 40 samples on either side.
+    Frequencies up to 0.9 of the Nyquist frequency of `sample_dt` are kept to 1e-6. Where `dt` is the larger one it is a
+    low-pass as well, which passes up to 0.8 of the new Nyquist frequency and nothing above it.
 
     Parameters
     ----------
@@ -58,7 +58,9 @@ def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start
     nt = _count(nt)
     samples = np.moveaxis(samples, axis, 0)
     kept = samples.dtype if samples.dtype == np.float32 else np.dtype(np.float64)
-    first, weights = _weights((np.arange(nt) * dt - start) / sample_dt, max(1.0, dt / sample_dt), len(samples))
+    times = (np.arange(nt) * dt - start) / sample_dt
+    times = np.where(abs(times - np.rint(times)) < 1e-6, np.rint(times), times)  # 3 dt / dt may be 3.0000000000000004
+    first, weights = _weights(times, max(1.0, dt / sample_dt), len(samples))
     result = np.zeros((nt, *samples.shape[1:]), kept)
     last = len(samples) - 1
     for tap, column in enumerate(weights.T):
@@ -80,9 +82,10 @@ def _count(nt) -> int:
 
 def _weights(times: np.ndarray, ratio: float, count: int) -> tuple[np.ndarray, np.ndarray]:
     """First tap and weights (nt, taps) at `times`, in samples; `ratio` is the new interval over the old, from 1 on."""
+    if ratio == 1 and (times == np.rint(times)).all():  # each is one of the old
+        return times.astype(np.int64), ((times >= 0) & (times < count)).astype(np.float64)[:, None]
     half = math.ceil(HALF * ratio)
     cut = 1.0 if ratio == 1 else (1 - _FALL / 2) / ratio  # the fall is centred on Nyquist, or ends there
-    times = np.where(abs(times - np.rint(times)) < 1e-6, np.rint(times), times)  # 3 dt / dt may be 3.0000000000000004
     first = np.floor(times).astype(np.int64) - half + 1
     away = times[:, None] - (first[:, None] + np.arange(2 * half))
     window = np.i0(_BETA * np.sqrt(np.maximum(1 - (away / half) ** 2, 0))) / np.i0(_BETA)

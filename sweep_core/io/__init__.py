@@ -1,22 +1,32 @@
-"""Earth models on disk and out of a generator. Readers of foreign formats load their library when called."""
+"""Models and gathers on disk, models out of a generator. Readers of foreign formats load their library when called."""
 
 from .arrays import read_array
 from .elastic import ElasticModel, elastic_from_vp, read_elastic
+from .gathers import Gathers
+from .line import Line, Misfit, fit_line
 from .prepared import PreparedModel, downsample, find_water, read_prepared, smooth, write_prepared
 from .replacing import part_of, replacing, storing
+from .segy import SegyFile, open_segy, read_segy
 from .synthetic import faulted_model
 
 __all__ = [
     "ElasticModel",
+    "Gathers",
+    "Line",
+    "Misfit",
     "PreparedModel",
+    "SegyFile",
     "downsample",
     "elastic_from_vp",
     "faulted_model",
     "find_water",
+    "fit_line",
+    "open_segy",
     "part_of",
     "read_array",
     "read_elastic",
     "read_prepared",
+    "read_segy",
     "replacing",
     "smooth",
     "storing",

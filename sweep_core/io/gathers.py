@@ -1,0 +1,218 @@
+"""Shot gathers, observed or made, as a solver takes them."""
+
+import math
+import operator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DomainError, DtypeError, ShapeError
+from .line import Line, Misfit
+from .prepared import c_ordered, check_positive
+
+
+def check_spacings(dh: Any) -> tuple[float, float]:
+    """(dz, dx) in metres, of one number for both or of two."""
+    if np.ndim(dh) == 0:
+        return (check_positive(dh, "dh", "the grid spacing in metres"),) * 2
+    if np.shape(dh) != (2,):
+        raise ShapeError(f"dh is {dh!r}; expected metres, one number or (dz, dx)")
+    dz, dx = (check_positive(float(d), "dh", "the grid spacing in metres") for d in dh)
+    return dz, dx
+
+
+def _interval(dt: Any) -> float:
+    return check_positive(dt, "dt", "the sampling interval in seconds")
+
+
+@attrs.frozen(eq=False)
+class Gathers:
+    """Records of some shots with their positions, in C order. Instances compare by identity.
+
+    Shots with fewer receivers than others are padded; where `receiver_mask` is False there is no trace, or a dead one.
+
+    Parameters
+    ----------
+    sources : (nshots, 2) float array
+        Columns (x, z) in grid cells.
+    receivers : (nshots, nrec, 2) float array
+        The same columns.
+    observed : (nshots, nt, nrec, nfield) float32 or float64 array
+        The first sample at time zero; zero where `receiver_mask` is False, and where nothing was recorded.
+    dt : float
+        Seconds.
+    dh : float or (dz, dx)
+        Metres, of the grid in whose cells positions are.
+    receiver_mask : (nshots, nrec) bool array, optional
+        All true by default.
+    recorded : (nshots, nrec, 2) float array, optional
+        Times of the first and the last sample that were recorded, s; all of them by default.
+    clipped : (nshots, nrec) bool array, optional
+        Traces that stay at their extreme, as far as it was looked at.
+    shots : (nshots,) integer array, optional
+        Numbers by which the acquisition calls the shots; 0, 1, ... by default.
+    traces : (nshots, nrec) integer array, optional
+        Numbers of the traces in the file that they come from, -1 where there is none; 0, 1, ... by default.
+    line : Line, optional
+        Where x lies on the map.
+    misfit : Misfit, optional
+        How far the survey was off that line.
+    datum : float
+        Elevation of z = 0, metres.
+    name : str
+    notes : tuple of str
+        What was remarkable on the way here.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError
+    """
+
+    sources: NDArray[np.float64] = attrs.field(repr=False, converter=c_ordered)
+    receivers: NDArray[np.float64] = attrs.field(repr=False, converter=c_ordered)
+    observed: NDArray[Any] = attrs.field(repr=False, converter=c_ordered)
+    dt: float = attrs.field(converter=_interval)
+    dh: tuple[float, float] = attrs.field(converter=check_spacings)
+    receiver_mask: NDArray[np.bool_] = attrs.field(default=None, repr=False, converter=c_ordered)
+    recorded: NDArray[np.float64] = attrs.field(default=None, repr=False, converter=c_ordered)
+    clipped: NDArray[np.bool_] = attrs.field(default=None, repr=False, converter=c_ordered)
+    shots: NDArray[np.int64] = attrs.field(default=None, repr=False, converter=c_ordered)
+    traces: NDArray[np.int64] = attrs.field(default=None, repr=False, converter=c_ordered)
+    line: Line = attrs.field(factory=Line)
+    misfit: Misfit = attrs.field(factory=Misfit)
+    datum: float = attrs.field(default=0.0, converter=float)
+    name: str = "gathers"
+    notes: tuple[str, ...] = attrs.field(default=(), repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for key in ("sources", "receivers", "observed"):
+            value = getattr(self, key)
+            if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+                given = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+                raise DtypeError(f"{key} are {given}; expected a NumPy array of floating-point numbers")
+            if not np.isfinite(value).all():
+                raise DomainError(f"{key} hold NaN or infinite values")
+        if self.observed.ndim != 4 or 0 in self.observed.shape:
+            raise ShapeError(f"observed has shape {self.observed.shape}; expected (nshots, nt, nrec, nfield)")
+        nshots, nt, nrec, _ = self.observed.shape
+        defaults: dict[str, Any] = {
+            "receiver_mask": np.ones((nshots, nrec), bool),
+            "recorded": np.tile([0.0, (nt - 1) * self.dt], (nshots, nrec, 1)),
+            "clipped": np.zeros((nshots, nrec), bool),
+            "shots": np.arange(nshots),
+            "traces": np.arange(nshots * nrec).reshape(nshots, nrec),
+        }
+        for key, value in defaults.items():
+            if getattr(self, key) is None:
+                object.__setattr__(self, key, value)
+        shapes = {"sources": (nshots, 2), "receivers": (nshots, nrec, 2)}
+        for key, shape in (shapes | {key: value.shape for key, value in defaults.items()}).items():
+            given = getattr(self, key)
+            if not isinstance(given, np.ndarray) or given.shape != shape:
+                raise ShapeError(
+                    f"{key} has shape {np.shape(given)}; expected {shape}, as observed has shots and traces"
+                )
+            if key in defaults and given.dtype.kind != defaults[key].dtype.kind:
+                raise DtypeError(f"{key} is of {given.dtype}; expected {defaults[key].dtype}")
+        if self.observed.swapaxes(1, 2)[~self.receiver_mask].any():
+            raise DomainError("observed holds samples where receiver_mask is False; expected zeros")
+
+    def __len__(self) -> int:
+        return len(self.observed)
+
+    @property
+    def nt(self) -> int:
+        """Samples of each trace."""
+        return self.observed.shape[1]
+
+    @property
+    def times(self) -> NDArray[Any]:
+        """(nt,) seconds."""
+        return np.arange(self.nt) * self.dt
+
+    @property
+    def offsets(self) -> NDArray[Any]:
+        """(nshots, nrec) metres from the source to the receiver along the line, signed."""
+        return (self.receivers[..., 0] - self.sources[:, None, 0]) * self.dh[1]
+
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """(nshots, nrec): there is a trace, and it is not used."""
+        return (self.traces >= 0) & ~self.receiver_mask
+
+    def weights(self, taper: float = 0.0) -> NDArray[Any]:
+        """One where something was recorded, zero elsewhere: what a misfit is multiplied by, (nshots, nt, nrec, 1).
+
+        Parameters
+        ----------
+        taper : float
+            Seconds inside either end of the recording over which the weight grows as a cosine.
+        """
+        first, last = np.moveaxis(self.recorded[:, None], -1, 0)
+        times = self.times[:, None]
+        inside = np.minimum(times - first, last - times) + 1e-9 * self.dt
+        if taper:
+            check_positive(taper, "taper", "seconds")
+            grown = np.clip(inside / taper, 0, 1)
+            weights = 0.5 - 0.5 * np.cos(np.pi * grown)
+        else:
+            weights = (inside >= 0).astype(np.float64)
+        return np.ascontiguousarray(weights * self.receiver_mask[:, None], dtype=self.observed.dtype)[..., None]
+
+    def take(self, indices: Any) -> "Gathers":
+        """The shots of `indices`, in that order, such as a rank's part of a `ShotPlan`."""
+        indices = np.array([operator.index(i) for i in indices], dtype=np.int64)
+        wrong = ~((indices >= 0) & (indices < len(self)))
+        if wrong.any() or not len(indices):
+            raise DomainError(f"there are shots 0 to {len(self) - 1}; asked for {list(indices)}")
+        keys = ("sources", "receivers", "observed", "receiver_mask", "recorded", "clipped", "shots", "traces")
+        return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in keys})
+
+    def __str__(self) -> str:
+        return "\n".join([self._counts(), *(f"  {key:<10}{text}" for key, text in self._facts())])
+
+    def _counts(self) -> str:
+        each = (self.traces >= 0).sum(axis=1)
+        few, many = int(each.min()), int(each.max())
+        fields = self.observed.shape[3]
+        shots = f"{len(self)} shot{'s' * (len(self) > 1)} of {_range(few, many)} receivers"
+        return f"{self.name}: {shots}, {each.sum()} traces" + f" of {fields} fields" * (fields > 1)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        dz, dx = self.dh
+        live = self.receiver_mask
+        facts = [("time", f"{self.nt} samples every {1e3 * self.dt:g} ms, {(self.nt - 1) * self.dt:g} s")]
+        begin, end = self.recorded[live].T if live.any() else (np.zeros(1),) * 2
+        if begin.max() > 0 or end.min() < (self.nt - 1.5) * self.dt:
+            facts.append(("recorded", f"from {_range(*_ends(begin))} s to {_range(*_ends(end))} s"))
+        facts.append(("traces", f"{self.dead.sum()} dead{_listed(self.traces[self.dead])}, "
+                                f"{self.clipped.sum()} clipped{_listed(self.traces[self.clipped])}"))  # fmt: skip
+        offsets = self.offsets[live] if live.any() else np.zeros(1)
+        facts.append(("offsets", f"{_range(*_ends(offsets))} m, {_range(*_ends(np.abs(offsets)))} m in magnitude"))
+        for key, at in (("sources", self.sources), ("receivers", self.receivers[self.traces >= 0])):
+            facts.append((key, f"x {_range(*_ends(at[:, 0] * dx))} m, z {_range(*_ends(at[:, 1] * dz))} m"))
+        facts.append(("cells", f"{dx:g} m" if dx == dz else f"{dx:g} m along x, {dz:g} m along z"))
+        x, y = self.line.origin
+        facts.append(("line", f"x = 0 at ({x:.2f}, {y:.2f}), azimuth {self.line.azimuth:.2f} degrees"))
+        off = self.misfit
+        facts.append(("off line", f"{off.rms:.3g} m rms, {off.largest:.3g} m at most; offsets to {off.offset:.3g} m"))
+        return facts + [("note", note) for note in self.notes]
+
+
+def _ends(values: NDArray[Any]) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _range(low: float, high: float) -> str:
+    if math.isclose(low, high, abs_tol=1e-9):
+        return f"{low:.6g}"
+    return f"{low:.6g} to {high:.6g}"
+
+
+def _listed(traces: NDArray[np.int64]) -> str:
+    """Numbers of traces in their file."""
+    if not traces.size:
+        return ""
+    return f" ({', '.join(map(str, traces[:5]))}{', ...' * (traces.size > 5)})"

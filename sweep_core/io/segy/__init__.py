@@ -1,0 +1,6 @@
+"""SEG-Y files: field records in, records, models and images out. segyio is imported with the first of them."""
+
+from .index import SegyFile, open_segy
+from .reading import read_segy
+
+__all__ = ["SegyFile", "open_segy", "read_segy"]

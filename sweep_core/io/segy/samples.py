@@ -1,0 +1,106 @@
+"""Samples of traces, and whether they are what the file says they are."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError, DomainError, DtypeError
+from .layout import FORMATS, Layout
+
+_LOOKED_AT = 64  # traces by which a sample format is judged
+_HEX_DIGIT = 0x00F00000  # of an IBM float: the first of its fraction, never zero in a normalised one
+
+
+def read_samples(layout: Layout, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
+    """(n, nt) samples of some traces, all by default, in C order.
+
+    Parameters
+    ----------
+    which : slice or integer array, optional
+        Traces, from 0 on in the order of the file.
+    dtype : numpy.dtype
+        float32 or float64.
+
+    Raises
+    ------
+    DataError, DomainError, DtypeError
+    """
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise DtypeError(f"dtype is {dtype}; expected float32 or float64")
+    which = slice(None) if which is None else which
+    if not isinstance(which, slice):
+        which = np.asarray(which, dtype=np.int64)
+        if which.ndim != 1 or not ((which >= 0) & (which < layout.ntraces)).all():
+            raise DomainError(f"{layout.path} holds traces 0 to {layout.ntraces - 1}; asked for {which}")
+    samples = _as_floats(layout, np.asarray(layout.open()["samples"][which]), np.dtype(dtype))
+    wrong = ~np.isfinite(samples)
+    if wrong.any():
+        row, k = (int(n) for n in np.argwhere(wrong)[0])
+        trace = range(layout.ntraces)[which][row] if isinstance(which, slice) else int(which[row])
+        raise DataError(
+            f"{layout.path}: sample {k} of trace {trace} is {samples[row, k]}, as are {np.count_nonzero(wrong) - 1} "
+            f"more; expected finite numbers: leave the trace out (dead=[{trace}])"
+        )
+    return samples
+
+
+def _as_floats(layout: Layout, samples: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
+    if layout.format == 1:
+        fraction, exponent = samples & 0x00FFFFFF, (samples >> 24) & 0x7F
+        samples = np.where(samples >> 31, -1.0, 1.0) * np.ldexp(
+            fraction.astype(np.float64), 4 * (exponent - 70.0).astype(int)
+        )
+    with np.errstate(over="ignore"):  # of a double beyond float32, which is not finite then and refused
+        return np.ascontiguousarray(samples, dtype=dtype)
+
+
+def check_format(layout: Layout) -> None:
+    """DataError where the bits of the samples cannot be of the format that the header states.
+
+    IBM floats are normalised: the first hexadecimal digit of a fraction is not zero. Of IEEE floats one in sixteen or
+    so has zero there, as the last bit of the exponent and the first three of the fraction fall. And floats that are
+    read as integers have no small values.
+    """
+    stride = max(1, layout.ntraces // _LOOKED_AT)
+    words = np.asarray(layout.open()["samples"][::stride][:_LOOKED_AT])
+    if words.itemsize != 4:
+        return
+    words = np.unique(words.view(f"{layout.order}u4").astype(np.uint32))
+    words = words[(words & 0x00FFFFFF) != 0]
+    unnormalised = (words & _HEX_DIGIT) == 0
+    bits = ""
+    if layout.format == 1 and len(words) >= 64 and unnormalised.mean() > 0.01:
+        bits = f"{unnormalised.mean():.0%} of them are not normalised, as IEEE floats"
+    elif layout.format == 5 and _is_ibm(words, unnormalised):
+        bits = "all are normalised to base 16, as IBM floats"
+    elif layout.format in (2, 10) and len(words) >= 64:
+        least = int(np.abs(words.view(np.int32).astype(np.int64)).min())
+        if least >= 1 << 24:
+            bits = f"the smallest is {least}, as floats read as integers"
+    if bits:
+        raise DataError(
+            f"{layout.path} states samples of format {layout.format} ({FORMATS[layout.format][1]}); by their bits they "
+            f"are not: {bits}. Say which by sample_format="
+        )
+
+
+def _is_ibm(words: NDArray[Any], unnormalised: NDArray[np.bool_]) -> bool:
+    """No word has a zero digit, although read as IEEE floats many even exponents occur, each with one in eight."""
+    if unnormalised.any():
+        return False
+    exponents = (words >> 23) & 0xFF
+    many = np.bincount(exponents[exponents % 2 == 0].astype(np.int64), minlength=256)
+    return int((many >= 16).sum()) >= 4
+
+
+def is_dead(samples: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) traces (n, nt) whose samples are all the same."""
+    return (samples == samples[:, :1]).all(axis=1)
+
+
+def is_clipped(samples: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) traces (n, nt) that stay at their extreme for three samples or more."""
+    peak = np.abs(samples).max(axis=1, keepdims=True)
+    at = (np.abs(samples) == peak) & (peak > 0)
+    return (at[:, 2:] & at[:, 1:-1] & at[:, :-2]).any(axis=1)

@@ -1,0 +1,243 @@
+"""SEG-Y in: what a file says is read as the standard has it, and what it says of itself twice is not believed blindly."""
+
+import os
+import re
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+import segy as standard
+
+from sweep_core import DataError, DomainError, DtypeError, OptionError, ShotPlan, sampled
+from sweep_core.io import Line, open_segy, read_segy
+
+pytest.importorskip("segyio", reason="segyio is not installed")
+DATA = Path(os.environ.get("SWEEP_DATA", "/nonexistent"))
+
+
+def needs(name):
+    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not in SWEEP_DATA")
+
+
+def test_a_survey_is_ready_for_a_solver(write):
+    traces, _ = standard.survey()
+    found = read_segy(write(), dh=12.5)
+    assert found.observed.shape == (3, 64, 5, 1) and found.dt == 0.004 and found.dh == (12.5, 12.5)
+    np.testing.assert_array_equal(found.sources, [[8, 0.48], [10, 0.48], [12, 0.48]])
+    np.testing.assert_array_equal(found.receivers[0], [[n, 0.8] for n in range(5)])
+    np.testing.assert_array_equal(found.receiver_mask, [[1] * 5, [1] * 4 + [0], [1] * 5])
+    np.testing.assert_array_equal(found.traces, [[0, 1, 2, 3, 4], [5, 6, 7, 8, -1], [9, 10, 11, 12, 13]])
+    np.testing.assert_allclose(found.observed[1, :, :4, 0], traces[5:9].T, rtol=1e-6, atol=1e-4)
+    assert not found.observed[1, :, 4].any() and list(found.shots) == [101, 102, 103] and not found.notes
+    for value in attrs.asdict(found, recurse=False).values():
+        assert not isinstance(value, np.ndarray) or value.flags.c_contiguous
+
+
+@pytest.mark.parametrize("order", "><")
+@pytest.mark.parametrize("format", standard.KINDS)
+def test_samples_of_every_format_and_byte_order(write, format, order):
+    kind = np.dtype(standard.KINDS[format])
+    traces, _ = standard.survey()
+    if format in (2, 3, 8, 10, 11, 16):
+        low = 0 if kind.kind == "u" else -100
+        traces = np.random.default_rng(0).integers(low, 100, traces.shape).astype(kind)
+    path = write(traces, format=format, order=order)
+    np.testing.assert_array_equal(open_segy(path).traces(dtype=np.float64), standard_traces(path, format, order))
+    assert np.abs(open_segy(path).traces() - traces).max() < 1e-3
+
+
+def standard_traces(path, format, order=">"):
+    return [standard.trace_samples(path.read_bytes(), n, 64, format, order) for n in range(14)]
+
+
+def test_ibm_floats_are_those_of_segyio(tmp_path):
+    import segyio
+
+    values = np.random.default_rng(0).standard_normal((3, 500)) * 10.0 ** np.random.default_rng(1).integers(
+        -30, 30, (3, 500)
+    )
+    spec = segyio.spec()
+    spec.format, spec.samples, spec.tracecount = 1, np.arange(500), 3
+    with segyio.create(str(tmp_path / "a.sgy"), spec) as file:
+        file.trace = values.astype(np.float32)
+    with segyio.open(str(tmp_path / "a.sgy"), ignore_geometry=True) as file:
+        np.testing.assert_array_equal(open_segy(tmp_path / "a.sgy").traces(), file.trace.raw[:])
+
+
+@pytest.mark.parametrize(("scalar", "factor"), [(0, 1), (1, 1), (10, 10), (-10, 0.1), (-1000, 1e-3)])
+def test_scalars_divide_where_they_are_negative_and_zero_is_one(write, scalar, factor):
+    segy = open_segy(write(change={"SourceGroupScalar": scalar, "ElevationScalar": scalar}))
+    np.testing.assert_allclose(segy.sources[0], [10000 * factor, 0, -60 * factor])
+    np.testing.assert_allclose(segy.receivers[4], [5000 * factor, 0, -100 * factor])
+    told = open_segy(segy.path, coordinate_scalar=-100, elevation_scalar=-10)
+    np.testing.assert_allclose(told.sources[0], [100, 0, -6])
+
+
+def test_depths_are_those_below_the_datum(write):
+    path = write(change={"SourceSurfaceElevation": 400, "SourceDepth": 60, "ReceiverGroupElevation": 380})
+    found = read_segy(path, dh=(2.0, 12.5), datum=50.0)
+    np.testing.assert_allclose(found.sources[:, 1] * 2.0, 50 - 34)
+    np.testing.assert_allclose(found.receivers[..., 1] * 2.0, 50 - 38)
+    with pytest.raises(DomainError, match="source of trace 0 lies at z = -34 m; .*say datum=, or source_depth="):
+        read_segy(path, dh=10.0)
+    told = read_segy(path, dh=10.0, source_depth=7.0, receiver_depth=0.0)
+    assert (told.sources[:, 1] == 0.7).all() and not told.receivers[..., 1].any()
+
+
+def test_feet_are_metres_in_the_end(write):
+    found = open_segy(write(binary={"Unit": 2}))
+    np.testing.assert_allclose(found.sources[0], np.array([100, 0, -6]) * 0.3048)
+    np.testing.assert_allclose(open_segy(found.path, unit="m").sources[0], [100, 0, -6])
+    with pytest.raises(DataError, match="measurement system 7; expected 1"):
+        open_segy(write(binary={"Unit": 7}))
+    assert "not stated" in open_segy(write(binary={"Unit": 0})).notes[0]
+    with pytest.raises(OptionError, match="unit is 'km'"):
+        open_segy(found.path, unit="km")
+
+
+def test_angles_are_refused_and_lengths_called_angles_are_said(write):
+    with pytest.raises(DataError, match="14 of 14 traces are in decimal degrees; expected lengths"):
+        open_segy(write(change={"CoordinateUnits": 3}))
+    far = {"CoordinateUnits": 3, "SourceX": 400000}
+    assert "reach 4000, which are none" in open_segy(write(change=far)).notes[0]
+    with pytest.raises(DataError, match="1 of 14 traces are in seconds of arc"):
+        open_segy(write(change=lambda n: {"CoordinateUnits": 2 if n == 3 else 1}))
+    assert not open_segy(write(change={"CoordinateUnits": 3}), unit="m").notes
+
+
+def turned(n):
+    """The survey on a line 30 degrees north of east, with trace 7 at 3 m to its left."""
+    _, headers = standard.survey()
+    out = {}
+    for name in ("Source", "Group"):
+        along, left = headers[n][f"{name}X"] / 100, 3.0 * (n == 7 and name == "Group")
+        x, y = along * np.cos(np.pi / 6) - left * 0.5, along * 0.5 + left * np.cos(np.pi / 6)
+        out |= {f"{name}X": round(1000 * (5e5 + x)), f"{name}Y": round(1000 * (2e6 + y))}
+    return out | {"SourceGroupScalar": -1000}
+
+
+def test_geometry_is_projected_to_the_line_and_the_misfit_said(write):
+    line = Line((5e5, 2e6), (np.cos(np.pi / 6), 0.5))
+    found, fitted = (read_segy(write(change=turned), dh=12.5, line=asked) for asked in (line, None))
+    assert line.azimuth == pytest.approx(60)
+    np.testing.assert_allclose(found.sources[:, 0] * 12.5, [100, 125, 150], atol=2e-3)
+    assert found.misfit.largest == pytest.approx(3, abs=2e-3) and found.misfit.offset == pytest.approx(
+        np.hypot(100, 3) - 100, abs=2e-3
+    )
+    np.testing.assert_allclose(fitted.offsets, found.offsets, atol=0.1)
+    assert fitted.receivers[..., 0].min() == pytest.approx(0, abs=1e-9) and 0.5 < fitted.misfit.largest < 3
+    np.testing.assert_allclose(
+        line.place(line.project(np.array([[5e5 + 1, 2e6]]))[0]), [[5e5 + 0.75, 2e6 + np.sqrt(3) / 4]]
+    )
+    with pytest.raises(DomainError, match="receiver of trace 0 lies at x = -20 m; .*say line="):
+        read_segy(write(), dh=12.5, line=Line((20, 0)))
+
+
+def test_a_delay_puts_samples_where_they_belong(write):
+    traces, _ = standard.survey(nt=200)
+    path = write(traces, change=lambda n: {"DelayRecordingTime": 100 if n < 5 else -54, "TimeScalar": 0})
+    found = read_segy(path, dh=12.5)
+    assert found.nt == 225 and not found.observed[0, :25].any()
+    np.testing.assert_allclose(found.observed[0, 25:, :, 0], traces[:5].T, rtol=1e-5, atol=1e-4)
+    late = sampled(traces[9:].T, 4e-3, 225, 4e-3, axis=0, start=-0.054)
+    np.testing.assert_allclose(found.observed[2, :, :, 0], late, rtol=1e-5, atol=1e-3)
+    assert found.recorded[0, 0].tolist() == pytest.approx([0.1, 0.896])
+    weights = found.weights()
+    assert weights.shape == (3, 225, 5, 1) and weights[0, :25].max() == 0 and weights[0, 25:].min() == 1
+    assert not weights[1, :, 4].any() and weights[2, :186].min() == 1 and not weights[2, 187:].any()
+    scaled = write(traces, change={"DelayRecordingTime": 1000, "TimeScalar": -10})
+    assert (open_segy(scaled).delay == 0.1).all()
+    with pytest.raises(DataError, match="begins 30 s after its source, and traces are 0.252 s long; say nt="):
+        read_segy(write(change={"DelayRecordingTime": 30000}), dh=12.5)
+
+
+def test_traces_are_sampled_at_the_solvers_step(write):
+    found = read_segy(write(), dh=12.5, dt=1.5e-3)
+    assert found.nt == 169 and found.dt == 1.5e-3
+    np.testing.assert_allclose(
+        found.observed[0, :, :, 0], sampled(standard.survey()[0][:5].T, 4e-3, 169, 1.5e-3, axis=0), rtol=1e-5, atol=1e-3
+    )
+    assert "sampled anew: every 1.5 ms, 4 ms in the file" in found.notes
+    assert "low-pass at 50 Hz" in read_segy(write(), dh=12.5, dt=8e-3, nt=10).notes[-1]
+
+
+def test_dead_clipped_and_dummy_traces(write):
+    traces = standard.survey()[0]
+    traces[2], traces[6] = 0, np.clip(traces[6], -200, 200)
+    path = write(traces, change=lambda n: {"TraceIdentificationCode": {3: 2, 4: 3, 8: 5}.get(n, 1)})
+    found = read_segy(path, dh=12.5, dead=[13])
+    np.testing.assert_array_equal(found.receiver_mask, [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
+    assert found.traces[1].tolist() == [5, 6, 7, -1, -1] and found.dead.sum() == 4
+    assert found.traces[found.clipped].tolist() == [6]
+    assert not found.observed.swapaxes(1, 2)[~found.receiver_mask].any()
+    assert found.notes == ("1 traces with identification codes [5] are left out",)
+    text = str(found)
+    for part in (
+        "3 shots of 3 to 5 receivers, 13 traces",
+        "4 dead (2, 3, 4, 13), 1 clipped (6)",
+        "64 samples every 4 ms, 0.252 s",
+        "z 6 m",
+    ):
+        assert part in text, text
+
+
+def test_one_kind_of_trace_is_chosen(write):
+    path = write(change=lambda n: {"TraceIdentificationCode": 12 + n % 2})
+    with pytest.raises(DataError, match=r"several kinds, .*\[12, 13\]; expected one: choose by codes="):
+        read_segy(path, dh=12.5)
+    assert "7 traces" in str(read_segy(path, dh=12.5, codes=(13,)))
+    with pytest.raises(DataError, match="no trace of seismic data: identification codes are .5.;"):
+        read_segy(write(change={"TraceIdentificationCode": 5}), dh=12.5)
+
+
+def test_ranks_read_their_parts(write):
+    path, plan = write(), ShotPlan(3, 2)
+    whole, parts = read_segy(path, dh=12.5), [read_segy(path, dh=12.5, shots=plan.part(rank)) for rank in range(2)]
+    for key in ("sources", "receivers", "observed", "receiver_mask", "recorded", "shots", "traces"):
+        np.testing.assert_array_equal(np.concatenate([getattr(part, key) for part in parts]), getattr(whole, key))
+    np.testing.assert_array_equal(whole.take(plan.part(1)).observed, parts[1].observed)
+    assert whole.line == parts[0].line == parts[1].line
+
+
+def test_extended_textual_headers_are_passed_over(write):
+    segy = open_segy(write(texts=2))
+    assert len(segy) == 14 and segy.text.splitlines()[4].rstrip() == "C 5 A TEST"
+    np.testing.assert_allclose(segy.sources[0], [100, 0, -6])
+
+
+def test_fields_by_name(write):
+    segy = open_segy(write())
+    assert segy.header("GroupX")[:3].tolist() == [0, 1250, 2500]
+    with pytest.raises(OptionError, match="no trace header is called 'Sx'"):
+        segy.header("Sx")
+    with pytest.raises(DtypeError, match="float32 or float64"):
+        segy.traces(dtype=np.int32)
+    assert re.search(r"14 traces of 64 samples every 4 ms, IEEE float", str(segy))
+
+
+@needs("viking_small.segy")
+def test_viking_graben():
+    found = read_segy(DATA / "viking_small.segy", dh=12.5, dt=0.002)
+    assert found.observed.shape == (4, 1199, 120, 1) and found.receiver_mask.all() and not found.clipped.any()
+    np.testing.assert_allclose(found.sources * 12.5, [[3237 + 25 * n, 6] for n in range(4)])
+    np.testing.assert_allclose(found.offsets, np.tile(np.arange(-3237.0, -261, 25), (4, 1)))
+    assert (found.receivers[..., 1] == 0.8).all()
+    assert any("600 samples a trace, its first trace 1500" in note for note in found.notes)
+    power = np.cumsum(found.observed[:, :, :, 0].astype(float) ** 2, axis=1)
+    first = (power < 0.002 * power[:, -1:]).sum(axis=1)[
+        :, -60:
+    ] * 0.002  # of the direct wave, moving out at that of water
+    slope = np.polyfit(-found.offsets[:, -60:].ravel(), first.ravel(), 1)[0]
+    assert 1400 < 1 / slope < 1700
+
+
+@needs("f3.sgy")
+def test_a_section_of_integers_with_a_scalar():
+    segy = open_segy(DATA / "f3.sgy")
+    assert segy.traces().T.shape == (75, 414) and (segy.delay == 0.004).all()
+    np.testing.assert_allclose(
+        segy.sources[0, :2], [segy.header("SourceX")[0] / 10, segy.header("SourceY")[0] / 10], atol=5
+    )
+    steps = np.linalg.norm(np.diff(segy.sources[:18, :2], axis=0), axis=1)
+    np.testing.assert_allclose(steps, 25, atol=0.5)

@@ -1,0 +1,109 @@
+"""What a SEG-Y file says of itself twice, or cannot say at all: settled by its size, refused by name, or overruled by the user."""
+
+import numpy as np
+import pytest
+import segy as standard
+
+from sweep_core import DataError, DomainError, UnsupportedError
+from sweep_core.io import open_segy, read_segy
+
+pytest.importorskip("segyio", reason="segyio is not installed")
+
+
+@pytest.mark.parametrize(
+    "stated", [{"binary": {"Samples": 63}}, {"change": {"Samples": 1500}}, {"binary": {"Samples": 0}}]
+)
+def test_the_size_of_the_file_decides_between_sample_counts(write, stated):
+    segy = open_segy(write(**stated))
+    assert segy.nt == 64 and len(segy) == 14
+    assert any("admits 64" in note for note in segy.notes) == (stated != {"binary": {"Samples": 0}})
+
+
+def test_counts_that_both_fit_or_neither_are_refused(write):
+    whole = write().read_bytes()
+    size = len(whole) - 3600
+    other = next(n for n in range(65, 9999) if size % (240 + 4 * n) == 0)
+    path = write(binary={"Samples": other})
+    with pytest.raises(
+        DataError,
+        match=f"header states {other} samples a trace, its first trace 64, and its size admits both; say which by nt=",
+    ):
+        open_segy(path)
+    assert open_segy(path, nt=64).nt == 64
+    path.write_bytes(whole[:-7])
+    with pytest.raises(
+        DataError, match=r"shots.sgy has 6937 bytes of traces, 13.986 traces of 64; expected a whole number"
+    ):
+        open_segy(path)
+    with pytest.raises(DataError, match="nt = 65, by which"):
+        open_segy(write(), nt=65)
+
+
+def test_intervals_that_differ_are_refused_until_one_is_said(write):
+    path = write(binary={"Interval": 2000})
+    with pytest.raises(
+        DataError,
+        match="2000 microseconds in its binary header and in its 14 traces 4000 in 14; expected one: say interval=",
+    ):
+        open_segy(path)
+    assert open_segy(path, interval=0.004).interval == 0.004
+    assert open_segy(write(binary={"Interval": 0})).interval == 0.004
+    with pytest.raises(DataError, match="0 microseconds in its binary header and in its 14 traces none"):
+        open_segy(write(binary={"Interval": 0}, change={"Interval": 0}))
+
+
+def test_samples_of_another_format_than_stated_are_noticed(write):
+    traces = standard.survey()[0]
+    for real, stated, says in (
+        (1, 5, "as IBM floats"),
+        (5, 1, "as IEEE floats"),
+        (5, 2, "as floats read as integers"),
+        (1, 10, "as floats read as integers"),
+    ):
+        path = write(traces, format=real, binary={"Format": stated})
+        with pytest.raises(DataError, match=f"states samples of format {stated} .*{says}. Say which by sample_format="):
+            open_segy(path)
+        assert np.abs(open_segy(path, sample_format=real).traces() - traces).max() < 1e-3
+    with pytest.raises(UnsupportedError, match="fixed point with gain"):
+        open_segy(write(binary={"Format": 4}))
+    with pytest.raises(DataError, match="states sample format 77"):
+        open_segy(write(binary={"Format": 77}))
+
+
+def test_samples_that_are_not_finite_are_named(write):
+    traces = standard.survey()[0]
+    traces[4, 9], traces[4, 11] = np.nan, np.inf
+    path = write(traces)
+    with pytest.raises(DataError, match=r"sample 9 of trace 4 is nan, as are 1 more; .*dead=\[4\]"):
+        read_segy(path, dh=12.5)
+    assert read_segy(path, dh=12.5, dead=[4]).dead.sum() == 1
+    doubles = write(np.where(np.isfinite(traces), traces.astype(float), 1e300), format=6)
+    with pytest.raises(DataError, match="sample 9 of trace 4 is inf"):
+        open_segy(doubles).traces()
+
+
+def test_offsets_that_disagree_with_coordinates_are_noted(write):
+    (note,) = read_segy(write(change=lambda n: {"offset": 50} if n > 10 else {}), dh=12.5).notes
+    assert "in 3 headers" in note and "trace 11 says 50 m, its coordinates 125 m" in note
+
+
+REFUSED = {
+    "no file": ({"path": "none.sgy"}, {}, DataError, "cannot be opened: No such file"),
+    "shots": ({}, {"shots": [3]}, DomainError, r"shots is \[3\]; expected numbers of shots from 0 to 2"),
+    "no shots": ({}, {"shots": []}, DomainError, "names none"),
+    "dead": ({}, {"dead": [14]}, DomainError, "numbers of traces from 0 to 13"),
+    "dh": ({}, {"dh": 0.0}, DomainError, "dh is 0.0"),
+    "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),
+    "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
+    "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
+    "revision": ({"revision": 9}, {}, DataError, "revision 9 of SEG-Y"),
+    "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
+    "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
+    path = tmp_path / "none.sgy" if file.get("path") else write(**file)
+    with pytest.raises(kind, match=says):
+        read_segy(path, **{"dh": 12.5} | options)
