@@ -3,6 +3,7 @@
 from .arrays import read_array
 from .elastic import ElasticModel, elastic_from_vp, read_elastic
 from .gathers import Gathers
+from .gathers_file import read_gathers, write_gathers
 from .line import Line, Misfit, fit_line
 from .prepared import PreparedModel, downsample, find_water, read_prepared, smooth, write_prepared
 from .replacing import part_of, replacing, storing
@@ -25,10 +26,12 @@ __all__ = [
     "part_of",
     "read_array",
     "read_elastic",
+    "read_gathers",
     "read_prepared",
     "read_segy",
     "replacing",
     "smooth",
     "storing",
+    "write_gathers",
     "write_prepared",
 ]

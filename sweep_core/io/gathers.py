@@ -94,7 +94,7 @@ class Gathers:
                 raise DtypeError(f"{key} are {given}; expected a NumPy array of floating-point numbers")
             if not np.isfinite(value).all():
                 raise DomainError(f"{key} hold NaN or infinite values")
-        if self.observed.ndim != 4 or 0 in self.observed.shape:
+        if self.observed.ndim != 4 or 0 in self.observed.shape[1:]:
             raise ShapeError(f"observed has shape {self.observed.shape}; expected (nshots, nt, nrec, nfield)")
         nshots, nt, nrec, _ = self.observed.shape
         defaults: dict[str, Any] = {
@@ -162,10 +162,10 @@ class Gathers:
         return np.ascontiguousarray(weights * self.receiver_mask[:, None], dtype=self.observed.dtype)[..., None]
 
     def take(self, indices: Any) -> "Gathers":
-        """The shots of `indices`, in that order, such as a rank's part of a `ShotPlan`."""
+        """The shots of `indices`, in that order, such as a rank's part of a `ShotPlan`; there may be none."""
         indices = np.array([operator.index(i) for i in indices], dtype=np.int64)
         wrong = ~((indices >= 0) & (indices < len(self)))
-        if wrong.any() or not len(indices):
+        if wrong.any():
             raise DomainError(f"there are shots 0 to {len(self) - 1}; asked for {list(indices)}")
         keys = ("sources", "receivers", "observed", "receiver_mask", "recorded", "clipped", "shots", "traces")
         return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in keys})
@@ -175,21 +175,20 @@ class Gathers:
 
     def _counts(self) -> str:
         each = (self.traces >= 0).sum(axis=1)
-        few, many = int(each.min()), int(each.max())
         fields = self.observed.shape[3]
-        shots = f"{len(self)} shot{'s' * (len(self) > 1)} of {_range(few, many)} receivers"
+        shots = f"{len(self)} shot{'s' * (len(self) != 1)} of {_range(*_ends(each))} receivers"
         return f"{self.name}: {shots}, {each.sum()} traces" + f" of {fields} fields" * (fields > 1)
 
     def _facts(self) -> list[tuple[str, str]]:
         dz, dx = self.dh
         live = self.receiver_mask
         facts = [("time", f"{self.nt} samples every {1e3 * self.dt:g} ms, {(self.nt - 1) * self.dt:g} s")]
-        begin, end = self.recorded[live].T if live.any() else (np.zeros(1),) * 2
-        if begin.max() > 0 or end.min() < (self.nt - 1.5) * self.dt:
-            facts.append(("recorded", f"from {_range(*_ends(begin))} s to {_range(*_ends(end))} s"))
+        begin, end = (_ends(times) for times in self.recorded[live].T)
+        if live.any() and (max(begin) > 0 or min(end) < (self.nt - 1.5) * self.dt):
+            facts.append(("recorded", f"from {_range(*begin)} s to {_range(*end)} s"))
         facts.append(("traces", f"{self.dead.sum()} dead{_listed(self.traces[self.dead])}, "
                                 f"{self.clipped.sum()} clipped{_listed(self.traces[self.clipped])}"))  # fmt: skip
-        offsets = self.offsets[live] if live.any() else np.zeros(1)
+        offsets = self.offsets[live]
         facts.append(("offsets", f"{_range(*_ends(offsets))} m, {_range(*_ends(np.abs(offsets)))} m in magnitude"))
         for key, at in (("sources", self.sources), ("receivers", self.receivers[self.traces >= 0])):
             facts.append((key, f"x {_range(*_ends(at[:, 0] * dx))} m, z {_range(*_ends(at[:, 1] * dz))} m"))
@@ -202,10 +201,12 @@ class Gathers:
 
 
 def _ends(values: NDArray[Any]) -> tuple[float, float]:
-    return float(values.min()), float(values.max())
+    return (float(values.min()), float(values.max())) if values.size else (math.nan, math.nan)
 
 
 def _range(low: float, high: float) -> str:
+    if math.isnan(low):
+        return "no"
     if math.isclose(low, high, abs_tol=1e-9):
         return f"{low:.6g}"
     return f"{low:.6g} to {high:.6g}"

@@ -194,6 +194,7 @@ def test_one_kind_of_trace_is_chosen(write):
 def test_ranks_read_their_parts(write):
     path, plan = write(), ShotPlan(3, 2)
     whole, parts = read_segy(path, dh=12.5), [read_segy(path, dh=12.5, shots=plan.part(rank)) for rank in range(2)]
+    assert read_segy(path, dh=12.5, shots=[]).observed.shape == (0, 64, 5, 1)
     for key in ("sources", "receivers", "observed", "receiver_mask", "recorded", "shots", "traces"):
         np.testing.assert_array_equal(np.concatenate([getattr(part, key) for part in parts]), getattr(whole, key))
     np.testing.assert_array_equal(whole.take(plan.part(1)).observed, parts[1].observed)

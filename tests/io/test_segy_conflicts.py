@@ -90,7 +90,6 @@ def test_offsets_that_disagree_with_coordinates_are_noted(write):
 REFUSED = {
     "no file": ({"path": "none.sgy"}, {}, DataError, "cannot be opened: No such file"),
     "shots": ({}, {"shots": [3]}, DomainError, r"shots is \[3\]; expected numbers of shots from 0 to 2"),
-    "no shots": ({}, {"shots": []}, DomainError, "names none"),
     "dead": ({}, {"dead": [14]}, DomainError, "numbers of traces from 0 to 13"),
     "dh": ({}, {"dh": 0.0}, DomainError, "dh is 0.0"),
     "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),

@@ -46,8 +46,8 @@ def read_segy(
     source_depth, receiver_depth : float, optional
         Depth below the datum, metres, in place of what elevations say.
     shots : iterable of int, optional
-        Which shots, counted in the order of the file, such as a rank's part of a `ShotPlan`; all by default.
-        Parts have as many receivers and samples as the whole would.
+        Which shots, counted in the order of the file, such as a rank's part of a `ShotPlan`, which
+        may be empty; all by default. Parts have as many receivers and samples as the whole would.
     dead : iterable of int
         Traces, counted from 0 in the order of the file, that are not to be used, beside those that the file calls dead
         and those whose samples are all the same.
@@ -80,8 +80,6 @@ def read_segy(
     )
     _check_inside(segy, used, {"source": sources, "receiver": receivers}, (dx, dz))
     chosen = range(len(groups)) if shots is None else _numbers(shots, len(groups), "shots", "shots")
-    if not len(chosen):
-        raise DomainError(f"{segy.path}: shots= names none; expected some of 0 to {len(groups) - 1}")
     nrec = max(map(len, groups))
     traces = np.full((len(chosen), nrec), -1)
     observed = np.zeros((len(chosen), nt, nrec, 1), np.float32)
