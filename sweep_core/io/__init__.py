@@ -7,7 +7,7 @@ from .gathers_file import read_gathers, write_gathers
 from .line import Line, Misfit, fit_line
 from .prepared import PreparedModel, downsample, find_water, read_prepared, smooth, write_prepared
 from .replacing import part_of, replacing, storing
-from .segy import SegyFile, open_segy, read_segy
+from .segy import SegyFile, open_segy, read_segy, write_segy, write_segy_section
 from .synthetic import faulted_model
 
 __all__ = [
@@ -34,4 +34,6 @@ __all__ = [
     "storing",
     "write_gathers",
     "write_prepared",
+    "write_segy",
+    "write_segy_section",
 ]

@@ -78,8 +78,12 @@ class SegyFile:
         return self.headers.raw[name].astype(np.int64)
 
     def traces(self, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
-        """(n, nt) samples in C order; see `read_samples`. A section or model (nz, nx) is its transpose."""
+        """(n, nt) samples in C order; see `read_samples`."""
         return read_samples(self.layout, which, dtype)
+
+    def section(self, dtype: Any = np.float32) -> NDArray[Any]:
+        """(nt, ntraces) samples of all traces in C order: a model or an image, depth or time first."""
+        return np.ascontiguousarray(self.traces(dtype=dtype).T)
 
     @property
     def text(self) -> str:

@@ -1,0 +1,217 @@
+"""SEG-Y out: records, models and images, revision 1, IEEE floats, big-endian; segyio and others read them."""
+
+import math
+import os
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
+from ..gathers import Gathers, check_spacings
+from ..line import Line
+from ..replacing import replacing
+from .headers import fields
+from .layout import BINARY, TEXT, load_segyio
+
+_MOST = 65535  # what two bytes hold
+_SCALARS = (1, 10, 100, 1000, 10000)
+_LARGEST = 2**31 - 1
+
+
+def write_segy(
+    path: str | os.PathLike[str], gathers: Gathers, *, field: int | None = None, start: float = 0.0,
+    text: Iterable[str] = (),
+) -> Path:  # fmt: skip
+    """Writes shot gathers, whole or not at all; `attrs.evolve(gathers, observed=record)` are those that a solver made.
+
+    Places are written on the map, along `gathers.line`, depths below `gathers.datum`, both with the scalar by which
+    they are exact, or else as fine as they fit. Padding is left out; dead traces are called so.
+
+    Parameters
+    ----------
+    path : path-like
+        Used as it is given; folders are made where they are missing.
+    gathers : Gathers
+        Its dt is a whole number of microseconds up to 65535, and nt at most 65535.
+    field : int, optional
+        Which field, where there are several.
+    start : float
+        Time of the first sample, s, as `solver.time(field)[0]` says; written as the delay.
+    text : iterable of str
+        Lines of up to 76 characters for the textual header, after what is always there.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the format cannot hold it: dt, nt, a place or a time.
+    OptionError, StorageError
+    """
+    nfield = gathers.observed.shape[3]
+    if field is None and nfield > 1:
+        raise OptionError(f"observed holds {nfield} fields; say which by field=")
+    if field is not None and not 0 <= field < nfield:
+        raise OptionError(f"field is {field}; observed holds fields 0 to {nfield - 1}")
+    if not (gathers.traces >= 0).any():
+        raise DomainError("gathers hold no trace; expected some to write")
+    shot, receiver = np.nonzero(gathers.traces >= 0)
+    (dz, dx), datum = gathers.dh, gathers.datum
+    places = (
+        gathers.line.place(gathers.sources[shot, 0] * dx),
+        gathers.line.place(gathers.receivers[shot, receiver, 0] * dx),
+    )
+    xy, xy_scalar = _scaled(np.concatenate(places, axis=1), "coordinates")
+    depths = gathers.sources[shot, 1] * dz, datum - gathers.receivers[shot, receiver, 1] * dz
+    z, z_scalar = _scaled(np.stack([*depths, np.full(len(shot), datum)], axis=1), "elevations")
+    delay, time_scalar = _delay(start)
+    headers = _headers(len(shot), gathers.nt, _microseconds(gathers.dt))
+    values: dict[str, Any] = {
+        "FieldRecord": gathers.shots[shot], "EnergySourcePoint": gathers.shots[shot], "TraceNumber": receiver + 1,
+        "TraceIdentificationCode": np.where(gathers.receiver_mask[shot, receiver], 1, 2), "DataUse": 1,
+        "offset": np.rint(gathers.offsets[shot, receiver]), "SourceDepth": z[:, 0], "ReceiverGroupElevation": z[:, 1],
+        "SourceSurfaceElevation": z[:, 2], "ElevationScalar": z_scalar, "SourceX": xy[:, 0], "SourceY": xy[:, 1],
+        "GroupX": xy[:, 2], "GroupY": xy[:, 3], "SourceGroupScalar": xy_scalar, "CoordinateUnits": 1,
+        "DelayRecordingTime": delay, "ScalarTraceHeader": time_scalar,
+    }  # fmt: skip
+    for name, value in values.items():
+        headers[name] = value
+    lines = [
+        f"SHOT GATHERS: {gathers.name}", f"{len(gathers)} SHOTS, {len(shot)} TRACES OF {gathers.nt} SAMPLES, "
+        f"{1e3 * gathers.dt:g} MS", f"MODEL CELLS DX {dx:g} M, DZ {dz:g} M", *_line_text(gathers.line, datum), *text,
+    ]  # fmt: skip
+    records = (gathers.observed[n, :, gathers.traces[n] >= 0, field or 0] for n in range(len(gathers)))
+    return _write(Path(path), lines, headers, records, traces=int((gathers.traces >= 0).sum(axis=1).max()), sorting=1)
+
+
+def write_segy_section(
+    path: str | os.PathLike[str], section: NDArray[Any], dh: float | tuple[float, float], *, line: Line | None = None,
+    datum: float = 0.0, text: Iterable[str] = (),
+) -> Path:  # fmt: skip
+    """Writes a model or an image in depth, a trace for each of its columns, whole or not at all.
+
+    The format has no place for a step in depth: it is written in millimetres where microseconds would be, as it is in
+    Marmousi-II, and said in the textual header. Columns lie on the map along `line`, as places of the CDP, source and
+    receiver.
+
+    Parameters
+    ----------
+    path : path-like
+    section : (nz, nx) array
+        Written as float32; finite.
+    dh : float or (dz, dx)
+        Metres; dz a whole number of millimetres up to 65535.
+    line : Line, optional
+        Where x lies on the map; by default x is x and y zero.
+    datum : float
+        Elevation of the first row, metres.
+    text : iterable of str
+        As in `write_segy`.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError, UnsupportedError, StorageError
+    """
+    section = np.asarray(section)
+    if section.ndim != 2 or section.size == 0:
+        raise ShapeError(f"the section has shape {section.shape}; expected (nz, nx)")
+    if section.dtype.kind not in "iuf":
+        raise DtypeError(f"the section is of {section.dtype}; expected real numbers")
+    if not np.isfinite(section).all():
+        raise DomainError("the section holds NaN or infinite values; expected finite numbers")
+    (dz, dx), line, count = check_spacings(dh), line or Line(), section.shape[1]
+    xy, scalar = _scaled(line.place(np.arange(count) * dx), "coordinates")
+    elevation, z_scalar = _scaled(np.array([datum]), "elevations")
+    headers = _headers(count, section.shape[0], _whole(1e3 * dz, "dz", "mm"))
+    for name in ("CDP", "CDP_TRACE", "FieldRecord", "TraceNumber", "ShotPoint"):
+        headers[name] = 1 if name in ("CDP_TRACE", "FieldRecord") else np.arange(1, count + 1)
+    for column, axis in enumerate("XY"):
+        for name in (f"CDP_{axis}", f"Source{axis}", f"Group{axis}"):
+            headers[name] = xy[:, column]
+    headers["SourceGroupScalar"], headers["ElevationScalar"], headers["CoordinateUnits"] = scalar, z_scalar, 1
+    headers["SourceSurfaceElevation"] = headers["ReceiverGroupElevation"] = elevation[0]
+    headers["TraceIdentificationCode"], headers["DataUse"] = 1, 1
+    lines = [
+        "SECTION IN DEPTH", f"{count} TRACES OF {len(section)} SAMPLES", f"DX {dx:g} M, DZ {dz:g} M",
+        "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *text,
+    ]  # fmt: skip
+    return _write(Path(path), lines, headers, [section.T], traces=1, sorting=4)
+
+
+def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
+    if nt > _MOST:
+        raise UnsupportedError(f"traces have {nt} samples; SEG-Y of revision 1 holds {_MOST}: cut or sample them anew")
+    headers = np.zeros(count, fields(">"))
+    headers["TRACE_SEQUENCE_LINE"] = headers["TRACE_SEQUENCE_FILE"] = np.arange(1, count + 1)
+    headers["TRACE_SAMPLE_COUNT"], headers["TRACE_SAMPLE_INTERVAL"] = nt, interval
+    return headers
+
+
+def _whole(value: float, name: str, unit: str) -> int:
+    number = round(value)
+    if not 1 <= number <= _MOST or not math.isclose(value, number, rel_tol=1e-6):
+        raise UnsupportedError(f"{name} is {value:.9g} {unit}; SEG-Y holds whole numbers from 1 to {_MOST}")
+    return number
+
+
+def _microseconds(dt: float) -> int:
+    return _whole(1e6 * dt, "dt", "microseconds")
+
+
+def _scaled(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.int64], int]:
+    """Whole numbers and the scalar of their header: the coarsest by which they are exact, or the finest that fits."""
+    largest = float(np.abs(values).max())
+    fitting = [scale for scale in _SCALARS if largest * scale < _LARGEST]
+    if not fitting:
+        raise UnsupportedError(f"{what} reach {largest:g} m; SEG-Y holds less than {_LARGEST} m")
+    exact = (scale for scale in fitting if np.abs(np.rint(values * scale) / scale - values).max() < 1e-7)
+    scale = next(exact, fitting[-1])
+    return np.rint(values * scale).astype(np.int64), 1 if scale == 1 else -scale
+
+
+def _delay(start: float) -> tuple[int, int]:
+    for scale in _SCALARS:
+        value = 1e3 * start * scale
+        if math.isclose(value, round(value), rel_tol=1e-9, abs_tol=1e-9) and abs(value) < 32768:
+            return round(value), 1 if scale == 1 else -scale
+    raise UnsupportedError(
+        f"start is {start!r} s; SEG-Y holds it as a whole number of 0.0001 to 1 ms, up to 32767 of them"
+    )
+
+
+def _line_text(line: Line, datum: float) -> list[str]:
+    x, y = line.origin
+    return [f"X = 0 AT ({x:.4f}, {y:.4f}), AZIMUTH {line.azimuth:.4f} DEGREES", f"DATUM {datum:g} M"]
+
+
+def _write(
+    path: Path, lines: list[str], headers: NDArray[Any], records: Iterable[NDArray[Any]], traces: int, sorting: int
+) -> Path:
+    """Textual and binary header, then traces of `records`, arrays (n, nt), whose headers follow each other."""
+    text = load_segyio().create_text_header(
+        {n: line for n, line in enumerate(["WRITTEN BY SWEEP", *lines], 1)}
+        | {39: "SEG Y REV1", 40: "END TEXTUAL HEADER"}
+    )
+    if any(len(line) > 76 for line in lines) or len(lines) > 37:
+        raise OptionError("text has more than 37 lines with what is always there, or one of more than 76 characters")
+    binary = bytearray(BINARY)
+    nt, interval = int(headers["TRACE_SAMPLE_COUNT"][0]), int(headers["TRACE_SAMPLE_INTERVAL"][0])
+    where = load_segyio().BinField
+    for at, value in (
+        (where.Traces, min(traces, _MOST)), (where.Interval, interval), (where.Samples, nt),
+        (where.Format, 5), (where.EnsembleFold, 1), (where.SortingCode, sorting), (where.MeasurementSystem, 1),
+        (where.SEGYRevision, 0x0100), (where.TraceFlag, 1),
+    ):  # fmt: skip
+        struct.pack_into(">H", binary, int(at) - TEXT - 1, value)
+    begin = 0
+    with replacing(path) as stream:
+        stream.write(text.encode("cp037", "replace")[:TEXT].ljust(TEXT, b"\x40") + binary)
+        for record in records:
+            block = np.empty(len(record), [("header", headers.dtype), ("samples", ">f4", (nt,))])
+            block["header"] = headers[begin : begin + len(record)]
+            block["samples"] = record
+            stream.write(block.tobytes())
+            begin += len(record)
+    return path
