@@ -1,5 +1,6 @@
 """Figures and films, written without a screen; matplotlib is imported with the first one."""
 
+from .field_data import plot_geometry, plot_traces
 from .figures import plot_epoch, plot_loss, plot_parameters, plot_wavelet
 from .gathers import plot_gather
 from .models import plot_model
@@ -10,10 +11,12 @@ __all__ = [
     "movie",
     "plot_epoch",
     "plot_gather",
+    "plot_geometry",
     "plot_loss",
     "plot_model",
     "plot_parameters",
     "plot_shot",
     "plot_snapshots",
+    "plot_traces",
     "plot_wavelet",
 ]

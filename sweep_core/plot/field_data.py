@@ -1,0 +1,118 @@
+"""Gathers as they were read: one of them, and where sources and receivers stood."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DomainError, DtypeError, OptionError
+from ..io import Gathers
+from .canvas import add_colour_bar, largest, new_figure
+from .gathers import STYLES, amplify, draw_gather
+from .survey import add_legend
+
+AXES = {"offset": "offset (km)", "x": "x (km)"}
+
+
+def plot_traces(
+    gathers: Gathers, shot: int = 0, *, field: int = 0, against: str = "offset", style: str = "image",
+    percentile: float = 98.0, gain: float = 0.0, label: str = "amplitude", ax: Any = None,
+) -> Any:  # fmt: skip
+    """One gather against time; dead traces are left out, and said.
+
+    Parameters
+    ----------
+    gathers : Gathers
+    shot, field : int
+        Which, counted from 0.
+    against : {"offset", "x"}
+        What traces are put side by side by.
+    style : {"image", "wiggle", "both"}
+    percentile : float
+        Amplitudes beyond this percentile of their magnitudes are clipped.
+    gain : float
+        Amplitudes are multiplied by t^gain before.
+    label : str
+        What the colours are.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    _check(gathers)
+    for name, number, count in (("shot", shot, len(gathers)), ("field", field, gathers.observed.shape[3])):
+        if not 0 <= number < count:
+            raise DomainError(f"{name} is {number}; {gathers.name} has {count}, counted from 0")
+    if against not in AXES or style not in STYLES:
+        raise OptionError(
+            f"against is {against!r}, style {style!r}; expected one of {', '.join(map(repr, AXES))}, and of "
+            f"{', '.join(map(repr, STYLES))}"
+        )
+    live = gathers.receiver_mask[shot]
+    if not live.any():
+        raise DomainError(f"shot {shot} of {gathers.name} has no trace that is alive; expected some to draw")
+    gather = amplify(gathers.observed[shot, :, live, field].T, gathers.dt, gain)
+    x = (gathers.offsets[shot] if against == "offset" else gathers.receivers[shot, :, 0] * gathers.dh[1])[live] / 1e3
+    figure, ax = _axes(ax, (6.0, 5.5))
+    image = draw_gather(ax, gather, gathers.dt, x, largest(gather, percentile), style)
+    dead = int(gathers.dead[shot].sum())
+    without = f", without {dead} dead" * (dead > 0)
+    ax.set(xlabel=AXES[against], ylabel="time (s)")
+    ax.set_title(f"{gathers.name}, shot {gathers.shots[shot]}: {live.sum()} traces{without}", loc="left", fontsize=10)
+    if image is not None:
+        times = " × t" if gain == 1 else f" × $t^{{{gain:g}}}$" if gain else ""
+        add_colour_bar(figure, image, ax, label + times, gather)
+    return figure
+
+
+def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
+    """Sources and receivers of each shot along the line, one shot above the other: where traces are, and where not.
+
+    Parameters
+    ----------
+    gathers : Gathers
+    ax : matplotlib Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    _check(gathers)
+    if not len(gathers):
+        raise DomainError(f"{gathers.name} has no shots; expected some to draw")
+    figure, ax = _axes(ax, (9.0, 4.5))
+    rows = np.broadcast_to(np.arange(len(gathers))[:, None], gathers.traces.shape)
+    x = gathers.receivers[..., 0] * gathers.dh[1] / 1e3
+    kinds = {
+        "live": (gathers.receiver_mask & ~gathers.clipped, "0.25"),
+        "clipped": (gathers.clipped, "#e69f00"),
+        "dead": (gathers.dead, "#e6232a"),
+    }
+    for name, (which, colour) in kinds.items():
+        if which.any():
+            style = {"linestyle": "none", "marker": "|", "markersize": 6, "color": colour}
+            ax.plot(x[which], rows[which], label=f"{which.sum()} {name}", **style)
+    ax.plot(
+        gathers.sources[:, 0] * gathers.dh[1] / 1e3, rows[:, 0], "*", markersize=11, color="#0072b2",
+        markeredgecolor="black", markeredgewidth=0.5, label=f"{len(gathers)} source{'s' * (len(gathers) > 1)}",
+    )  # fmt: skip
+    ax.set(xlabel="x (km)", ylabel="shot", ylim=(len(gathers) - 0.5, -0.5))
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set_title(f"{gathers.name}: at most {gathers.misfit.largest:.3g} m off the line", loc="left", fontsize=10)
+    add_legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.25, ncols=4)
+    return figure
+
+
+def _check(gathers: Any) -> None:
+    if not isinstance(gathers, Gathers):
+        raise DtypeError(f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers")
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
+    """The figure and axes to draw into."""
+    if ax is not None:
+        return ax.figure, ax
+    figure = new_figure(size)
+    return figure, figure.subplots()

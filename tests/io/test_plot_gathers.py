@@ -1,0 +1,67 @@
+"""Pictures of gathers: what is drawn is what is there, into a figure of their own or one that is given."""
+
+import numpy as np
+import pytest
+
+from sweep_core import DomainError, DtypeError, OptionError, plot
+from sweep_core.io import Gathers
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.fixture
+def gathers():
+    rng, mask = np.random.default_rng(0), np.ones((3, 20), bool)
+    mask[1, 4:6], mask[2, 15:] = False, False
+    traces = np.where(np.arange(20) < [[20], [20], [15]], np.arange(60).reshape(3, 20), -1)
+    receivers = np.stack(np.broadcast_arrays(2.0 * np.arange(20) + [[0.0], [1], [2]], 1.0), axis=-1)
+    observed = rng.standard_normal((3, 50, 20, 1)).astype(np.float32) * mask[:, None, :, None]
+    clipped = np.zeros((3, 20), bool)
+    clipped[0, 3] = True
+    return Gathers(np.array([[0.0, 1], [1, 1], [2, 1]]), receivers, observed, dt=0.004, dh=10.0, receiver_mask=mask,
+                   traces=traces, clipped=clipped, shots=np.array([7, 8, 9]), name="line")  # fmt: skip
+
+
+def test_one_gather(gathers, tmp_path):
+    figure = plot.plot_traces(gathers, 1, gain=1, against="x")
+    axis, bar = figure.axes
+    assert axis.get_title(loc="left") == "line, shot 8: 18 traces, without 2 dead"
+    assert (axis.get_xlabel(), axis.get_ylabel(), bar.get_ylabel()) == ("x (km)", "time (s)", "amplitude × t")
+    assert axis.get_ylim() == pytest.approx((0.196, 0)) and axis.get_xlim() == pytest.approx((0.01, 0.39), abs=0.02)
+    figure.savefig(tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_offsets_and_wiggles_into_axes_that_are_given(gathers):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert plot.plot_traces(gathers, 2, style="wiggle", ax=left) is figure
+    assert plot.plot_geometry(gathers, ax=right) is figure
+    assert left.get_xlabel() == "offset (km)" and left.get_xlim() == pytest.approx((-0.01, 0.29))
+    assert len(left.get_lines()) == 15 and len(figure.axes) == 2
+
+
+def test_the_geometry(gathers):
+    (axis,) = plot.plot_geometry(gathers).axes
+    drawn = {line.get_label(): line.get_xydata() for line in axis.get_lines()}
+    assert set(drawn) == {"52 live", "1 clipped", "2 dead", "3 sources"}
+    np.testing.assert_allclose(drawn["2 dead"], [[0.09, 1], [0.11, 1]])
+    np.testing.assert_allclose(drawn["3 sources"], [[0, 0], [0.01, 1], [0.02, 2]])
+
+
+def test_what_cannot_be_drawn_is_refused(gathers):
+    with pytest.raises(DomainError, match="shot is 3; line has 3"):
+        plot.plot_traces(gathers, 3)
+    with pytest.raises(DomainError, match="field is 1; line has 1"):
+        plot.plot_traces(gathers, 0, field=1)
+    with pytest.raises(OptionError, match="against is 'y'"):
+        plot.plot_traces(gathers, against="y")
+    with pytest.raises(OptionError, match="style 'dots'"):
+        plot.plot_traces(gathers, style="dots")
+    for draw in (plot.plot_traces, plot.plot_geometry):
+        with pytest.raises(DtypeError, match="gathers are ndarray"):
+            draw(gathers.observed)
+        with pytest.raises(DomainError, match="0, counted|no shots"):
+            draw(gathers.take([]))
