@@ -18,7 +18,7 @@ USES = {
         "at = np.array([[3, 3]]); backend('reference').forward(p, Shots(np.ones(3), at, at), [np.full((9, 9), 2e3)])"
     ),
     "the command line": "import runpy; runpy.run_module('sweep_core', run_name='__main__')",
-    "io and plot": "import sweep_core.io, sweep_core.plot",
+    "io, plot and processing": "import sweep_core.io, sweep_core.plot, sweep_core.processing",
     "the laws": "import sweep_core.testing.__main__; sweep_core.testing.__main__.main(['sweep_core:SerialDistributor'])",
     "the backends' packages": "import sweep_torch, sweep_jax, sweep_torch.plugin, sweep_jax.plugin",
 }

@@ -1,0 +1,57 @@
+"""Gains, which show late arrivals or make traces alike. What is done to data is to be done to modelled data as well."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DomainError
+from .traces import as_traces, positive, put_back
+
+
+def time_gain(data: Any, dt: float, power: float = 1.0, *, axis: int = 1) -> NDArray[Any]:
+    """Traces times t^power, t in seconds: 1 undoes the spreading of a point source, 0.5 that of a line source.
+
+    Parameters
+    ----------
+    data, dt, axis
+        As in `bandpass`.
+    power : float
+        From 0 on.
+    """
+    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
+    if not 0 <= power < np.inf:
+        raise DomainError(f"power is {power}; expected 0 or more")
+    return put_back(traces * (np.arange(traces.shape[-1]) * dt) ** power, axis, traces.dtype)
+
+
+def balance(data: Any, *, axis: int = 1) -> NDArray[Any]:
+    """Traces divided by their root mean square; those that are zero throughout stay zero."""
+    traces = as_traces(data, axis)
+    rms = np.sqrt(np.mean(traces.astype(np.float64) ** 2, axis=-1, keepdims=True))
+    return put_back(traces / np.where(rms == 0, 1, rms), axis, traces.dtype)
+
+
+def agc(data: Any, dt: float, window: float, *, axis: int = 1) -> NDArray[Any]:
+    """Automatic gain control: each sample divided by the root mean square of the `window` seconds around it.
+
+    It does not keep amplitudes and is not linear: for pictures, not for data that a misfit compares. What is below 1e-3
+    of a trace's largest root mean square is not raised further.
+
+    Parameters
+    ----------
+    data, dt, axis
+        As in `bandpass`.
+    window : float
+        Seconds; at an end of the trace, as much of it as there is.
+    """
+    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
+    half = max(1, round(0.5 * positive(window, "window", "seconds") / dt))
+    nt = traces.shape[-1]
+    running = np.concatenate(
+        [np.zeros((*traces.shape[:-1], 1)), np.cumsum(traces.astype(np.float64) ** 2, -1)], axis=-1
+    )
+    last, first = np.minimum(np.arange(nt) + half + 1, nt), np.maximum(np.arange(nt) - half, 0)
+    rms = np.sqrt(np.maximum(running[..., last] - running[..., first], 0) / (last - first))
+    least = 1e-3 * rms.max(axis=-1, keepdims=True)
+    return put_back(traces / np.where(least == 0, 1, np.maximum(rms, least)), axis, traces.dtype)

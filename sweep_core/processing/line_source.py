@@ -1,0 +1,92 @@
+"""Data of a point source as a line source would have made them: field data for 2-D modelling.
+
+Far from the source the waves of a line source are those of a point source times sqrt(2 pi r c / omega) exp(i pi / 4),
+for the time factor exp(-i omega t): an amplitude and an eighth of a period. In time it is a half integral, the
+convolution with 1 / sqrt(pi t), and a factor of distance and velocity (Crase, Pica, Noble, McDonald and Tarantola 1990,
+Geophysics 55; Forbriger, Groos and Schäfer 2014, Geophysical Journal International 198).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DomainError, OptionError, ShapeError
+from .traces import as_traces, padded, positive, put_back
+
+
+def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:
+    """The convolution with 1 / sqrt(pi t), exact for data that are linear between samples: (i omega)^(-1/2) of spectra.
+
+    Parameters
+    ----------
+    data, dt, axis
+        As in `bandpass`; zero before the first sample.
+    """
+    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
+    nt = traces.shape[-1]
+    k = np.arange(nt + 1, dtype=np.float64)
+    power = np.concatenate([[1.0], k**1.5])  # at -1 it is that of 1: the first weight is of one half of the hat
+    weights = power[2:] - 2 * power[1:-1] + power[:-2]
+    weights[0] = 1.0
+    weights *= 4 / 3 * np.sqrt(dt / np.pi)
+    length = padded(nt)
+    found = np.fft.irfft(np.fft.rfft(traces, length) * np.fft.rfft(weights, length), length)[..., :nt]
+    return put_back(found, axis, traces.dtype)
+
+
+def to_line_source(
+    record: Any, dt: float, *, velocity: float | None = None, offset: Any = None, delay: float = 0.0, axis: int = 1
+) -> NDArray[Any]:
+    """The record that a line source of the same wavelet would have made, from that of a point source.
+
+    A half integral, then a factor: sqrt(2 pi t) velocity for reflections, whose distance is velocity times t, or
+    sqrt(2 pi / t) offset for direct waves of whatever velocity. Exact far from the source in a uniform medium, an
+    approximation elsewhere.
+
+    Parameters
+    ----------
+    record : (nshots, nt, nrec, nfield) array, or one with time along `axis`
+    dt : float
+        Seconds.
+    velocity : float, optional
+        Metres per second, of reflections.
+    offset : array, optional
+        Metres, (nshots, nrec), or whatever fits the other axes of the record: direct waves.
+    delay : float
+        Time of the wavelet's centre, s, from which the time t of the factor counts: 0 where the source acts at zero.
+    axis : int
+
+    Returns
+    -------
+    array of the same shape
+
+    Raises
+    ------
+    OptionError
+        Where neither or both of velocity and offset are given.
+    """
+    if (velocity is None) == (offset is None):
+        raise OptionError("give velocity= (reflections) or offset= (direct waves), one of them")
+    traces = as_traces(half_integral(record, dt, axis=axis), axis)
+    if not math.isfinite(delay):
+        raise DomainError(f"delay is {delay}; expected seconds")
+    times = np.maximum(np.arange(traces.shape[-1]) * dt - delay, 0)
+    if velocity is not None:
+        factor: NDArray[Any] = np.sqrt(2 * np.pi * times) * positive(velocity, "velocity", "metres per second")
+    else:
+        offset = np.abs(np.asarray(offset, dtype=np.float64))
+        if not np.isfinite(offset).all():
+            raise DomainError("offset holds NaN or infinite values; expected metres")
+        offset = offset.reshape(
+            *offset.shape, *[1] * (traces.ndim - offset.ndim)
+        )  # (nshots, nrec) of (..., nfield, nt)
+        times[times == 0] = np.inf
+        factor = np.sqrt(2 * np.pi / times) * offset
+    try:
+        found = np.broadcast_to(factor, traces.shape) * traces
+    except ValueError:
+        shape = tuple(np.delete(np.shape(record), axis).tolist())
+        raise ShapeError(f"offset does not fit a record whose other axes are {shape}") from None
+    return put_back(found, axis, traces.dtype)

@@ -1,0 +1,111 @@
+"""Mutes: weights (nshots, nt, nrec, 1) of 0 to 1, by which both sides of a misfit are multiplied."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DomainError, DtypeError, ShapeError
+from ..io import Gathers
+from .traces import positive
+
+
+def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    """One where `distance` is zero or more, a cosine down to zero at -width."""
+    if width == 0:
+        return (distance >= -1e-9).astype(np.float64)
+    return 0.5 + 0.5 * np.cos(np.pi * np.clip(-distance / width, 0, 1))
+
+
+def _width(taper: Any, unit: str) -> float:
+    return 0.0 if taper == 0 else positive(taper, "taper", unit)
+
+
+def _check(gathers: Any) -> None:
+    if not isinstance(gathers, Gathers):
+        raise DtypeError(
+            f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers, which know the offsets"
+        )
+
+
+def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
+    """One from `begin` to `end`, falling to zero over `taper` outside.
+
+    A linear moveout is `begin=0.1 + abs(gathers.offsets) / 1500`; what comes before the first break goes with
+    `begin=first_breaks(gathers)`.
+
+    Parameters
+    ----------
+    gathers : Gathers
+    begin, end : float or (nshots, nrec) array
+        Seconds. Where it is NaN (no first break), the trace is muted altogether.
+    taper : float
+        Seconds, outside of what is kept.
+
+    Returns
+    -------
+    (nshots, nt, nrec, 1) array of the dtype of the data
+    """
+    _check(gathers)
+    width, times = _width(taper, "seconds"), gathers.times[:, None]
+    edges = []
+    for name, edge in (("begin", begin), ("end", end)):
+        edge = np.asarray(edge, dtype=np.float64)
+        if edge.shape not in ((), gathers.receiver_mask.shape):
+            raise ShapeError(
+                f"{name} has shape {edge.shape}; expected a number or (nshots, nrec) = {gathers.receiver_mask.shape}"
+            )
+        edges.append(np.broadcast_to(edge, gathers.receiver_mask.shape)[:, None])
+    weights = _taper(times - edges[0], width) * _taper(edges[1] - times, width)
+    weights = np.where(np.isnan(edges[0] + edges[1]), 0, weights) if np.isnan(edges).any() else weights
+    return np.ascontiguousarray(weights[..., None], dtype=gathers.observed.dtype)
+
+
+def mute_offset(
+    gathers: Gathers, nearest: float = 0.0, farthest: float = math.inf, *, taper: float = 0.0
+) -> NDArray[Any]:
+    """One for offsets from `nearest` to `farthest` in magnitude, metres, falling to zero over `taper` outside."""
+    _check(gathers)
+    if not 0 <= nearest < farthest:
+        raise DomainError(
+            f"nearest is {nearest} m, farthest {farthest}; expected 0 or more, the first below the second"
+        )
+    width, offsets = _width(taper, "metres"), np.abs(gathers.offsets)
+    weights = _taper(offsets - nearest, width) * _taper(farthest - offsets, width)
+    shape = (*weights.shape[:1], gathers.nt, *weights.shape[1:], 1)
+    return np.ascontiguousarray(np.broadcast_to(weights[:, None, :, None], shape), dtype=gathers.observed.dtype)
+
+
+def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0.02, field: int = 0) -> NDArray[Any]:
+    """When each trace begins to move: where the energy after a sample is largest over that before it, in a window each.
+
+    Noise is taken to be `threshold` of the trace's largest amplitude at least: weaker arrivals are not looked for, and
+    a trace without noise has no first break at its first bit.
+
+    Parameters
+    ----------
+    gathers : Gathers
+    window : float
+        Seconds, about a period.
+    threshold : float
+        Of the largest amplitude, above that of the noise.
+    field : int
+
+    Returns
+    -------
+    (nshots, nrec) float64
+        Seconds; NaN where there is no trace, or a dead one.
+    """
+    _check(gathers)
+    length = max(2, round(positive(window, "window", "seconds") / gathers.dt))
+    floor = positive(threshold, "threshold", "a part of the largest amplitude")
+    nt, traces = gathers.nt, np.moveaxis(gathers.observed[..., field], 1, 2).astype(np.float64)
+    running = np.concatenate([np.zeros((*traces.shape[:2], 1)), np.cumsum(traces**2, axis=-1)], axis=-1)
+    at = np.arange(nt)
+    after = running[..., np.minimum(at + length, nt)] - running[..., at]
+    before = running[..., at] - running[..., np.maximum(at - length, 0)]
+    peak = np.abs(traces).max(axis=-1, keepdims=True)
+    ratio = after / (before + length * (floor * np.where(peak == 0, 1, peak)) ** 2)
+    picked = ratio.argmax(axis=-1) * gathers.dt
+    return np.where(gathers.receiver_mask & (peak[..., 0] > 0), picked, np.nan)

@@ -1,0 +1,45 @@
+"""Shared by every step on traces: real numbers along an axis of time, and room for what convolution adds."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DomainError, DtypeError, ShapeError
+
+
+def as_traces(data: Any, axis: int) -> NDArray[Any]:
+    """A finite real array with time as its last axis; float32 stays float32, the rest becomes float64."""
+    try:
+        array = np.asarray(data)
+    except (TypeError, RuntimeError) as error:  # a tensor on a GPU, or one that requires a gradient
+        raise DtypeError(f"data cannot be read as a NumPy array: {error}") from None
+    if array.dtype.kind not in "iuf":
+        raise DtypeError(f"data are of {array.dtype}; expected real numbers")
+    if not -array.ndim <= axis < array.ndim or array.shape[axis] == 0:
+        raise ShapeError(
+            f"data have shape {array.shape}; expected time along axis {axis}: 1 of (nshots, nt, nrec, nfield), "
+            "-1 of a wavelet"
+        )
+    if not np.isfinite(array).all():
+        raise DomainError("data hold NaN or infinite values")
+    return np.moveaxis(array, axis, -1).astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
+
+
+def put_back(traces: NDArray[Any], axis: int, dtype: Any) -> NDArray[Any]:
+    """Traces with time last, in the order and dtype of the data that they were made of, C-contiguous."""
+    return np.ascontiguousarray(np.moveaxis(traces, -1, axis), dtype=dtype)
+
+
+def positive(value: Any, name: str, unit: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise DtypeError(f"{name} is {value!r}; expected {unit}")
+    if not 0 < value < math.inf:
+        raise DomainError(f"{name} is {value}; expected {unit}, positive")
+    return float(value)
+
+
+def padded(nt: int) -> int:
+    """A length for transforms in which the end of a trace does not reach its beginning."""
+    return 1 << max(2 * nt - 1, 2).bit_length()

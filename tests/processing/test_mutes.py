@@ -1,0 +1,78 @@
+"""Mutes are weights by offset and time; first breaks are where waves begin."""
+
+import numpy as np
+import pytest
+
+from sweep_core import DomainError, DtypeError, ShapeError, ricker
+from sweep_core.io import Gathers
+from sweep_core.processing import first_breaks, mute_offset, mute_time
+
+NT, DT, DH = 300, 0.002, 10.0
+OFFSETS = np.array([[-300.0, -100, 50, 200], [-400, -200, 0, 100]])
+ARRIVALS = 0.12 + np.abs(OFFSETS) / 2000
+
+
+@pytest.fixture
+def gathers():
+    """A wave at 2000 m/s, one dead trace."""
+    times, mask = np.arange(NT) * DT, np.ones((2, 4), bool)
+    mask[1, 0] = False
+    record = np.array([[ricker(25, NT, DT, arrival) for arrival in row] for row in ARRIVALS])
+    assert times[-1] > ARRIVALS.max()
+    sources = np.array([[50.0, 1], [60, 1]])
+    receivers = np.stack([sources[:, :1] + OFFSETS / DH, np.ones((2, 4))], axis=-1)
+    observed = np.ascontiguousarray((record * mask[..., None]).swapaxes(1, 2)[..., None])
+    return Gathers(sources, receivers, observed, dt=DT, dh=DH, receiver_mask=mask)
+
+
+def test_times_are_kept_from_begin_to_end(gathers):
+    weights = mute_time(gathers, 0.1, 0.3, taper=0.02)
+    assert weights.shape == (2, NT, 4, 1) and weights.flags.c_contiguous and weights.dtype == gathers.observed.dtype
+    trace = weights[0, :, 2, 0]
+    assert (trace[50:151] == 1).all() and not trace[:41].any() and not trace[160:].any()
+    np.testing.assert_allclose(trace[40:51], 0.5 - 0.5 * np.cos(np.pi * np.arange(11) / 10), atol=1e-12)
+    np.testing.assert_allclose(trace[150:161], trace[50:39:-1], atol=1e-12)
+    assert set(np.unique(mute_time(gathers, 0.1, 0.3))) == {0, 1} and mute_time(gathers).min() == 1
+
+
+def test_a_moveout_follows_the_offset(gathers):
+    weights = mute_time(gathers, begin=np.abs(gathers.offsets) / 2000)
+    first = weights[..., 0].argmax(axis=1)
+    np.testing.assert_array_equal(first, np.ceil(np.abs(OFFSETS) / 2000 / DT - 1e-6))
+
+
+def test_offsets_are_kept_from_nearest_to_farthest(gathers):
+    weights = mute_offset(gathers, 100, 300, taper=100)
+    np.testing.assert_allclose(weights[:, 7, :, 0], [[1, 1, 0.5, 1], [0, 1, 0, 1]], atol=1e-12)
+    assert weights.shape == (2, NT, 4, 1) and (weights == weights[:, :1]).all() and mute_offset(gathers).min() == 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.005])
+def test_first_breaks_are_where_waves_begin(gathers, noise):
+    observed = gathers.observed + noise * np.random.default_rng(0).standard_normal(gathers.observed.shape)
+    observed = observed * gathers.receiver_mask[:, None, :, None]
+    found = first_breaks(
+        Gathers(gathers.sources, gathers.receivers, observed, dt=DT, dh=DH, receiver_mask=gathers.receiver_mask)
+    )
+    assert np.isnan(found[1, 0]) and np.isnan(found).sum() == 1
+    away = (found - ARRIVALS)[~np.isnan(found)]
+    assert (
+        (-0.035 < away).all() and (away < -0.01).all() and np.ptp(away) < 0.012
+    )  # a 25 Hz Ricker begins 0.03 s before its peak
+    muted = mute_time(gathers, begin=found, taper=0.01)
+    assert not muted[1, :, 0].any()
+    np.testing.assert_allclose(muted * gathers.observed, gathers.observed, atol=0.03)
+
+
+def test_odd_requests_are_refused(gathers):
+    for step in (mute_time, mute_offset, first_breaks):
+        with pytest.raises(DtypeError, match="gathers are ndarray"):
+            step(gathers.observed)
+    with pytest.raises(ShapeError, match=r"begin has shape \(3,\); expected a number or \(nshots, nrec\) = \(2, 4\)"):
+        mute_time(gathers, begin=np.zeros(3))
+    with pytest.raises(DomainError, match="taper is -1"):
+        mute_time(gathers, 0.1, taper=-1.0)
+    with pytest.raises(DomainError, match="nearest is 300 m, farthest 200"):
+        mute_offset(gathers, 300, 200)
+    with pytest.raises(DomainError, match="threshold is 0"):
+        first_breaks(gathers, threshold=0)
