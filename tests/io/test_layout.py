@@ -11,7 +11,9 @@ import pytest
 from sweep_core import io
 
 COMMAND = Path(__file__).parents[2] / "examples/models/marmousi/prepare_fwi_models.py"
-NEITHER = {"ElasticModel", "PreparedModel", "part_of", "replacing", "storing", "write_prepared"}
+CLASSES = {"ElasticModel", "Gathers", "Line", "Misfit", "PreparedModel", "SegyFile"}
+WRITERS = {"write_gathers", "write_prepared", "write_segy", "write_segy_section"}
+NEITHER = {*CLASSES, *WRITERS, "fit_line", "part_of", "replacing", "storing"}
 """The classes, which their makers are tried with, and what makes no array."""
 
 
@@ -48,7 +50,30 @@ def prepared(folder):
     return command.prepare(command.build_parser().parse_args(wishes))
 
 
+def gathers():
+    """Two shots, of arrays in Fortran order."""
+    observed = np.random.default_rng(0).standard_normal((2, 20, 3, 1))
+    return io.Gathers(*map(as_it_comes, (np.ones((2, 2)), np.ones((2, 3, 2)), observed)), dt=0.001, dh=5.0)
+
+
+def shots(folder):
+    pytest.importorskip("segyio", reason="segyio is not installed")
+    return io.write_segy(folder / "shots.sgy", gathers())
+
+
+def segy(path):
+    file = io.open_segy(path)
+    positions = (file.sources, file.receivers, file.delay, *file.shots())
+    return (file.traces(), file.section(), file.traces(np.array([2, 1])), file.header("SourceX"), *positions)
+
+
 MAKERS = {
+    "Gathers": lambda _: gathers(),
+    "open_segy": lambda folder: segy(shots(folder)),
+    "read_gathers": lambda folder: io.read_gathers(io.write_gathers(folder / "g.npz", gathers())),
+    "read_segy": lambda folder: io.read_segy(shots(folder), dh=5.0),
+    "read_segy, coarser": lambda folder: io.read_segy(shots(folder), dh=5.0, dt=0.002, shots=[1]),
+    "weights and offsets of Gathers": lambda _: (gathers().weights(0.005), gathers().offsets, gathers().times),
     "downsample": lambda _: io.downsample(as_it_comes(earth().true), 25.0, 50.0, as_it_comes(earth().water)),
     "elastic_from_vp": lambda _: io.elastic_from_vp(earth()),
     "faulted_model": lambda _: earth(),
@@ -76,4 +101,5 @@ def test_models_are_handed_out_in_c_order(make, tmp_path):
 
 
 def test_every_maker_is_tried():
-    assert {name.split(",")[0] for name in MAKERS} == set(io.__all__) - NEITHER | {"prepare_fwi_models"}
+    tried = {name.split(",")[0] for name in MAKERS} - {"Gathers", "weights and offsets of Gathers"}
+    assert tried == set(io.__all__) - NEITHER | {"prepare_fwi_models"}

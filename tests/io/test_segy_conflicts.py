@@ -95,7 +95,6 @@ REFUSED = {
     "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),
     "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
     "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
-    "revision": ({"revision": 9}, {}, DataError, "revision 9 of SEG-Y"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
     "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
 }  # fmt: skip
@@ -106,3 +105,10 @@ def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
     with pytest.raises(kind, match=says):
         read_segy(path, **{"dh": 12.5} | options)
+
+
+def test_a_revision_that_is_none_is_said(write):
+    (note,) = open_segy(write(revision=69)).notes
+    assert "states revision 69 of the format, which is none: read as revision 0" in note
+    with pytest.raises(DataError, match="traces of 64; expected a whole number|sample counts"):
+        open_segy(write(revision=69, texts=1))

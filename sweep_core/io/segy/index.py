@@ -126,8 +126,9 @@ class SegyFile:
         numbers = np.flatnonzero(wanted)
         keys = np.column_stack([self.header("FieldRecord"), self.sources])[numbers]
         _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        return [numbers[member == shot] for shot in order]
+        member = np.argsort(np.argsort(first))[member.reshape(-1)]  # numbered as they come
+        order = np.argsort(member, kind="stable")
+        return np.split(numbers[order], np.flatnonzero(np.diff(member[order])) + 1)
 
     def __str__(self) -> str:
         where = ", ".join(

@@ -106,7 +106,7 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
             size = os.fstat(stream.fileno()).st_size
             head = stream.read(TEXT + BINARY)
             order, code = _byte_order(path, head, sample_format)
-            revision, texts = _revision(path, head, order)
+            revision, texts, notes = _revision(path, head, order)
             begin = TEXT * (1 + texts) + BINARY
             stream.seek(begin)
             first = stream.read(TRACE)
@@ -119,10 +119,10 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
     if revision >= 2:
         binary = struct.unpack_from(f"{order}I", head, 3268)[0] or binary
     width = np.dtype(FORMATS[code][0]).itemsize
-    count, notes = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
+    count, said = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
     interval, (unit,) = struct.unpack_from(f"{order}H", head, 3216)[0], struct.unpack_from(f"{order}h", head, 3254)
     traces = (size - begin) // (TRACE + width * count)
-    return Layout(path, order, code, count, traces, begin, interval, unit, revision, notes)
+    return Layout(path, order, code, count, traces, begin, interval, unit, revision, notes + said)
 
 
 def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:
@@ -148,13 +148,13 @@ def _formats() -> str:
     return ", ".join(f"{code} ({name})" for code, (_, name) in FORMATS.items())
 
 
-def _revision(path: Path, head: bytes, order: str) -> tuple[int, int]:
-    """Major revision and number of extended textual headers."""
+def _revision(path: Path, head: bytes, order: str) -> tuple[int, int, tuple[str, ...]]:
+    """Major revision, number of extended textual headers, and what is to be said about it."""
     revision, (texts,) = head[3500], struct.unpack_from(f"{order}h", head, 3504)
-    if revision > 2:
-        raise DataError(f"{path} states revision {revision} of SEG-Y; expected 0, 1 or 2")
     if revision == 0:
-        return 0, 0  # where later revisions count textual headers, the first left the bytes to anybody
+        return 0, 0, ()  # where later revisions count textual headers, the first left the bytes to anybody
+    if revision > 2:
+        return 0, 0, (f"it states revision {revision} of the format, which is none: read as revision 0",)
     if not 0 <= texts <= 1000:
         raise UnsupportedError(f"{path} states {texts} extended textual headers; expected a count from 0 to 1000")
     if revision == 2:
@@ -165,7 +165,7 @@ def _revision(path: Path, head: bytes, order: str) -> tuple[int, int]:
                 f"{path} has {extra} additional trace headers, {trailers} trailers and its first trace at byte "
                 f"{offset}; expected none of revision 2's extensions, which are not read"
             )
-    return revision, texts
+    return revision, texts, ()
 
 
 def _sample_count(

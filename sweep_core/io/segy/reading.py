@@ -84,10 +84,12 @@ def read_segy(
     traces = np.full((len(chosen), nrec), -1)
     observed = np.zeros((len(chosen), nt, nrec, 1), np.float32)
     mask, clipped = np.zeros((2, len(chosen), nrec), bool)
+    alive = ~np.isin(segy.header("TraceIdentificationCode"), DEAD)
+    alive[dead] = False
     for row, shot in enumerate(chosen):
         own, n = groups[shot], len(groups[shot])
         traces[row, :n] = own
-        live = ~np.isin(segy.header("TraceIdentificationCode")[own], DEAD) & ~np.isin(own, dead)
+        live = alive[own]
         samples = np.zeros((n, segy.nt), np.float32)
         samples[live] = segy.traces(own[live])
         live &= ~is_dead(samples)
