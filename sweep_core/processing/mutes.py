@@ -78,10 +78,10 @@ def mute_offset(
 
 
 def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0.02, field: int = 0) -> NDArray[Any]:
-    """When each trace begins to move: where the energy after a sample is largest over that before it, in a window each.
+    """When each trace begins to move.
 
-    Noise is taken to be `threshold` of the trace's largest amplitude at least: weaker arrivals are not looked for, and
-    a trace without noise has no first break at its first bit.
+    The amplitude first exceeds a part of its largest one; up to a window before that, it is where the energy of the
+    window after is largest over that of the window before.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0
     window : float
         Seconds, about a period.
     threshold : float
-        Of the largest amplitude, above that of the noise.
+        Of the largest amplitude of the trace: above noise, below the first arrival.
     field : int
 
     Returns
@@ -99,13 +99,16 @@ def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0
     """
     _check(gathers)
     length = max(2, round(positive(window, "window", "seconds") / gathers.dt))
-    floor = positive(threshold, "threshold", "a part of the largest amplitude")
+    if positive(threshold, "threshold", "a part of the largest amplitude") > 1:
+        raise DomainError(f"threshold is {threshold}; expected a part of the largest amplitude, up to 1")
     nt, traces = gathers.nt, np.moveaxis(gathers.observed[..., field], 1, 2).astype(np.float64)
-    running = np.concatenate([np.zeros((*traces.shape[:2], 1)), np.cumsum(traces**2, axis=-1)], axis=-1)
+    peak = np.abs(traces).max(axis=-1, keepdims=True)
+    live = gathers.receiver_mask & (peak[..., 0] > 0)
+    floor = (threshold * np.where(peak == 0, 1, peak)) ** 2  # a trace without noise does not begin at its first bit
+    running = np.cumsum(np.pad(traces**2, [(0, 0), (0, 0), (1, 0)]), axis=-1)
     at = np.arange(nt)
     after = running[..., np.minimum(at + length, nt)] - running[..., at]
     before = running[..., at] - running[..., np.maximum(at - length, 0)]
-    peak = np.abs(traces).max(axis=-1, keepdims=True)
-    ratio = after / (before + length * (floor * np.where(peak == 0, 1, peak)) ** 2)
-    picked = ratio.argmax(axis=-1) * gathers.dt
-    return np.where(gathers.receiver_mask & (peak[..., 0] > 0), picked, np.nan)
+    crossing = (np.abs(traces) >= threshold * peak).argmax(axis=-1)[..., None]
+    near = (at <= crossing) & (at > crossing - length)
+    return np.where(live, np.where(near, after / (before + floor), -1).argmax(axis=-1) * gathers.dt, np.nan)

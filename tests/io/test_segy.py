@@ -1,8 +1,6 @@
 """SEG-Y in: what a file says is read as the standard has it, and what it says of itself twice is not believed blindly."""
 
-import os
 import re
-from pathlib import Path
 
 import attrs
 import numpy as np
@@ -13,11 +11,6 @@ from sweep_core import DataError, DomainError, DtypeError, OptionError, ShotPlan
 from sweep_core.io import Line, open_segy, read_segy
 
 pytest.importorskip("segyio", reason="segyio is not installed")
-DATA = Path(os.environ.get("SWEEP_DATA", "/nonexistent"))
-
-
-def needs(name):
-    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{name} is not in SWEEP_DATA")
 
 
 def test_a_survey_is_ready_for_a_solver(write):
@@ -215,30 +208,3 @@ def test_fields_by_name(write):
     with pytest.raises(DtypeError, match="float32 or float64"):
         segy.traces(dtype=np.int32)
     assert re.search(r"14 traces of 64 samples every 4 ms, IEEE float", str(segy))
-
-
-@needs("viking_small.segy")
-def test_viking_graben():
-    found = read_segy(DATA / "viking_small.segy", dh=12.5, dt=0.002)
-    assert found.observed.shape == (4, 1199, 120, 1) and found.receiver_mask.all() and not found.clipped.any()
-    np.testing.assert_allclose(found.sources * 12.5, [[3237 + 25 * n, 6] for n in range(4)])
-    np.testing.assert_allclose(found.offsets, np.tile(np.arange(-3237.0, -261, 25), (4, 1)))
-    assert (found.receivers[..., 1] == 0.8).all()
-    assert any("600 samples a trace, its first trace 1500" in note for note in found.notes)
-    power = np.cumsum(found.observed[:, :, :, 0].astype(float) ** 2, axis=1)
-    first = (power < 0.002 * power[:, -1:]).sum(axis=1)[
-        :, -60:
-    ] * 0.002  # of the direct wave, moving out at that of water
-    slope = np.polyfit(-found.offsets[:, -60:].ravel(), first.ravel(), 1)[0]
-    assert 1400 < 1 / slope < 1700
-
-
-@needs("f3.sgy")
-def test_a_section_of_integers_with_a_scalar():
-    segy = open_segy(DATA / "f3.sgy")
-    assert segy.traces().T.shape == (75, 414) and (segy.delay == 0.004).all()
-    np.testing.assert_allclose(
-        segy.sources[0, :2], [segy.header("SourceX")[0] / 10, segy.header("SourceY")[0] / 10], atol=5
-    )
-    steps = np.linalg.norm(np.diff(segy.sources[:18, :2], axis=0), axis=1)
-    np.testing.assert_allclose(steps, 25, atol=0.5)
