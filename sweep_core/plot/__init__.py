@@ -1,5 +1,6 @@
 """Figures and films, written without a screen; matplotlib is imported with the first one."""
 
+from .comparison import plot_comparison
 from .field_data import plot_geometry, plot_traces
 from .figures import plot_epoch, plot_loss, plot_parameters, plot_wavelet
 from .gathers import plot_gather
@@ -9,6 +10,7 @@ from .waves import movie, plot_snapshots
 
 __all__ = [
     "movie",
+    "plot_comparison",
     "plot_epoch",
     "plot_gather",
     "plot_geometry",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep_core import DomainError, DtypeError, OptionError, plot
+from sweep_core import DomainError, DtypeError, OptionError, ShapeError, plot
 from sweep_core.io import Gathers
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -51,6 +51,22 @@ def test_the_geometry(gathers):
     np.testing.assert_allclose(drawn["3 sources"], [[0, 0], [0.01, 1], [0.02, 2]])
 
 
+def test_observed_and_modelled_over_each_other(gathers, tmp_path):
+    figure = plot.plot_comparison(gathers, 0.5 * gathers.observed, 1, most=6, percentile=100)
+    left, right = figure.axes
+    lines = left.get_lines()
+    assert len(lines) == 12 and left.get_ylim() == pytest.approx((0.196, 0))
+    observed, modelled = (line.get_xdata() for line in (lines[0], lines[6]))
+    np.testing.assert_allclose(modelled, 0.5 * observed, atol=1e-9)  # the first trace is at offset zero
+    black, red = (line.get_ydata() for line in right.get_lines())
+    np.testing.assert_allclose(red, 0.5 * black)
+    figure.savefig(tmp_path / "a.png")
+    halved = plot.plot_comparison(gathers, gathers.observed, weights=0.5 * gathers.weights()).axes[1].get_lines()
+    whole = plot.plot_comparison(gathers, gathers.observed).axes[1].get_lines()
+    np.testing.assert_allclose(halved[0].get_ydata(), 0.5 * whole[0].get_ydata())
+    assert plot.plot_comparison(gathers, gathers.observed, ax=(left, right)) is figure
+
+
 def test_what_cannot_be_drawn_is_refused(gathers):
     with pytest.raises(DomainError, match="shot is 3; line has 3"):
         plot.plot_traces(gathers, 3)
@@ -65,3 +81,7 @@ def test_what_cannot_be_drawn_is_refused(gathers):
             draw(gathers.observed)
         with pytest.raises(DomainError, match="0, counted|no shots"):
             draw(gathers.take([]))
+    with pytest.raises(ShapeError, match=r"modelled record has shape \(2, 50, 20, 1\); expected \(3, 50, 20, 1\)"):
+        plot.plot_comparison(gathers, gathers.observed[:2])
+    with pytest.raises(DomainError, match="shot is 3, most 20"):
+        plot.plot_comparison(gathers, gathers.observed, 3)
