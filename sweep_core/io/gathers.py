@@ -195,8 +195,8 @@ class Gathers:
         facts.append(("cells", f"{dx:g} m" if dx == dz else f"{dx:g} m along x, {dz:g} m along z"))
         x, y = self.line.origin
         facts.append(("line", f"x = 0 at ({x:.2f}, {y:.2f}), azimuth {self.line.azimuth:.2f} degrees"))
-        off = self.misfit
-        facts.append(("off line", f"{off.rms:.3g} m rms, {off.largest:.3g} m at most; offsets to {off.offset:.3g} m"))
+        rms, largest, offset = (f"{round(value, 6):.3g} m" for value in attrs.astuple(self.misfit))
+        facts.append(("off line", f"{rms} rms, {largest} at most; offsets to {offset}"))
         return facts + [("note", note) for note in self.notes]
 
 

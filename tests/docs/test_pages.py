@@ -79,6 +79,8 @@ def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
     for framework in ("torch", "jax"):
         if re.search(rf"(import|from) (sweep_)?{framework}\b", text) and not find_spec(framework):
             pytest.skip(f"{framework} is not installed")
+    if "segy(" in text and not find_spec("segyio"):
+        pytest.skip("segyio is not installed")
     compiled = native.supports(Acoustic(), 2, "cpu")
     if re.search('native|"tiny"', text) and not compiled and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
         pytest.skip(compiled.reason)

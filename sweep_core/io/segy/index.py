@@ -132,7 +132,7 @@ class SegyFile:
 
     def __str__(self) -> str:
         where = ", ".join(
-            f"{name} {values.min():g}" + f" to {values.max():g}" * bool(np.ptp(values))
+            f"{name} {values.min():.9g}" + f" to {values.max():.9g}" * bool(np.ptp(values))
             for name, values in zip("xyz", np.concatenate([self.sources, self.receivers]).T, strict=True)
         )
         lines = [
