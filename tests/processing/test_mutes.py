@@ -1,5 +1,6 @@
 """Mutes are weights by offset and time; first breaks are where waves begin."""
 
+import attrs
 import numpy as np
 import pytest
 
@@ -62,6 +63,14 @@ def test_first_breaks_are_where_waves_begin(gathers, noise):
     muted = mute_time(gathers, begin=found, taper=0.01)
     assert not muted[1, :, 0].any()
     np.testing.assert_allclose(muted * gathers.observed, gathers.observed, atol=0.03)
+
+
+def test_a_first_break_may_be_weak(gathers):
+    """As a direct wave before the reflection of a sea floor, twenty times as strong."""
+    later = np.roll(gathers.observed, 70, axis=1)
+    later[:, :70] = 0
+    both = attrs.evolve(gathers, observed=gathers.observed + 20 * later)
+    np.testing.assert_allclose(first_breaks(both), first_breaks(gathers), atol=0.02)
 
 
 def test_odd_requests_are_refused(gathers):
