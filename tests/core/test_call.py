@@ -97,6 +97,14 @@ def test_samples_of_a_wavelet(shape, expected):
     assert samples_of(made.shots.wavelet, found).shape == expected and found.samples == 7
 
 
+def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
+    """Two samples for each of three shots, where there are two source fields: not three samples for each field."""
+    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros((3, 2))))
+    found = check_call(made.problem, made.shots, made.models)
+    assert samples_of(made.shots.wavelet, found).shape == (3, 1, 1, 2) and found.samples == 2
+
+
 def test_a_wavelet_for_each_field_is_the_sum_of_both():
     made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     wavelet = np.random.default_rng(5).standard_normal((48, 2))

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sweep_core import Distributor, Observation, ObserverRecord, SerialDistributor
+from sweep_core import CheckpointError, Distributor, Observation, ObserverRecord, SerialDistributor
 from sweep_core.inversion import Observers, RunFolder, make_parser, read_settings
 from sweep_core.io import faulted_model, write_prepared
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tqdm")
 from sweep_torch.distribution import TorchDistributor  # noqa: E402
-from sweep_torch.inversion import Inversion, make_engine, observe  # noqa: E402
+from sweep_torch.inversion import Inversion, make_engine, observe, on_root  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples/multi-gpu"
 
@@ -89,6 +89,25 @@ def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_pa
     made = inverted(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
     assert "MemoryOptions(strategy='boundary')" in made.engine.about
     np.testing.assert_allclose(made.current(), expected, rtol=0, atol=0.1)
+
+
+def test_what_rank_0_refuses_ends_every_rank():
+    """Whether it was refused is summed over ranks, of which this one is not the first."""
+
+    class Second(Alone):
+        rank, size, refused = 1, 2, 1.0
+
+        def all_reduce(self, x):
+            return x + self.refused
+
+    def never(*_):
+        raise AssertionError("rank 0 does it")
+
+    with pytest.raises(CheckpointError, match="rank 0 cannot go on"):
+        on_root(Second(), never)
+    goes_on = Second()
+    goes_on.refused = 0.0
+    assert on_root(goes_on, never) is None
 
 
 def test_an_epoch_takes_every_shot_once_in_an_order_of_its_own(model, tmp_path):
@@ -182,6 +201,17 @@ def test_what_one_keeps_stays_as_it_was(model, tmp_path):
         SerialDistributor(), model, tmp_path, [ObserverRecord("keeps", "iteration", lambda o: kept.append(o.model))]
     )
     assert not np.array_equal(*kept)
+
+
+def test_each_observer_is_given_a_copy():
+    """Of any array of a run, which goes on to write into it."""
+    told: list[Observation] = []
+    records = [ObserverRecord(name, "iteration", told.append) for name in ("one", "other")]
+    model, gradient = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
+    Observers(0, records).after_iteration(1, 0.5, 3, model, gradient)
+    model[:] = gradient[:] = 2
+    assert len(told) == 2 and not np.shares_memory(told[0].model, told[1].model)
+    assert all((o.model == 1).all() and (o.gradient == 1).all() for o in told)
 
 
 @pytest.mark.parametrize("script", ["torch/fwi_marmousi_dist.py", "jax/fwi_marmousi_pmap.py"])
