@@ -87,6 +87,21 @@ def test_what_is_kept_and_unused_is_room_again(entry, left):
     assert left_on(cpu) == 1 << 20
 
 
+def test_ranks_of_a_host_share_what_is_left(left, monkeypatch):
+    """Each decides what to keep while the others do; what one may take at all is bounded by what there is."""
+    torch = pytest.importorskip("torch")
+    from sweep_torch.memory import empty_pool, left_on
+
+    say, _ = left
+    empty_pool()
+    say(12 << 20)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
+    cpu = torch.device("cpu")
+    assert (left_on(cpu), left_on(cpu, shared=False)) == (4 << 20, 12 << 20)
+    monkeypatch.delenv("LOCAL_WORLD_SIZE")
+    assert left_on(cpu) == 12 << 20
+
+
 @pytest.mark.parametrize("entry", executors("jax-c"))
 def test_more_than_is_left_is_warned_of(entry, left):
     """When it traces, JAX does not know what will be left to the program."""

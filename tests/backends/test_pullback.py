@@ -1,5 +1,6 @@
 """Executor.pullback: one forward run, and the gradient of any misfit of its record."""
 
+import attrs
 import numpy as np
 import pytest
 from laws import case, executors, known_equations, numpy_of
@@ -63,6 +64,19 @@ def test_it_is_the_transpose_of_born(entry, equation, strategy):
         parts = [numpy_of(g) * d for g, d in zip(pull(y), made.direction(), strict=True)]
         assert abs(np.vdot(scattered, y) - sum(p.sum() for p in parts)) <= 1e-12 * sum(abs(p).sum() for p in parts)
         np.testing.assert_array_equal(numpy_of(record), kept)
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
+def test_it_is_at_the_models_of_the_call(entry):
+    """Whatever a caller, such as an optimiser in place, writes into their arrays before it pulls."""
+    made = case(nt=20, pml=0)  # where no PML is, nothing but what computes may make a copy
+    y = made.noise()
+    expected = numpy_of(pulled(entry, made)[1](y)[0])
+    models = [m.copy() for m in made.models]
+    record, pull = pulled(entry, attrs.evolve(made, models=models))
+    for m in models:
+        m *= 0.5
+    np.testing.assert_array_equal(numpy_of(pull(y)[0]), expected)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", *(p.id for p in executors(gradient=True) if "-" not in p.id)))

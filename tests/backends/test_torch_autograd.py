@@ -193,6 +193,7 @@ def test_layouts_of_memory_do_not_matter(entry):
     negated = torch.complex(this.wavelet, -this.wavelet).conj().imag
     assert negated.is_neg() and torch.equal(this.record(wavelet=negated), this.record())
     negated = torch.complex(this.model, -this.model).conj().imag
+    assert negated.is_neg() and torch.equal(this.record(negated), this.record())
     assert torch.equal(this.gradient(negated), this.gradient())
 
 
@@ -267,6 +268,18 @@ def test_func_vjp(entry):
     record, pull = torch.func.vjp(this.record, this.model)
     assert torch.equal(record, this.record())
     assert error(pull(this.weights)[0], this.gradient().numpy()) < 1e-13
+
+
+@impls
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_vmap_over_cotangents(entry, axis):
+    """Whichever axis of them counts the items."""
+    this = Setting(entry, "full", nt=20)
+    _, pull = torch.func.vjp(this.record, this.model)
+    cotangents = torch.stack([this.weights, 2 * this.weights.flip(0)], dim=axis)
+    together = torch.vmap(lambda y: pull(y)[0], in_dims=axis)(cotangents)
+    for found, y in zip(together, cotangents.unbind(axis), strict=True):
+        assert error(found, pull(y)[0].numpy()) < 1e-13
 
 
 @compiled
