@@ -1,5 +1,6 @@
 """Compiled JAX under JAX's transforms: what they give, what they refuse, and what they keep in memory."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -184,6 +185,17 @@ def test_batches_become_shots_where_the_earth_is_shared(setting):
         given, axes = batch_of(arrays, which)
         text = str(jax.make_jaxpr(jax.vmap(record, axes))(*given))
         assert (text.count("sweep_forward["), text.count("scan[")) == (1, loops), which
+
+
+@pytest.mark.parametrize(("together", "threads"), [(1, 8), (2, 4), (4, 2), (16, 2)])
+def test_devices_of_a_host_share_out_its_threads(together, threads, setting, monkeypatch):
+    """Of 16 devices four are here."""
+    _, arrays, record, _ = setting
+    monkeypatch.setattr("sweep_jax.operators.thread_count", lambda: 8)
+    monkeypatch.setattr("sweep_jax.operators.device_count", lambda _: together)
+    monkeypatch.setattr("sweep_jax.operators.jax.local_devices", lambda backend=None: jax.devices(backend) * 4)
+    text = jax.jit(lambda *given: record(*given)).lower(*arrays).as_text()
+    assert re.findall(r"threads = (\d+) : i32", text) == [str(threads)]
 
 
 def test_scan_and_checkpoint(setting):

@@ -94,6 +94,17 @@ def test_the_damping_absorbs_what_the_target_says():
         assert np.exp(-2 * integral / cpml.velocity) == pytest.approx(cpml.reflection(width), rel=0.25)
 
 
+def test_low_frequencies_are_shifted_least_at_the_outer_end():
+    """alpha falls from pi freq where a layer begins to zero where it ends, and d grows: both as b and a tell them."""
+    dt, width, freq = 1e-4, 6, 7.0
+    decay, gain = (values[:width][::-1] for values in profiles((width, 0), dt=dt, freq=freq))
+    both = -np.log(decay) / dt
+    d = gain / (decay - 1) * both
+    depth = np.arange(1, width + 1) / width
+    np.testing.assert_allclose(both - d, np.pi * freq * (1 - depth), rtol=0, atol=1e-9 * both.max())
+    np.testing.assert_allclose(d, d[-1] * depth**2, rtol=1e-9)
+
+
 def test_a_wider_layer_aims_lower():
     for order in (2, 4, 8):
         targets = [CPML(((0, 0), (0, 0)), order=order).reflection(width) for width in range(1, 60)]
