@@ -98,6 +98,19 @@ def stored(size: int, device: torch.device, kept: Kept, memory: MemoryOptions) -
     return pool.take(size, device, memory)
 
 
+_used: list[tuple[torch.cuda.Event, list[torch.Tensor]]] = []
+_using = threading.Lock()
+
+
+def until_done(stream: torch.cuda.Stream, tensors: list[torch.Tensor]) -> None:
+    """Holds tensors of the host that kernels on a stream reach: torch would hand out their memory once nobody does."""
+    if not tensors:
+        return
+    with _using:
+        _used[:] = [(event, held) for event, held in _used if not event.query()]
+        _used.append((stream.record_event(), tensors))
+
+
 @contextmanager
 def allocating(memory: MemoryOptions) -> Iterator[None]:
     """Raises what torch's allocators do not get as the SweepError that says what takes less."""

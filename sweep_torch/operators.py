@@ -13,7 +13,7 @@ from sweep_core.native import Buffer, CompiledCall
 
 from . import slices
 from .compiling import undisturbed
-from .memory import allocating, stored
+from .memory import allocating, stored, until_done
 from .private import recorded
 
 
@@ -73,6 +73,7 @@ class Task:
                 for x in (*self.cells, *self.fixed.values()):
                     x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
                 call.run(operation, buffers, stream=stream.cuda_stream)
+                until_done(stream, [x for x in taken if x.device.type == "cpu"])
         else:
             call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
 

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from laws import case, executors, known_equations
 
-from sweep_core import Acoustic, CkptOptions, DomainError, DtypeError, MemoryLimitError, MemoryOptions, UnsupportedError
+from sweep_core import (
+    Acoustic,
+    BoundaryOptions,
+    CkptOptions,
+    DomainError,
+    DtypeError,
+    MemoryLimitError,
+    MemoryOptions,
+    UnsupportedError,
+)
 from sweep_core.memory import PURPOSES
 
 torch = pytest.importorskip("torch")
@@ -31,6 +40,10 @@ KINDS = {
     "recursive-2": ckpt(mode="recursive", count=2),
     "disk": ckpt(chunks=5, storage="disk"),
     "budget": MemoryOptions(budget=30 << 20),
+    "int8": MemoryOptions("full", dtype="int8"),
+    "boundary": MemoryOptions("boundary"),
+    "boundary, float16": MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float16")),
+    "boundary on disk": MemoryOptions("boundary", boundary=BoundaryOptions("disk")),
 }
 
 
