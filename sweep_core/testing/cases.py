@@ -103,7 +103,7 @@ def case(
     arguments = {
         **{"equation": eq, "shape": shape, "dh": spacing, "dt": stable_dt(eq, spacing, models)},
         **{"pml_width": pml[: 2 * len(shape)] if isinstance(pml, tuple) else pml, "memory": STRATEGIES["full"]},
-        "receiver_type": [*(f.name for f in eq.waves_in(len(shape))), *eq.derived(len(shape))],
+        "receiver_type": [f.name for f in eq.waves_in(len(shape))],
     }
     return Case(arguments, Shots(wavelet, sources, receivers), models)
 

@@ -33,6 +33,7 @@ class ByHand(Equation):
 
 
 OWN = {name: value for name, value in vars(ByHand).items() if not name.startswith(("__", "_abc"))}
+LATE = Field("u", "m/s", ("t",))
 VP, H1, RATES = Parameter("vp", "m/s"), Field("h1", "Pa"), AcousticVariableDensity.rates
 
 
@@ -85,6 +86,7 @@ WRONG = {
     "one speed": ({"speed": lambda s, vp: 2000.0}, "speed gives float; expected an array"),
     "fits": ({"fits": lambda s, vp: vp[1:] > 0}, r"fits gives \(5, 6\); expected True, or an array"),
     "derived of what": ({"derived": lambda s, n: {"p": {"h9": 1.0}}}, "derived 'p' gives .*'h9'.*; expected a weight"),
+    "derived times": ({"fields": (H1, LATE), "derived": lambda s, n: {"p": {"h1": 1, "u": 1}}}, "p.*known at the same times"),
     "derived list": ({"derived": lambda s, n: {"p": ["h1"]}}, "derived 'p' gives .*; expected a weight"),
     "derived field": ({"derived": lambda s, n: {"h1": {"h1": 2.0}}}, "'h1', which is a field; expected another name"),
     "a key less": (stepped(lambda new, *_: without(new, "psi_1")), r"step returns lacks \['psi_1'\]"),

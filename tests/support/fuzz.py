@@ -271,6 +271,8 @@ class Trial:
             if ran[operation] and (operation != "adjoint" or ran["forward"]):
                 for name in self.outputs[operation]:
                     made = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
+                    if name in ("record", "gradient_wavelet"):
+                        made = self._of_points("receiver" if name == "record" else "source", made)
                     assert not np.isnan(made).any(), f"{name} is not written"
             for name in LIBRARYS:
                 self.fenced.pop(name).close()
@@ -329,6 +331,15 @@ class Trial:
                     np.sort(values.integers(0, columns, (traces, n // traces))) + columns * np.arange(traces)[:, None]
                 )
                 yield cells, column.ravel(), values.uniform(-1, 1, n)
+
+    def _of_points(self, kind, samples):
+        """Of (shots, steps, columns) what is in columns that have points."""
+        p, columns = self.struct, getattr(self.struct, f"{kind}_columns")
+        there, lists = np.zeros((p.shots, columns), bool), np.array_split(np.arange(len(self.points[kind])), p.shots)
+        for shot, some in enumerate(lists):
+            for i in some:
+                there[shot, self.points[kind][i][1]] = True
+        return samples.reshape(p.shots, p.steps, columns).swapaxes(1, 2)[there]
 
     def _list(self, kind, sort):
         """The buffers (cells, columns, weights) of a list, and whether one of its points does not fit."""
