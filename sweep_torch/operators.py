@@ -1,7 +1,6 @@
 """The compiled time loop as autograd functions: forward, and born and adjoint, each the other's transpose."""
 
 import inspect
-from functools import partial
 from typing import Any
 
 import attrs
@@ -31,37 +30,20 @@ class Task:
     sliced: CompiledCall
     again: CompiledCall
 
-    def forward(self, **given: Any) -> dict[str, torch.Tensor]:
-        """Outputs of a forward run, and what it keeps, by buffer name."""
-        if self.kept.sliced:
-            return self.prepared(partial(slices.forward, self), **given)
-        return self.run("forward", **given) | {"held": torch.empty(0, dtype=torch.int64)}
-
-    def adjoint(self, held: torch.Tensor, checkpoints: torch.Tensor, **given: Any) -> dict[str, torch.Tensor]:
-        """Outputs of the adjoint run, by buffer name."""
-        if self.kept.sliced:
-            return self.prepared(partial(slices.adjoint, self, checkpoints=checkpoints, held=held), **given)
-        return self.run("adjoint", checkpoints=checkpoints, **given)
-
-    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
-        """Makes an operation in one call; its outputs by buffer name."""
-
-        def once(**given):
-            outputs = self.outputs(self.call, operation)
-            self.invoke(self.call, operation, outputs | given)
-            return outputs
-
-        return self.prepared(once, **given)
-
     @undisturbed
-    def prepared(self, function, **given: Any):
-        """`function` of tensors as the library reads them."""
+    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
+        """Makes an operation; its outputs by buffer name, and of a forward run in slices what is ``"held"``."""
         if recorded():
             raise UnsupportedError(
                 "torch.fx (make_fx, torch.func.linearize) cannot see into impl='c', and would record a tensor that "
                 "nothing was written to; use torch.func.jvp or impl='eager'"
             )
-        return function(**{name: x.resolve_neg().contiguous() for name, x in given.items()})
+        given = {name: x.resolve_neg().contiguous() for name, x in given.items()}
+        if self.kept.sliced and operation in slices.MAKES:
+            return slices.MAKES[operation](self, **given)
+        outputs = self.outputs(self.call, operation)
+        self.invoke(self.call, operation, outputs | given)
+        return outputs
 
     def invoke(self, call: CompiledCall, operation: str, arrays: dict[str, torch.Tensor]) -> None:
         """Runs the library on tensors by buffer name, which need not hold those that are fixed."""
@@ -124,7 +106,8 @@ class Forward(torch.autograd.Function):
 
     @_signed
     def forward(coefficients, wavelet, task):
-        found = task.forward(coefficients=coefficients, wavelet=wavelet)
+        found = task.run("forward", coefficients=coefficients, wavelet=wavelet)
+        found.setdefault("held", torch.empty(0, dtype=torch.int64))
         return tuple(found[name] for name in ("record", "snapshots", "flag", "history", "checkpoints", "held"))
 
     @staticmethod
@@ -161,8 +144,8 @@ class Adjoint(torch.autograd.Function):
 
     @_signed
     def forward(cotangent, coefficients, wavelet, history, checkpoints, held, task):
-        given = {"coefficients": coefficients, "wavelet": wavelet, "history": history, "checkpoints": checkpoints}
-        found = task.adjoint(held, cotangent=cotangent, **given)
+        kept = {"history": history, "checkpoints": checkpoints, "held": held}
+        found = task.run("adjoint", cotangent=cotangent, coefficients=coefficients, wavelet=wavelet, **kept)
         return found["gradient_coefficients"], found["gradient_wavelet"]
 
     @staticmethod

@@ -1,6 +1,7 @@
 """A compiled run in slices: forward and adjoint along a schedule of checkpoints, which lie where they are told."""
 
 import threading
+from collections.abc import Callable
 
 import torch
 
@@ -72,3 +73,7 @@ def adjoint(task, cotangent, history, checkpoints, held, **given) -> dict[str, t
     finally:
         note[:] = [NONE, *states]
     return outputs
+
+
+MAKES: dict[str, Callable[..., dict[str, torch.Tensor]]] = {"forward": forward, "adjoint": adjoint}
+"""What is made in slices."""

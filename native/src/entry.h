@@ -150,33 +150,37 @@ constexpr int own_orders() {
   return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 
-// Calls f(Entry) for the build that fits dtype, dimension and order.
-template <template <class, int, int> class Equation, class T, int NDIM, class F>
-int with_order(const sweep_problem& p, const sweep_context* context, const F& f) {
+// The calls that fit dtype, dimensions and order.
+template <class Equation, class T, int NDIM, int HALF>
+constexpr Calls calls_of = {Entry<Equation, T, NDIM, HALF>::buffers, Entry<Equation, T, NDIM, HALF>::run};
+
+template <template <class, int, int> class Equation, class T, int NDIM>
+int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   using Any = Equation<T, NDIM, 0>;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
   constexpr int own = own_orders<T, NDIM, Any::second>();
+  *calls = calls_of<Any, T, NDIM, 0>;
   if constexpr (own >= 1)
-    if (p.order == 4) return f(Entry<Equation<T, NDIM, 2>, T, NDIM, 2>{});
+    if (p.order == 4) *calls = calls_of<Equation<T, NDIM, 2>, T, NDIM, 2>;
   if constexpr (own >= 2)
-    if (p.order == 8) return f(Entry<Equation<T, NDIM, 4>, T, NDIM, 4>{});
+    if (p.order == 8) *calls = calls_of<Equation<T, NDIM, 4>, T, NDIM, 4>;
   if constexpr (own == 4) {
-    if (p.order == 2) return f(Entry<Equation<T, NDIM, 1>, T, NDIM, 1>{});
-    if (p.order == 6) return f(Entry<Equation<T, NDIM, 3>, T, NDIM, 3>{});
+    if (p.order == 2) *calls = calls_of<Equation<T, NDIM, 1>, T, NDIM, 1>;
+    if (p.order == 6) *calls = calls_of<Equation<T, NDIM, 3>, T, NDIM, 3>;
   }
-  return f(Entry<Any, T, NDIM, 0>{});
+  return SWEEP_OK;
 }
 
-template <template <class, int, int> class Equation, class F>
-int with_entry(const sweep_problem& p, const sweep_context* context, const F& f) {
+template <template <class, int, int> class Equation>
+int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   constexpr int dimensions = Equation<float, 2, 0>::ndim_mask;
   if constexpr (dimensions >> 2 & 1) {
-    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return with_order<Equation, float, 2>(p, context, f);
-    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return with_order<Equation, double, 2>(p, context, f);
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return find_order<Equation, float, 2>(p, context, calls);
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return find_order<Equation, double, 2>(p, context, calls);
   }
   if constexpr (dimensions >> 3 & 1) {
-    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return with_order<Equation, float, 3>(p, context, f);
-    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return with_order<Equation, double, 3>(p, context, f);
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Equation, float, 3>(p, context, calls);
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Equation, double, 3>(p, context, calls);
   }
   return fail(context, SWEEP_UNSUPPORTED, "equation %s is not compiled for %d dimensions and dtype %d", p.equation,
               p.ndim, p.dtype);
@@ -229,12 +233,7 @@ Table make_table() {
   table.describe = [](int ndim, sweep_equation* out) {
     ndim == 2 ? describe<Equation<float, 2, 0>>(out) : describe<Equation<float, 3, 0>>(out);
   };
-  table.buffers = [](const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.buffers(p, operation, out, context); });
-  };
-  table.run = [](const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
-    return with_entry<Equation>(p, context, [&](auto entry) { return entry.run(p, operation, buffers, context); });
-  };
+  table.find = find<Equation>;
   return table;
 }
 

@@ -9,6 +9,7 @@
 namespace {
 
 using sweep::Build;
+using sweep::Calls;
 using sweep::Table;
 
 int best_build() {
@@ -18,7 +19,7 @@ int best_build() {
   return best;
 }
 
-int find(const sweep_problem* problem, int32_t operation, const sweep_context* context, const Table** table) {
+int find(const sweep_problem* problem, int32_t operation, const sweep_context* context, Calls* calls) {
   if (!context || context->bytes != sizeof(sweep_context) || context->threads < 1) return SWEEP_BAD_CALL;
   if (!problem || problem->bytes != sizeof(sweep_problem))
     return sweep::fail(context, SWEEP_BAD_CALL, "sweep_problem is not the struct of ABI %d", SWEEP_ABI_VERSION);
@@ -29,11 +30,8 @@ int find(const sweep_problem* problem, int32_t operation, const sweep_context* c
   if (number < 1 || number > sweep::build_count || !sweep::builds[number - 1].runs())
     return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (isa is %d)",
                        context->isa);
-  for (const Table* t = sweep::builds[number - 1].tables(); t->run; ++t)
-    if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) {
-      *table = t;
-      return SWEEP_OK;
-    }
+  for (const Table* t = sweep::builds[number - 1].tables(); t->name; ++t)
+    if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) return t->find(*problem, context, calls);
   return sweep::fail(context, SWEEP_UNSUPPORTED, "equation %.31s is not compiled in this library", problem->equation);
 }
 
@@ -74,7 +72,7 @@ int32_t sweep_isa_default(void) { return best_build(); }
 int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
   if (!out || out->bytes != sizeof(sweep_equation) || (ndim != 2 && ndim != 3)) return SWEEP_BAD_CALL;
   const Table* table = sweep::builds[0].tables();
-  for (int32_t i = 0; table->run; ++table, ++i)
+  for (int32_t i = 0; table->name; ++table, ++i)
     if (i == index) {
       table->describe(ndim, out);
       return SWEEP_OK;
@@ -83,21 +81,21 @@ int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
 }
 
 int sweep_buffers(const sweep_problem* problem, int32_t operation, sweep_needs* out, const sweep_context* context) {
-  const Table* table = nullptr;
-  if (const int status = find(problem, operation, context, &table)) return status;
+  Calls calls = {};
+  if (const int status = find(problem, operation, context, &calls)) return status;
   if (!out || out->bytes != sizeof(sweep_needs))
     return sweep::fail(context, SWEEP_BAD_CALL, "sweep_needs is not the struct of ABI %d", SWEEP_ABI_VERSION);
-  return table->buffers(*problem, operation, out, context);
+  return calls.buffers(*problem, operation, out, context);
 }
 
 int sweep_run(const sweep_problem* problem, int32_t operation, const sweep_buffer* buffers, int32_t count,
               const sweep_context* context) {
-  const Table* table = nullptr;
-  if (const int status = find(problem, operation, context, &table)) return status;
+  Calls calls = {};
+  if (const int status = find(problem, operation, context, &calls)) return status;
   const int expected = sweep::buffers_of(operation);
   if (count != expected || !buffers)
     return sweep::fail(context, SWEEP_BAD_CALL, "%d buffers were given, %d are expected", count, expected);
-  return table->run(*problem, operation, buffers, context);
+  return calls.run(*problem, operation, buffers, context);
 }
 
 }  // extern "C"

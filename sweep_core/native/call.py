@@ -1,7 +1,7 @@
 """Everything static about one compiled call: the struct, the sizes of its buffers, the tables."""
 
 import ctypes as c
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from math import prod
 from typing import Any
@@ -95,10 +95,7 @@ class CompiledCall:
         is the caller's.
         """
         control = structs.SweepControl()
-
-        def call():
-            self.library.call(operation, self.struct, buffers, threads, stream, control)
-
+        call = partial(self.library.call, operation, self.struct, buffers, threads, stream, control)
         if self.library.kind == "cpu" and self.work > LONG_CALL:
             interruptible(call, control, keep)
         else:

@@ -134,49 +134,6 @@ inline int threads_of(const sweep_context* context) {
   return context->threads < most ? context->threads : most;
 }
 
-// Runs body(launcher, shot) for all shots: a thread for each group where the groups share out evenly, otherwise all
-// threads on one shot after the other. What is summed, and in which order, does not depend on it.
-template <class Plan, class Body>
-int execute(const Plan& plan, const sweep_context* context, const Body& body) {
-  volatile int32_t stop = 0;
-  // A thread with fewer cells than a barrier costs would only be waited for.
-  const ptrdiff_t useful = 1 + plan.layout.cells * plan.shots / worthwhile;
-  const int most = threads_of(context), threads = most < useful ? most : static_cast<int>(useful);
-  const bool apart = plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
-#pragma omp parallel num_threads(threads)
-  {
-    const FlushDenormals mode;
-#if defined(_OPENMP)
-    const int rank = omp_get_thread_num(), size = omp_get_num_threads();
-#else
-    const int rank = 0, size = 1;
-#endif
-    if (apart || size == 1) {
-      Launcher launcher(0, 1, context, &stop);
-#pragma omp for schedule(dynamic, 1)
-      for (int group = 0; group < plan.groups; ++group)
-        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)
-          body(launcher, Span{shot, 1});
-    } else {
-      Launcher launcher(rank, size, context, &stop);
-      for (int shot = 0; shot < plan.shots; ++shot) body(launcher, Span{shot, 1});
-    }
-  }
-  return stop ? SWEEP_CANCELLED : SWEEP_OK;
-}
-
-// f.element(part, i) for all parts and i, outside of any run.
-template <class F>
-void finish(const F& f, int parts, ptrdiff_t count, const sweep_context* context) {
-#pragma omp parallel num_threads(threads_of(context))
-  {
-    const FlushDenormals mode;
-#pragma omp for
-    for (ptrdiff_t i = 0; i < count; ++i)
-      for (int part = 0; part < parts; ++part) f.element(part, i);
-  }
-}
-
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
 #endif
