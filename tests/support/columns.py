@@ -18,7 +18,7 @@ class Merged:
 
     def __init__(self, made, **options):
         self.run, fields = Run(made, chunk=7, **options), len(made.problem.source_type)
-        self.into = np.arange(fields) % 2  # velocities and stresses share two, the others have no points
+        self.into = fields - 2 + np.arange(fields) % 2  # all share the last two, those before have no points
         for name in ("source_inject", "source_gather", "receiver_inject", "receiver_gather"):
             column = self.run[f"{name}_column"]
             column[...] = column // fields * fields + self.into[column % fields]
