@@ -107,6 +107,8 @@ def test_born_is_transposed_in_the_wavelet_too(entry):
     """Alone and beside a variation of the earth: the record is linear in the wavelet."""
     this = Setting(entry)
     expected = np.asarray(jax.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet))
+    told = (np.asarray(this.record(this.vp)) * np.asarray(this.weights)).sum()
+    assert (expected * np.asarray(this.wavelet)).sum() == pytest.approx(told, rel=1e-11)
     pulled = jax.linear_transpose(lambda dvp, wave: this.born(dvp, d_wavelet=wave), this.dvp, this.wavelet)
     assert error(pulled(this.weights)[1], expected) < 1e-12
     alone = jax.grad(lambda wave: (this.born(this.dvp, d_wavelet=wave) * this.weights).sum())(this.wavelet)

@@ -37,9 +37,9 @@ def test_plane_waves_are_interpolated(cycles, tolerance):
     assert np.abs(read(problem(), at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < tolerance
 
 
-def test_weights_are_those_of_hicks():
-    """sinc(x) I0(b sqrt(1 - (x / r)^2)) / I0(b), with r = 4 and b = 6.31 (Hicks 2002, table 4)."""
-    at = (11.3, 9.85)
+@pytest.mark.parametrize("at", [(11.3, 9.85), (11.004, 10.996)], ids=str)
+def test_weights_are_those_of_hicks(at):
+    """sinc(x) I0(b sqrt(1 - (x / r)^2)) / I0(b), with r = 4 and b = 6.31 (Hicks 2002, table 4); beside a node, too."""
     (points,) = points_of(np, problem(), ["h1"], np.array([[at]]), 1)
     across, down = (np.arange(-3, 5) - x % 1 for x in at)
     columns, rows = (np.sinc(x) * np.i0(6.31 * np.sqrt(1 - (x / 4) ** 2)) / np.i0(6.31) for x in (across, down))
