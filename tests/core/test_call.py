@@ -11,6 +11,7 @@ from sweep_core import (
     Acoustic,
     AcousticVariableDensity,
     DomainError,
+    Elastic,
     Shots,
     StabilityError,
     SweepError,
@@ -190,6 +191,17 @@ def test_bad_cells_are_named(bad, cell):
     model[cell] = bad
     with pytest.raises(DomainError, match=rf"vp is {bad} m/s at z = {cell[0]}, x = {cell[1]}; expected finite values"):
         check_values(make_problem(Acoustic(), (20, 30), 10.0, 1e-3), [model], np.zeros(4))
+
+
+def test_a_solid_resists_compression():
+    """Its bulk modulus rho (vp^2 - 4/3 vs^2) is positive: vs = 0.866 vp is the last that is taken."""
+    problem = make_problem(Elastic(), (20, 30), 10.0, 1e-3)
+    vp, vs, rho = np.full((3, 20, 30), 2000.0)
+    vs[:] = 1731
+    check_values(problem, [vp, vs, rho], np.zeros(4))
+    vs[7, 11] = 1733
+    with pytest.raises(DomainError, match="vs = 1733, rho = 2000 at z = 7, x = 11; expected"):
+        check_values(problem, [vp, vs, rho], np.zeros(4))
 
 
 @pytest.mark.parametrize("bad", [0, -1, True, 2.5, "4", None], ids=repr)

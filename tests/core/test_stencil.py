@@ -16,6 +16,7 @@ from sweep_core.discretization.stencil import (
     largest_speed,
     second_derivative,
 )
+from sweep_core.ops import NumpyOps
 from sweep_core.reference import ReferenceExecutor
 
 order = pytest.mark.parametrize("order", [*ORDERS, 12, 16, 20])
@@ -102,3 +103,20 @@ def test_the_stability_limit_is_sharp(order, dh):
 )
 def test_the_largest_step_and_the_largest_speed_say_the_same(order, spacing, speed):
     assert largest_speed(order, spacing, largest_dt(order, spacing, speed)) == pytest.approx(speed)
+
+
+@pytest.mark.parametrize("shape", [(14, 9), (14, 8, 9)], ids=["2-D", "3-D"])
+@pytest.mark.parametrize("parity", [-1, 1])
+@pytest.mark.parametrize("order", [2, 4, 8])
+def test_under_a_free_surface_differences_are_those_of_the_mirrored_field(order, parity, shape):
+    """Those that an equation's own step takes of what it makes."""
+    field = np.random.default_rng(0).standard_normal((2, *shape))
+    mirrored = np.concatenate([parity * field[:, :0:-1], field], 1)
+    below, doubled = (
+        NumpyOps(make_problem(Acoustic(order), x.shape[1:], 10.0, 1e-3, pml_width=0, free_surface=free), np.float64)
+        for x, free in ((field, True), (mirrored, False))
+    )
+    for axis in range(len(shape)):
+        for name in ("d1", "d2"):
+            found, expected = getattr(below, name)(field, axis, parity), getattr(doubled, name)(mirrored, axis)
+            np.testing.assert_allclose(found, expected[:, shape[0] - 1 :], rtol=0, atol=1e-14)
