@@ -176,6 +176,26 @@ def test_dead_clipped_and_dummy_traces(write):
         assert part in text, text
 
 
+def test_empty_headers_of_dummies_make_no_shot_and_bend_no_line(write):
+    dummy = {
+        "TraceIdentificationCode": 3,
+        "FieldRecord": 0,
+        "SourceX": 0,
+        "GroupX": -999,
+        "GroupY": 999,
+        "SourceDepth": 0,
+    }
+    dead = {"TraceIdentificationCode": 2, "GroupX": 0, "GroupY": 10**6, "ReceiverGroupElevation": 9999}
+    plain = read_segy(write(), dh=12.5)
+    found = read_segy(write(change=lambda n: {4: dummy, 6: dead}.get(n, {})), dh=12.5)
+    assert found.misfit == plain.misfit and found.line == plain.line and len(found) == 3
+    assert found.traces[0].tolist() == [0, 1, 2, 3, -1] and found.dead.sum() == 1
+    np.testing.assert_array_equal(found.receivers[1, :4][found.receiver_mask[1, :4]], plain.receivers[1, [0, 2, 3]])
+    assert found.notes == ("1 traces with identification codes [3] are left out",)
+    with pytest.raises(DataError, match="all of its 14 traces are dead"):
+        read_segy(write(), dh=12.5, dead=range(14))
+
+
 def test_one_kind_of_trace_is_chosen(write):
     path = write(change=lambda n: {"TraceIdentificationCode": 12 + n % 2})
     with pytest.raises(DataError, match=r"several kinds, .*\[12, 13\]; expected one: choose by codes="):

@@ -93,6 +93,7 @@ REFUSED = {
     "dead": ({}, {"dead": [14]}, DomainError, "numbers of traces from 0 to 13"),
     "dh": ({}, {"dh": 0.0}, DomainError, "dh is 0.0"),
     "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),
+    "nt": ({}, {"nt": 10.5}, DomainError, "nt is 10.5; expected a whole number"),
     "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
     "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),

@@ -49,6 +49,8 @@ class Headers:
     raw : (ntraces,) structured array
     interval : float
         Seconds between samples.
+    metres : float
+        Of the unit of length.
     sources, receivers : (ntraces, 3) array
         x and y as mapped, and elevation, metres.
     delay : (ntraces,) array
@@ -58,6 +60,7 @@ class Headers:
 
     raw: NDArray[Any]
     interval: float
+    metres: float
     sources: NDArray[np.float64]
     receivers: NDArray[np.float64]
     delay: NDArray[np.float64]
@@ -96,7 +99,7 @@ def scale_headers(
     if raw["TraceWeightingFactor"].any():
         count = np.count_nonzero(raw["TraceWeightingFactor"])
         notes.append(f"trace weighting factors of {count} traces are not applied")
-    return Headers(raw, _interval(layout, raw, interval), sources, receivers, delay, tuple(notes))
+    return Headers(raw, _interval(layout, raw, interval), metres, sources, receivers, delay, tuple(notes))
 
 
 def number(raw: NDArray[Any], name: str) -> NDArray[np.float64]:

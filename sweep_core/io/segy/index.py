@@ -102,7 +102,7 @@ class SegyFile:
         ----------
         codes : tuple of int, optional
             Trace identification codes of the traces wanted; by default those of seismic data, which then are all of one
-            kind. Dead and dummy traces go with them; others are left out.
+            kind. Dead and dummy traces go with those of their shot; others are left out.
 
         Raises
         ------
@@ -128,7 +128,8 @@ class SegyFile:
         _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         member = np.argsort(np.argsort(first))[member.reshape(-1)]  # numbered as they come
         order = np.argsort(member, kind="stable")
-        return np.split(numbers[order], np.flatnonzero(np.diff(member[order])) + 1)
+        shots = np.split(numbers[order], np.flatnonzero(np.diff(member[order])) + 1)
+        return [own for own in shots if np.isin(found[own], codes).any()]
 
     def __str__(self) -> str:
         where = ", ".join(

@@ -66,26 +66,28 @@ def read_segy(
     segy = segy if isinstance(segy, SegyFile) else open_segy(segy)
     dz, dx = check_spacings(dh)
     groups = segy.shots(codes)
+    alive = ~np.isin(segy.header("TraceIdentificationCode"), DEAD)
+    alive[_numbers(dead, len(segy), "dead", "traces")] = False
     used = np.concatenate(groups)
+    stood = used[alive[used]]  # headers of dead and dummy traces are often empty
+    if not stood.size:
+        raise DataError(f"{segy.path}: all of its {used.size} traces are dead; expected some that are not")
     dt = segy.interval if dt is None else check_positive(dt, "dt", "the time step in seconds")
-    nt = _samples(segy, used, dt, nt)
-    dead = _numbers(dead, len(segy), "dead", "traces")
-    line = line or fit_line(np.concatenate([segy.sources[used, :2], segy.receivers[used, :2]]))
-    misfit = misfit_to(line, segy.sources[used, :2], segy.receivers[used, :2])
+    nt = _samples(segy, stood, dt, nt)
+    line = line or fit_line(np.concatenate([segy.sources[stood, :2], segy.receivers[stood, :2]]))
+    misfit = misfit_to(line, segy.sources[stood, :2], segy.receivers[stood, :2])
     sources, receivers = (
         np.stack(
             [line.project(at[:, :2])[0] / dx, (datum - at[:, 2] if depth is None else depth + 0 * at[:, 2]) / dz], 1
         )
         for at, depth in ((segy.sources, source_depth), (segy.receivers, receiver_depth))
     )
-    _check_inside(segy, used, {"source": sources, "receiver": receivers}, (dx, dz))
+    _check_inside(segy, stood, {"source": sources, "receiver": receivers}, (dx, dz))
     chosen = range(len(groups)) if shots is None else _numbers(shots, len(groups), "shots", "shots")
     nrec = max(map(len, groups))
     traces = np.full((len(chosen), nrec), -1)
     observed = np.zeros((len(chosen), nt, nrec, 1), np.float32)
     mask, clipped = np.zeros((2, len(chosen), nrec), bool)
-    alive = ~np.isin(segy.header("TraceIdentificationCode"), DEAD)
-    alive[dead] = False
     for row, shot in enumerate(chosen):
         own, n = groups[shot], len(groups[shot])
         traces[row, :n] = own
@@ -102,7 +104,7 @@ def read_segy(
         receiver_mask=mask, recorded=np.stack([segy.delay[at], last], axis=-1), clipped=clipped,
         shots=segy.header("FieldRecord")[traces[:, 0]], traces=traces, line=line, misfit=misfit, datum=datum,
         name=segy.path.stem,
-        notes=(*segy.notes, *_left_out(segy, used), *_offsets(segy, used), *_resampled(segy, dt)),
+        notes=(*segy.notes, *_left_out(segy, used), *_offsets(segy, stood), *_resampled(segy, dt)),
     )  # fmt: skip
 
 
@@ -119,7 +121,9 @@ def _numbers(given: Iterable[int], count: int, name: str, kind: str) -> NDArray[
 def _samples(segy: SegyFile, used: NDArray[np.int64], dt: float, nt: int | None) -> int:
     """How many samples the result has."""
     if nt is not None:
-        return int(check_positive(nt, "nt", "a number of samples"))
+        if isinstance(nt, bool) or not isinstance(nt, int | np.integer) or nt < 1:
+            raise DomainError(f"nt is {nt!r}; expected a whole number of samples, positive")
+        return int(nt)
     length = (segy.nt - 1) * segy.interval
     late = used[np.argmax(segy.delay[used])]
     end = length + segy.delay[late]
@@ -168,7 +172,7 @@ def _left_out(segy: SegyFile, used: NDArray[np.int64]) -> list[str]:
 def _offsets(segy: SegyFile, used: NDArray[np.int64]) -> list[str]:
     """Offsets of the headers that are not the distance of source and receiver."""
     stated = np.abs(segy.header("offset")[used].astype(np.float64))
-    scale = 0.3048 if segy.layout.unit == 2 else 1.0
+    scale = segy.headers.metres
     found = np.hypot(*(segy.receivers[used, :2] - segy.sources[used, :2]).T)
     wrong = (stated > 0) & (np.abs(scale * stated - found) > np.maximum(1.0, 0.01 * found))
     if not wrong.any():
