@@ -71,7 +71,7 @@ def plot_comparison(
             left.plot(place + swing, gathers.times, color=COLOURS[name], linewidth=0.7, label=label)
         frequencies, amplitude = spectrum(record[shot : shot + 1, ..., :1], gathers.dt)
         right.plot(frequencies, amplitude, color=COLOURS[name], label=name)
-    left.set(xlabel="offset (km)", ylabel="time (s)", ylim=(gathers.times[-1], 0))
+    left.set(xlabel="offset (km)", ylabel="time (s)", ylim=(max(gathers.nt - 1, 1) * gathers.dt, 0))
     left.set_title(f"{gathers.name}, shot {gathers.shots[shot]}", loc="left", fontsize=10)
     right.set(xlabel="frequency (Hz)", ylabel="amplitude", ylim=(0, None), xlim=(0, _band(right)))
     right.legend(frameon=False)
@@ -83,4 +83,4 @@ def _band(axis: Any) -> float:
     lines = [line.get_xydata() for line in axis.get_lines()]
     peak = max(line[:, 1].max() for line in lines) or 1.0
     seen = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
-    return max(seen) or float(lines[0][-1, 0])
+    return max(seen) or float(lines[0][-1, 0]) or 1.0

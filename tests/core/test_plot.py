@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sweep_core import DomainError, DtypeError, OptionError, ShapeError, StorageError, plot
+from sweep_core.io import Gathers
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
@@ -221,7 +222,11 @@ def drawn(tmp_path):
         section = 1500 + rng.random(shape)
         waves, record = np.stack([section] * 20), rng.random((shape[0], 5))
         film = tmp_path / "f.gif"
+        survey = Gathers(np.zeros((1, 2)), np.ones((1, shape[1], 2)), section[None, ..., None], dt=0.004, dh=dh)
         calls = {
+            "plot_comparison": lambda: plot.plot_comparison(survey, section[None, ..., None]).savefig(path),
+            "plot_geometry": lambda: plot.plot_geometry(survey).savefig(path),
+            "plot_traces": lambda: plot.plot_traces(survey).savefig(path),
             "movie": lambda: plot.movie(film, waves[:2], TIMES[:2], dh),
             "plot_epoch": lambda: plot.plot_epoch(path, section, section, section, dh, 1),
             "plot_gather": lambda: plot.plot_gather(path, np.stack([section] * 12), 0.004),
