@@ -51,6 +51,7 @@ CASES = [
     Case(AcousticVariableDensity, (500, 500), 300),
     Case(Elastic, (100, 100, 100), 100),
 ]
+LONG = [Case(Elastic, (500, 500), 1500), Case(Elastic, (100, 100, 100), 500)]
 
 
 class Side:
@@ -144,13 +145,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5, help="rounds")
+    parser.add_argument("--long", action="store_true", help="only runs whose waves fill the grid")
     parser.add_argument("--strategy", default="auto", help="how our gradient remembers: auto, full, ckpt")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     print("| problem | SWEEP, Gcell/s | everywhere | Deepwave | x Deepwave | own forward runs |")
     print("|---|---|---|---|---|---|")
-    for case in CASES:
+    for case in LONG if arguments.long else CASES:
         compare(case, arguments.repeats, arguments.strategy)
 
 
