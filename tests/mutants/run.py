@@ -35,7 +35,7 @@ ALL = [
 FORGET_INSTALLED = """import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
 """
-FIRST = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+FIRST = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 def mutants(area: str = "*") -> list[dict[str, str]]:
