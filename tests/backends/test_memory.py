@@ -87,7 +87,7 @@ def test_what_is_kept_and_unused_is_room_again(entry, left):
     assert left_on(cpu) == 1 << 20
 
 
-def test_ranks_of_a_host_share_what_is_left(left, monkeypatch):
+def test_torch_ranks_of_a_host_share_what_is_left(left, monkeypatch):
     """Each decides what to keep while the others do; what one may take at all is bounded by what there is."""
     torch = pytest.importorskip("torch")
     from sweep_torch.memory import empty_pool, left_on
