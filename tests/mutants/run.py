@@ -39,12 +39,13 @@ FIRST = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 def mutants(area: str = "*") -> list[dict[str, str]]:
-    """Every mutant of the areas, each with its number, from 1 on in its area, and the tests nearest to it."""
+    """Every mutant of the areas, each with its number, from 1 on in its area, and the tests nearest to it: its own first."""
     found = []
     for path in sorted(HERE.glob(f"{area}.toml")):
         table = tomllib.loads(path.read_text())
         for number, mutant in enumerate(table["mutant"], start=1):
-            found.append(mutant | {"name": f"{path.stem} {number}", "nearest": table["nearest"]})
+            nearest = [*mutant.get("nearest", []), *table["nearest"]]
+            found.append(mutant | {"name": f"{path.stem} {number}", "nearest": nearest})
     return found
 
 
