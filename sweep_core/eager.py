@@ -35,7 +35,7 @@ class EagerRun:
 
     def _points(self, names, positions) -> list[Points]:
         made = points_of(self.ops.xp, self.problem, names, positions, self.shape.shots)
-        return [attrs.evolve(points, weights=self.ops.typed(points.weights)) for points in made]
+        return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in made]
 
     def _factor(self, points: Points) -> Array:
         """What a sample is multiplied with before it is added to each cell, (nshots, nsrc, taps)."""

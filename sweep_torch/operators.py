@@ -55,7 +55,7 @@ class Task:
                 for x in (*self.cells, *self.fixed.values()):
                     x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
                 call.run(operation, buffers, stream=stream.cuda_stream)
-                until_done(stream, [x for x in taken if x.device.type == "cpu"])
+                until_done(stream, [x for x in taken if not x.is_cuda])
         else:
             call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
 

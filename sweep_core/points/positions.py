@@ -27,13 +27,17 @@ class Points:
     cells : (nshots, n, taps) integer array
         Flat cells of the padded grid; -1 where a position cannot be had.
     weights : (nshots, n, taps) array
-        Of the interpolation, times that of the field in a derived quantity.
+        Of the interpolation.
+    share : float
+        Of the field in a derived quantity, by which its weights are multiplied once they have the precision of the run:
+        torch makes float32 of integers.
     """
 
     column: int
     field: str
     cells: Any
     weights: Any
+    share: float = 1
 
 
 def dtype_name(array) -> str:
@@ -77,9 +81,9 @@ def points_of(xp, problem, names, positions, nshots: int) -> list[Points]:
 
     points = []
     for column, name in enumerate(names):
-        for field, weight in problem.parts(name).items():
+        for field, share in problem.parts(name).items():
             cells, weights = _product(xp, problem, lines(problem.field(field)), nshots)
-            points.append(Points(column, field, cells, weights if weight == 1 else weight * weights))
+            points.append(Points(column, field, cells, weights, share))
     return points
 
 

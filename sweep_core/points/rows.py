@@ -43,7 +43,7 @@ def _rows(points: list[Points], columns: int, signals: int, xp, dtype):
     shape = nshots, n * signals, taps // signals
     cell, weight = (
         xp.stack([x.reshape(shape) for x in parts], 2)
-        for parts in zip(*((p.cells.astype("int32"), p.weights.astype(dtype)) for p in points), strict=True)
+        for parts in zip(*((p.cells.astype("int32"), (p.share * p.weights).astype(dtype)) for p in points), strict=True)
     )
     trace, own = np.arange(n * signals, dtype="int32"), np.array([p.column for p in points], "int32")
     column = np.broadcast_to((trace[:, None] * columns + own)[..., None], cell.shape)

@@ -311,7 +311,10 @@ def test_law7_positions_may_be_of_numpy(front):
 
 def test_law7_a_stored_precision_that_is_not_the_models_is_refused(front):
     solver = front.solver({"memory": MemoryOptions(dtype="float32")})
-    with pytest.raises(UnsupportedError, match="history in float32 for models in float64 is not supported yet"):
+    with pytest.raises(
+        UnsupportedError,
+        match=r"MemoryOptions\(dtype='float32'\) of models in float64, strategy 'auto' .* leave dtype=None",
+    ):
         call(front, solver)
     single = {"wavelet": W.astype(np.float32), "models": [VP.astype(np.float32)]}
     assert tuple(call(front, solver, **single).shape) == (2, NT, 3, 1)

@@ -16,7 +16,7 @@ from sweep_torch.operators import Task  # noqa: E402
 class Cached:
     """A tensor of a GPU as far as a call touches it."""
 
-    nbytes = 4
+    nbytes, is_cuda = 4, True
 
     def __init__(self):
         self.streams = []

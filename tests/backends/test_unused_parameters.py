@@ -8,6 +8,7 @@ from laws import STRATEGIES, case, error, executors, reference_record
 
 from sweep_core import Acoustic
 from sweep_core.equation import Parameter
+from sweep_core.testing.cases import INEXACT
 
 
 class Unused(Acoustic):
@@ -22,7 +23,7 @@ class Unused(Acoustic):
         return vp
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if INEXACT.get(name, 0) < 1e-10])
 @pytest.mark.parametrize("nt", [1, 2, 20])
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 def test_its_gradient_is_zero_in_torch(entry, nt, strategy):
