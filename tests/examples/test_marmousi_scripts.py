@@ -28,6 +28,9 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 SEGY = {"vp": "P-WAVE_VELOCITY", "vs": "S-WAVE_VELOCITY", "rho": "DENSITY"}
 
 
+unpacks = pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python has no safe tar filter")
+
+
 @pytest.fixture
 def script(monkeypatch):
     """The scripts by name, imported afresh and forgotten afterwards."""
@@ -133,6 +136,7 @@ def test_help_says_what_it_does_and_paths_are_those_of_the_script(script, name):
     assert len(done.stdout) > 600 and script(name).HERE == FOLDER
 
 
+@unpacks
 def test_the_five_commands_in_order(run, tmp_path, served, earth):
     dest, segy, npy, out = (tmp_path / name for name in ("download", "unpacked", "npy", "prepared/m.npz"))
     assert run("download_marmousi", "--url", served, "--dest", dest)[0] == 0
@@ -155,6 +159,7 @@ def test_the_five_commands_in_order(run, tmp_path, served, earth):
     assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
+@unpacks
 def test_extract_goes_on_to_the_models_and_needs_no_tqdm(run, tmp_path, archive, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     url, dest, segy = archive.as_uri(), tmp_path / "d", tmp_path / "s"
@@ -218,6 +223,7 @@ def test_without_the_file_there_is_one_message_and_no_traceback(tmp_path, served
     assert files(tmp_path / "d") == []
 
 
+@unpacks
 def test_links_that_lie_in_wait_are_not_followed(run, tmp_path, archive):
     """At names that a file has until it is whole, as they could be foreseen."""
     precious, dest, npy = tmp_path / "precious", tmp_path / "d", tmp_path / "npy"
@@ -253,6 +259,7 @@ LEAVING = ("../evil", "model/../../evil", "/tmp/evil", "C:\\evil", "..\\evil")
 EVIL = [(name, tarfile.REGTYPE) for name in LEAVING] + [("odd", kind) for kind in LINKS]
 
 
+@unpacks
 @pytest.mark.parametrize(("name", "kind"), EVIL)
 def test_a_malicious_member_is_refused_and_nothing_unpacked(run, tmp_path, name, kind):
     dest = tmp_path / "a" / "b"
@@ -272,6 +279,7 @@ def test_what_is_no_address_of_a_file_is_refused(run, tmp_path, url):
     assert code == 1 and "expected an http, https or file URL that ends in the name of a file" in printed
 
 
+@unpacks
 def test_folders_of_others_are_neither_in_the_way_nor_removed(run, archive, tmp_path):
     planted = tmp_path / "s" / f".{archive.name}.{os.getpid()}.part"
     planted.mkdir(parents=True)
@@ -280,6 +288,7 @@ def test_folders_of_others_are_neither_in_the_way_nor_removed(run, archive, tmp_
     assert (planted / "precious").read_text() == "as it was"
 
 
+@unpacks
 def test_a_damaged_archive_leaves_nothing_behind(run, archive, tmp_path):
     whole = archive.read_bytes()
     for content in (whole[: len(whole) // 2], b"no archive", b""):
@@ -289,6 +298,7 @@ def test_a_damaged_archive_leaves_nothing_behind(run, archive, tmp_path):
         assert files(archive.parent) == [archive.name]
 
 
+@unpacks
 def test_what_is_there_is_kept_and_what_is_missing_is_named(run, tmp_path, archive):
     segy = tmp_path / "s"
     arguments = ("extract_model_segy", "--segy", segy, "--download")

@@ -120,6 +120,8 @@ def damage(whole, rng):
 
 @pytest.mark.parametrize("reader", READERS)
 def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
+    if reader == "extract_model_segy" and not hasattr(tarfile, "data_filter"):
+        pytest.skip("this Python has no safe tar filter")
     write, read, each = READERS[reader]
     path, rng = write(tmp_path), np.random.default_rng(len(reader))
     whole, expected, refused = path.read_bytes(), read(path), 0
@@ -139,6 +141,7 @@ def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
     assert refused > 0.2 * ROUNDS
 
 
+@pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python has no safe tar filter")
 def test_the_checksum_of_an_archive_is_looked_at(tmp_path):
     """120 of 120 archives with a flipped bit were unpacked in silence, as long as the tar within could be read."""
     path, data = write_archive(tmp_path), streams.BytesIO()
