@@ -68,7 +68,7 @@ class Task:
         memory = self.call.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                away = self.kept if buffer.name == "history" and self.kept.strips else NOTHING
+                away = self.kept if buffer.name == self.kept.placed else NOTHING
                 return stored(buffer.shape[0], self.device, away, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 

@@ -349,7 +349,7 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.stored < SWEEP_FLOAT32 || p.stored > SWEEP_INT8 || (p.stored == SWEEP_FLOAT64 && p.dtype != SWEEP_FLOAT64))
     return fail(context, SWEEP_BAD_CALL, "stored is %d, which is no sweep_dtype of a history of dtype %d", p.stored,
                 p.dtype);
-  if ((p.boundary || (p.chunk && (p.stored != p.dtype || p.interval > 1))) && (p.first > 0 || p.last < p.steps))
+  if ((p.boundary || Packed(p)) && (p.first > 0 || p.last < p.steps))
     return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips, and nothing in less precision");
   if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
     return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);

@@ -110,7 +110,6 @@ template <class T>
 struct Strips {
   Parts<T> units;
   int first;
-  SWEEP_HD explicit operator bool() const { return units.base; }
   template <class Plan>
   SWEEP_HD T* of(const Plan& plan, int shot, int unit) const {
     return units.base ? units.of(plan, shot) + (unit - first) * plan.strips_of_unit() : nullptr;

@@ -23,8 +23,18 @@ def check_spacings(dh: Any) -> tuple[float, float]:
     return dz, dx
 
 
+def check_gathers(gathers: Any, which: str = "") -> None:
+    """DtypeError for anything but `Gathers`, `which` may say why it must be some."""
+    if not isinstance(gathers, Gathers):
+        raise DtypeError(f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers{which}")
+
+
 def _interval(dt: Any) -> float:
     return check_positive(dt, "dt", "the sampling interval in seconds")
+
+
+OF_SHOTS = "sources", "receivers", "receiver_mask", "recorded", "clipped", "shots", "traces"
+"""What gathers hold for each shot beside its record."""
 
 
 @attrs.frozen(eq=False)
@@ -167,8 +177,7 @@ class Gathers:
         wrong = ~((indices >= 0) & (indices < len(self)))
         if wrong.any():
             raise DomainError(f"there are shots 0 to {len(self) - 1}; asked for {list(indices)}")
-        keys = ("sources", "receivers", "observed", "receiver_mask", "recorded", "clipped", "shots", "traces")
-        return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in keys})
+        return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in ("observed", *OF_SHOTS)})
 
     def __str__(self) -> str:
         return "\n".join([self._counts(), *(f"  {key:<10}{text}" for key, text in self._facts())])

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from ..errors import CheckpointError, ShapeError, SweepError
 from .arrays import read_archive
-from .gathers import Gathers
+from .gathers import OF_SHOTS, Gathers
 from .line import Line, Misfit
 from .replacing import replacing
 
 _FORMAT = "sweep-gathers"
 _VERSION = 1
-_SHOTS = ("sources", "receivers", "receiver_mask", "recorded", "clipped", "shots", "traces")
 _WHOLE = ("format", "version", "name", "dt", "dh", "line", "misfit", "datum", "notes")
 
 
@@ -71,11 +70,11 @@ def _entries(parts: Iterator[Gathers]) -> Iterator[tuple[str, Any]]:
         for record in part.observed:
             yield _entry(count), record
             count += 1
-        kept.append({key: getattr(part, key) for key in _SHOTS})
+        kept.append({key: getattr(part, key) for key in OF_SHOTS})
         notes += [note for note in part.notes if note not in notes]
     if first is None:
         raise ShapeError("there are no gathers to write; expected one or more")
-    yield from ((key, np.concatenate([part[key] for part in kept])) for key in _SHOTS)
+    yield from ((key, np.concatenate([part[key] for part in kept])) for key in OF_SHOTS)
     whole = (_FORMAT, _VERSION, first.name, first.dt, first.dh, [first.line.origin, first.line.direction])
     rest = (list(attrs.astuple(first.misfit)), first.datum, np.array(notes, dtype=str))
     yield from zip(_WHOLE, whole + rest, strict=True)
@@ -98,8 +97,8 @@ def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = Non
         If it has no such shot.
     """
     path = Path(path)
-    entries = read_archive(path, (*_WHOLE, *_SHOTS), "gathers")
-    missing = [key for key in (*_WHOLE, *_SHOTS) if key not in entries]
+    entries = read_archive(path, (*_WHOLE, *OF_SHOTS), "gathers")
+    missing = [key for key in (*_WHOLE, *OF_SHOTS) if key not in entries]
     if missing or entries["format"].shape != () or entries["format"].item() != _FORMAT:
         absent = f": it has no {', '.join(missing)}" if missing else ""
         raise CheckpointError(f"{path} holds no gathers{absent}; make them with sweep_core.io.write_gathers")
@@ -130,5 +129,5 @@ def _made(entries: dict[str, NDArray[Any]], observed: NDArray[Any], chosen: list
         observed=observed, dt=entries["dt"].item(), dh=tuple(entries["dh"].tolist()),
         line=Line(*entries["line"].tolist()), misfit=Misfit(*entries["misfit"].tolist()), datum=entries["datum"].item(),
         name=entries["name"].item(), notes=tuple(entries["notes"].tolist()),
-        **{key: entries[key][chosen] for key in _SHOTS},
+        **{key: entries[key][chosen] for key in OF_SHOTS},
     )  # fmt: skip

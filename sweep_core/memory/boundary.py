@@ -49,8 +49,8 @@ class Boundary(Strategy):
         steps = adjoint_steps(run.nt)
         # The state of the PML is about half as large again as the history of a step.
         chunk = min(max(run.cached(CACHE_BYTES), isqrt(3 * steps // 2)), steps)
-        dtype = None if self.dtype == run.dtype else self.dtype
-        return Kept(chunk, None, self.options.storage, self.options.directory, True, dtype)
+        options = self.options
+        return Kept(chunk, storage=options.storage, directory=options.directory, strips=True, dtype=self.lower(run))
 
     def segment(self, nt: int, barred: str = "") -> int:
         raise UnsupportedError(self.eager_refusal)

@@ -1,7 +1,6 @@
 """Strategy ``'full'``: every step is kept, or every so many, in the precision that is asked for."""
 
 from .auto import CACHE_BYTES
-from .options import LOWER
 from .strategy import Kept, Run, Strategy, adjoint_steps
 
 PACKED = 4
@@ -23,10 +22,8 @@ class Full(Strategy):
 
     @property
     def eager_refusal(self) -> str:
-        asked = {f"dtype={self.dtype!r}": self.dtype in LOWER, f"interval={self.interval}": self.interval > 1}
-        for what in (name for name, wanted in asked.items() if wanted):
-            return f"MemoryOptions({what}) needs impl='c', which keeps a history of its own; leave it out"
-        return ""
+        lossy = self.memory.lossy
+        return f"MemoryOptions({lossy}) needs impl='c', which keeps a history of its own; leave it out" if lossy else ""
 
     def refusal_of(self, kind: str, levels: int) -> str:
         if self.interval == 1 or levels == 2:
@@ -38,7 +35,7 @@ class Full(Strategy):
 
     def keep(self, run: Run) -> Kept:
         steps = adjoint_steps(run.nt)
-        dtype = None if self.dtype == run.dtype else self.dtype
+        dtype = self.lower(run)
         if dtype is None and self.interval == 1:
             return Kept(steps)
         at_once = max(run.cached(CACHE_BYTES), PACKED, self.interval)

@@ -168,12 +168,18 @@ class MemoryOptions:
         for name, strategy in (("boundary", "boundary"), ("ckpt", "ckpt"), ("budget", "auto")):
             if getattr(self, name) is not None and self.strategy != strategy:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
-        lossy = {f"dtype={self.dtype!r}": self.dtype in LOWER, f"interval={self.interval}": self.interval > 1}
-        for what in (name for name, asked in lossy.items() if asked and self.strategy != "full"):
+        if self.lossy and self.strategy != "full":
             raise OptionError(
-                f"MemoryOptions: {what} does not apply to strategy {self.strategy!r}; use 'full', or for a lower "
+                f"MemoryOptions: {self.lossy} does not apply to strategy {self.strategy!r}; use 'full', or for a lower "
                 "precision of strips BoundaryOptions(dtype=...)"
             )
+
+    @property
+    def lossy(self) -> str:
+        """The option, as it is written, that keeps less than the steps are made of; empty where none does."""
+        if self.dtype in LOWER:
+            return f"dtype={self.dtype!r}"
+        return f"interval={self.interval}" if self.interval > 1 else ""
 
     def check_dtype(self, models: str, packs: bool = True) -> None:
         """Refuses a precision of what is kept that models of a dtype do not have, or nobody `packs` it into.

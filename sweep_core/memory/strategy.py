@@ -87,6 +87,11 @@ class Kept:
     interval: int = 1
 
     @property
+    def placed(self) -> str:
+        """What lies at `storage`: the ``'history'``, or the ``'states'`` of a run in slices."""
+        return "history" if self.strips else "states"
+
+    @property
     def packed(self) -> bool:
         """Whether all steps are kept in another way than they are made."""
         return self.dtype is not None or self.interval > 1
@@ -130,6 +135,10 @@ class Strategy(ABC):
     def dtype(self) -> str | None:
         """The precision of what is kept of each step; None: that of the models."""
         return None
+
+    def lower(self, run: Run) -> str | None:
+        """That precision where it is less than the run's."""
+        return None if self.dtype == run.dtype else self.dtype
 
     @property
     def interval(self) -> int:

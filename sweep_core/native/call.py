@@ -154,7 +154,7 @@ def compiled_call(
         snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
         boundary=boundary_of(problem, bool(chunk) and chosen(problem.memory).strips),
         stored=structs.DTYPES[chosen(problem.memory).dtype or shape.dtype],
-        interval=chosen(problem.memory).interval if chunk else 1,
+        interval=chosen(problem.memory).interval,
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),

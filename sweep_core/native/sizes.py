@@ -110,7 +110,7 @@ def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken
     away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(kept.storage, "device")
     if away == "device":
         return Taken(device=dict(most))
-    moved = {name: most.pop(name) for name in ("history" if kept.strips else "states",)}
+    moved = {kept.placed: most.pop(kept.placed)}
     return Taken(device=dict(most), **{away: moved})
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DomainError, DtypeError, ShapeError
-from ..io import Gathers
+from ..errors import DomainError, ShapeError
+from ..io.gathers import Gathers, check_gathers
 from ..processing import spectrum
 from .canvas import as_numbers, largest, new_figure
 from .gathers import amplify
@@ -42,8 +42,7 @@ def plot_comparison(
     -------
     matplotlib Figure
     """
-    if not isinstance(gathers, Gathers):
-        raise DtypeError(f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers")
+    check_gathers(gathers)
     made = as_numbers(modelled, "the modelled record", "(nshots, nt, nrec, nfield)", (4,))
     if made.shape != gathers.observed.shape:
         raise ShapeError(f"the modelled record has shape {made.shape}; expected {gathers.observed.shape}, as observed")
@@ -54,14 +53,17 @@ def plot_comparison(
     live = np.flatnonzero(gathers.receiver_mask[shot])
     if not live.size:
         raise DomainError(f"shot {shot} of {gathers.name} has no trace that is alive; expected some to draw")
-    factor = 1.0 if weights is None else as_numbers(weights, "weights", "(nshots, nt, nrec, 1)", (4,))
-    pair = {"observed": gathers.observed * factor, "modelled": made * factor}
+    pair = {"observed": gathers.observed[shot], "modelled": made[shot]}
+    if weights is not None:
+        given = as_numbers(weights, "weights", "(nshots, nt, nrec, 1)", (4,))
+        factor = np.broadcast_to(given, np.broadcast_shapes(given.shape, made.shape))[shot]
+        pair = {name: record * factor for name, record in pair.items()}
     figure = new_figure((11.0, 5.5)) if ax is None else ax[0].figure
     left, right = figure.subplots(1, 2, width_ratios=(2.2, 1)) if ax is None else ax
     live = live[np.argsort(gathers.offsets[shot, live], kind="stable")]
     live = live[np.linspace(0, len(live) - 1, min(most, len(live))).round().astype(int)]
     offsets = gathers.offsets[shot, live] / 1e3
-    gained = {name: amplify(record[shot, :, live, 0].T, gathers.dt, gain) for name, record in pair.items()}
+    gained = {name: amplify(record[:, live, 0], gathers.dt, gain) for name, record in pair.items()}
     clip = largest(gained["observed"], percentile)
     step = np.ptp(offsets) / max(1, len(live) - 1) or 1.0
     for name, record in pair.items():
@@ -69,7 +71,7 @@ def plot_comparison(
             label = name if n == 0 else None
             swing = step * np.clip(trace / clip, -2, 2)
             left.plot(place + swing, gathers.times, color=COLOURS[name], linewidth=0.7, label=label)
-        frequencies, amplitude = spectrum(record[shot : shot + 1, ..., :1], gathers.dt)
+        frequencies, amplitude = spectrum(record[None, ..., :1], gathers.dt)
         right.plot(frequencies, amplitude, color=COLOURS[name], label=name)
     left.set(xlabel="offset (km)", ylabel="time (s)", ylim=(max(gathers.nt - 1, 1) * gathers.dt, 0))
     left.set_title(f"{gathers.name}, shot {gathers.shots[shot]}", loc="left", fontsize=10)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DomainError, DtypeError, OptionError
-from ..io import Gathers
+from ..errors import DomainError, OptionError
+from ..io.gathers import Gathers, check_gathers
 from .canvas import add_colour_bar, largest, new_figure
 from .gathers import STYLES, amplify, draw_gather
 from .survey import add_legend
@@ -40,7 +40,7 @@ def plot_traces(
     -------
     matplotlib Figure
     """
-    _check(gathers)
+    check_gathers(gathers)
     for name, number, count in (("shot", shot, len(gathers)), ("field", field, gathers.observed.shape[3])):
         if not 0 <= number < count:
             raise DomainError(f"{name} is {number}; {gathers.name} has {count}, counted from 0")
@@ -79,7 +79,7 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
     -------
     matplotlib Figure
     """
-    _check(gathers)
+    check_gathers(gathers)
     if not len(gathers):
         raise DomainError(f"{gathers.name} has no shots; expected some to draw")
     figure, ax = _axes(ax, (9.0, 4.5))
@@ -103,11 +103,6 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
     ax.set_title(f"{gathers.name}: at most {gathers.misfit.largest:.3g} m off the line", loc="left", fontsize=10)
     add_legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.25, ncols=4)
     return figure
-
-
-def _check(gathers: Any) -> None:
-    if not isinstance(gathers, Gathers):
-        raise DtypeError(f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers")
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DomainError, DtypeError, ShapeError
-from ..io import Gathers
+from ..errors import DomainError, ShapeError
+from ..io.gathers import Gathers, check_gathers
 from .traces import positive
 
 
@@ -20,13 +20,6 @@ def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
 
 def _width(taper: Any, unit: str) -> float:
     return 0.0 if taper == 0 else positive(taper, "taper", unit)
-
-
-def _check(gathers: Any) -> None:
-    if not isinstance(gathers, Gathers):
-        raise DtypeError(
-            f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers, which know the offsets"
-        )
 
 
 def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
@@ -47,7 +40,7 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
     -------
     (nshots, nt, nrec, 1) array of the dtype of the data
     """
-    _check(gathers)
+    check_gathers(gathers, ", which know the offsets")
     width, times = _width(taper, "seconds"), gathers.times[:, None]
     edges = []
     for name, edge in (("begin", begin), ("end", end)):
@@ -66,7 +59,7 @@ def mute_offset(
     gathers: Gathers, nearest: float = 0.0, farthest: float = math.inf, *, taper: float = 0.0
 ) -> NDArray[Any]:
     """One for offsets from `nearest` to `farthest` in magnitude, metres, falling to zero over `taper` outside."""
-    _check(gathers)
+    check_gathers(gathers, ", which know the offsets")
     if not 0 <= nearest < farthest:
         raise DomainError(
             f"nearest is {nearest} m, farthest {farthest}; expected 0 or more, the first below the second"
@@ -97,7 +90,7 @@ def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0
     (nshots, nrec) float64
         Seconds; NaN where there is no trace, or a dead one.
     """
-    _check(gathers)
+    check_gathers(gathers, ", which know the offsets")
     length = max(2, round(positive(window, "window", "seconds") / gathers.dt))
     if positive(threshold, "threshold", "a part of the largest amplitude") > 1:
         raise DomainError(f"threshold is {threshold}; expected a part of the largest amplitude, up to 1")

@@ -57,8 +57,9 @@ class Case:
         shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
         return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
 
-    def remembering(self, strategy: str) -> "Case":
-        return attrs.evolve(self, arguments=self.arguments | {"memory": STRATEGIES[strategy]})
+    def remembering(self, strategy: str | MemoryOptions) -> "Case":
+        memory = STRATEGIES[strategy] if isinstance(strategy, str) else strategy
+        return attrs.evolve(self, arguments=self.arguments | {"memory": memory})
 
     def noise(self, seed=1) -> np.ndarray:
         """Random values in the shape of the record, of each field as large as it is there."""

@@ -1,15 +1,13 @@
 """How far a gradient from boundary strips is from that of the whole history: in single precision, after long runs."""
 
-import numpy as np
 import pytest
 from laws import error, executors
-from long_runs import CASES, long_run
+from long_runs import CASES, gradient, long_run
 
 
 def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:
     made = long_run(*CASES[name][:3], edge, nt)
-    nothing = np.zeros((1, nt, len(made.shots.receivers), 1), np.float32)
-    full, found = (entry.misfit_and_gradient(made.remembering(memory), nothing)[1] for memory in (exact, "boundary"))
+    full, found = (gradient(entry, made.remembering(memory)) for memory in (exact, "boundary"))
     return {
         parameter: error(*pair) for parameter, pair in zip(CASES[name][3], zip(found, full, strict=True), strict=True)
     }

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 from laws import case, error, executors
-from long_runs import CASES, long_run
+from long_runs import CASES, gradient, long_run
 
 from sweep_core import Acoustic, BoundaryOptions, DomainError, MemoryOptions, ricker
 from sweep_core.wavelet import highest_frequency
@@ -16,12 +16,6 @@ SMALL_DIFFERENCE = {"bfloat16": 2e-2, "float16": 2e-3, "int8": 3e-2}
 memory_executors = pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
 
 
-def gradient(entry, made, memory):
-    asked = attrs.evolve(made, arguments=made.arguments | {"memory": memory})
-    nothing = np.zeros((1, made.shots.wavelet.shape[-1], len(made.shots.receivers), 1), np.float32)
-    return entry.misfit_and_gradient(asked, nothing)[1]
-
-
 def of_strips(dtype):
     return MemoryOptions("boundary", boundary=BoundaryOptions(dtype=dtype))
 
@@ -31,9 +25,9 @@ def of_strips(dtype):
 @memory_executors
 def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
     made = long_run(*CASES[name][:3], "exact", NT)
-    full = gradient(entry, made, MemoryOptions("full"))
+    full = gradient(entry, made.remembering(MemoryOptions("full")))
     for memory, share in ((MemoryOptions("full", dtype=dtype), 1), (of_strips(dtype), 0.5)):
-        for parameter, a, b in zip(CASES[name][3], gradient(entry, made, memory), full, strict=True):
+        for parameter, a, b in zip(CASES[name][3], gradient(entry, made.remembering(memory)), full, strict=True):
             bounds = SMALL_DIFFERENCE if (name, parameter) == ("elastic", "vp") else ERRORS
             assert 0 < error(a, b) < share * bounds[dtype], (str(memory), parameter)
 
@@ -44,7 +38,7 @@ def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
 def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
     """Sixty-four values share a scale: half precision alone would end at 6e-8 and 65504."""
     made = case(nt=60).typed(np.float32)
-    packed = attrs.evolve(made, arguments=made.arguments | {"memory": MemoryOptions("full", dtype=dtype)})
+    packed = made.remembering(MemoryOptions("full", dtype=dtype))
     louder = attrs.evolve(packed, shots=attrs.evolve(packed.shots, wavelet=packed.shots.wavelet * 2.0**power))
     _, once = entry.pulled_back(packed, made.noise())
     _, again = entry.pulled_back(louder, made.noise() / 2.0**power)
@@ -56,9 +50,9 @@ def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
 @memory_executors
 def test_every_so_many_steps_stand_for_as_many(entry, interval, bound):
     made = long_run(Acoustic, "h1", False, "exact", NT)
-    full = gradient(entry, made, MemoryOptions("full"))
+    full = gradient(entry, made.remembering(MemoryOptions("full")))
     for dtype in (None, "int8"):
-        (found,) = gradient(entry, made, MemoryOptions("full", dtype=dtype, interval=interval))
+        (found,) = gradient(entry, made.remembering(MemoryOptions("full", dtype=dtype, interval=interval)))
         assert 0 < error(found, full[0]) < bound + ERRORS["int8"] * (dtype is not None)
 
 
@@ -71,12 +65,12 @@ def test_an_interval_beyond_the_waves_is_refused(entry):
     with pytest.raises(
         DomainError, match=rf"interval is {longest + 2}; waves of up to 3\d.* Hz, .* allow {longest} at"
     ):
-        gradient(entry, made, MemoryOptions("full", interval=longest + 2))
+        gradient(entry, made.remembering(MemoryOptions("full", interval=longest + 2)))
     own = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=made.shots.wavelet[None, :, None]))
     with pytest.raises(DomainError, match=f"interval is {longest + 2}"):
-        gradient(entry, own, MemoryOptions("full", interval=longest + 2))
+        gradient(entry, own.remembering(MemoryOptions("full", interval=longest + 2)))
     silent = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=0 * made.shots.wavelet))
-    assert not gradient(entry, silent, MemoryOptions("full", interval=longest + 2))[0].any()
+    assert not gradient(entry, silent.remembering(MemoryOptions("full", interval=longest + 2)))[0].any()
 
 
 def test_the_highest_frequency_is_that_of_a_hundredth():
@@ -101,7 +95,7 @@ def test_an_inversion_ends_at_the_same_misfit(entry):
     for memory in strategies:
         vp, misfits = start.copy(), []
         for _ in range(31):
-            made = attrs.evolve(true, models=[vp], arguments=true.arguments | {"memory": memory})
+            made = attrs.evolve(true.remembering(memory), models=[vp])
             misfit, (g,) = entry.misfit_and_gradient(made, observed)
             misfits.append(misfit)
             vp = np.clip(vp - 20 * g / np.abs(g).max(), 1800, 3000).astype(np.float32)
