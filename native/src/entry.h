@@ -11,29 +11,41 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// All operations refuse the same problems.
+template <class Eq, int NDIM>
+int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context* context) {
+  ptrdiff_t longest = plan.layout.field.total;
+  for (const auto& slab : plan.layout.slab) longest = slab.total > longest ? slab.total : longest;
+  if (longest > INT32_MAX)
+    return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
+  for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
+    if (!Needs(p, plan, operation).total().fits())
+      return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
+  return SWEEP_OK;
+}
+
+template <class Eq, int NDIM>
+int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
+  const Plan<Eq, NDIM> plan(p);
+  if (const int status = fits(p, plan, context)) return status;
+  const Needs need(p, plan, operation);
+  out->count = 0;
+  for (int b = 0; b < At::count; ++b) {
+    if (roles[b].role[operation] == SWEEP_NONE) continue;
+    sweep_need& to = out->buffer[out->count++];
+    to.bytes = need.bytes[b].count;
+    to.role = roles[b].role[operation];
+    to.type = roles[b].type;
+    snprintf(to.name, SWEEP_NAME_BYTES, "%s", roles[b].name);
+  }
+  return SWEEP_OK;
+}
+
 template <class Eq, class T, int NDIM, int HALF>
 struct Entry {
   using R = Run<Eq, T, NDIM, HALF>;
-  using Plan = sweep::Plan<Eq, NDIM>;
-
-  static int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
-    const Plan plan(p);
-    if (const int status = fits(p, plan, context)) return status;
-    const Needs need(p, plan, operation);
-    out->count = 0;
-    for (int b = 0; b < At::count; ++b) {
-      if (roles[b].role[operation] == SWEEP_NONE) continue;
-      sweep_need& to = out->buffer[out->count++];
-      to.bytes = need.bytes[b].count;
-      to.role = roles[b].role[operation];
-      to.type = roles[b].type;
-      snprintf(to.name, SWEEP_NAME_BYTES, "%s", roles[b].name);
-    }
-    return SWEEP_OK;
-  }
-
   static int run(const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
-    const Plan plan(p);
+    const Plan<typename Eq::Any, NDIM> plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
@@ -63,18 +75,6 @@ struct Entry {
   }
 
  private:
-  // All operations refuse the same problems.
-  static int fits(const sweep_problem& p, const Plan& plan, const sweep_context* context) {
-    ptrdiff_t longest = plan.layout.field.total;
-    for (const auto& slab : plan.layout.slab) longest = slab.total > longest ? slab.total : longest;
-    if (longest > INT32_MAX)
-      return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
-    for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
-      if (!Needs(p, plan, operation).total().fits())
-        return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
-    return SWEEP_OK;
-  }
-
   // The lists of points that an operation takes.
   static int check(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
     constexpr struct {
@@ -152,7 +152,7 @@ constexpr int own_orders() {
 
 // The calls that fit dtype, dimensions and order.
 template <class Equation, class T, int NDIM, int HALF>
-constexpr Calls calls_of = {Entry<Equation, T, NDIM, HALF>::buffers, Entry<Equation, T, NDIM, HALF>::run};
+constexpr Calls calls_of = {buffers<typename Equation::Any, NDIM>, Entry<Equation, T, NDIM, HALF>::run};
 
 template <template <class, int, int> class Equation, class T, int NDIM>
 int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {

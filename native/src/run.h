@@ -124,7 +124,7 @@ struct Run {
   using Wave = Parts<Value>;  // fields, then memory variables
   static constexpr int ndim = NDIM;
 
-  Plan<Eq, NDIM> plan;
+  Plan<typename Eq::Any, NDIM> plan;
   const Value* tables;
   const Value* coefficient;  // as the caller gives them
   ptrdiff_t earth_stride;

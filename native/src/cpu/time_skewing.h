@@ -225,7 +225,7 @@ class TimeSkewing {
   }
 
   template <class Stage>
-  void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, Value* taken) {
+  SWEEP_APART void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, Value* taken) {
     for (int z = box.low[0]; z < box.high[0]; ++z) {
       Box<ndim> plane = box;
       plane.low[0] = z;
