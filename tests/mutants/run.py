@@ -99,8 +99,10 @@ def judge(mutant: dict, tree: Path, libraries: Path, runs: list[list[str]]) -> s
 
 
 def rewrite(file: Path, text: str) -> None:
-    """Two seconds later than it was: a text of the same length and second would be taken for the one in Python's cache."""
-    stamp = file.stat().st_mtime + 2
+    """Later than what was built of another text; and by two seconds than it was, or a text of the same length and second
+    would be taken for the one in Python's cache.
+    """
+    stamp = max(time.time(), file.stat().st_mtime + 2)
     file.write_text(text)
     os.utime(file, (stamp, stamp))
 

@@ -1,6 +1,7 @@
 """The planted bugs fit the code as it is, and who plants them tells caught from missed."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,17 @@ def test_it_fits(mutant):
 def test_each_breaks_something_of_its_own():
     said = [mutant["breaks"] for mutant in mutants()]
     assert len(set(said)) == len(said) > 0
+
+
+def test_a_file_is_newer_than_what_was_built_of_another_text(tmp_path):
+    """What a clone or a copy has is older than a library: nothing would be compiled again."""
+    file = tmp_path / "old.h"
+    file.write_text("first")
+    os.utime(file, (1.0, 1.0))
+    built = tmp_path / "built"
+    built.touch()
+    planted.rewrite(file, "other")
+    assert file.read_text() == "other" and file.stat().st_mtime >= built.stat().st_mtime
 
 
 def test_caught_missed_and_put_back(tmp_path):
