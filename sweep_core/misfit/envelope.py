@@ -1,0 +1,59 @@
+"""Envelopes of traces, which are as long as waves are late: what is more than half a period off still pulls."""
+
+from functools import partial
+
+from ..errors import OptionError
+from .records import TIME, counted, largest, records
+
+FLOOR = 1e-3
+"""Of the largest sample of an observed trace: what is below hardly counts, and no envelope is zero."""
+
+
+def envelope(synthetic, observed, power=1):
+    """0.5 sum (E(s)^power - E(d)^power)^2 and its derivative in s = `synthetic`; d is `observed`.
+
+    E(x)^2 = x^2 + (H x)^2 + c^2, with H the Hilbert transform along time of a record between zeros, and c 1e-3 of the
+    largest sample of the observed trace, or 1e-3 where that is zero throughout. Envelopes have the low frequencies that
+    the traces lack (Wu, Luo and Wu 2014, Geophysics 79, eq. 4; Bozdag, Trampert and Tromp 2011, Geophys. J. Int. 185).
+
+    Parameters
+    ----------
+    synthetic, observed : (nshots, nt, nrec, nfield) array
+        Of one library.
+    power : {1, 2}
+        2 weighs strong waves more.
+
+    Raises
+    ------
+    ShapeError, DtypeError, OptionError
+    """
+    if power not in (1, 2):
+        raise OptionError(f"power is {power!r}; expected 1 or 2")
+    xp = records(synthetic, observed)
+    turned = partial(hilbert, xp)
+    scale = largest(xp, observed)
+    made, wanted = synthetic / scale, observed / scale
+    quadrature = turned(made)
+
+    def squared(record, other):
+        return record**2 + other**2 + FLOOR**2
+
+    size, aim = squared(made, quadrature), squared(wanted, turned(wanted))
+    if power == 1:
+        size, aim = xp.sqrt(size), xp.sqrt(aim)
+    difference = size - aim
+    factor = 2 * difference if power == 2 else difference / size
+    slope = factor * made - turned(factor * quadrature)
+    return 0.5 * xp.sum((scale**power * difference) ** 2), scale ** (2 * power - 1) * slope
+
+
+def hilbert(xp, record):
+    """The Hilbert transform along time of a record that is zero before and after. As a matrix it is skew-symmetric: its
+    transpose is its negative.
+    """
+    nt = record.shape[TIME]
+    length = 1 << (2 * nt - 1).bit_length()
+    found = xp.fft.rfft(record, n=length, axis=TIME)
+    number = counted(xp, xp.real(found))
+    turning = (number > 0) & (number < length // 2)  # neither the mean nor Nyquist
+    return xp.fft.irfft(-1j * xp.where(turning, found, 0 * found), n=length, axis=TIME)[:, :nt]

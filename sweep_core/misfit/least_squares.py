@@ -1,0 +1,42 @@
+"""Differences of samples."""
+
+from ..errors import OptionError
+from .records import TIME, check_like_record, largest, records
+
+NORMS = None, "trace", "shot"
+
+
+def least_squares(synthetic, observed, normalise=None):
+    """0.5 sum (synthetic - observed)^2 and its derivative in `synthetic`, for arrays of any library.
+
+    A sum, not a mean: the misfits of the ranks that share out some shots add up to that of all (Tarantola 1984).
+
+    Parameters
+    ----------
+    synthetic, observed : array
+        Of one shape.
+    normalise : {None, 'trace', 'shot'}
+        Divides by the energy of each observed trace, or shot, so that none weighs more than another: 0.5 is the misfit
+        of a trace, or shot, that is missed altogether. Those without energy count nothing.
+
+    Raises
+    ------
+    ShapeError
+        Where the records differ in shape; what would be broadcast is no observed record.
+    OptionError
+    """
+    if normalise is None:
+        check_like_record("observed", observed, synthetic)
+        residual = synthetic - observed
+        return 0.5 * (residual * residual).sum(), residual
+    if normalise not in NORMS:
+        raise OptionError(f"normalise is {normalise!r}; expected one of {NORMS}")
+    xp, axes = records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
+    scale = largest(xp, observed)
+    if normalise == "shot":
+        scale = xp.max(xp.where(scale == 1, 0 * scale, scale), axis=axes, keepdims=True)
+        scale = xp.where(scale > 0, scale, xp.ones_like(scale))
+    energy = xp.sum((observed / scale) ** 2, axis=axes, keepdims=True)
+    weight = xp.where(energy > 0, 1 / xp.where(energy > 0, energy, xp.ones_like(energy)), 0 * energy)
+    residual = (synthetic - observed) / scale
+    return 0.5 * xp.sum(weight * residual * residual), weight * residual / scale

@@ -1,0 +1,50 @@
+"""What misfits share: records of any array library, (nshots, nt, nrec, nfield), with time along axis 1."""
+
+from typing import Any
+
+from ..errors import DtypeError, ShapeError
+from ..points.positions import dtype_name
+
+TIME = 1
+
+
+def check_like_record(name: str, x, record) -> None:
+    """ShapeError unless x has the shape of the record."""
+    if tuple(x.shape) != tuple(record.shape):
+        raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")
+
+
+def records(synthetic, observed) -> Any:
+    """The functions of their array library, by the names of the Python array API standard.
+
+    Raises
+    ------
+    ShapeError, DtypeError
+        Where they are not two records of one shape and one library.
+    """
+    from array_api_compat import array_namespace
+
+    check_like_record("observed", observed, synthetic)
+    if len(synthetic.shape) != 4:
+        raise ShapeError(f"the record has shape {tuple(synthetic.shape)}; expected (nshots, nt, nrec, nfield)")
+    dtypes = dtype_name(synthetic), dtype_name(observed)
+    if dtypes[0] != dtypes[1] or dtypes[0] not in ("float32", "float64"):
+        raise DtypeError(f"synthetic is {dtypes[0]} and observed {dtypes[1]}; expected both float32, or both float64")
+    try:
+        return array_namespace(synthetic, observed)
+    except TypeError as error:
+        kinds = f"{type(synthetic).__module__.partition('.')[0]} and {type(observed).__module__.partition('.')[0]}"
+        raise DtypeError(f"synthetic and observed are of {kinds}; expected two arrays of one library") from error
+
+
+def largest(xp, record) -> Any:
+    """The largest magnitude of each trace, (nshots, 1, nrec, nfield), and 1 where a trace is zero throughout: what
+    divides a trace before it is squared, which float32 does not hold for waves below 1e-19.
+    """
+    top = xp.max(xp.abs(record), axis=TIME, keepdims=True)
+    return xp.where(top > 0, top, xp.ones_like(top))
+
+
+def counted(xp, record) -> Any:
+    """0, 1, 2, ... along time, (1, n, 1, 1), of the kind of a record and where it is."""
+    return xp.cumulative_sum(xp.ones_like(record[:1, :, :1, :1]), axis=TIME) - 1

@@ -1,0 +1,88 @@
+"""How far, in time, the energy of an observed trace must be carried to become the modelled one."""
+
+import math
+
+from ..errors import DomainError
+from .records import TIME, counted, largest, records
+
+
+def wasserstein(synthetic, observed, sharpness=3.0):
+    """sum over traces of W2^2(p(s), p(d)) / nt^2, and its derivative in s = `synthetic`; d is `observed`.
+
+    W2 is the quadratic Wasserstein distance, in samples, of two distributions over time, each of masses p(x)_k =
+    log(1 + exp(b x_k)) / sum_j log(1 + exp(b x_j)) that are spread evenly over their samples; b is `sharpness` over the
+    largest sample of the observed trace. It grows with the square of a delay beyond half a period, where least squares
+    lets an inversion stop (Yang, Engquist, Sun and Hamfeldt 2018, Geophysics 83, trace by trace).
+
+    Parameters
+    ----------
+    synthetic, observed : (nshots, nt, nrec, nfield) array
+        Of one library. Observed traces of zeros count nothing.
+    sharpness : float
+        Small: positive and negative samples weigh much alike. Large: positive ones alone.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError
+    """
+    if isinstance(sharpness, bool) or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:
+        raise DomainError(f"sharpness is {sharpness!r}; expected a positive, finite number")
+    xp = records(synthetic, observed)
+    nt = synthetic.shape[TIME]
+    top = xp.max(xp.abs(observed), axis=TIME, keepdims=True)
+    scale = sharpness / largest(xp, observed)
+    masses, slopes, total = _masses(xp, scale * synthetic)
+    given = _masses(xp, scale * observed)[0]
+    cost, potential = _transport(xp, masses, given, nt)
+    counts = top > 0
+    # Masses are divided by their sum, so a constant part of the potential moves nothing.
+    mean = xp.sum(masses * potential, axis=TIME, keepdims=True)
+    derivative = scale * slopes / total * (potential - mean)
+    value = xp.sum(xp.where(counts, cost, 0 * cost))
+    return value, xp.where(counts, derivative, 0 * derivative)
+
+
+def _masses(xp, x):
+    """Softplus of x over its sum, the derivative of softplus, and the sum."""
+    decayed = xp.exp(-xp.abs(x))
+    soft = xp.where(x > 0, x, 0 * x) + xp.log1p(decayed)
+    total = xp.sum(soft, axis=TIME, keepdims=True)
+    return soft / total, xp.where(x > 0, 1 / (1 + decayed), decayed / (1 + decayed)), total
+
+
+def _transport(xp, p, q, nt):
+    """Cost of carrying masses p to q, spread evenly over their samples, and its derivative in p: the mean over a sample
+    of the potential whose slope is twice the way.
+
+    Levels of both cumulative masses, sorted, cut the unit of mass into parts; each moves from within one sample of p to
+    within one of q, by a way that is linear in the level.
+    """
+    levels = xp.concat([xp.cumulative_sum(p, axis=TIME), xp.cumulative_sum(q, axis=TIME)], axis=TIME)
+    order = xp.argsort(levels, axis=TIME, stable=True)
+    is_p = xp.astype(order < nt, order.dtype)
+    passed = xp.cumulative_sum(is_p, axis=TIME) - is_p  # levels of p below a part
+    high = xp.take_along_axis(levels, order, axis=TIME)
+    low = xp.concat([xp.zeros_like(high[:, :1]), high[:, :-1]], axis=TIME)
+
+    def within(masses, sample):
+        """Where a part begins and ends, in samples, and its sample."""
+        sample = xp.clip(sample, max=nt - 1)
+        mass = xp.take_along_axis(masses, sample, axis=TIME)
+        below = xp.take_along_axis(xp.cumulative_sum(masses, axis=TIME) - masses, sample, axis=TIME)
+        sample = xp.astype(sample, masses.dtype)
+        return sample + (low - below) / mass, sample + (high - below) / mass, sample
+
+    begin, end, sample = within(p, passed)
+    first, last, _ = within(q, counted(xp, order) - passed)
+    a, b = (begin - first) / nt, (end - last) / nt
+    cost = xp.sum((high - low) * (a * a + a * b + b * b), axis=TIME, keepdims=True) / 3
+    left, right = sample + 1 - begin, sample + 1 - end
+    inside = (end - begin) * ((2 * left + right) * a + (left + 2 * right) * b) / 3
+    until, sums = (xp.cumulative_sum(x, axis=TIME) for x in ((end - begin) * (a + b), inside))
+    place = xp.argsort(order, axis=TIME)[:, :nt]  # of the part that ends a sample of p
+
+    def before(x):
+        return xp.concat([xp.zeros_like(x[:, :1]), x[:, :-1]], axis=TIME)
+
+    potential, sums = (xp.take_along_axis(x, place, axis=TIME) for x in (until, sums))
+    return cost, (before(potential) + sums - before(sums)) / nt
