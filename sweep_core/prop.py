@@ -197,6 +197,13 @@ class Propagator:
         raise NotImplementedError
 
     @property
+    def executor(self) -> Any:
+        """The backend, as this solver uses it, behind the protocol that all backends speak: see
+        :class:`sweep_core.Executor`.
+        """
+        raise NotImplementedError
+
+    @property
     def impl(self) -> str:
         """The implementation in use, ``'c'`` or ``'eager'``."""
         return self._choice()[0]

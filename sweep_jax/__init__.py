@@ -1,21 +1,18 @@
 """SWEEP on JAX. JAX itself is imported with the first use of a name."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .executor import JaxExecutor
+    from .optimiser import Optax
     from .prop import PropJax
 
-__all__ = ["JaxExecutor", "PropJax"]
+__all__ = ["JaxExecutor", "Optax", "PropJax"]
+_HOMES = {"JaxExecutor": "executor", "Optax": "optimiser", "PropJax": "prop"}
 
 
 def __getattr__(name):
-    if name == "PropJax":
-        from .prop import PropJax
-
-        return PropJax
-    if name == "JaxExecutor":
-        from .executor import JaxExecutor
-
-        return JaxExecutor
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,18 @@ from sweep_core.call import check_models
 from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
 from sweep_core.survey import Shots
 
-from .executor import KINDS, born, check_device, choose_impl, committed_device, default_device, device_name, place, run
+from .executor import (
+    KINDS,
+    JaxExecutor,
+    born,
+    check_device,
+    choose_impl,
+    committed_device,
+    default_device,
+    device_name,
+    place,
+    run,
+)
 from .memory import left_on
 
 
@@ -55,6 +66,10 @@ class PropJax(Propagator):
     def _place(self):
         device = self.device or default_device()
         return KINDS[device.platform], partial(left_on, device), {"traced": True}
+
+    @property
+    def executor(self) -> JaxExecutor:
+        return JaxExecutor(self._requested, self.device)
 
     def _own_models(self):
         return self._models

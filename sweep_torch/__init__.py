@@ -1,26 +1,19 @@
 """SWEEP on PyTorch. torch itself is imported with the first use of a name."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .executor import TorchExecutor
     from .memory import empty_pool
+    from .optimiser import Torch
     from .prop import PropTorch
 
-__all__ = ["PropTorch", "TorchExecutor", "empty_pool"]
+__all__ = ["PropTorch", "Torch", "TorchExecutor", "empty_pool"]
+_HOMES = {"PropTorch": "prop", "Torch": "optimiser", "TorchExecutor": "executor", "empty_pool": "memory"}
 
 
 def __getattr__(name):
-    if name == "PropTorch":
-        from .prop import PropTorch
-
-        return PropTorch
-    if name == "TorchExecutor":
-        from .executor import TorchExecutor
-
-        return TorchExecutor
-    if name == "empty_pool":
-        from .memory import empty_pool
-
-        return empty_pool
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

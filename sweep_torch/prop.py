@@ -10,7 +10,7 @@ from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stat
 from sweep_core.survey import Shots
 
 from . import compiling
-from .executor import born, check_device, choose_impl, run
+from .executor import TorchExecutor, born, check_device, choose_impl, run
 from .memory import left_on
 from .private import is_replica
 
@@ -65,6 +65,10 @@ class PropTorch(Propagator, torch.nn.Module):
 
     def _place(self):
         return self.device.type, partial(left_on, self.device), {}
+
+    @property
+    def executor(self) -> TorchExecutor:
+        return TorchExecutor(self._requested, self.device)
 
     def _own_models(self):
         return [getattr(self, name) for name in self._names] or None

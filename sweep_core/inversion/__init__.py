@@ -5,22 +5,38 @@ from .checkpoint import Checkpoint
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
+from .fwi import Inverted, invert
+from .illumination import illumination
+from .lbfgs import LBFGS
+from .objective import Objective
 from .observers import Observers
+from .regularisers import Tikhonov, TotalVariation
 from .report import Report
 from .run import RunFolder
 from .settings import Settings, make_parser, read_settings
+from .stage import Stage
+from .stepwise import Stepwise
 
 __all__ = [
+    "LBFGS",
     "AdamState",
     "Checkpoint",
     "ExecutorEngine",
     "Experiment",
+    "Inverted",
+    "Objective",
     "Observers",
     "Report",
     "RunFolder",
     "Settings",
+    "Stage",
+    "Stepwise",
+    "Tikhonov",
+    "TotalVariation",
     "elastic_experiment",
     "first_scale",
+    "illumination",
+    "invert",
     "make_elastic_parser",
     "make_parser",
     "marine_experiment",

@@ -1,16 +1,12 @@
 """Misfit and gradient of some shots by any registered backend, a few shots at a time, in NumPy."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ..errors import OptionError, UnsupportedError
 from ..plugins import backend
 from ..problem import Problem, make_problem
+from .objective import AfterShots, batches
 from .settings import Settings
-
-AfterShots = Callable[[Any, Any], None] | None
 
 
 def inversion_problem(settings: Settings) -> Problem:
@@ -55,14 +51,11 @@ class ExecutorEngine:
         self.shots, self.batch = settings.experiment.shots, settings.forward_batchsize
         self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}; gradients with {self.problem.memory}"
 
-    def _batches(self, chosen):
-        return (chosen[first : first + self.batch] for first in range(0, len(chosen), self.batch))
-
     def model(self, model: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Record (len(chosen), nt, nrec, nfield), float32."""
         parts = [
             np.asarray(self.executor.forward(self.problem, self.shots.take(some), separate(model)), np.float32)
-            for some in self._batches(chosen)
+            for some in batches(chosen, self.batch)
         ]
         empty = np.empty(
             (0, self.shots.wavelet.shape[-1], self.shots.receivers.shape[-2], len(self.problem.receiver_type)),
@@ -78,7 +71,7 @@ class ExecutorEngine:
         ``after(shots, misfit)`` is called after every few of them; see :meth:`Observers.after_shots`.
         """
         misfit, gradient = 0.0, np.zeros_like(model)
-        for some in self._batches(chosen):
+        for some in batches(chosen, self.batch):
             value, slopes = self.executor.misfit_and_gradient(
                 self.problem, self.shots.take(some), separate(model), observed[some]
             )

@@ -25,6 +25,7 @@ class Observers:
     def __init__(self, rank: int = 0, records: Sequence[ObserverRecord] | None = None):
         self.rank = rank
         self.records = list(registry().observers if records is None else records)
+        self.stopped = False  # by an observer that raised StopIteration
 
     def after_shots(self, iteration: int, model: Callable[[], Any]) -> Callable[[Any, Any], None] | None:
         """What an engine calls with (shots, misfit) after the few that it models at once; None where nobody asks.
@@ -51,6 +52,8 @@ class Observers:
             observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank)
             try:
                 record.call(observation)
+            except StopIteration:
+                self.stopped = True
             except (Exception, SystemExit) as error:
                 self.records.remove(record)
                 reason = " ".join("".join(traceback.format_exception_only(error)).split())  # whatever its __str__ does

@@ -7,14 +7,10 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
+from ..arrays import numpy_of
 from ..errors import SweepError, UnsupportedError
 from ..plugins import backend, backends
 from .cases import Case
-
-
-def numpy_of(x) -> np.ndarray:
-    """The values of an array of any backend."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
 
 
 @attrs.frozen

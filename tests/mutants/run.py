@@ -65,6 +65,8 @@ def copy_tree(into: Path) -> None:
         if name and (ROOT / name).exists():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, into / name)
+    for path in (into / "native").iterdir():  # a stranger's library is built of the copy as well
+        (into / "sweep_core/native" / path.name).symlink_to(path)
     (into / "sitecustomize.py").write_text(FORGET_INSTALLED)
 
 

@@ -1,0 +1,128 @@
+"""The function that a stage of an inversion minimises: misfit and preferences, over the vector of its unknowns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import DomainError, OptionError
+from .illumination import illumination
+from .objective import AfterShots, Objective
+from .regularisers import penalty
+from .unknowns import Unknowns
+
+STEP = 0.01
+"""Of the mean of a parameter: how far the first step moves its most sensitive cell."""
+DAMPING = 0.1
+"""Of the mean illumination: cells that are lit less are moved as if they were lit so much more."""
+
+
+class Descent:
+    """x -> (f, df/dx) with f = misfit / first + penalty: `first` is the misfit at the start, of all its shots.
+
+    Parameters
+    ----------
+    objective : Objective
+    unknowns : Unknowns
+        Their scale is found here.
+    regularisers : tuple of Regulariser
+    shots : int, optional
+        How many of the survey are used, evenly spaced; all by default.
+    drawn : int, optional
+        How many of those each step draws, in an order of its own; all by default.
+    precondition : bool
+        Whether cells are scaled by one over the root of their illumination.
+    after : callable
+        ``after(models)`` gives what is told of the shots that are modelled in them.
+
+    Attributes
+    ----------
+    misfit, gradients
+        Of the last step: of all shots, estimated from those that were drawn; and in each parameter.
+    computed : int
+        Gradients so far, of all shots.
+    """
+
+    def __init__(
+        self, objective: Objective, unknowns: Unknowns, regularisers: Any = (), shots: int | None = None,
+        drawn: int | None = None, precondition: bool = True,
+        after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
+    ):  # fmt: skip
+        self.objective, self.regularisers, self._after = objective, regularisers, after
+        nshots = len(objective.shots)
+        self.shots = np.unique(np.linspace(0, nshots - 1, min(shots or nshots, nshots)).round().astype(np.int64))
+        self._drawn, self._random = drawn, np.random.default_rng(0)
+        self._order: list[int] = []
+        self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]
+        self.unknowns, self.computed, self.first = unknowns, 0.0, 1.0
+        self.first = self._compute(list(unknowns.start), self.shots)
+        if not 0 < self.first < np.inf:
+            told = "the start fits the data already" if self.first == 0 else "check data, weights and mask"
+            raise DomainError(f"the misfit at the start is {self.first}: {told}")
+        self.unknowns = attrs.evolve(unknowns, scale=self._scales(precondition))
+        self._last = np.zeros(len(self.unknowns))
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        models, some = self.unknowns.models(x), self._draw()
+        if self._drawn or not np.array_equal(x, self._last):
+            self.misfit = self._compute(models, some) * len(self.shots) / len(some)
+            self._last = x.copy()
+        value, slopes = self._total(models)
+        return value, self.unknowns.slope(slopes)
+
+    def _compute(self, models, some) -> float:
+        self.misfit, gradients = self.objective(models, some, self._after(models))
+        share = len(some) / len(self.shots)
+        self.gradients, self.computed = [g / share for g in gradients], self.computed + share
+        return self.misfit
+
+    def _total(self, models):
+        added, slopes = penalty(self.regularisers, models, self._means)
+        pairs = zip(self.gradients, slopes, strict=True)
+        return self.misfit / self.first + added, [g / self.first + extra for g, extra in pairs]
+
+    def _draw(self) -> np.ndarray:
+        """The shots of the next step: each once, before any comes again."""
+        if not self._drawn:
+            return self.shots
+        if len(self._order) < min(self._drawn, len(self.shots)):
+            self._order += list(self._random.permutation(self.shots))
+        some, self._order = self._order[: self._drawn], self._order[self._drawn :]
+        return np.sort(some)
+
+    def _scales(self, precondition) -> list[np.ndarray]:
+        """Of each parameter: what one unit of x is. Without draws it is such that the first step, along the gradient,
+        is STEP times the mean; an optimiser that draws shots has a step of its own, and a unit is as much.
+        """
+        start, free = list(self.unknowns.start), self.unknowns.free
+        lit = [np.ones(model.shape) for model in start]
+        if precondition:
+            self.computed += 1
+            lit = illumination(self.objective, start)
+        names = [parameter.name for parameter in self.objective.problem.equation.parameters]
+        found = []
+        for name, slope, light, cells, mean in zip(names, self._total(start)[1], lit, free, self._means, strict=True):
+            if not cells.any():
+                found.append(np.ones(light.shape))
+                continue
+            damped = (1 + light / (DAMPING * light[cells].mean() or 1)) ** -0.5 if precondition else light
+            steepest = float(np.abs(damped**2 * slope)[cells].max())
+            if not 0 < steepest < np.inf:
+                raise DomainError(
+                    f"the largest gradient in {name} at the start is {steepest}: no wave meets its cells; leave it out "
+                    f"by fixed={{{name!r}: True}}"
+                )
+            first = STEP * mean
+            found.append(damped * (first / damped[cells].max() if self._drawn else (first / steepest) ** 0.5))
+        return found
+
+
+def check_optimiser(optimiser: Any) -> Any:
+    """OptionError unless it can minimise."""
+    if not hasattr(optimiser, "minimise"):
+        raise OptionError(
+            f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
+            "sweep_jax.Optax(optax.adam(0.5))"
+        )
+    return optimiser

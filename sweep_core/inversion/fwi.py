@@ -1,0 +1,208 @@
+"""An inversion in a few lines, whatever backend computes: stages, optimiser, bounds, and what is told on the way."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..arrays import numpy_of
+from ..distribution import Distributor, SerialDistributor
+from ..errors import OptionError
+from ..hookspecs import Observation, ObserverRecord
+from ..misfit import Misfit, least_squares
+from ..plugins import registry
+from ..survey import Shots
+from .descent import Descent, check_optimiser
+from .lbfgs import LBFGS
+from .objective import AfterShots, Objective
+from .observers import Observers
+from .regularisers import check_regularisers
+from .stage import Stage
+from .unknowns import make_unknowns
+
+
+@attrs.frozen(eq=False)
+class Inverted:
+    """What an inversion came to.
+
+    Attributes
+    ----------
+    models : list of arrays
+        In the order of the equation's parameters, of the dtype of the start.
+    history : list of dict
+        For each iteration ``stage``, from 1; what it is ``about``; ``iteration``, from 0, the start of a stage;
+        ``misfit``, of the data alone; ``gradients`` of all shots that were computed so far; ``seconds``.
+    """
+
+    models: list[np.ndarray]
+    history: list[dict[str, Any]] = attrs.field(repr=False)
+
+    def __str__(self) -> str:
+        rows = []
+        for number in sorted({line["stage"] for line in self.history}):
+            lines = [line for line in self.history if line["stage"] == number]
+            first, last = lines[0]["misfit"], lines[-1]["misfit"]
+            change = f", {100 * (last / first - 1):+.1f} %" if first else ""
+            rows.append(
+                f"stage {number}, {lines[0]['about']}: misfit from {first:.4g} to {last:.4g}{change} in "
+                f"{lines[-1]['iteration']} iterations"
+            )
+        return "\n".join([*rows, f"{self.history[-1]['gradients']:.0f} gradients, {self.history[-1]['seconds']:.0f} s"])
+
+
+def invert(
+    solver: Any,
+    wavelet: Any,
+    sources: Any,
+    receivers: Any,
+    observed: Any,
+    start: Sequence[Any],
+    stages: Stage | Sequence[Stage],
+    *,
+    bounds: Any = None,
+    fixed: Any = None,
+    misfit: Misfit = least_squares,
+    weights: Any = None,
+    receiver_mask: Any = None,
+    regularise: Any = (),
+    optimiser: Any = None,
+    precondition: bool = True,
+    batch: int = 4,
+    group: Distributor | None = None,
+    observers: Sequence[Callable[[Observation], Any]] = (),
+    progress: bool = True,
+) -> Inverted:
+    """Full-waveform inversion: models whose records fit the observed ones, stage by stage.
+
+    Each stage minimises :class:`Objective` plus the regularisers by its optimiser, over x in m = start + scale x; scale
+    is one over the root of the illumination, if it is asked for, so that deep cells move as well as shallow ones, and
+    such that the first step of each parameter is 1 % of its mean.
+
+    Parameters
+    ----------
+    solver : PropTorch or PropJax
+    wavelet, sources, receivers, receiver_mask
+        As in its call; of any array library.
+    observed : (nshots, nt, nrec, nfield) array
+    start : list of (nz, nx) or (nz, ny, nx) arrays
+        In the order of ``equation.parameters``.
+    stages : Stage or sequence of Stage
+    bounds : dict, optional
+        (low, high) by the name of a parameter, numbers or arrays; by default 30 % beyond what the start has anywhere.
+    fixed : bool array, or dict, optional
+        True in cells that keep the start, such as water; or the same, or simply True, by the name of a parameter.
+    misfit : function
+        One of :mod:`sweep_core.misfit`.
+    weights : array, optional
+        Masks and mutes, of a shape that may be broadcast to that of `observed`.
+    regularise : TotalVariation, Tikhonov, or a list of them
+    optimiser : optional
+        :class:`LBFGS` by default; ``sweep_torch.Torch(torch.optim.Adam, lr=0.5)`` and
+        ``sweep_jax.Optax(optax.adam(0.5))`` take some shots at a time.
+    precondition : bool
+        By the illumination, at the cost of one gradient a stage.
+    batch : int
+        Shots that are modelled at once.
+    group : Distributor, optional
+        Of the ranks that share out the shots; each comes to the same models.
+    observers : sequence of callable
+        Called with an :class:`sweep_core.Observation` after each iteration, on rank 0; one that raises StopIteration
+        ends the stage. Those of plugins are called too, also after shots.
+    progress : bool
+        A bar with the misfit, on rank 0.
+
+    Raises
+    ------
+    SweepError
+        Naming the argument.
+    """
+    problem = solver.problem
+    ranks: Any = group or SerialDistributor()
+    plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
+    if not plan or not all(isinstance(stage, Stage) for stage in plan):
+        raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
+    unknowns = make_unknowns(problem, start, bounds, fixed)
+    dtype = unknowns.start[0].dtype
+    shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
+    data = Objective(
+        solver.executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
+        numpy_of(observed).astype(dtype, copy=False), misfit, None if weights is None else numpy_of(weights),
+        batch=batch, group=ranks,
+    )  # fmt: skip
+    told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks)
+    with told.bar(sum(stage.iterations for stage in plan), progress):
+        for stage in plan:
+            changes = {name: value for name in ("low", "high", "misfit", "weights")
+                       if (value := getattr(stage, name)) is not None}  # fmt: skip
+            chosen = check_optimiser(stage.optimiser or optimiser or LBFGS())
+            descent = Descent(
+                attrs.evolve(data, **changes), unknowns,
+                check_regularisers(regularise if stage.regularise is None else stage.regularise),
+                stage.shots, chosen.shots, precondition, told.shots,
+            )  # fmt: skip
+            told.begin(stage, descent)
+            x = chosen.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
+            unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
+    return Inverted(list(unknowns.start), told.history)
+
+
+def _records(observers):
+    return [ObserverRecord(getattr(each, "__name__", repr(each)), "iteration", each) for each in observers]
+
+
+def _stacked(arrays):
+    """As observers are told: (nz, nx), or (n, nz, nx) of several parameters."""
+    return arrays[0] if len(arrays) == 1 else np.stack(arrays)
+
+
+class _Told:
+    """The history, and all who are told of it: the screen, and observers."""
+
+    def __init__(self, observers: Observers, group: Distributor):
+        self.observers, self.group = observers, group
+        self.history: list[dict[str, Any]] = []
+        self._descent: Any = None
+        self.start, self.stages, self.iterations, self.gradients = time.perf_counter(), 0, 0, 0.0
+
+    def bar(self, total: int, progress: bool) -> Any:
+        """Of all iterations of all stages."""
+        from tqdm import tqdm
+
+        self._bar = tqdm(total=total, unit="it", disable=not progress or self.group.rank > 0)
+        return self._bar
+
+    def begin(self, stage: Stage, descent: Descent) -> None:
+        """The start of a stage, whose gradient has been computed."""
+        self.gradients += self._descent.computed if self._descent else 0
+        self._stage, self._descent, self._count = stage, descent, 0
+        self.stages += 1
+        self._line()
+
+    def iteration(self, x: np.ndarray) -> bool:
+        """An iteration that has come to x; whether an observer wants no more of them in this stage."""
+        self._count += 1
+        self.iterations += 1
+        self._line()
+        descent, nshots = self._descent, len(self._descent.objective.shots)
+        seen = _stacked(descent.unknowns.models(x)), _stacked(descent.gradients)
+        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *seen)
+        self._bar.set_postfix_str(f"{self._stage}: misfit {100 * descent.misfit / descent.first:.3g} %")
+        self._bar.update()
+        stopped = float(self.observers.stopped)
+        if self.group.size > 1:
+            stopped = float(numpy_of(self.group.all_reduce(np.array([stopped])))[0])
+        self.observers.stopped = False
+        return stopped > 0
+
+    def shots(self, models: list[np.ndarray]) -> AfterShots:
+        """What observers of shots are told by, while some are modelled in the models of a step."""
+        return self.observers.after_shots(self.iterations + bool(self._descent), lambda: _stacked(models))
+
+    def _line(self):
+        self.history.append({
+            "stage": self.stages, "about": str(self._stage), "iteration": self._count,
+            "misfit": self._descent.misfit, "gradients": self.gradients + self._descent.computed,
+            "seconds": time.perf_counter() - self.start,
+        })  # fmt: skip

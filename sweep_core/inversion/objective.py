@@ -1,0 +1,163 @@
+"""Misfit and gradient of the shots of a survey by any backend, a few shots at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..arrays import numpy_of
+from ..distribution import SerialDistributor, ShotPlan
+from ..errors import OptionError, ShapeError, UnsupportedError
+from ..misfit import Misfit, least_squares
+from ..problem import Problem
+from ..processing import bandpass
+from ..survey import Shots
+
+AfterShots = Callable[[Any, Any], None] | None
+
+
+def batches(chosen: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Shots, so many at a time."""
+    return (chosen[first : first + size] for first in range(0, len(chosen), size))
+
+
+@attrs.frozen(eq=False)
+class Objective:
+    """sum over shots of misfit(w F s, w F d): s is the record that a model makes, d the observed one.
+
+    F, a filter of zero phase, is symmetric, so the derivative in s is F w times that of the misfit. Frequencies that F
+    keeps out of the misfit are modelled all the same, and must fit the grid.
+
+    Parameters
+    ----------
+    executor : Executor
+        Such as ``solver.executor``, or ``sweep_core.backend(name)``.
+    problem : Problem
+    shots : Shots
+        All of the survey.
+    observed : (nshots, nt, nrec, nfield) NumPy array
+        Of the dtype of the models.
+    misfit : Misfit
+        One of :mod:`sweep_core.misfit`, or one's own.
+    weights : array, optional
+        Masks and mutes, of a shape that may be broadcast to that of `observed`, all shots along its first axis.
+    low, high : float, optional
+        Corners of F, Hz; see :func:`sweep_core.processing.bandpass`.
+    batch : int
+        Shots that are modelled at once.
+    group : Distributor
+        Of the ranks that share out the shots: each answers with the sum over all.
+    """
+
+    executor: Any
+    problem: Problem
+    shots: Shots
+    observed: np.ndarray
+    misfit: Misfit = least_squares
+    weights: np.ndarray | None = None
+    low: float | None = None
+    high: float | None = None
+    batch: int = 4
+    group: Any = attrs.field(factory=SerialDistributor)
+    _aim: np.ndarray = attrs.field(init=False)
+
+    def __attrs_post_init__(self):
+        nshots, nfield = len(self.shots), len(self.problem.receiver_type)
+        nrec = int(self.shots.receivers.shape[-2])
+        shape = np.shape(self.observed)
+        if len(shape) != 4 or (shape[0], *shape[2:]) != (nshots, nrec, nfield):
+            raise ShapeError(f"observed has shape {shape}; expected ({nshots}, nt, {nrec}, {nfield})")
+        given = shape if self.weights is None else np.shape(self.weights)
+        if len(given) != 4 or given[0] != nshots or any(n not in (1, m) for n, m in zip(given, shape, strict=True)):
+            raise ShapeError(
+                f"weights have shape {given}; expected ({nshots}, nt, nrec, nfield), 1 where all are alike"
+            )
+        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
+            raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
+
+        everything = np.arange(len(self.shots))
+        object.__setattr__(self, "_aim", self.weighed(self.filtered(self.observed), everything))
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is what every executor's own misfit_and_gradient computes."""
+        return self.misfit is least_squares and self.weights is None and self.low is None and self.high is None
+
+    def filtered(self, record: np.ndarray) -> np.ndarray:
+        """F of a record."""
+        if self.low is None and self.high is None:
+            return record
+        return bandpass(record, self.problem.dt, self.low, self.high)
+
+    def weighed(self, record: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """w times a record of some shots."""
+        return record if self.weights is None else (self.weights[some] * record).astype(record.dtype, copy=False)
+
+    def compared(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
+        """The misfit of a record of some shots and its derivative in it."""
+        value, slope = self.misfit(self.weighed(self.filtered(record), some), self._aim[some])
+        return float(value), self.filtered(self.weighed(numpy_of(slope), some))
+
+    def record(self, models: Sequence[np.ndarray], chosen: Any = None) -> np.ndarray:
+        """What models make, (nshots, nt, nrec, nfield): of all shots, or of those chosen, on this rank."""
+        chosen = self._chosen(chosen)
+        parts = [
+            numpy_of(self.executor.forward(self.problem, self.shots.take(some), models))
+            for some in batches(chosen, self.batch)
+        ]
+        return np.concatenate([self.observed[:0], *parts])
+
+    def __call__(
+        self, models: Sequence[np.ndarray], chosen: Any = None, after: AfterShots = None
+    ) -> tuple[float, list[np.ndarray]]:
+        """(misfit, its derivative in each model), float64, summed over all shots or those `chosen`.
+
+        ``after(shots, misfit)`` is called after every few of them.
+        """
+
+        def pull(some):
+            if self.plain:
+                take = self.executor.misfit_and_gradient
+                return take(self.problem, self.shots.take(some), models, self.observed[some])
+            record, pull = self._pullback(some, models)
+            value, slope = self.compared(numpy_of(record), some)
+            return value, pull(slope)
+
+        return self._summed(pull, models, chosen, after)
+
+    def transposed(
+        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray]
+    ) -> list[np.ndarray]:
+        """(w F J)^T of ``residual(shots)``, in the shape of their records: J is the derivative of the record."""
+
+        def pull(some):
+            return 0.0, self._pullback(some, models)[1](self.filtered(self.weighed(residual(some), some)))
+
+        return self._summed(pull, models)[1]
+
+    def _pullback(self, some, models):
+        if not hasattr(self.executor, "pullback"):
+            raise UnsupportedError(
+                f"backend {self.executor.name!r} has no pullback, which any misfit but plain least squares needs; see "
+                "docs/extending/backend.md"
+            )
+        return self.executor.pullback(self.problem, self.shots.take(some), models)
+
+    def _chosen(self, chosen):
+        return np.arange(len(self.shots)) if chosen is None else np.asarray(chosen, np.int64)
+
+    def _summed(self, pull, models, chosen=None, after=None):
+        chosen = self._chosen(chosen)
+        mine = chosen[list(ShotPlan(len(chosen), self.group.size).part(self.group.rank))]
+        sums = np.zeros(1 + sum(model.size for model in models))
+        for some in batches(mine, self.batch):
+            value, slopes = pull(some)
+            sums[0] += float(value)
+            sums[1:] += np.concatenate([numpy_of(slope).ravel() for slope in slopes])
+            if after:
+                after(some, float(value))
+        if self.group.size > 1:
+            sums = numpy_of(self.group.all_reduce(sums))
+        parts = np.split(sums[1:], np.cumsum([model.size for model in models])[:-1])
+        return float(sums[0]), [part.reshape(model.shape) for part, model in zip(parts, models, strict=True)]

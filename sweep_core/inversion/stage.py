@@ -1,0 +1,50 @@
+"""What a stage of an inversion may differ in from the one before."""
+
+import math
+from typing import Any
+
+import attrs
+
+from .. import validators
+from ..errors import OptionError
+from ..misfit import Misfit
+
+
+def _corner(instance, attribute, value):
+    if value is not None and (
+        isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf
+    ):
+        raise OptionError(f"Stage: {attribute.name} is {value!r}; expected a frequency in Hz, or None")
+
+
+@attrs.frozen
+class Stage:
+    """Some iterations on some frequencies of the data: low ones first, of which no wave is more than half a period away
+    from the one that it is compared with (Bunks, Saleck, Zaleski and Chavent 1995).
+
+    Parameters
+    ----------
+    iterations : int
+    low, high : float, optional
+        Corners in Hz of the filter that both sides of the misfit pass; all frequencies by default.
+    shots : int, optional
+        How many: evenly spaced over the survey for an optimiser that needs the same in every iteration; all by default.
+    misfit, weights, optimiser, regularise : optional
+        Those of the inversion by default.
+    """
+
+    iterations: int = attrs.field(validator=validators.positive)
+    low: float | None = attrs.field(default=None, validator=_corner)
+    high: float | None = attrs.field(default=None, validator=_corner)
+    shots: int | None = attrs.field(default=None, validator=validators.positive)
+    misfit: Misfit | None = None
+    weights: Any = attrs.field(default=None, eq=False, repr=False)
+    optimiser: Any = None
+    regularise: Any = None
+
+    def __str__(self) -> str:
+        if self.low is None and self.high is None:
+            return "all frequencies"
+        if self.low is None:
+            return f"up to {self.high:g} Hz"
+        return f"from {self.low:g} Hz" + ("" if self.high is None else f" to {self.high:g} Hz")

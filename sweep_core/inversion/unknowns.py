@@ -1,0 +1,136 @@
+"""What an inversion may change, as one vector."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..arrays import numpy_of
+from ..call import check_models
+from ..errors import DomainError, OptionError, ShapeError
+from ..problem import Problem
+
+Bounds = Mapping[str, tuple[Any, Any]]
+Fixed = Any
+
+
+def _arrays(value):
+    return tuple(np.asarray(part) for part in value)
+
+
+@attrs.frozen(eq=False)
+class Unknowns:
+    """Parameters within bounds, in the cells that are not fixed: m = start + scale x, x being the vector.
+
+    Parameters
+    ----------
+    start, low, high : sequence of array
+        Of each parameter of the equation, in its order.
+    free : sequence of bool array
+        The cells that may change.
+    scale : sequence of array
+        Of one unit of x; the cells' own, where some are to move further than others.
+    """
+
+    start: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+    low: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+    high: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+    free: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+    scale: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+
+    def __len__(self) -> int:
+        return sum(int(free.sum()) for free in self.free)
+
+    def models(self, x: np.ndarray) -> list[np.ndarray]:
+        """The parameters, in their own dtype, within the bounds."""
+        found, at = [], 0
+        for start, low, high, free, scale in zip(*self._parts(), strict=True):
+            count = int(free.sum())
+            model = start.copy()
+            moved = start[free] + scale[free] * x[at : at + count]
+            model[free] = np.clip(moved.astype(start.dtype), low[free], high[free])
+            found.append(model)
+            at += count
+        return found
+
+    def slope(self, gradients: Sequence[np.ndarray]) -> np.ndarray:
+        """The derivative in x, of those in the parameters."""
+        parts = zip(gradients, self.scale, self.free, strict=True)
+        return np.concatenate([(g * scale)[free] for g, scale, free in parts])
+
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest x."""
+        sides = []
+        for side in (self.low, self.high):
+            parts = zip(side, self.start, self.scale, self.free, strict=True)
+            ways = [((end - start.astype(np.float64)) / scale)[free] for end, start, scale, free in parts]
+            sides.append(np.concatenate(ways))
+        return sides[0], sides[1]
+
+    def _parts(self):
+        return self.start, self.low, self.high, self.free, self.scale
+
+
+def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fixed: Fixed = None) -> Unknowns:
+    """What may change, of what a user says; see :func:`invert`.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError, OptionError
+    """
+    models = [numpy_of(m) for m in start] if isinstance(start, list | tuple) else start
+    check_models(problem, models)
+    parameters = problem.equation.parameters
+    names = [parameter.name for parameter in parameters]
+    for given, what in ((bounds, "bounds"), (fixed, "fixed")):
+        unknown = sorted(set(given) - set(names)) if isinstance(given, Mapping) else []
+        if unknown:
+            raise OptionError(f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {names}")
+    low, high, free = [], [], []
+    for name, model in zip(names, models, strict=True):
+        if model.shape != problem.grid.shape:
+            raise ShapeError(
+                f"start {name} has shape {model.shape}; expected {problem.grid.shape}, one earth for all shots"
+            )
+        held = _held(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
+        least, most = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
+        least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in (least, most))
+        wrong = ~held & ~((least <= model) & (model <= most) & (least < most))
+        if wrong.any():
+            cell = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise DomainError(
+                f"start {name} is {model[cell]:g} at {cell}; expected a value within the bounds {least[cell]:g} to "
+                f"{most[cell]:g}, which must leave room"
+            )
+        low.append(least)
+        high.append(most)
+        free.append(~held)
+    if not any(cells.any() for cells in free):
+        raise OptionError("every cell is fixed; nothing to invert for")
+    _check_stable(problem, models, high, free)
+    return Unknowns(models, low, high, free, [np.ones(model.shape) for model in models])
+
+
+def _held(fixed, shape) -> np.ndarray:
+    """The cells of a parameter that stay."""
+    cells = numpy_of(False if fixed is None else fixed)
+    if cells.dtype != bool or cells.shape not in ((), shape):
+        raise OptionError(
+            f"fixed is of {cells.dtype} and shape {cells.shape}; expected bool, True in cells that stay, {shape}"
+        )
+    return np.broadcast_to(cells, shape)
+
+
+def _check_stable(problem, models, high, free):
+    """DomainError where what the bounds allow is unstable; a speed grows with every parameter but density."""
+    extreme = [
+        np.where(cells, top, model) if parameter.unit == "m/s" else model
+        for parameter, model, top, cells in zip(problem.equation.parameters, models, high, free, strict=True)
+    ]
+    speed = float(np.max(problem.equation.speed(*extreme)))
+    if speed > problem.largest_speed:
+        raise DomainError(
+            f"the bounds allow speeds up to {speed:g} m/s, for which dt = {problem.dt:g} s is unstable; give "
+            f"bounds below {problem.largest_speed:g} m/s, or a smaller dt"
+        )

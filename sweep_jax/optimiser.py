@@ -1,0 +1,34 @@
+"""Optimisers of optax, for :func:`sweep_core.inversion.invert`."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from sweep_core.errors import OptionError
+from sweep_core.inversion import Stepwise
+
+
+class Optax(Stepwise):
+    """A gradient transformation of optax.
+
+    Parameters
+    ----------
+    transformation : optax.GradientTransformation
+        Such as ``optax.adam(0.5)``, which moves a cell by half a percent a step.
+    shots : int
+        Of a step.
+    """
+
+    def __init__(self, transformation: Any, shots: int = 4):
+        super().__init__(shots)
+        if not (hasattr(transformation, "init") and hasattr(transformation, "update")):
+            raise OptionError(f"transformation is {transformation!r}; expected one of optax, such as optax.adam(0.5)")
+        self.transformation = transformation
+
+    def begin(self, x: np.ndarray) -> None:
+        self._state = self.transformation.init(jnp.asarray(x))
+
+    def step(self, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        moved, self._state = self.transformation.update(jnp.asarray(slope), self._state, jnp.asarray(x))
+        return x + np.asarray(moved)

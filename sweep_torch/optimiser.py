@@ -1,0 +1,39 @@
+"""Optimisers of torch, for :func:`sweep_core.inversion.invert`."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from sweep_core.errors import OptionError
+from sweep_core.inversion import Stepwise
+
+
+class Torch(Stepwise):
+    """An optimiser of torch.optim.
+
+    Parameters
+    ----------
+    make : type
+        Such as ``torch.optim.Adam``.
+    shots : int
+        Of a step.
+    options
+        Of the optimiser: with ``lr=0.5`` Adam moves a cell by half a percent a step.
+    """
+
+    def __init__(self, make: type, shots: int = 4, **options: Any):
+        super().__init__(shots)
+        if not (isinstance(make, type) and issubclass(make, torch.optim.Optimizer)):
+            raise OptionError(f"make is {make!r}; expected a class of torch.optim, such as torch.optim.Adam")
+        self.make, self.options = make, options
+
+    def begin(self, x: np.ndarray) -> None:
+        self._x = torch.nn.Parameter(torch.from_numpy(x.copy()))
+        self._optimiser = self.make([self._x], **self.options)
+
+    def step(self, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        self._x.data.copy_(torch.from_numpy(x))
+        self._x.grad = torch.from_numpy(slope)
+        self._optimiser.step()
+        return self._x.detach().numpy()

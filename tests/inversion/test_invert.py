@@ -1,0 +1,355 @@
+"""An inversion in a few lines: objective, unknowns, preferences, optimisers, stages."""
+
+from functools import partial
+
+import attrs
+import numpy as np
+import pytest
+
+from sweep_core import (
+    Acoustic,
+    AcousticVariableDensity,
+    DomainError,
+    OptionError,
+    ShapeError,
+    Shots,
+    backend,
+    make_problem,
+    ricker,
+)
+from sweep_core.inversion import LBFGS, Objective, Stage, Tikhonov, TotalVariation, illumination, invert
+from sweep_core.inversion.descent import Descent
+from sweep_core.inversion.unknowns import make_unknowns
+from sweep_core.misfit import envelope, global_correlation, least_squares
+from sweep_core.processing import bandpass
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch, Torch  # noqa: E402
+
+SHAPE, DH, DT, NT = (24, 36), 20.0, 0.002, 260
+SOURCES = np.array([[4, 2], [18, 2], [31, 2]])
+RECEIVERS = np.stack([np.arange(0, 36, 2), np.full(18, 3)], axis=1)
+EXECUTORS = ("torch", "jax")
+
+
+def earth():
+    """(true, start, water)"""
+    start = np.repeat(np.linspace(1500, 2300, 24, dtype=np.float32)[:, None], 36, axis=1)
+    water = np.zeros(SHAPE, bool)
+    water[:5], start[:5] = True, 1500
+    true = start.copy()
+    true[12:17, 14:24] += 250
+    return true, start, water
+
+
+def solver(equation=None, make=PropTorch, **options):
+    return make(equation or Acoustic(), SHAPE, DH, DT, pml_width=8, **options)
+
+
+def survey(dtype=np.float32, scale=1e3):
+    return Shots((scale * ricker(8.0, NT, DT)).astype(dtype), SOURCES, RECEIVERS)
+
+
+def observed(solver, models):
+    shots = survey()
+    with torch.no_grad():
+        return solver(torch.from_numpy(shots.wavelet), shots.sources, shots.receivers, models=models).numpy()
+
+
+@pytest.fixture(scope="module")
+def data():
+    return observed(solver(), [torch.from_numpy(earth()[0])])
+
+
+def call(data, stages, start=None, make=solver, **options):
+    shots = survey()
+    options = {"fixed": earth()[2], "progress": False, **options}
+    start = [earth()[1]] if start is None else start
+    return invert(make(), shots.wavelet, shots.sources, shots.receivers, data, start, stages, **options)
+
+
+def error(model):
+    return float(np.sqrt(np.mean((model - earth()[0]) ** 2)))
+
+
+def objective(name="torch", dtype=np.float64, **options):
+    problem = make_problem(Acoustic(), SHAPE, DH, DT, pml_width=8)
+    shots, executor = survey(dtype), backend(name)
+    aim = np.asarray(executor.forward(problem, shots, [earth()[0].astype(dtype)]))
+    return Objective(executor, problem, shots, aim, batch=2, **options)
+
+
+WEIGHTS = np.linspace(0, 1, 3 * NT).reshape(3, NT, 1, 1)
+
+
+@pytest.mark.parametrize("misfit", [least_squares, global_correlation, envelope], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_the_gradient_is_that_of_the_weighted_and_filtered_misfit(name, misfit):
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        given = objective(name, misfit=misfit, weights=WEIGHTS, low=2.0, high=9.0)
+        start, way = earth()[1].astype(np.float64), np.random.default_rng(0).standard_normal(SHAPE)
+        value, (slope,) = given([start])
+        sides = [WEIGHTS * bandpass(x, DT, 2.0, 9.0) for x in (given.record([start]), given.observed)]
+        assert value == pytest.approx(float(misfit(*sides)[0]), rel=1e-9)
+        h = 1e-3
+        ends = [given([start + sign * h * way])[0] for sign in (1, -1)]
+    assert (ends[0] - ends[1]) / (2 * h) == pytest.approx((slope * way).sum(), rel=1e-5)
+
+
+def test_backends_agree():
+    jax = pytest.importorskip("jax")
+    start = [earth()[1].astype(np.float64)]
+    with jax.enable_x64(True):
+        found = [objective(name, misfit=envelope, weights=WEIGHTS, high=9.0)(start) for name in EXECUTORS]
+    (value, slopes), (other, others) = found
+    assert value == pytest.approx(other, rel=1e-9)
+    np.testing.assert_allclose(slopes[0], others[0], atol=1e-9 * abs(slopes[0]).max())
+
+
+def test_what_is_transposed_is_the_weighted_and_filtered_record():
+    given, random = objective(weights=WEIGHTS, low=2.0, high=9.0), np.random.default_rng(1)
+    start, way = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
+    z = random.standard_normal(given.observed.shape)
+    born = given.executor.born(given.problem, given.shots, [start], [way]).numpy()
+    made = given.weighed(given.filtered(born), np.arange(3))
+    back = given.transposed([start], lambda some: z[some])[0]
+    assert (made * z).sum() == pytest.approx((back * way).sum(), rel=1e-10)
+
+
+@attrs.frozen
+class Half:
+    """One of two ranks, whose sums stay its own."""
+
+    rank: int
+    size: int = 2
+
+    def all_reduce(self, x):
+        return x
+
+
+def test_ranks_share_out_the_shots():
+    start = [earth()[1].astype(np.float64)]
+    whole = objective(misfit=envelope, high=9.0)(start)
+    parts = [objective(misfit=envelope, high=9.0, group=Half(rank))(start) for rank in (0, 1)]
+    assert sum(part[0] for part in parts) == pytest.approx(whole[0], rel=1e-12)
+    np.testing.assert_allclose(sum(part[1][0] for part in parts), whole[1][0], rtol=1e-9, atol=1e-20)
+
+
+def test_the_illumination_is_the_diagonal_of_what_least_squares_curve():
+    """Over many draws, at a few cells: |J e|^2, by Born modelling of one cell."""
+    given, start = objective(weights=WEIGHTS, high=9.0), earth()[1].astype(np.float64)
+    draws = [illumination(given, [start], smooth=1e-6, seed=seed)[0] for seed in range(60)]
+    mean, spread = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(60)
+    for cell in ((8, 10), (14, 20), (20, 30)):
+        way = np.zeros(SHAPE)
+        way[cell] = 1
+        born = given.executor.born(given.problem, given.shots, [start], [way]).numpy()
+        exact = float((given.weighed(given.filtered(born), np.arange(3)) ** 2).sum())
+        assert abs(mean[cell] - exact) < 4 * spread[cell] < 0.8 * exact
+    smooth = illumination(given, [start], smooth=3.0)[0]
+    assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # deep cells are lit less
+    assert smooth.max() < 3 * smooth[5:-5, 5:-5].max()  # and the rim does not outshine all
+
+
+@pytest.mark.parametrize("regulariser", [Tikhonov(1.0), TotalVariation(1.0), TotalVariation(1.0, edge=0.3)], ids=str)
+@pytest.mark.parametrize("shape", [(7, 9), (4, 5, 6)])
+def test_preferences(regulariser, shape):
+    random, h = np.random.default_rng(2), 1e-6
+    model, way = 1 + 0.1 * random.standard_normal(shape), random.standard_normal(shape)
+    value, slope = regulariser(model)
+    difference = (regulariser(model + h * way)[0] - regulariser(model - h * way)[0]) / (2 * h)
+    assert difference == pytest.approx((slope * way).sum(), rel=1e-6) and value > 0
+    assert regulariser(np.ones(shape))[0] == 0
+    ramp, step = np.linspace(0, 1, shape[0]), (np.arange(shape[0]) > 1).astype(float)
+    of_ramp, of_step = (
+        regulariser(np.broadcast_to(x.reshape(-1, *[1] * (len(shape) - 1)), shape))[0] for x in (ramp, step)
+    )
+    if isinstance(regulariser, Tikhonov):
+        assert of_ramp < 0.5 * of_step
+    elif regulariser.edge < 0.1:
+        assert of_ramp == pytest.approx(of_step, rel=0.02)  # an edge costs no more than a slope
+
+
+def test_unknowns_are_cells_that_may_change():
+    problem = make_problem(AcousticVariableDensity(), SHAPE, DH, DT, pml_width=8)
+    _, vp, water = earth()
+    rho = np.full(SHAPE, 2000, np.float32)
+    found = make_unknowns(problem, [vp, rho], {"vp": (1400, 3000)}, {"vp": water, "rho": True})
+    assert len(found) == (~water).sum()
+    x = np.full(len(found), 1e5)
+    changed, kept = found.models(x)
+    assert (kept == rho).all() and (changed[water] == vp[water]).all() and (changed[~water] == 3000).all()
+    low, high = found.limits()
+    np.testing.assert_allclose(found.models(low)[0][~water], 1400)
+    np.testing.assert_allclose(found.models(high)[0][~water], 3000)
+    scaled = attrs.evolve(found, scale=[np.full(SHAPE, 5.0), np.ones(SHAPE)])
+    np.testing.assert_allclose(scaled.models(np.ones(len(found)))[0][~water], vp[~water] + 5)
+    np.testing.assert_allclose(scaled.slope([np.ones(SHAPE), np.ones(SHAPE)]), 5)
+
+
+def test_stages_bring_the_model_back(data):
+    told = []
+    found = call(data, [Stage(6, high=6.0), Stage(10)], bounds={"vp": (1450, 2800)}, observers=[told.append])
+    (model,) = found.models
+    _, start, water = earth()
+    assert error(model) < 0.8 * error(start)
+    assert model.dtype == np.float32 and (model[water] == 1500).all()
+    assert [line["stage"] for line in found.history] == [1] * 7 + [2] * 11
+    ends = [[line["misfit"] for line in found.history if line["stage"] == n] for n in (1, 2)]
+    assert ends[0][-1] < 0.1 * ends[0][0] and ends[1][-1] < 0.05 * ends[1][0]
+    assert [seen.iteration for seen in told] == list(range(1, 17))
+    np.testing.assert_array_equal(told[-1].model, model)
+    assert told[-1].misfit == found.history[-1]["misfit"] and told[-1].gradient.shape == SHAPE
+    assert "stage 1, up to 6 Hz: misfit from" in str(found) and "stage 2, all frequencies" in str(found)
+
+
+def test_a_misfit_and_a_preference_of_ones_own(data):
+    rough, smooth = (
+        call(data, Stage(8), regularise=regularise, misfit=partial(least_squares, normalise="shot")).models[0]
+        for regularise in ((), [TotalVariation(300.0), Tikhonov(1e5)])
+    )
+    roughness = [np.abs(np.diff(model[6:], axis=1)).mean() for model in (rough, smooth)]
+    assert roughness[1] < 0.5 * roughness[0]
+
+
+@pytest.mark.parametrize("kind", ["torch", "optax"])
+def test_optimisers_that_draw_shots(data, kind):
+    if kind == "torch":
+        optimiser = Torch(torch.optim.Adam, shots=2, lr=0.2)
+    else:
+        optax = pytest.importorskip("optax")
+        from sweep_jax import Optax
+
+        optimiser = Optax(optax.adam(0.2), shots=2)
+    found = call(data, Stage(30), optimiser=optimiser)
+    both = objective(dtype=np.float32)
+    assert both(found.models)[0] < 0.4 * both([earth()[1]])[0]
+    assert found.history[-1]["gradients"] == pytest.approx(2 + 30 * 2 / 3)
+    moved = np.abs(call(data, Stage(1), optimiser=optimiser).models[0] - earth()[1]).max()
+    assert moved == pytest.approx(0.002 * earth()[1].mean(), rel=0.02)
+
+
+def test_jax_comes_to_the_same(data):
+    pytest.importorskip("jax")
+    from sweep_jax import PropJax
+
+    one, other = (
+        call(data, Stage(4, high=6.0), make=partial(solver, make=make)).models[0] for make in (PropTorch, PropJax)
+    )
+    np.testing.assert_allclose(one, other, atol=0.01 * abs(one - earth()[1]).max())
+
+
+def test_two_parameters_both_move():
+    equation = AcousticVariableDensity()
+    true, start, water = earth()
+    rho = (1000 + 0.4 * (start - 1500)).astype(np.float32)
+    heavy = rho.copy()
+    heavy[12:17, 14:24] += 300
+    data = observed(solver(equation), [torch.from_numpy(m) for m in (true, heavy)])
+    made = call(data, Stage(10), [start, rho], make=lambda: solver(equation))
+    vp, density = made.models
+    assert made.history[-1]["misfit"] < 0.1 * made.history[0]["misfit"] and (vp != start).any()
+    assert np.abs(density - rho).max() > 10 and (density[water] == rho[water]).all()
+    only = call(data, Stage(2), [start, rho], make=lambda: solver(equation), fixed={"vp": water, "rho": True})
+    assert (only.models[1] == rho).all() and (only.models[0] != start).any()
+
+
+def test_an_observer_ends_a_stage(data, capsys):
+    def enough(seen):
+        if seen.iteration == 2:
+            raise StopIteration
+
+    def broken(seen):
+        raise ValueError("a picture without a screen")
+
+    found = call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough, broken])
+    assert [line["iteration"] for line in found.history] == [0, 1, 2, 0, 1, 2]
+    assert "observer 'broken' failed and is not called again: ValueError: a picture" in capsys.readouterr().err
+
+
+def test_drawn_shots_stand_for_all():
+    given = objective()
+    unknowns = make_unknowns(given.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
+    drawing = Descent(given, unknowns, drawn=1, precondition=False)
+    x, told = np.zeros(len(drawing.unknowns)), []
+    for _ in range(3):
+        value, _ = drawing(x)
+        told.append((drawing.misfit, drawing.gradients[0], value))
+    value, (gradient,) = given([unknowns.start[0]])
+    assert len({misfit for misfit, *_ in told}) == 3  # each its own
+    assert np.mean([misfit for misfit, *_ in told]) == pytest.approx(value, rel=1e-9)
+    assert np.mean([value for *_, value in told]) == pytest.approx(1, rel=1e-9)
+    np.testing.assert_allclose(np.mean([g for _, g, _ in told], axis=0), gradient, atol=1e-9 * abs(gradient).max())
+
+
+def test_some_shots_are_a_stage(data):
+    found = call(data, Stage(2, shots=2))
+    assert found.history[-1]["misfit"] < found.history[0]["misfit"]
+    both = objective(dtype=np.float32)
+    assert found.history[0]["misfit"] == pytest.approx(both([earth()[1]], [0, 2])[0], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"stages": []}, OptionError, r"stages are \[\]; expected one Stage"),
+        ({"stages": 5}, OptionError, r"stages are \[5\]; expected"),
+        ({"start": [earth()[1][1:]]}, ShapeError, r"model vp has shape \(23, 36\)"),
+        (
+            {"start": [np.stack([earth()[1]] * 3)]},
+            ShapeError,
+            r"start vp has shape \(3, 24, 36\); expected .* one earth",
+        ),
+        ({"bounds": {"vs": (1, 2)}}, OptionError, r"bounds name 'vs'; the parameters of acoustic are \['vp'\]"),
+        (
+            {"bounds": {"vp": (1600, 3000)}, "fixed": None},
+            DomainError,
+            "start vp is 1500 at .*; expected a value within",
+        ),
+        ({"bounds": {"vp": (1400, 9000)}}, DomainError, "the bounds allow speeds up to 9000 m/s"),
+        ({"fixed": True}, OptionError, "every cell is fixed"),
+        ({"fixed": np.zeros(SHAPE)}, OptionError, "fixed is of float64"),
+        ({"weights": np.ones((3, 7, 1, 1))}, ShapeError, r"weights have shape \(3, 7, 1, 1\)"),
+        ({"data": np.zeros((3, NT, 18, 2), np.float32)}, ShapeError, "observed has shape"),
+        ({"regularise": "smooth"}, OptionError, "regularise holds 'smooth'"),
+        ({"optimiser": "adam"}, OptionError, r"optimiser is 'adam'; expected LBFGS\(\)"),
+        ({"batch": 0}, OptionError, "batch is 0; expected"),
+        ({"weights": np.zeros((3, 1, 1, 1))}, DomainError, "the misfit at the start is 0"),
+    ],
+)
+def test_refused(data, options, kind, words):
+    stages, given = options.pop("stages", Stage(1)), options.pop("data", data)
+    with pytest.raises(kind, match=words):
+        call(given, stages, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Stage(0), "iterations is 0"),
+        (lambda: Stage(1, high=-1), "high is -1; expected a frequency in Hz"),
+        (lambda: Stage(1, shots=0), "shots is 0"),
+        (lambda: LBFGS(memory=0), "memory is 0"),
+        (lambda: Tikhonov(0), "weight is 0"),
+        (lambda: TotalVariation(1.0, edge=0), "edge is 0"),
+        (lambda: Torch(torch.optim.Adam, shots=0), "shots is 0"),
+        (lambda: Torch("adam"), "make is 'adam'; expected a class of torch.optim"),
+    ],
+)
+def test_options_are_refused(make, words):
+    with pytest.raises(OptionError, match=words):
+        make()
+
+
+def test_observers_of_shots_are_told(data, monkeypatch):
+    from sweep_core import ObserverRecord
+    from sweep_core.plugins import registry
+
+    seen = []
+    found = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", seen.append),))
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    call(data, Stage(1), batch=2, precondition=False)
+    assert [(told.shots, told.iteration) for told in seen[:4]] == [((0, 1), 0), ((2,), 0), ((0, 1), 1), ((2,), 1)]
+    np.testing.assert_array_equal(seen[0].model, earth()[1])
+    assert (seen[2].model != seen[0].model).any()
