@@ -20,6 +20,7 @@ from .errors import (
     StabilityError,
     StorageError,
     SweepError,
+    SweepWarning,
     UnsupportedError,
 )
 from .executor import Executor, Support
@@ -75,6 +76,7 @@ __all__ = [
     "StorageError",
     "Support",
     "SweepError",
+    "SweepWarning",
     "UnsupportedError",
     "backend",
     "backends",

@@ -68,5 +68,11 @@ class MemoryLimitError(SweepError, MemoryError):
     """Memory for a call could not be allocated; the message says what takes less."""
 
 
+class SweepWarning(UserWarning):
+    """What a call computes is hardly what was meant: units, a grid too coarse, a wavelet of zeros. Said once a solver;
+    ``solver.certify(...)`` looks closer.
+    """
+
+
 class MemoryLimitWarning(UserWarning):
     """A call is about to use more memory than is left: Linux kills a process for that, without a word."""

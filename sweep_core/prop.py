@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from .call import call_shape
+from .cautions import caution
 from .errors import DeviceError, DomainError, OptionError, UnsupportedError
 from .memory import Estimate
 from .options import check_eager_options, resolve_memory
 from .points.positions import dtype_name
 from .problem import make_problem
+from .survey import Shots
 
 PARAMETERS = """
 Parameters
@@ -141,8 +143,8 @@ def stated_device(dev, equation, check_device: Callable[[Any], Any]) -> Any:
 class Propagator:
     """One problem as a solver of some framework.
 
-    A subclass has `_start`, which the constructor ends with, `_choice`, `_place` and `_own_models`; what a GPU finds
-    out about the values of a call it leaves in `_flag`, an array of one number.
+    A subclass has `_start`, which the constructor ends with, `_choice`, `_place`, `_own_models`, `_check_call`
+    and `executor`; what a GPU finds out about the values of a call it leaves in `_flag`, an array of one number.
     """
 
     def __init__(
@@ -175,7 +177,7 @@ class Propagator:
             free_surface, source_scaling, edge_gradient, time_dispersion, memory,
         )  # fmt: skip
         check_eager_options(eager_options, impl)
-        self._requested, self._flag = impl, None
+        self._requested, self._flag, self._cautioned = impl, None, False
         self._start(dev, models, eager_options)
 
     def _start(self, dev, models, eager_options) -> None:
@@ -190,6 +192,10 @@ class Propagator:
         """The kind of the compiled library, what tells the bytes left there, and more for
         :func:`sweep_core.native.sizes.run_of`.
         """
+        raise NotImplementedError
+
+    def _check_call(self, shots, models) -> None:
+        """Raises what a call would, before anything is computed."""
         raise NotImplementedError
 
     def _own_models(self) -> Any:
@@ -260,6 +266,51 @@ class Propagator:
         status = 0 if self._flag is None else int(self._flag[0])
         if status:
             raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
+
+    def _caution(self, values: list[np.ndarray] | None) -> None:
+        """Warns of what is hardly meant in the values of models and wavelet, the first time that they can be read."""
+        if values is not None and not self._cautioned:
+            self._cautioned = True
+            *models, wavelet = values
+            caution(self.problem, models, wavelet)
+
+    def certify(
+        self, wavelet, sources, receivers, models=None, observed=None, receiver_mask=None, *, budget=None, seed=0
+    ):
+        """What goes wrong silently, said aloud: a call looked at from all sides, in seconds.
+
+        Units, cells a wavelength and steps a period, the wavelet, the survey, who hears anything; waves beside those of
+        NumPy, the dot product and the Taylor test of this solver, on a cut-out; how much of the gradient single
+        precision holds and optimisers see; and with `observed` its shape, energy, sign, delay, and cycle skipping.
+        docs/certify.md has the list, and what is taken where the whole would take long.
+
+        Parameters
+        ----------
+        wavelet, sources, receivers, models, receiver_mask
+            As for a call.
+        observed : (nshots, nt, nrec, nfield) array, optional
+            Data of all shots.
+        budget : float, optional
+            Cells times steps of a forward run; by default 3e8, or 3e7 with ``impl='eager'``.
+        seed : int
+            Of random perturbations.
+
+        Returns
+        -------
+        sweep_core.certify.Certificate
+            True where nothing is wrong; ``print`` shows a table, `doubts` are the findings that are not good.
+
+        Raises
+        ------
+        SweepError
+            As a call; an UnsupportedError inside jit, grad or vmap, where there are no values.
+        """
+        from .certify import certify
+
+        shots, models = Shots(wavelet, sources, receivers, receiver_mask), self._given(models)
+        self._check_call(shots, models)
+        budget = budget or (3e8 if self.impl == "c" else 3e7)
+        return certify(self.executor, self.problem, shots, models, observed, budget, seed)
 
     def _given(self, models):
         """The models of a call: its own, or those of the constructor."""

@@ -53,3 +53,26 @@ def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -
     strong = np.moveaxis(spectrum, axis, -1).reshape(-1, spectrum.shape[axis]).max(axis=0)
     above = np.flatnonzero(strong > level * strong.max())
     return float(above[-1] / (np.shape(samples)[axis] * dt)) if above.size else 0.0
+
+
+def energy_below(samples, dt: float, part: float, axis: int = -1) -> float:
+    """The frequency below which `part` of the energy of all signals together lies, Hz; 0 of zeros.
+
+    Parameters
+    ----------
+    samples : array
+        Signals, along `axis` at multiples of `dt`, in s.
+    part : float
+        0 to 1.
+    """
+    frequencies, energy = energy_spectrum(samples, dt, axis)
+    total = np.cumsum(energy)
+    return float(frequencies[np.searchsorted(total, part * total[-1])]) if total[-1] > 0 else 0.0
+
+
+def energy_spectrum(samples, dt: float, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    """(frequencies in Hz, energy at each of them) of all signals together, relative to their largest sample."""
+    samples = np.moveaxis(np.asarray(samples, dtype=np.float64), axis, -1).reshape(-1, np.shape(samples)[axis])
+    largest = np.abs(samples).max(initial=0.0)
+    spectrum = np.fft.rfft(samples / (largest or 1.0), axis=-1)
+    return np.fft.rfftfreq(samples.shape[-1], dt), (np.abs(spectrum) ** 2).sum(axis=0)

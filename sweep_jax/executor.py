@@ -138,10 +138,16 @@ def readable(x) -> np.ndarray | None:
     return np.asarray(x)
 
 
+def values_at_host(*arrays) -> list[np.ndarray] | None:
+    """Their values, where all are `readable`."""
+    values = [v for x in arrays if (v := readable(x)) is not None]
+    return values if len(values) == len(arrays) else None
+
+
 def check_readable(problem: Problem, shots: Shots, models) -> None:
     """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
-    values = [readable(x) for x in (*models, shots.wavelet)]
-    if all(v is not None for v in values):
+    values = values_at_host(*models, shots.wavelet)
+    if values is not None:
         check_values(problem, values[:-1], values[-1])
     middle = np.array([[n // 2 for n in reversed(problem.grid.shape)]], np.int32)
     sources, receivers = (readable(x) for x in (shots.sources, shots.receivers))
@@ -152,6 +158,16 @@ def check_readable(problem: Problem, shots: Shots, models) -> None:
     check_survey(problem, Shots(None, sources, receivers, mask))
 
 
+def check(problem: Problem, shots: Shots, models, device: jax.Device | None, snapshots=None):
+    """(shape, shots, models) of checked arguments, wavelet and models placed on the device."""
+    shots = attrs.evolve(shots, wavelet=place("wavelet", shots.wavelet, device))
+    if isinstance(models, list | tuple):
+        models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
+    shape = check_call(problem, shots, models, snapshots)
+    check_readable(problem, shots, models)
+    return shape, shots, models
+
+
 def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | None, snapshots=None):
     """(record, snapshots by field, flag or None) of checked arguments; differentiable in models and wavelet, eager in
     positions as well.
@@ -159,11 +175,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     `device` is where to compute if that was stated, otherwise it is that of the arrays.
     """
     device = device or committed_device((shots.wavelet, *_sequence(models)))
-    shots = attrs.evolve(shots, wavelet=place("wavelet", shots.wavelet, device))
-    if isinstance(models, list | tuple):
-        models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
-    shape = check_call(problem, shots, models, snapshots)
-    check_readable(problem, shots, models)
+    shape, shots, models = check(problem, shots, models, device, snapshots)
     placed = {name: _positions(name, getattr(shots, name), device) for name in ("sources", "receivers")}
     mask = None if shots.mask is None else place("receiver_mask", shots.mask, device)
     shots = attrs.evolve(shots, mask=mask, **placed)

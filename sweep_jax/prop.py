@@ -13,6 +13,7 @@ from .executor import (
     KINDS,
     JaxExecutor,
     born,
+    check,
     check_device,
     choose_impl,
     committed_device,
@@ -20,6 +21,7 @@ from .executor import (
     device_name,
     place,
     run,
+    values_at_host,
 )
 from .memory import left_on
 
@@ -71,6 +73,9 @@ class PropJax(Propagator):
     def executor(self) -> JaxExecutor:
         return JaxExecutor(self._requested, self.device)
 
+    def _check_call(self, shots, models):
+        check(self.problem, shots, models, self.device)
+
     def _own_models(self):
         return self._models
 
@@ -88,9 +93,10 @@ class PropJax(Propagator):
         one device must not leave the others waiting, and with ``impl='eager'``.
         """
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, seen, self._flag = run(
-            self.problem, self._requested, shots, self._given(models), self.device, snapshots
-        )
+        models = self._given(models)
+        record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
+        if not self._cautioned:
+            self._caution(values_at_host(*models, wavelet))
         if snapshots is None:
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns

@@ -63,6 +63,14 @@ def host(x: torch.Tensor) -> np.ndarray:
     return np.from_dlpack(x.detach().cpu().resolve_neg())
 
 
+def values_at_host(*tensors) -> list[np.ndarray] | None:
+    """Their values, where looking at them stops no device and breaks no transform."""
+    if not readable(*tensors):
+        return None
+    with plain():
+        return [host(x) for x in tensors]
+
+
 def _on_host(name, x):
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
@@ -109,10 +117,9 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
     shape = check_call(problem, shots, models, snapshots)
     named = ("receiver_mask", shots.mask), ("sources", shots.sources), ("receivers", shots.receivers)
     survey = _survey(problem, *(_on_host(name, x) for name, x in named))
-    if readable(shots.wavelet, *models):
-        with plain():
-            *earth, wavelet = map(host, (*models, shots.wavelet))
-            check_values(problem, earth, wavelet)
+    values = values_at_host(*models, shots.wavelet)
+    if values is not None:
+        check_values(problem, values[:-1], values[-1])
     return shape, survey
 
 

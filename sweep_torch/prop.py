@@ -10,7 +10,7 @@ from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stat
 from sweep_core.survey import Shots
 
 from . import compiling
-from .executor import TorchExecutor, born, check_device, choose_impl, run
+from .executor import TorchExecutor, born, check_device, checked, choose_impl, run, values_at_host
 from .memory import left_on
 from .private import is_replica
 
@@ -70,6 +70,9 @@ class PropTorch(Propagator, torch.nn.Module):
     def executor(self) -> TorchExecutor:
         return TorchExecutor(self._requested, self.device)
 
+    def _check_call(self, shots, models):
+        checked(self.problem, shots, models, self.device)
+
     def _own_models(self):
         return [getattr(self, name) for name in self._names] or None
 
@@ -85,7 +88,10 @@ class PropTorch(Propagator, torch.nn.Module):
             return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number, *sizes)
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, seen, self._flag = run(self.problem, self.impl, shots, self._given(models), self.device, snapshots)
+        models = self._given(models)
+        record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
+        if not self._cautioned:
+            self._caution(values_at_host(*models, wavelet))
         return record if snapshots is None else (record, seen)
 
     @documented(BORN, array="tensor")

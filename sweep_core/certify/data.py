@@ -1,0 +1,120 @@
+"""Observed records beside modelled ones: shape, energy, sign, delay, and whether a cycle is skipped."""
+
+import numpy as np
+
+from .certificate import Finding, finding
+from .taken import Part, spread
+
+TRACES = 300
+"""Of each shot and field that are correlated."""
+LOUD = 1e-3
+"""Of the loudest trace: those below it say nothing."""
+
+
+def shape(expected: tuple[int, ...], observed: np.ndarray) -> Finding:
+    """(nshots, nt, nrec, nfield), all of it."""
+    given = tuple(observed.shape)
+    swapped = len(given) == 4 and (given[0], given[2], given[1], given[3]) == expected
+    short = len(given) == 3 and ((*given, 1) == expected or (1, *given) == expected)
+    hint = (
+        "; it has receivers before time: use transpose(0, 2, 1, 3)" if swapped
+        else "; an axis is missing" if short else ""
+    )  # fmt: skip
+    return Finding(
+        "shape of the data", "good" if given == expected else "wrong", f"{given}",
+        f"(nshots, nt, nrec, nfield) = {expected}",
+        "" if given == expected else f"give the record of each sample, receiver and field of the call{hint}",
+        float(given != expected),
+    )  # fmt: skip
+
+
+def compared(part: Part, record: np.ndarray, observed: np.ndarray) -> list[Finding]:
+    """Records of the same shots and receivers, beside each other."""
+    listening = np.ones((len(record), record.shape[2]), bool) if part.shots.mask is None else part.shots.mask
+    if not np.isfinite(observed[np.broadcast_to(listening[:, None, :, None], observed.shape)]).all():
+        return [
+            Finding("values of the data", "wrong", "NaN or infinite samples", "numbers", "mask or mend those traces")
+        ]
+    keep = spread(record.shape[2], TRACES)
+    traces = [
+        np.moveaxis(x[:, :, keep].astype(np.float64), 1, -1)[listening[:, keep]].reshape(-1, x.shape[1])
+        for x in (record, observed)
+    ]  # (shots and receivers) x fields, nt
+    fields = np.tile(np.arange(record.shape[-1]), len(traces[0]) // record.shape[-1])
+    modelled, data = traces
+    found = [_energy(part, fields, modelled, data)]
+    dead = float(np.mean(~data.any(axis=1))) if len(data) else 1.0
+    found.append(
+        finding(
+            "dead traces", dead, (0, 0.5), f"{dead:.1%} of the observed traces are zero throughout", "none",
+            "say so by receiver_mask, or the inversion takes the silence for data",
+        )
+    )  # fmt: skip
+    loud = np.ones(len(data), bool)
+    for x in (modelled, data):
+        energy = np.sqrt((x**2).sum(axis=1))
+        most = np.array([energy[fields == f].max(initial=0.0) for f in range(record.shape[-1])])
+        loud &= energy > LOUD * most[fields]
+    return found + (_apart(part, modelled[loud], data[loud]) if loud.any() else [])
+
+
+def _energy(part, fields, modelled, data):
+    worst, said = 1.0, []
+    for i, name in enumerate(part.problem.receiver_type):
+        m, d = (float(np.sqrt((x[fields == i] ** 2).sum())) for x in (modelled, data))
+        ratio = m / d if d else np.inf
+        said.append(f"{name} {ratio:.3g}")
+        if not max(ratio, 1 / max(ratio, 1e-300)) <= worst:
+            worst = max(ratio, 1 / max(ratio, 1e-300))
+            scale = 1 / ratio if 0 < ratio < np.inf else 1.0
+    return finding(
+        "energy", worst, (3, 10), f"modelled over observed amplitudes (root of the energy): {', '.join(said)}",
+        "0.33 to 3",
+        "the first thing an inversion would mend is the amplitude: "
+        + (f"multiply the wavelet by {scale:.3g}, " if worst > 1 and np.isfinite(worst) else "")
+        + "estimate it from the data, see units of the data, or use a misfit of normalised traces",
+    )  # fmt: skip
+
+
+def _apart(part, modelled, data):
+    """Sign and lag of traces by their cross-correlation, normalised."""
+    nt, dt = modelled.shape[1], part.problem.dt
+    length = 2 * nt
+    spectra = [np.fft.rfft(x / np.linalg.norm(x, axis=1, keepdims=True), length, axis=1) for x in (modelled, data)]
+    correlated = np.fft.irfft(spectra[1] * spectra[0].conj(), length, axis=1)  # [l]: data are l samples later
+    energy = (np.abs(spectra[0]) ** 2).sum(axis=0)
+    frequency = float((np.fft.rfftfreq(length, dt) * energy).sum() / energy.sum())
+    period = 1 / frequency
+    upright, turned = correlated.max(axis=1), -correlated.min(axis=1)
+    negative = float(np.mean(turned > upright))
+    flipped = negative > 0.5
+    best = np.argmax(-correlated if flipped else correlated, axis=1)
+    lags = np.where(best >= nt, best - length, best) * dt
+    common, spread_of = float(np.median(lags)), float(np.subtract(*np.percentile(lags, [75, 25])))
+    shifted = abs(common) > max(2 * dt, 0.1 * period) and spread_of <= max(2 * dt, 0.1 * period)
+    half = period / 2
+    far = float(np.mean(np.abs(lags) > half))
+    later = "later" if common > 0 else "earlier"
+    return [
+        finding(
+            "sign of the data", negative, (0.2, 0.5),
+            f"{negative:.0%} of {len(lags)} traces fit better with the other sign", "few",
+            "the polarity of wavelet or data is the other one: change the sign of one of them",
+        ),
+        Finding(
+            "delay of the data", "wrong" if shifted and abs(common) > half else "doubtful" if shifted else "good",
+            f"median {1e3 * common:.3g} ms, half of the traces within {1e3 * spread_of:.3g} ms",
+            f"below {1e3 * max(2 * dt, 0.1 * period):.3g} ms where all agree",
+            f"all traces are as much {later} than the modelled ones: see the wavelet's delay and the time of the first "
+            "sample" if shifted else "",
+            abs(common),
+        ),
+        finding(
+            "cycle skipping", far, (0.05, 0.25),
+            f"{far:.0%} of {len(lags)} traces are more than half a period ({1e3 * half:.3g} ms at {frequency:.3g} Hz) "
+            "apart",
+            "at most 5 %",
+            "an inversion would fit the wrong cycle: begin with lower frequencies, a better start, or a misfit that "
+            "does not skip (envelope, optimal transport)",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,190 @@
+"""Whether a solver computes the waves of the reference, and the derivative of what it computes: on a cut-out."""
+
+import attrs
+import numpy as np
+
+from ..errors import DtypeError, SweepError, UnsupportedError
+from ..memory.options import LOWER
+from ..reference import ReferenceExecutor
+from ..testing.cases import INEXACT
+from ..testing.laws import record_error, relative, unequal
+from .certificate import Finding, finding
+from .executing import born, forward, misfit_and_gradient, normal, pulled
+from .taken import Part
+
+BOUNDS = {np.dtype(np.float64): (1e-10, 1e-6), np.dtype(np.float32): (3e-4, 1e-2)}
+"""Relative errors of forward runs and dot products that are good, and doubtful."""
+CELLS = 3
+"""In which the gradient is compared with a finite difference, of each model."""
+STEPS = 1e-3 * 0.5 ** np.arange(4)
+"""Of the Taylor test, relative to the models."""
+
+
+def inexact(part: Part) -> float:
+    """What the gradient may be off by for what its history is kept in: 0 where nothing is lost."""
+    memory = part.problem.memory
+    stored = memory.dtype, memory.boundary.dtype if memory.boundary else ""
+    return max((INEXACT[dtype] for dtype in LOWER if dtype in stored), default=0.0)
+
+
+def directions(part: Part, rng) -> list[np.ndarray] | None:
+    """Random perturbations as large as the models, admissible a thousandth of the way; None where there are none.
+
+    Zero at the edges where the gradient takes the earth under the PML as given.
+    """
+    inside = np.ones(part.problem.grid.shape)
+    if part.problem.edge_gradient == "interior":
+        inside = np.pad(inside[(slice(1, -1),) * inside.ndim], 1)
+    for highest in (1, 0):  # at the limit of dt only slower models are stable
+        drawn = [np.abs(m) * rng.uniform(-1, highest, m.shape) * inside for m in part.models]
+        if _admissible(part.problem, [m + STEPS[0] * d for m, d in zip(part.models, drawn, strict=True)]):
+            return [np.asarray(d, part.dtype) for d in drawn]
+    return None
+
+
+def _admissible(problem, models) -> bool:
+    return bool(np.all(problem.admits(*models)) and np.max(problem.equation.speed(*models)) <= problem.largest_speed)
+
+
+def record_of_reference(executor, part: Part) -> Finding:
+    """The user's record beside that of NumPy in float64."""
+    part, record = normal(executor, part)
+    expected = ReferenceExecutor().forward(part.problem, part.shots, part.models)
+    name, good, doubtful = "reference", *BOUNDS[part.dtype]
+    if record.shape != expected.shape:
+        return Finding(name, "wrong", f"shape {record.shape}", f"{expected.shape}", "report it: the solver is broken")
+    error = record_error(record, expected)
+    return finding(
+        name, error, (good, doubtful),
+        f"{error:.1e} of the maximum off NumPy's float64 record", f"at most {good:g} for {part.dtype}",
+        "do not trust these waves: try impl='eager' or float64, and report the difference",
+    )  # fmt: skip
+
+
+def dot_product(executor, part: Part, rng) -> Finding:
+    """<J dm, y> = <dm, J^T y>."""
+    part, record = normal(executor, part)
+    size = np.abs(record).max(axis=(0, 1, 2))
+    y = (rng.standard_normal(record.shape) / np.where(size > 0, size, 1)).astype(part.dtype)
+    dm = directions(part, rng)
+    if dm is None:
+        raise UnsupportedError("no perturbation of the models is admissible")
+    own = hasattr(executor, "born")
+    pushed = born(executor if own else ReferenceExecutor(), part, dm)
+    terms = [d.astype(np.float64) * g.astype(np.float64) for d, g in zip(dm, pulled(executor, part, y), strict=True)]
+    left, right = float((pushed * y).sum()), float(sum(t.sum() for t in terms))
+    error = unequal(left, right, terms)
+    good, doubtful = (max(bound, inexact(part)) for bound in BOUNDS[part.dtype])
+    return finding(
+        "dot product", error, (good, doubtful),
+        f"<J dm, y> = {left:.8g}, <dm, J^T y> = {right:.8g}{'' if own else ', J by the reference'}: {error:.1e} apart",
+        f"equal to {good:g} for {part.dtype}",
+        "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
+        "memory=MemoryOptions('full'), and report the difference",
+    )  # fmt: skip
+
+
+def _in_float64(executor, part: Part) -> tuple[Part, np.ndarray, list]:
+    """(the part, loud enough, some observed record, the gradient of its misfit)."""
+    part, record = normal(executor, part.typed(np.float64))
+    noise = np.random.default_rng(1).standard_normal(record.shape) * np.abs(record).max(axis=(0, 1, 2))
+    observed = record - noise
+    return part, observed, misfit_and_gradient(executor, part, observed)[1]
+
+
+def taylor(executor, part: Part, rng) -> list[Finding]:
+    """The slope of what is left of the misfit beside its derivative, and the derivative in some cells; float64."""
+    if inexact(part):
+        raise UnsupportedError(f"{part.problem.memory} keeps a history that is not exact, nor are gradients of it")
+    try:
+        part, observed, gradient = _in_float64(executor, part)
+    except DtypeError as error:
+        raise UnsupportedError(f"it takes float64: {error}") from error
+    return [_slope(executor, part, observed, gradient, rng), _cells(executor, part, observed, gradient, rng)]
+
+
+def _misfit(executor, part, models, observed):
+    return misfit_and_gradient(executor, part.moved(models), observed)[0]
+
+
+def _slope(executor, part, observed, gradient, rng):
+    dm = directions(part, rng)
+    if dm is None:
+        raise UnsupportedError("no perturbation of the models is admissible")
+    start = _misfit(executor, part, part.models, observed)
+    slope = sum(float((d * g).sum()) for d, g in zip(dm, gradient, strict=True))
+    left = []
+    for h in STEPS:
+        moved = [m + h * d for m, d in zip(part.models, dm, strict=True)]
+        left.append(abs(_misfit(executor, part, moved, observed) - start - h * slope))
+    order = float(np.polyfit(np.log(STEPS), np.log(np.maximum(left, 1e-300)), 1)[0])
+    return finding(
+        "Taylor test", abs(order - 2), (0.1, 0.3), f"the remainder falls with the power {order:.3f} of the step",
+        "2 (float64)",
+        "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
+    )  # fmt: skip
+
+
+def _cells(executor, part, observed, gradient, rng):
+    worst, where = 0.0, ""
+    for i, (p, g) in enumerate(zip(part.problem.equation.parameters, gradient, strict=True)):
+        loud = np.argwhere(np.abs(g) >= np.quantile(np.abs(g), 0.8))
+        if part.problem.edge_gradient == "interior":
+            edges = np.array(part.problem.grid.shape) - 1
+            cells = loud[:, -len(edges) :]
+            loud = loud[((cells > 0) & (cells < edges)).all(axis=1)]
+        for cell in map(tuple, rng.permutation(loud)[:CELLS]):
+            found = _difference(executor, part, i, cell, observed)
+            if found is None:
+                continue
+            error = relative(found, g[cell], float(np.abs(g).mean()))
+            if not error <= worst:
+                worst, where = error, f" (of {p.name} at cell {tuple(map(int, cell))}: {g[cell]:.6g}, not {found:.6g})"
+    return finding(
+        "finite difference", worst, (1e-4, 1e-2), f"the gradient is {worst:.1e} off" + where,
+        "at most 0.0001 (float64)",
+        "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
+    )  # fmt: skip
+
+
+def _difference(executor, part, i, cell, observed):
+    """The central difference of the misfit in one cell; None where a step leaves what is admissible."""
+    h, values = 1e-4 * max(abs(part.models[i][cell]), np.abs(part.models[i]).mean()), []
+    for step in (h, -h):
+        moved = [m.copy() for m in part.models]
+        moved[i][cell] += step
+        if not _admissible(part.problem, moved):
+            return None
+        values.append(_misfit(executor, part, moved, observed))
+    return (values[0] - values[1]) / (2 * h)
+
+
+def operators(executor, part: Part, rng) -> tuple[list[Finding], list[tuple[str, str]]]:
+    """(findings, what was not tested and why)."""
+    memory = part.problem.memory
+    if memory.interval > 1:  # which a wavelet that was cut short may not admit
+        part = part.remembering(attrs.evolve(memory, interval=1))
+    found: list[Finding] = []
+    untested: list[tuple[str, str]] = []
+
+    def test(names, check, *arguments):
+        try:
+            result = check(executor, part, *arguments)
+        except UnsupportedError as reason:
+            untested.extend((name, str(reason)) for name in names)
+        except SweepError as reason:
+            found.extend(Finding(n, "wrong", f"refused: {reason}", "an answer", "see what it says") for n in names)
+        else:
+            found.extend(result if isinstance(result, list) else [result])
+
+    test(["reference"], record_of_reference)
+    if not hasattr(executor, "misfit_and_gradient"):
+        reason = f"the backend {executor.name!r} computes no gradient"
+        return found, untested + [(name, reason) for name in ("dot product", "Taylor test", "finite difference")]
+    silent = not np.any(forward(executor, part))
+    if silent:
+        reason = "nothing arrives in the cut-out"
+        return found, untested + [(name, reason) for name in ("dot product", "Taylor test", "finite difference")]
+    test(["dot product"], dot_product, rng)
+    test(["Taylor test", "finite difference"], taylor, rng)
+    return found, untested

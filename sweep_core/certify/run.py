@@ -1,0 +1,80 @@
+"""All checks of one call, in the order in which they are told."""
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import OptionError, SweepError
+from ..survey import Shots
+from . import amplitudes, data, values
+from .certificate import Certificate, Finding
+from .executing import forward
+from .operators import operators
+from .taken import cut_out, read, some_shots, survey_part, whole_call
+
+BUDGET = 3e8
+"""Cell updates of a forward run that compiled code makes in a second or two."""
+
+
+def certify(executor, problem, shots: Shots, models, observed: Any = None, budget: float = BUDGET, seed: int = 0):
+    """Looks at a call of any executor as :meth:`sweep_core.prop.Propagator.certify` does at one of a solver's.
+
+    Parameters
+    ----------
+    executor : Executor
+    problem : Problem
+    shots : Shots
+    models : list of arrays
+    observed : (nshots, nt, nrec, nfield) array, optional
+    budget : float
+        Cells times steps of a forward run.
+    seed : int
+        Of random perturbations and residuals.
+
+    Returns
+    -------
+    Certificate
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
+        raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
+    call, rng = whole_call(problem, shots, models), np.random.default_rng(seed)
+    taken, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
+    found = [
+        *values.units(call), *values.axes(call), *values.positions(call), *values.wavelet(call), *values.sampling(call),
+    ]  # fmt: skip
+    survey, small = survey_part(call, budget), cut_out(call)
+    taken += [survey.words, small.words]
+    record = forward(executor, survey)
+    found += amplitudes.heard(survey, record)
+    seen = None
+    if observed is not None:
+        observed = read("observed", observed)
+        full = (len(call.shots), call.shape.samples, len(call.kept), len(problem.receiver_type))
+        found.append(data.shape(full, observed))
+        if found[-1].verdict == "good":
+            seen = observed[list(survey.indices)][:, :, survey.kept]
+            found += data.compared(survey, record, seen)
+    checked, reasons = operators(executor, small, rng)
+    found += checked
+    untested += reasons
+    found += _gradient(executor, survey, record, seen, untested)
+    equation, cells = problem.equation, " x ".join(map(str, problem.grid.shape))
+    title = f"{type(equation).__name__} of order {equation.spatial_order}, {cells} cells, {executor.name} backend"
+    return Certificate(title, tuple(found), tuple(taken), tuple(untested))
+
+
+def _gradient(executor, survey, record, seen, untested) -> list[Finding]:
+    """The amplitude of a gradient of one shot, if there are any."""
+    if not hasattr(executor, "misfit_and_gradient"):
+        untested.append(("range of the gradient", f"the backend {executor.name!r} computes no gradient"))
+        return []
+    first = attrs.evolve(some_shots(survey, [0]), indices=survey.indices[:1])
+    try:
+        found = amplitudes.gradient(executor, first, record[:1], None if seen is None else seen[:1])
+    except SweepError as reason:
+        untested.append(("range of the gradient", str(reason)))
+        return []
+    if not found:
+        untested.append(("range of the gradient", "the residual is zero, or not finite"))
+    return found

@@ -1,0 +1,176 @@
+"""What can be said of models, wavelets and positions before anything is computed."""
+
+import numpy as np
+
+from ..cautions import OF_ENERGY, in_other_units, signals, slowest
+from ..discretization.accuracy import cells_needed, phase_error
+from ..wavelet import energy_below, energy_spectrum
+from .certificate import Finding, finding
+from .taken import Part
+
+GOOD, DOUBTFUL = 0.01, 0.03
+"""Errors of the phase speed."""
+FASTEST = 10000.0
+"""m/s: faster than any rock."""
+
+
+def units(part: Part) -> list[Finding]:
+    """Speeds in m/s and densities in kg/m3, by their size."""
+    said = in_other_units(part.problem, part.models)
+    found = []
+    for p, model in zip(part.problem.equation.parameters, part.models, strict=True):
+        if p.unit not in ("m/s", "kg/m3"):
+            continue
+        low, high = float(model.min()), float(model.max())
+        wrong = [text for text in said if text.startswith(f"{p.name} is")]
+        fast = p.unit == "m/s" and high > FASTEST
+        advice = wrong[0] if wrong else "no rock is as fast: see whether they are feet or millimetres per second"
+        verdict = "wrong" if wrong else "doubtful" if fast else "good"
+        expected = f"{p.unit} of rocks, {'30 to 10000' if p.unit == 'm/s' else '30 or more'}"
+        measured = f"{low:.6g} to {high:.6g}"
+        found.append(
+            Finding(f"unit of {p.name}", verdict, measured, expected, "" if verdict == "good" else advice, high)
+        )
+    return found
+
+
+def axes(part: Part) -> list[Finding]:
+    """Whether x and z look swapped, in models and positions."""
+    found = []
+    for p, model in zip(part.problem.equation.parameters, part.models, strict=True):
+        model = model.reshape(-1, *part.problem.grid.shape)[0].astype(np.float64)
+        across = np.var(model.mean(axis=tuple(range(1, model.ndim))))
+        along = np.var(model.mean(axis=tuple(range(model.ndim - 1))))
+        ratio = along / across if across > 0 else (np.inf if along > 1e-12 * np.mean(model) ** 2 else 0.0)
+        if ratio > 4:
+            found.append(f"{p.name} varies more along x than along z: as (nz, nx) has it, depth comes first")
+    size = np.array(part.problem.grid.shape[::-1])[[0, -1]] - 1
+    sources, receivers = (
+        x.reshape(-1, x.shape[-1])[:, [0, -1]].astype(np.float64) for x in (part.shots.sources, part.shots.receivers)
+    )
+    if part.shots.mask is not None:
+        receivers = np.broadcast_to(part.shots.receivers, (*part.shots.mask.shape, x_columns(part)))[part.shots.mask]
+        receivers = receivers[:, [0, -1]].astype(np.float64)
+    both = np.concatenate([sources, receivers])
+    wide, deep = np.ptp(both, axis=0) / np.maximum(size, 1)
+    middle = both[:, 0].mean() / max(size[0], 1)
+    if deep > 0.5 and wide < 0.1 and not 0.1 <= middle <= 0.9:
+        found.append("sources and receivers stand along z at one side of the model: columns are (x, z)")
+    advice = "if this is not meant (a well at the side, a vertical layering), swap the axes: " + "; ".join(found)
+    verdict = "doubtful" if found else "good"
+    measured = "; ".join(found) or "as they should be, or nothing tells"
+    return [Finding("x and z", verdict, measured, "(nz, .., nx) and (x, .., z)", advice if found else "")]
+
+
+def x_columns(part: Part) -> int:
+    return part.problem.grid.ndim
+
+
+def wavelet(part: Part) -> list[Finding]:
+    """That it is there, begins and ends with silence, and is no push."""
+    problem, signal = part.problem, signals(part.problem, part.shots.wavelet).astype(np.float64)
+    loud = signal.any(axis=1)
+    dead = int((~loud).sum())
+    found = [
+        finding(
+            "wavelet", dead / len(signal), (0, 0.99),
+            f"{dead} of {len(signal)} are zero throughout; the largest sample is {np.abs(signal).max():.4g}", "none",
+            "nothing is sent out: give a wavelet, such as sweep_core.ricker, or leave those shots out",
+        )
+    ]  # fmt: skip
+    if not loud.any():
+        return found
+    signal = signal[loud]
+    largest = np.abs(signal).max(axis=1)
+    for name, at, advice in (
+        ("beginning", 0, "a jump sends out frequencies that no grid carries: delay the wavelet (ricker's default is "
+         "1.5 / freq) or taper it"),
+        ("end", -1, "it is cut off: give more samples, or taper it"),
+    ):  # fmt: skip
+        part_of = float((np.abs(signal[:, at]) / largest).max())
+        found.append(
+            finding(f"wavelet's {name}", part_of, (0.01, 0.2), f"{part_of:.2g} of its maximum", "at most 0.01", advice)
+        )
+    if problem.equation.levels == 2:
+        spectrum = np.abs(np.fft.rfft(signal, axis=1))
+        still = float((spectrum[:, 0] / spectrum.max(axis=1)).max())
+        found.append(
+            finding(
+                "zero frequency", still, (0.05, 2), f"{still:.2g} of the largest amplitude", "at most 0.05",
+                "the record drifts and does not come to rest, in 2-D above all: take the mean off, or use a Ricker",
+            )
+        )  # fmt: skip
+    return found
+
+
+def sampling(part: Part) -> list[Finding]:
+    """Cells a wavelength, steps a period, and what the grid does not carry at all."""
+    problem, equation, ndim = part.problem, part.problem.equation, part.problem.grid.ndim
+    signal = signals(problem, part.shots.wavelet)
+    frequency = energy_below(signal, problem.dt, OF_ENERGY)
+    speed, fast = slowest(problem, part.models), float(np.max(equation.speed(*part.models)))
+    limit = fast / problem.largest_speed
+    share = f"dt is {limit:.3g} of its limit"
+    if not frequency or not speed:
+        return [finding("time step", 0 if limit > 0.1 else 1, (0, 1), share, "0.1 to 1", "a larger dt costs less")]
+    h = max(problem.grid.spacing)
+    cells = speed / (frequency * h)
+    error = phase_error(equation, ndim, cells)
+    needed = cells_needed(equation, ndim, GOOD)
+    grid = finding(
+        "cells a wavelength", error, (GOOD, DOUBTFUL),
+        f"{cells:.3g} at {speed:.5g} m/s and {frequency:.3g} Hz, waves {error:.2%} too slow",
+        f"{needed:.2g} or more (1 %, dispersion relation of order {equation.spatial_order})",
+        f"use dh of {h * cells / needed:.3g} m, a higher spatial_order, or a wavelet of frequencies below "
+        f"{frequency * cells / needed:.3g} Hz",
+    )  # fmt: skip
+    frequencies, energy = energy_spectrum(signal, problem.dt)
+    beyond = float(energy[frequencies > speed / (2 * h)].sum() / energy.sum())
+    above = finding(
+        "above the grid", beyond, (1e-4, 1e-2),
+        f"{beyond:.1e} of the energy above {speed / (2 * h):.3g} Hz, two cells a wavelength",
+        "at most 0.0001", "low-pass the wavelet: what is above stays at the source or arrives as noise",
+    )  # fmt: skip
+    return [grid, above, _time_step(problem, frequency, share, limit)]
+
+
+def _time_step(problem, frequency, share, limit):
+    phase = np.pi * frequency * problem.dt
+    corrected = problem.time_dispersion == "corrected"
+    error = 0.0 if corrected else float(np.arcsin(min(phase, 1.0)) / phase - 1)
+    remedy = "" if any("t" in f.stagger for f in problem.fields) else ", or time_dispersion='corrected'"
+    small = limit < 0.05
+    if small and error <= GOOD:
+        return Finding(
+            "time step", "doubtful", share, "0.05 or more",
+            f"each run takes many more steps than it needs: dt of {problem.dt / limit / 2:.2g} s is stable", limit,
+        )  # fmt: skip
+    return finding(
+        "time step", error, (GOOD, DOUBTFUL),
+        f"{share}; at {frequency:.3g} Hz waves {error:.2%} too fast", "at most 1 %",
+        f"use a smaller dt{remedy}",
+    )  # fmt: skip
+
+
+def positions(part: Part) -> list[Finding]:
+    """Sources and receivers on the outermost cells, and within the taps of an edge with nothing around it."""
+    problem, shots = part.problem, part.shots
+    size = np.array(problem.grid.shape[::-1]) - 1
+    faces = np.array([w for w in problem.pml[::-1]])
+    free = np.zeros_like(faces, bool)
+    free[-1, 0] = problem.free_surface
+    rigid, outermost, count = 0, 0, 0
+    for x, mask in ((shots.sources, None), (shots.receivers, shots.mask)):
+        x = x if mask is None else np.broadcast_to(x, (*mask.shape, x.shape[-1]))[mask]
+        x = x.reshape(-1, x.shape[-1]).astype(np.float64)
+        edge = np.stack([x < 0.5, x > size - 0.5], axis=-1) & ~free
+        outermost += int(edge.any(axis=(1, 2)).sum())
+        rigid += int((edge & (faces == 0)).any(axis=(1, 2)).sum())
+        count += len(x)
+    return [
+        finding(
+            "positions", 0 if not rigid else 1, (0, 1),
+            f"{outermost} of {count} in the outermost cells, {rigid} of them without a PML behind", "none of these",
+            "there the field is zero one cell further: move them inwards, or give that face a PML or a free surface",
+        )
+    ]  # fmt: skip
