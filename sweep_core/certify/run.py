@@ -66,15 +66,16 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
 
 def _gradient(executor, survey, record, seen, untested) -> list[Finding]:
     """The amplitude of a gradient of one shot, if there are any."""
-    if not hasattr(executor, "misfit_and_gradient"):
-        untested.append(("range of the gradient", f"the backend {executor.name!r} computes no gradient"))
+
+    def without(reason) -> list:
+        untested.extend((name, reason) for name in ("range of the gradient", "Adam's epsilon"))
         return []
+
+    if not hasattr(executor, "misfit_and_gradient"):
+        return without(f"the backend {executor.name!r} computes no gradient")
     first = attrs.evolve(some_shots(survey, [0]), indices=survey.indices[:1])
     try:
         found = amplitudes.gradient(executor, first, record[:1], None if seen is None else seen[:1])
     except SweepError as reason:
-        untested.append(("range of the gradient", str(reason)))
-        return []
-    if not found:
-        untested.append(("range of the gradient", "the residual is zero, or not finite"))
-    return found
+        return without(str(reason))
+    return found or without("the residual is zero, or not finite")

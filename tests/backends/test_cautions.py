@@ -1,0 +1,88 @@
+"""What a solver warns of at its first call, once, where the caller's line is."""
+
+import warnings
+
+import numpy as np
+import pytest
+from certified import sound
+
+from sweep_core import SweepWarning
+
+
+def in_km(call):
+    call.arguments["models"] = [m / 1e3 for m in call.arguments["models"]]
+    call.options["dh"] = 0.01
+
+
+def coarse(call):
+    call.options["dh"] = 60.0
+
+
+def silent(call):
+    call.arguments["wavelet"] = 0 * call.arguments["wavelet"]
+
+
+def fine(call):
+    pass
+
+
+SAID = {
+    "km/s": (in_km, "vp is 2.39 m/s at most, which looks like km/s.*multiply it by 1000"),
+    "a coarse grid": (coarse, "of 2000 m/s, have 1.7 cells of 60 m a wavelength at 19.6 Hz.*use dh of 19.4 m"),
+    "zeros": (silent, "the wavelet is zero throughout.*ricker"),
+    "nothing": (fine, None),
+}
+both = pytest.mark.parametrize("framework", ["torch", "jax"])
+
+
+def made(framework):
+    pytest.importorskip(framework)
+    return sound(framework=framework)
+
+
+def warned(solver, given) -> list:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        solver(**given)
+    return [w for w in seen if issubclass(w.category, SweepWarning)]
+
+
+@both
+@pytest.mark.parametrize(("plant", "text"), SAID.values(), ids=SAID)
+def test_a_solver_says_once_what_is_hardly_meant(framework, plant, text):
+    call = made(framework)
+    plant(call)
+    solver, given = call.solver(), call.placed()
+    if text is None:
+        assert not warned(solver, given)
+        return
+    with pytest.warns(SweepWarning, match=f"{text}.*certify") as seen:
+        solver(**given)
+    assert [w.filename for w in seen if w.category is SweepWarning] == [__file__]
+    assert not warned(solver, given)
+
+
+@both
+def test_each_solver_says_it(framework):
+    call = made(framework)
+    silent(call)
+    assert [len(warned(call.solver(), call.placed())) for _ in range(2)] == [1, 1]
+
+
+def test_what_is_traced_is_looked_at_when_it_can_be():
+    jax = pytest.importorskip("jax")
+    call = made("jax")
+    silent(call)
+    solver, given = call.solver(), call.placed()
+    positions = {name: given.pop(name) for name in ("sources", "receivers")}
+    assert not warned(jax.jit(lambda **g: solver(**positions, **g)), given)
+    assert len(warned(solver, given | positions)) == 1
+
+
+def test_a_call_of_no_shots_says_nothing():
+    call = made("torch")
+    silent(call)
+    call.arguments["sources"] = call.arguments["sources"][:0]
+    assert len(warned(call.solver(), call.placed())) == 1  # the wavelet is there all the same
+    call.arguments["wavelet"] = np.zeros((0, 340))
+    assert not warned(call.solver(), call.placed())
