@@ -309,7 +309,8 @@ class Propagator:
 
         shots, models = Shots(wavelet, sources, receivers, receiver_mask), self._given(models)
         self._check_call(shots, models)
-        budget = budget or (3e8 if self.impl == "c" else 3e7)
+        if budget is None:
+            budget = 3e8 if self.impl == "c" else 3e7
         return certify(self.executor, self.problem, shots, models, observed, budget, seed)
 
     def _given(self, models):

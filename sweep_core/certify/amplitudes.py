@@ -61,7 +61,7 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
     residual = record if observed is None else record - observed
     if part.shots.mask is not None:
         residual = residual * part.shots.mask[:, None, :, None]
-    if not np.isfinite(residual).all() or not residual.any():
+    if not np.isfinite(residual).all() or not residual.any() or not record.any():
         return []
     own = [g.astype(np.float64) for g in pulled(executor, part, residual)]
     factors = 1 / float(np.abs(record).max()), 1 / float(np.abs(residual).max())

@@ -1,5 +1,6 @@
 """What was found, in words."""
 
+from math import ceil, log10
 from textwrap import wrap
 
 import attrs
@@ -37,6 +38,13 @@ def finding(name, value, bounds, measured, expected, advice) -> Finding:
     """One whose `value` is good up to bounds[0] and doubtful up to bounds[1]; NaN is wrong."""
     verdict = "good" if value <= bounds[0] else "doubtful" if value <= bounds[1] else "wrong"
     return Finding(name, verdict, measured, expected, "" if verdict == "good" else advice, float(value))
+
+
+def about(error: float, good: float = 1e-6) -> str:
+    """An error in words: of what is good the power of ten above it alone, which does not change with each machine."""
+    if not 0 < error <= good:
+        return f"{error:.1e}" if error else "0"
+    return f"below {10.0 ** ceil(log10(max(error, 1e-6 * good))):.0e}"
 
 
 @attrs.frozen

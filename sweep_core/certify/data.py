@@ -59,20 +59,20 @@ def compared(part: Part, record: np.ndarray, observed: np.ndarray) -> list[Findi
 
 
 def _energy(part, fields, modelled, data):
-    worst, said = 1.0, []
-    for i, name in enumerate(part.problem.receiver_type):
-        m, d = (float(np.sqrt((x[fields == i] ** 2).sum())) for x in (modelled, data))
-        ratio = m / d if d else np.inf
-        said.append(f"{name} {ratio:.3g}")
-        if not max(ratio, 1 / max(ratio, 1e-300)) <= worst:
-            worst = max(ratio, 1 / max(ratio, 1e-300))
-            scale = 1 / ratio if 0 < ratio < np.inf else 1.0
+    sizes = [
+        [float(np.linalg.norm(x[fields == i])) for x in (modelled, data)]
+        for i in range(len(part.problem.receiver_type))
+    ]
+    ratios = [m / d if d else np.inf for m, d in sizes]
+    factors = [max(r, 1 / r) if r else np.inf for r in ratios]
+    worst = int(np.argmax(factors))
+    told = ", ".join(f"{name} {r:.3g}" for name, r in zip(part.problem.receiver_type, ratios, strict=True))
+    mend = f"multiply the wavelet by {1 / ratios[worst]:.3g}, or " if np.isfinite(factors[worst]) else ""
     return finding(
-        "energy", worst, (3, 10), f"modelled over observed amplitudes (root of the energy): {', '.join(said)}",
+        "energy", factors[worst], (3, 10), f"amplitudes modelled over observed (root of the energy): {told}",
         "0.33 to 3",
-        "the first thing an inversion would mend is the amplitude: "
-        + (f"multiply the wavelet by {scale:.3g}, " if worst > 1 and np.isfinite(worst) else "")
-        + "estimate it from the data, see units of the data, or use a misfit of normalised traces",
+        f"an inversion would mend the amplitudes first: {mend}estimate the wavelet from the data, see the units of the "
+        "data, or use a misfit of normalised traces",
     )  # fmt: skip
 
 

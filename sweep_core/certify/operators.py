@@ -9,7 +9,7 @@ from ..memory.options import LOWER
 from ..reference import ReferenceExecutor
 from ..testing.cases import INEXACT
 from ..testing.laws import record_error, relative, unequal
-from .certificate import Finding, finding
+from .certificate import Finding, about, finding
 from .executing import born, forward, misfit_and_gradient, normal, pulled
 from .taken import Part
 
@@ -57,7 +57,7 @@ def record_of_reference(executor, part: Part) -> Finding:
     error = record_error(record, expected)
     return finding(
         name, error, (good, doubtful),
-        f"{error:.1e} of the maximum off NumPy's float64 record", f"at most {good:g} for {part.dtype}",
+        f"off by {about(error, good)} of the maximum of what NumPy records in float64", f"at most {good:g} for {part.dtype}",
         "do not trust these waves: try impl='eager' or float64, and report the difference",
     )  # fmt: skip
 
@@ -82,8 +82,8 @@ def dot_product(executor, part: Part, rng) -> Finding:
     good, doubtful = (max(bound, lossy) for bound in BOUNDS[part.dtype])
     return finding(
         "dot product", error, (good, doubtful),
-        f"<J dm, y> = {left:.8g}, <dm, J^T y> = {right:.8g}{'' if own else ', J by the reference'}: {error:.1e} apart",
-        f"equal to {good:.2g} for {part.dtype}",
+        f"<J dm, y> = {left:.4g}, <dm, J^T y> = {right:.4g}{'' if own else ' (J of NumPy)'}: {about(error, good)} apart",
+        f"at most {good:.2g} for {part.dtype}",
         "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
         "memory=MemoryOptions('full'), and report the difference",
     )  # fmt: skip
@@ -109,7 +109,8 @@ def taylor(executor, part: Part, rng) -> list[Finding]:
 
 
 def _misfit(executor, part, models, observed):
-    return misfit_and_gradient(executor, part.moved(models), observed)[0]
+    residual = forward(executor, part.moved(models)).astype(np.float64) - observed
+    return 0.5 * float((residual**2).sum())
 
 
 def _slope(executor, part, observed, gradient, rng):
@@ -124,7 +125,7 @@ def _slope(executor, part, observed, gradient, rng):
         left.append(abs(_misfit(executor, part, moved, observed) - start - h * slope))
     order = float(np.polyfit(np.log(STEPS), np.log(np.maximum(left, 1e-300)), 1)[0])
     return finding(
-        "Taylor test", abs(order - 2), (0.1, 0.3), f"the remainder falls with the power {order:.3f} of the step",
+        "Taylor test", abs(order - 2), (0.1, 0.3), f"the remainder falls with the power {order:.2f} of the step",
         "2 (float64)",
         "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
     )  # fmt: skip
@@ -146,7 +147,8 @@ def _cells(executor, part, observed, gradient, rng):
             if not error <= worst:
                 worst, where = error, f" (of {p.name} at cell {tuple(map(int, cell))}: {g[cell]:.6g}, not {found:.6g})"
     return finding(
-        "finite difference", worst, (1e-4, 1e-3), f"the gradient is {worst:.1e} off" + where,
+        "finite difference", worst, (1e-4, 1e-3),
+        f"the gradient is off by {about(worst, 1e-4)}" + (where if worst > 1e-4 else ""),
         "at most 0.0001 (float64)",
         "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
     )  # fmt: skip
@@ -155,6 +157,8 @@ def _cells(executor, part, observed, gradient, rng):
 def _difference(executor, part, i, cell, observed):
     """The central difference of the misfit in one cell; None where a step leaves what is admissible."""
     h, values = 1e-4 * max(abs(part.models[i][cell]), np.abs(part.models[i]).mean()), []
+    if h == 0:
+        return None
     for step in (h, -h):
         moved = [m.copy() for m in part.models]
         moved[i][cell] += step

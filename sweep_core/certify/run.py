@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import OptionError, SweepError
+from ..errors import DtypeError, OptionError, SweepError
 from ..survey import Shots
 from . import amplitudes, data, values
 from .certificate import Certificate, Finding
@@ -38,6 +38,8 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     """
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
     call, rng = whole_call(problem, shots, models), np.random.default_rng(seed)
     taken, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
     found = [
@@ -50,6 +52,8 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     seen = None
     if observed is not None:
         observed = read("observed", observed)
+        if observed.dtype.kind not in "fiu":
+            raise DtypeError(f"observed are of dtype {observed.dtype}; expected real numbers")
         full = (len(call.shots), call.shape.samples, len(call.kept), len(problem.receiver_type))
         found.append(data.shape(full, observed))
         if found[-1].verdict == "good":

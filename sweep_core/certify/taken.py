@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 
 from ..call import check_call, check_survey, check_values
-from ..errors import UnsupportedError
+from ..errors import ShapeError, UnsupportedError
 from ..grid import Grid
 from ..memory import MemoryOptions
 from ..points.positions import interpolated
@@ -91,6 +91,8 @@ def whole_call(problem: Problem, shots: Shots, models) -> Part:
         As the call itself.
     """
     check_call(problem, shots, models)
+    if not len(shots):
+        raise ShapeError("there are no shots; certify looks at one at least")
     fields = attrs.fields_dict(Shots)
     shots = Shots(**{name: read(name, getattr(shots, name)) for name in fields})
     models = [read(f"model {i}", m) for i, m in enumerate(models)]
@@ -108,7 +110,7 @@ def some_shots(part: Part, indices) -> Part:
 
 def spread(total: int, count: int) -> list[int]:
     """`count` of the numbers below `total`, the first and the last among them where there are two."""
-    return sorted({round(i) for i in np.linspace(0, total - 1, min(total, count))})
+    return sorted({round(float(i)) for i in np.linspace(0, total - 1, min(total, count))})
 
 
 def survey_part(part: Part, budget: float, most: int = 3) -> Part:
@@ -120,7 +122,7 @@ def survey_part(part: Part, budget: float, most: int = 3) -> Part:
     count = len(part.shots)
     chosen = spread(count, int(min(most, max(1, budget // cost))))
     some = some_shots(part, chosen)
-    words = f"shots {', '.join(map(str, chosen))} of {count}" if count > 1 else "the shot"
+    words = f"shot{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))} of {count}"
     if cost <= budget:
         return attrs.evolve(some, words=f"{words} on the whole model, {steps} steps")
     cells = max(budget / steps, 1) ** (1 / problem.grid.ndim)
@@ -145,9 +147,10 @@ def cut_out(part: Part) -> Part:
     box = _box(one, side)
     heard = np.ones(len(part.kept), bool) if one.shots.mask is None else one.shots.mask[0]
     near = _within(one, box) & heard
-    kept = np.flatnonzero(near) if near.any() else np.flatnonzero(heard)
-    kept = kept if len(kept) else np.arange(1)
-    kept = kept[spread(len(kept), LISTENING)]
+    inside, others = np.flatnonzero(near), np.flatnonzero(heard & ~near)
+    inside = inside[spread(len(inside), LISTENING)]
+    others = others[spread(len(others), LISTENING - len(inside))]
+    kept = np.sort(np.concatenate([inside, others])) if heard.any() else np.arange(1)
     pml = tuple((min(low, LAYER[ndim]), min(high, LAYER[ndim])) for low, high in problem.pml)
     one = attrs.evolve(one, shots=attrs.evolve(one.shots, mask=None))
     cut = _cut(one, box, kept, pml)

@@ -5,7 +5,7 @@ import numpy as np
 from ..cautions import OF_ENERGY, in_other_units, signals, slowest
 from ..discretization.accuracy import cells_needed, phase_error
 from ..wavelet import energy_below, energy_spectrum
-from .certificate import Finding, finding
+from .certificate import Finding, about, finding
 from .taken import Part
 
 GOOD, DOUBTFUL = 0.01, 0.03
@@ -89,14 +89,16 @@ def wavelet(part: Part) -> list[Finding]:
     ):  # fmt: skip
         part_of = float((np.abs(signal[:, at]) / largest).max())
         found.append(
-            finding(f"wavelet's {name}", part_of, (0.01, 0.2), f"{part_of:.2g} of its maximum", "at most 0.01", advice)
+            finding(
+                f"wavelet's {name}", part_of, (0.01, 0.2), f"{about(part_of)} of its maximum", "at most 0.01", advice
+            )
         )
     if problem.equation.levels == 2:
         spectrum = np.abs(np.fft.rfft(signal, axis=1))
         still = float((spectrum[:, 0] / spectrum.max(axis=1)).max())
         found.append(
             finding(
-                "zero frequency", still, (0.05, 2), f"{still:.2g} of the largest amplitude", "at most 0.05",
+                "zero frequency", still, (0.05, 2), f"{about(still)} of the largest amplitude", "at most 0.05",
                 "the record drifts and does not come to rest, in 2-D above all: take the mean off, or use a Ricker",
             )
         )  # fmt: skip
@@ -128,7 +130,7 @@ def sampling(part: Part) -> list[Finding]:
     beyond = float(energy[frequencies > speed / (2 * h)].sum() / energy.sum())
     above = finding(
         "above the grid", beyond, (1e-4, 1e-2),
-        f"{beyond:.1e} of the energy above {speed / (2 * h):.3g} Hz, two cells a wavelength",
+        f"{about(beyond)} of the energy above {speed / (2 * h):.3g} Hz, two cells a wavelength",
         "at most 0.0001", "low-pass the wavelet: what is above stays at the source or arrives as noise",
     )  # fmt: skip
     return [grid, above, _time_step(problem, frequency, share, limit)]

@@ -19,6 +19,7 @@ USES = {
     ),
     "the command line": "import runpy; runpy.run_module('sweep_core', run_name='__main__')",
     "io, plot and processing": "import sweep_core.io, sweep_core.plot, sweep_core.processing",
+    "certify": "import sweep_core.certify",
     "the laws": "import sweep_core.testing.__main__; sweep_core.testing.__main__.main(['sweep_core:SerialDistributor'])",
     "the backends' packages": "import sweep_torch, sweep_jax, sweep_torch.plugin, sweep_jax.plugin",
 }
