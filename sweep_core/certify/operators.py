@@ -57,7 +57,8 @@ def record_of_reference(executor, part: Part) -> Finding:
     error = record_error(record, expected)
     return finding(
         name, error, (good, doubtful),
-        f"off by {about(error, good)} of the maximum of what NumPy records in float64", f"at most {good:g} for {part.dtype}",
+        f"off by {about(error, good)} of the maximum of what NumPy records in float64",
+        f"at most {good:g} for {part.dtype}",
         "do not trust these waves: try impl='eager' or float64, and report the difference",
     )  # fmt: skip
 
@@ -82,7 +83,7 @@ def dot_product(executor, part: Part, rng) -> Finding:
     good, doubtful = (max(bound, lossy) for bound in BOUNDS[part.dtype])
     return finding(
         "dot product", error, (good, doubtful),
-        f"<J dm, y> = {left:.4g}, <dm, J^T y> = {right:.4g}{'' if own else ' (J of NumPy)'}: {about(error, good)} apart",
+        f"<J dm, y> = {left:.4g}{'' if own else ' (J of NumPy)'}, <dm, J^T y> = {right:.4g}: {about(error, good)} apart",
         f"at most {good:.2g} for {part.dtype}",
         "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
         "memory=MemoryOptions('full'), and report the difference",
