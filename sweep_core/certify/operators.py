@@ -81,9 +81,10 @@ def dot_product(executor, part: Part, rng) -> Finding:
     most = max(float(np.abs(g).max() * np.linalg.norm(d)) for d, g in zip(dm, gradient, strict=True))
     lossy = inexact(part) * most * error / max(abs(left - right), 1e-300)
     good, doubtful = (max(bound, lossy) for bound in BOUNDS[part.dtype])
+    by = "" if own else " (J of NumPy)"
     return finding(
         "dot product", error, (good, doubtful),
-        f"<J dm, y> = {left:.4g}{'' if own else ' (J of NumPy)'}, <dm, J^T y> = {right:.4g}: {about(error, good)} apart",
+        f"<J dm, y> = {left:.4g}{by}, <dm, J^T y> = {right:.4g}: {about(error, good)} apart",
         f"at most {good:.2g} for {part.dtype}",
         "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
         "memory=MemoryOptions('full'), and report the difference",

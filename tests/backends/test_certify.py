@@ -123,7 +123,7 @@ def test_of_what_takes_long_a_part_is_taken():
     certificate = call.certify(observed=call.record(), budget=5e5)
     assert any("the whole would take long" in taken for taken in certificate.taken) and certificate, str(certificate)
     few = call.certify(budget=3e6)
-    assert any("shots 0 of 2 on the whole model" in taken for taken in few.taken)
+    assert any("shot 0 of 2 on the whole model" in taken for taken in few.taken)
 
 
 @pytest.mark.parametrize("options", SOUND.values(), ids=SOUND)
