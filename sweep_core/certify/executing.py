@@ -1,6 +1,5 @@
 """What an executor answers on a part of a call, in NumPy arrays."""
 
-import attrs
 import numpy as np
 
 from ..errors import UnsupportedError
@@ -40,5 +39,5 @@ def normal(executor, part: Part) -> tuple[Part, np.ndarray]:
         largest = float(np.abs(record).max(initial=0.0))
         if not 0 < largest < np.inf or 0.5 < largest < 2:
             break
-        part = attrs.evolve(part.louder(1 / largest))
+        part = part.louder(1 / largest)
     return part, record

@@ -10,7 +10,6 @@ from ..call import check_call, check_survey, check_values
 from ..errors import ShapeError, UnsupportedError
 from ..grid import Grid
 from ..memory import MemoryOptions
-from ..points.positions import interpolated
 from ..points.receivers import listening
 from ..problem import Problem
 from ..survey import Shots
@@ -234,8 +233,3 @@ def _cut(part: Part, box, kept, pml) -> Part:
     )
     models = [np.ascontiguousarray(m[window]) for m in part.models]
     return attrs.evolve(part, problem=smaller, shots=cut, models=models, kept=part.kept[kept])
-
-
-def between_nodes(part: Part) -> bool:
-    """Whether any position is interpolated."""
-    return interpolated(part.shots.sources) or interpolated(part.shots.receivers)

@@ -36,34 +36,36 @@ def units(part: Part) -> list[Finding]:
 
 def axes(part: Part) -> list[Finding]:
     """Whether x and z look swapped, in models and positions."""
-    found = []
+    found, shape = [], part.problem.grid.shape
     for p, model in zip(part.problem.equation.parameters, part.models, strict=True):
-        model = model.reshape(-1, *part.problem.grid.shape)[0].astype(np.float64)
-        across = np.var(model.mean(axis=tuple(range(1, model.ndim))))
-        along = np.var(model.mean(axis=tuple(range(model.ndim - 1))))
-        ratio = along / across if across > 0 else (np.inf if along > 1e-12 * np.mean(model) ** 2 else 0.0)
-        if ratio > 4:
-            found.append(f"{p.name} varies more along x than along z: as (nz, nx) has it, depth comes first")
-    size = np.array(part.problem.grid.shape[::-1])[[0, -1]] - 1
-    sources, receivers = (
-        x.reshape(-1, x.shape[-1])[:, [0, -1]].astype(np.float64) for x in (part.shots.sources, part.shots.receivers)
-    )
-    if part.shots.mask is not None:
-        receivers = np.broadcast_to(part.shots.receivers, (*part.shots.mask.shape, x_columns(part)))[part.shots.mask]
-        receivers = receivers[:, [0, -1]].astype(np.float64)
-    both = np.concatenate([sources, receivers])
+        model = model.reshape(-1, *shape)[0].astype(np.float64)
+        by_depth = np.var(model.mean(axis=tuple(range(1, model.ndim))))
+        by_distance = np.var(model.mean(axis=tuple(range(model.ndim - 1))))
+        # What is alike in all directions, such as a lens, varies more along x by as much as the model is wider.
+        alike = by_depth * max(1.0, shape[-1] / shape[0])
+        if by_distance > 4 * alike and by_distance > 1e-6 * np.mean(model) ** 2:
+            found.append(f"{p.name} varies more along x than along z: depth comes first")
+    size = np.array(shape[::-1])[[0, -1]] - 1
+    both = np.concatenate(_placed(part))[:, [0, -1]]
     wide, deep = np.ptp(both, axis=0) / np.maximum(size, 1)
     middle = both[:, 0].mean() / max(size[0], 1)
     if deep > 0.5 and wide < 0.1 and not 0.1 <= middle <= 0.9:
         found.append("sources and receivers stand along z at one side of the model: columns are (x, z)")
-    advice = "if this is not meant (a well at the side, a vertical layering), swap the axes: " + "; ".join(found)
-    verdict = "doubtful" if found else "good"
-    measured = "; ".join(found) or "as they should be, or nothing tells"
-    return [Finding("x and z", verdict, measured, "(nz, .., nx) and (x, .., z)", advice if found else "")]
+    return [
+        Finding(
+            "x and z", "doubtful" if found else "good", "; ".join(found) or "as they should be, or nothing tells",
+            "(nz, .., nx) and (x, .., z)",
+            "swap the axes, unless a well at the side or steep layers are meant" if found else "", len(found),
+        )
+    ]  # fmt: skip
 
 
-def x_columns(part: Part) -> int:
-    return part.problem.grid.ndim
+def _placed(part: Part) -> list[np.ndarray]:
+    """Positions (n, ndim) of all sources, and of all receivers that are not masked."""
+    (sources, receivers), mask = (part.shots.sources, part.shots.receivers), part.shots.mask
+    if mask is not None:
+        receivers = np.broadcast_to(receivers, (*mask.shape, receivers.shape[-1]))[mask]
+    return [x.reshape(-1, x.shape[-1]).astype(np.float64) for x in (sources, receivers)]
 
 
 def wavelet(part: Part) -> list[Finding]:
@@ -155,24 +157,16 @@ def _time_step(problem, frequency, share, limit):
 
 
 def positions(part: Part) -> list[Finding]:
-    """Sources and receivers on the outermost cells, and within the taps of an edge with nothing around it."""
-    problem, shots = part.problem, part.shots
-    size = np.array(problem.grid.shape[::-1]) - 1
-    faces = np.array([w for w in problem.pml[::-1]])
-    free = np.zeros_like(faces, bool)
-    free[-1, 0] = problem.free_surface
-    rigid, outermost, count = 0, 0, 0
-    for x, mask in ((shots.sources, None), (shots.receivers, shots.mask)):
-        x = x if mask is None else np.broadcast_to(x, (*mask.shape, x.shape[-1]))[mask]
-        x = x.reshape(-1, x.shape[-1]).astype(np.float64)
-        edge = np.stack([x < 0.5, x > size - 0.5], axis=-1) & ~free
-        outermost += int(edge.any(axis=(1, 2)).sum())
-        rigid += int((edge & (faces == 0)).any(axis=(1, 2)).sum())
-        count += len(x)
+    """Sources and receivers in the outermost cells of a face with nothing behind it."""
+    problem, x = part.problem, np.concatenate(_placed(part))
+    size, faces = np.array(problem.grid.shape[::-1]) - 1, np.array(problem.pml[::-1])
+    edge = np.stack([x < 0.5, x > size - 0.5], axis=-1)
+    edge[:, -1, 0] &= not problem.free_surface
+    outermost, bare = (int(e.any(axis=(1, 2)).sum()) for e in (edge, edge & (faces == 0)))
     return [
         finding(
-            "positions", 0 if not rigid else 1, (0, 1),
-            f"{outermost} of {count} in the outermost cells, {rigid} of them without a PML behind", "none of these",
+            "positions", bare, (0, np.inf),
+            f"{outermost} of {len(x)} in the outermost cells, {bare} of them without a PML behind", "none of these",
             "there the field is zero one cell further: move them inwards, or give that face a PML or a free surface",
         )
     ]  # fmt: skip

@@ -258,7 +258,7 @@ def silenced(d):
 
 
 def turned(models):
-    return [np.ascontiguousarray(m.T) for m in models]
+    return [m.T + 0.05 * m for m in models]
 
 
 def a_push(w):
@@ -333,6 +333,13 @@ def test_mistakes_are_found(plant, name, verdict, setting):
     assert found.verdict == verdict and found.advice and found in certificate.doubts, str(certificate)
     assert bool(certificate) is all(f.verdict != "wrong" for f in certificate.findings)
     assert found.advice.split()[0] in str(certificate)
+
+
+def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
+    call = made(shape=(30, 150))
+    z, x = np.mgrid[:30, :150]
+    call.arguments["models"] = [2000.0 + 300 * np.exp(-((z - 15) ** 2 + (x - 75) ** 2) / 50)]
+    assert call.certify()["x and z"].verdict == "good"
 
 
 def test_data_that_fit_pass():
