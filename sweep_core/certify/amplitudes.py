@@ -1,6 +1,6 @@
 """Who hears anything, and how much of a gradient single precision holds."""
 
-from math import ceil, log10
+from math import ceil, log2, log10
 
 import numpy as np
 
@@ -15,6 +15,8 @@ QUIET = 1e-7
 """Of the loudest receiver: below it there is rounding alone."""
 SIGNIFICANT = 1e-6
 """Of the largest value of a gradient: cells that are to be right."""
+AMPLE = 1e12
+"""Records and gradients between its inverse and it are far from the ends of single precision."""
 ZEROS = 0.1
 """Part of all cells that may be zero for want of smaller numbers."""
 
@@ -64,12 +66,13 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
     if not np.isfinite(residual).all() or not residual.any() or not record.any():
         return []
     own = [g.astype(np.float64) for g in pulled(executor, part, residual)]
-    factors = 1 / float(np.abs(record).max()), 1 / float(np.abs(residual).max())
-    # Products of the two are to be numbers of the precision, too.
-    loud = [
-        g.astype(np.float64) / factors[0] / factors[1]
-        for g in pulled(executor, part.louder(factors[0]), residual.astype(np.float64) * factors[1])
-    ]
+    sizes = [float(np.abs(x).max()) for x in (record, residual, *own)]
+    if all(1 / AMPLE < size < AMPLE for size in sizes) and all((g == 0).mean() < ZEROS for g in own):
+        loud = own
+    else:  # powers of two change no digit, but of numbers at the ends of the range
+        factors = [2.0 ** -round(log2(size)) for size in sizes[:2]]
+        pull = pulled(executor, part.louder(factors[0]), residual.astype(np.float64) * factors[1])
+        loud = [g.astype(np.float64) / factors[0] / factors[1] for g in pull]
     names = [p.name for p in part.problem.equation.parameters]
     against = "the observed data" if observed is not None else "no data at all"
     return [_range(part, names, own, loud), _epsilon(names, own, against)]
