@@ -342,6 +342,14 @@ def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
     assert call.certify()["x and z"].verdict == "good"
 
 
+def test_of_data_of_the_other_sign_that_alone_is_said():
+    """Their lag is that of the same traces, turned."""
+    call = made()
+    certificate = call.certify(observed=-1.1 * call.record())
+    assert [f.name for f in certificate.doubts] == ["sign of the data"]
+    assert certificate["delay of the data"].measured.startswith("median 0 ms, half of the traces within 0 ms")
+
+
 def test_data_that_fit_pass():
     call = made()
     certificate = call.certify(observed=call.record())
