@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..arrays import numpy_of
 from ..errors import UnsupportedError
-from ..testing.entries import numpy_of
 from .taken import Part
 
 

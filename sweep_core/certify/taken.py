@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from ..arrays import numpy_of
 from ..call import check_call, check_survey, check_values
 from ..errors import ShapeError, UnsupportedError
 from ..grid import Grid
@@ -13,7 +14,6 @@ from ..memory import MemoryOptions
 from ..points.receivers import listening
 from ..problem import Problem
 from ..survey import Shots
-from ..testing.entries import numpy_of
 
 SIDE, STEPS, LAYER = {2: 32, 3: 14}, {2: 160, 3: 90}, {2: 8, 3: 5}
 """Of the small cut-out: cells along each axis, time steps, cells of the PML."""
