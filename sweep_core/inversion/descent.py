@@ -41,7 +41,7 @@ class Descent:
     misfit, gradients
         Of the last step: of all shots, estimated from those that were drawn; and in each parameter.
     computed : int
-        Gradients so far, of all shots.
+        Gradients so far, of all shots of the survey.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Descent:
     def _compute(self, models, some) -> float:
         self.misfit, gradients = self.objective(models, some, self._after(models))
         share = len(some) / len(self.shots)
-        self.gradients, self.computed = [g / share for g in gradients], self.computed + share
+        self.gradients = [g / share for g in gradients]
+        self.computed += len(some) / len(self.objective.shots)
         return self.misfit
 
     def _total(self, models):
@@ -98,8 +99,8 @@ class Descent:
         start, free = list(self.unknowns.start), self.unknowns.free
         lit = [np.ones(model.shape) for model in start]
         if precondition:
-            self.computed += 1
-            lit = illumination(self.objective, start)
+            self.computed += len(self.shots) / len(self.objective.shots)
+            lit = illumination(self.objective, start, chosen=self.shots)
         names = [parameter.name for parameter in self.objective.problem.equation.parameters]
         found = []
         for name, slope, light, cells, mean in zip(names, self._total(start)[1], lit, free, self._means, strict=True):

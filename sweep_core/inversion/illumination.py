@@ -1,17 +1,21 @@
 """How strongly the data depend on each cell."""
 
+from typing import Any
+
 import numpy as np
 
 from .objective import Objective
 
 
-def illumination(objective: Objective, models, smooth: float = 4.0, seed: int = 0) -> list[np.ndarray]:
+def illumination(
+    objective: Objective, models, smooth: float = 4.0, seed: int = 0, chosen: Any = None
+) -> list[np.ndarray]:
     """The diagonal of J^T J, J the derivative of the weighted and filtered record in each parameter, smoothed.
 
     With z of random signs, one for each sample, the mean of (J^T z)^2 over z is that diagonal (Hutchinson 1990; Bekas,
-    Kokiopoulou and Saad 2007): one run forward and one backward for all shots tell it to the speckle of one draw, which
-    a Gaussian of `smooth` cells averages out. It holds for any equation and backend, and has the share of the
-    receivers, which the forward field alone, the usual pseudo-Hessian (Shin, Jang and Min 2001), lacks.
+    Kokiopoulou and Saad 2007): one run forward and one backward, of all shots or those `chosen`, tell it to the speckle
+    of one draw, which a Gaussian of `smooth` cells averages out. It holds for any equation and backend, and has the
+    share of the receivers, which the forward field alone, the usual pseudo-Hessian (Shin, Jang and Min 2001), lacks.
 
     Returns
     -------
@@ -26,7 +30,7 @@ def illumination(objective: Objective, models, smooth: float = 4.0, seed: int = 
         return np.stack([np.random.default_rng((seed, shot)).choice([-1, 1], shape[1:]) for shot in some]).astype(dtype)
 
     found = []
-    for slope in objective.transposed(models, noise):
+    for slope in objective.transposed(models, noise, chosen):
         square = slope**2
         inner = square[tuple(slice(1, -1) for _ in square.shape)]
         # An edge cell answers for all the PML cells that continue it.

@@ -127,14 +127,17 @@ class Objective:
         return self._summed(pull, models, chosen, after)
 
     def transposed(
-        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray]
+        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], chosen: Any = None
     ) -> list[np.ndarray]:
-        """(w F J)^T of ``residual(shots)``, in the shape of their records: J is the derivative of the record."""
+        """(w F J)^T of ``residual(shots)``, in the shape of their records: J is the derivative of the record.
+
+        Summed over all shots or those `chosen`.
+        """
 
         def pull(some):
             return 0.0, self._pullback(some, models)[1](self.filtered(self.weighed(residual(some), some)))
 
-        return self._summed(pull, models)[1]
+        return self._summed(pull, models, chosen)[1]
 
     def _pullback(self, some, models):
         if not hasattr(self.executor, "pullback"):

@@ -1,0 +1,102 @@
+"""Full-waveform inversion in three bands: `python -m benchmarks.multiscale --model marmousi_25m.npz --out fwi.png`."""
+
+import argparse
+import time
+from pathlib import Path
+
+import attrs
+import numpy as np
+import torch
+
+from sweep_core.inversion import Stage, invert, marine_experiment
+from sweep_core.io import read_prepared
+from sweep_core.plot import plot_parameters
+from sweep_torch import PropTorch, Torch
+
+BANDS = (3.0, 5.0, None)
+"""Hz, of a Ricker wavelet with its peak at 5 Hz."""
+
+
+def similarity(model: np.ndarray, true: np.ndarray, rock: np.ndarray) -> float:
+    """SSIM (Wang, Bovik, Sheikh and Simoncelli 2004, eq. 13), Gaussian window of 1.5 cells, mean over the rock."""
+    from scipy.ndimage import gaussian_filter
+
+    low, high = true[rock].min(), true[rock].max()
+    x, y = ((m.astype(np.float64) - low) / (high - low) for m in (model, true))
+
+    def mean(z):
+        return gaussian_filter(z, 1.5)
+
+    mx, my = mean(x), mean(y)
+    vx, vy, both = mean(x * x) - mx * mx, mean(y * y) - my * my, mean(x * y) - mx * my
+    a, b = 0.01**2, 0.03**2
+    return float((((2 * mx * my + a) * (2 * both + b)) / ((mx * mx + my * my + a) * (vx + vy + b)))[rock].mean())
+
+
+def by_depth(model, rate: float = 0.8):
+    """The prepared model with a start that knows the water alone: a speed that grows with depth, m/s a m."""
+    below = np.cumsum(~model.water, axis=0) * model.dh
+    start = np.where(model.water, model.true, np.clip(1600 + rate * below, 1600, 4200))
+    return attrs.evolve(model, initial=start.astype(np.float32))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("--model", required=True, help="prepared model (.npz); examples/models/marmousi makes one")
+    parser.add_argument("--linear", action="store_true", help="start from a speed that grows with depth")
+    parser.add_argument("--adam", type=int, default=0, help="epochs of Adam on all frequencies, instead of L-BFGS")
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        nargs=3,
+        default=(6, 6, 12),
+        help="of the three bands, the first two on every second shot",
+    )
+    parser.add_argument("--shots", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="a picture")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    model = read_prepared(given.model)
+    model = by_depth(model) if given.linear else model
+    experiment = marine_experiment(model, given.shots, 5.0)
+    shots, rock = experiment.shots, ~model.water
+    solver = PropTorch(experiment.equation, model.true.shape, model.dh, experiment.dt)
+    record = [solver.executor.forward(solver.problem, shots.take([n]), [model.true]) for n in range(len(shots))]
+    few = [given.shots // 2, given.shots // 2, None]
+    plan = zip(given.iterations, BANDS, few, strict=True)
+    stages = [Stage(n, high=high, shots=some) for n, high, some in plan]
+    options = {}
+    if given.adam:
+        steps = given.adam * -(-len(shots) // 8)
+        stages, options = [Stage(steps)], {"optimiser": Torch(torch.optim.Adam, shots=8, lr=0.7), "precondition": False}
+    begin = time.perf_counter()
+    found = invert(
+        solver, shots.wavelet, shots.sources, shots.receivers, torch.cat(record), [model.initial], stages,
+        bounds={"vp": (experiment.slowest, experiment.fastest)}, fixed=model.water, **options,
+    )  # fmt: skip
+    seconds, start = time.perf_counter() - begin, model.initial
+    print(found)
+    errors = [experiment.model_error(m) for m in (start, found.models[0])]
+    alike = [similarity(m, model.true, rock) for m in (start, found.models[0])]
+    full = [experiment_misfit(solver, experiment, m, record) for m in (start, found.models[0])]
+    print(
+        f"model error {errors[0]:.1f} to {errors[1]:.1f} m/s ({100 * (errors[1] / errors[0] - 1):+.1f} %), SSIM "
+        f"{alike[0]:.3f} to {alike[1]:.3f}, misfit {100 * (full[1] / full[0] - 1):+.1f} %, {seconds:.0f} s"
+    )
+    if given.out:
+        panels = {"true": model.true, "start": start, "inverted": found.models[0]}
+        plot_parameters(given.out, ["vp (m/s)"], {k: v[None] for k, v in panels.items()}, model.dh)
+
+
+def experiment_misfit(solver, experiment, model, record) -> float:
+    """Half the sum of squares over all shots and frequencies."""
+    total = 0.0
+    for n, observed in enumerate(record):
+        modelled = solver.executor.forward(solver.problem, experiment.shots.take([n]), [model])
+        total += 0.5 * float((modelled - observed).double().pow(2).sum())
+    return total
+
+
+if __name__ == "__main__":
+    main()
