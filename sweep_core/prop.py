@@ -140,6 +140,11 @@ def stated_device(dev, equation, check_device: Callable[[Any], Any]) -> Any:
     return stated[0] if stated else None
 
 
+def _plain(values) -> Any:
+    """One number where all are the same."""
+    return values[0] if len(set(values)) == 1 else tuple(values)
+
+
 class Propagator:
     """One problem as a solver of some framework.
 
@@ -213,6 +218,18 @@ class Propagator:
     def impl(self) -> str:
         """The implementation in use, ``'c'`` or ``'eager'``."""
         return self._choice()[0]
+
+    def __repr__(self) -> str:
+        problem, equation = self.problem, self.problem.equation
+        faces = [n for pair in problem.pml for n in pair]
+        told = {
+            "shape": problem.grid.shape, "dh": _plain(problem.grid.spacing), "dt": problem.dt,
+            "source_type": list(problem.source_type), "receiver_type": list(problem.receiver_type),
+            "pml_width": _plain(faces), "free_surface": problem.free_surface, "impl": self.impl,
+            "memory": problem.memory.strategy,
+        }  # fmt: skip
+        name = f"{type(equation).__name__}(spatial_order={equation.spatial_order})"
+        return f"{type(self).__name__}({name}, {', '.join(f'{key}={value!r}' for key, value in told.items())})"
 
     def explain(self) -> str:
         """Why this implementation is in use, and how gradients remember the forward run."""

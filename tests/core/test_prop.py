@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sweep_core import make_problem
+from sweep_core import Acoustic, MemoryOptions, make_problem
 from sweep_core.prop import documented
 
 SOLVERS = [("sweep_torch", "PropTorch", "forward"), ("sweep_jax", "PropJax", "__call__")]
@@ -51,3 +51,16 @@ def test_notes_stay_behind():
         """
 
     assert f.__doc__ == "Something.\n\nReturns\n-------\ntensor\n\nNotes\n-----\nMore.\n"
+
+
+def test_a_solver_says_what_it_is():
+    torch = pytest.importorskip("torch")
+    from sweep_torch import PropTorch
+
+    options = {"free_surface": True, "pml_width": 12, "memory": MemoryOptions("ckpt"), "impl": "eager"}
+    solver = PropTorch(Acoustic(spatial_order=8), (40, 50), (10.0, 20.0), 0.001, **options)
+    told = (
+        "PropTorch(Acoustic(spatial_order=8), shape=(40, 50), dh=(10.0, 20.0), dt=0.001, source_type=['h1'], "
+        "receiver_type=['h1'], pml_width=(0, 12, 12, 12), free_surface=True, impl='eager', memory='ckpt')"
+    )
+    assert repr(solver) == told and told in repr(torch.nn.Sequential(solver))
