@@ -118,6 +118,8 @@ def invert(
     SweepError
         Naming the argument.
     """
+    if not hasattr(solver, "executor"):
+        raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
     problem = solver.problem
     ranks: Any = group or SerialDistributor()
     plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import numpy_of
 from ..distribution import SerialDistributor, ShotPlan
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, least_squares
 from ..problem import Problem
 from ..processing import bandpass
@@ -73,6 +73,10 @@ class Objective:
             raise ShapeError(
                 f"weights have shape {given}; expected ({nshots}, nt, nrec, nfield), 1 where all are alike"
             )
+        if not callable(self.misfit):
+            raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
+        if not np.any(self.observed):
+            raise DomainError("observed is zero throughout; give the record that was measured")
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
 
@@ -96,7 +100,12 @@ class Objective:
 
     def compared(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
         """The misfit of a record of some shots and its derivative in it."""
-        value, slope = self.misfit(self.weighed(self.filtered(record), some), self._aim[some])
+        told = self.misfit(self.weighed(self.filtered(record), some), self._aim[some])
+        if not isinstance(told, tuple) or len(told) != 2 or np.shape(told[1]) != record.shape:
+            raise OptionError(
+                f"misfit {self.misfit!r} returned {type(told).__name__}; expected (value, its derivative)"
+            )
+        value, slope = told
         return float(value), self.filtered(self.weighed(numpy_of(slope), some))
 
     def record(self, models: Sequence[np.ndarray], chosen: Any = None) -> np.ndarray:

@@ -83,6 +83,8 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     check_models(problem, models)
     parameters = problem.equation.parameters
     names = [parameter.name for parameter in parameters]
+    if bounds is not None and not _are_pairs(bounds):
+        raise OptionError(f"bounds are {bounds!r}; expected (low, high) by name, such as {{{names[0]!r}: (low, high)}}")
     for given, what in ((bounds, "bounds"), (fixed, "fixed")):
         unknown = sorted(set(given) - set(names)) if isinstance(given, Mapping) else []
         if unknown:
@@ -93,6 +95,8 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
             raise ShapeError(
                 f"start {name} has shape {model.shape}; expected {problem.grid.shape}, one earth for all shots"
             )
+        if not np.isfinite(model).all():
+            raise DomainError(f"start {name} holds NaN or infinite values")
         held = _held(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
         least, most = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
         least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in (least, most))
@@ -110,6 +114,10 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
         raise OptionError("every cell is fixed; nothing to invert for")
     _check_stable(problem, models, high, free)
     return Unknowns(models, low, high, free, [np.ones(model.shape) for model in models])
+
+
+def _are_pairs(bounds) -> bool:
+    return isinstance(bounds, Mapping) and all(isinstance(p, list | tuple) and len(p) == 2 for p in bounds.values())
 
 
 def _held(fixed, shape) -> np.ndarray:
