@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import elsewhere
 from .call import call_shape
 from .cautions import caution
 from .errors import DeviceError, DomainError, OptionError, UnsupportedError
@@ -14,6 +15,7 @@ from .options import check_eager_options, resolve_memory
 from .points.positions import dtype_name
 from .problem import make_problem
 from .survey import Shots
+from .validators import named_arguments
 
 PARAMETERS = """
 Parameters
@@ -152,6 +154,7 @@ class Propagator:
     and `executor`; what a GPU finds out about the values of a call it leaves in `_flag`, an array of one number.
     """
 
+    @named_arguments(elsewhere.SOLVER)
     def __init__(
         self,
         equation,

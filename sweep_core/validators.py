@@ -1,11 +1,24 @@
 """What an attribute of an option may be: validators of attrs that refuse by an OptionError."""
 
+import difflib
+import inspect
+from collections.abc import Mapping
 from functools import wraps
 from numbers import Integral
 
 import attrs
 
 from .errors import OptionError, UnknownOptionError
+
+
+def _refuse(owner: str, what: str, name: str, known, elsewhere: Mapping[str, str]) -> None:
+    """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
+    hint = elsewhere.get(name, "")
+    if not hint:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+    stated = f"; it has {', '.join(map(repr, known))}" if what == "option" or not hint else ""
+    raise UnknownOptionError(f"{owner} has no {what} {name!r}{stated}{hint and '; ' + hint}")
 
 
 def named(**elsewhere: str):
@@ -20,14 +33,34 @@ def named(**elsewhere: str):
         def checked(self, *values, **options):
             for name in options:
                 if name not in known:
-                    hint = f"; {elsewhere[name]}" if name in elsewhere else ""
-                    raise UnknownOptionError(
-                        f"{cls.__name__} has no option {name!r}; it has {', '.join(map(repr, known))}{hint}"
-                    )
+                    _refuse(cls.__name__, "option", name, known, elsewhere)
             plain(self, *values, **options)
 
         cls.__init__ = checked
         return cls
+
+    return decorate
+
+
+def named_arguments(elsewhere: Mapping[str, str]):
+    """The same for a function or method, whose signature stays what it is."""
+
+    def decorate(function):
+        known = list(inspect.signature(function).parameters)
+        method = known[0] == "self"
+        known = known[method:]
+
+        @wraps(function)
+        def checked(*values, **arguments):
+            for name in arguments:
+                if name not in known:
+                    kind = type(values[0]).__name__ if method else ""
+                    step = {"__init__": kind, "forward": f"a call of {kind}", "__call__": f"a call of {kind}"}
+                    owner = step.get(function.__name__, f"{kind}.{function.__name__}" if method else function.__name__)
+                    _refuse(owner, "argument", name, known, elsewhere)
+            return function(*values, **arguments)
+
+        return checked
 
     return decorate
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from .elsewhere import RICKER
 from .errors import DomainError
+from .validators import named_arguments
 
 
+@named_arguments(RICKER)
 def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.ndarray:
     """Ricker wavelet, the negative second derivative of a Gaussian (Ricker 1953, Geophysics 18, eq. 16).
 

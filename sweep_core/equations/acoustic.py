@@ -4,11 +4,14 @@ from typing import ClassVar
 
 import attrs
 
+from ..elsewhere import EQUATION
 from ..equation import Field, Parameter
 from ..second_order import SecondOrderEquation
 from ..tables import Modulus, Rate
+from ..validators import named
 
 
+@named(**EQUATION)
 @attrs.frozen
 class Acoustic(SecondOrderEquation):
     r"""(1 / vp^2) u_tt - lap u = s(t) delta(x - xs), with a symmetric second-order CPML.

@@ -4,10 +4,13 @@ from typing import ClassVar
 
 import attrs
 
+from ..elsewhere import EQUATION
 from ..equation import Field, Parameter
 from ..staggered import Modulus, Rate, StaggeredEquation
+from ..validators import named
 
 
+@named(**EQUATION)
 @attrs.frozen
 class AcousticVariableDensity(StaggeredEquation):
     r"""rho v_t = -grad p + f(t) delta(x - xs),  p_t = kappa (-div v + q(t) delta(x - xs)),  kappa = rho vp^2.

@@ -4,10 +4,13 @@ from typing import ClassVar
 
 import attrs
 
+from ..elsewhere import EQUATION
 from ..equation import Field, Parameter
 from ..staggered import Modulus, Rate, StaggeredEquation
+from ..validators import named
 
 
+@named(**EQUATION)
 @attrs.frozen
 class Elastic(StaggeredEquation):
     r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e + m(t) delta(x - xs).

@@ -1,0 +1,91 @@
+"""Who brings an argument of another package is told what it is called here."""
+
+import importlib
+import inspect
+import re
+
+import attrs
+import pytest
+
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, OptionError, elsewhere, ricker
+from sweep_core.errors import UnknownOptionError
+from sweep_core.memory import BoundaryOptions, CkptOptions, MemoryOptions
+from sweep_core.options import CUDAOptions, EagerOptions
+from sweep_core.prop import Propagator
+from sweep_core.snapshots import Snapshots
+
+SOLVERS = [("sweep_torch", "PropTorch"), ("sweep_jax", "PropJax")]
+GRID = (Acoustic(), (9, 9), 10.0, 1e-3)
+
+
+@pytest.fixture(params=SOLVERS, ids=lambda p: p[1])
+def kind(request):
+    package, name = request.param
+    pytest.importorskip(package.removeprefix("sweep_"))
+    return getattr(importlib.import_module(package), name)
+
+
+def refusal(call, *values, **arguments) -> str:
+    with pytest.raises(UnknownOptionError) as caught:
+        call(*values, **arguments)
+    assert isinstance(caught.value, OptionError) and isinstance(caught.value, TypeError)
+    return str(caught.value)
+
+
+def test_a_solver_says_what_an_argument_is_called_here(kind):
+    for name, answer in elsewhere.SOLVER.items():
+        assert refusal(kind, *GRID, **{name: 1}) == f"{kind.__name__} has no argument {name!r}; {answer}"
+
+
+def test_a_call_and_a_born_run_say_it_too(kind):
+    solver = kind(*GRID, pml_width=3)
+    for name, answer in elsewhere.CALL.items():
+        assert refusal(solver, **{name: 1}) == f"a call of {kind.__name__} has no argument {name!r}; {answer}"
+        assert refusal(solver.born, **{name: 1}).endswith(f".born has no argument {name!r}; {answer}")
+
+
+def test_a_misspelling_is_met_with_the_nearest_name_and_anything_else_with_all_names(kind):
+    assert refusal(kind, *GRID, pml_widht=3).endswith("'pml_widht'; did you mean 'pml_width'?")
+    assert "it has 'equation', 'shape', 'dh', 'dt'," in refusal(kind, *GRID, colour=3)
+    solver = kind(*GRID, pml_width=3)
+    assert refusal(solver, reciever_mask=1).endswith("did you mean 'receiver_mask'?")
+    assert refusal(CkptOptions, chunk=3).endswith("did you mean 'chunks'?")
+
+
+@pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
+def test_an_equation_and_a_wavelet_say_it_too(equation):
+    for name, answer in elsewhere.EQUATION.items():
+        assert refusal(equation, **{name: 8}).endswith(answer)
+    for name, answer in elsewhere.RICKER.items():
+        assert refusal(ricker, **{name: 8}) == f"ricker has no argument {name!r}; {answer}"
+
+
+OPTIONS = BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions, Snapshots
+
+
+def test_answers_name_what_there_is():
+    """Each `name=` of an answer is an argument of ours, and no name that is answered is one where it is refused."""
+    import sweep_torch
+
+    pytest.importorskip("torch")
+    call = set(inspect.signature(sweep_torch.PropTorch.forward).parameters)
+    solver = set(inspect.signature(Propagator).parameters)
+    fields = {field.name for option in (*OPTIONS, Acoustic) for field in attrs.fields(option)}
+    known = call | solver | fields | set(inspect.signature(ricker).parameters)
+    for table in (elsewhere.SOLVER, elsewhere.CALL, elsewhere.EQUATION, elsewhere.RICKER):
+        for answer in table.values():
+            assert set(re.findall(r"\b(\w+)=", answer)) <= known, answer
+    assert not solver & set(elsewhere.SOLVER) and not call & set(elsewhere.CALL)
+    assert not set(inspect.signature(ricker).parameters) & set(elsewhere.RICKER)
+
+
+def test_all_arguments_of_deepwave_have_an_answer():
+    deepwave = pytest.importorskip("deepwave")
+    ours = {*inspect.signature(Propagator).parameters, "sources", "receivers", "receiver_mask"}
+    assert set(inspect.signature(deepwave.scalar).parameters) - ours <= set(elsewhere.CALL)
+
+
+def test_all_arguments_of_sweep_solver_have_an_answer():
+    base = pytest.importorskip("sweep.propagator.base")
+    theirs = set(inspect.signature(base.PropBase).parameters) - {"kwargs"}
+    assert theirs - set(inspect.signature(Propagator).parameters) <= set(elsewhere.SOLVER)
