@@ -1,0 +1,172 @@
+"""Equations by the names and arguments of sweep-solver, with coefficients as it takes them: cell by cell."""
+
+from typing import ClassVar
+
+import attrs
+
+import sweep_core as core
+from sweep_core.errors import UnsupportedError
+from sweep_core.validators import named, one_of
+
+BACKENDS = "torch", "jax"
+
+ABSENT: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("AcousticAniso", "AcousticTTI", "AcousticTTIAlkhalifah", "AcousticTTILiang", "AcousticTariq"),
+            *("AcousticVTI", "AcousticVTI1st", "AcousticVTI1st3D", "AcousticVTIAlkhalifah", "AcousticVTIDefault"),
+            *("AcousticVTIDefault3D", "AcousticVTIDuveneck", "AcousticVTIDuveneck3D", "AcousticVTILiang"),
+            *("ElasticTTI", "ElasticTTI2nd", "ElasticTTISG", "ElasticTTISG3D"),
+        ),
+        "SWEEP has no anisotropic equation yet; docs/extending/equation.md shows how to write one",
+    ),
+    **dict.fromkeys(
+        ("ViscoAcoustic", "ViscoElastic"),
+        "SWEEP has no equation with attenuation yet; docs/extending/equation.md shows how to write one",
+    ),
+    **dict.fromkeys(
+        ("AcousticVRR", "AcousticVRZ", "AcousticVRZ3D", "ElasticVRR"),
+        "use sweep_core.AcousticVariableDensity or Elastic, and make vp, vs and rho of your parameters beforehand",
+    ),
+    **dict.fromkeys(
+        ("AcousticCurvilinear", "ElasticAPM", "ElasticCurvilinear"),
+        "SWEEP has a flat free surface: free_surface=True of sweep_torch.PropTorch",
+    ),
+    **dict.fromkeys(
+        ("DAS", "DASElastic", "DASElastic3D", "DASModeler", "DASMu", "DASMu3D", "DASZhao", "DASZhao3D"),
+        "strain along a fibre is a difference of records of vx or vz of Elastic",
+    ),
+}
+"""Equations of sweep-solver that are refused, and what there is instead."""
+
+
+def _backend(default: str = "torch"):
+    return attrs.field(default=default, validator=one_of(*BACKENDS), kw_only=False)
+
+
+def _of(dim: int):
+    return attrs.field(default=dim, validator=one_of(dim))
+
+
+@named()
+@attrs.frozen
+class Acoustic(core.Acoustic):
+    """Acoustic waves of constant density, in two dimensions; see :class:`sweep_core.Acoustic`."""
+
+    source_type: ClassVar[tuple[str, ...]] = ("h1",)
+    receiver_type: ClassVar[tuple[str, ...]] = ("h1",)
+    aliases: ClassVar[dict[str, str]] = {"pressure": "h1", "p": "h1"}
+
+    backend: str = _backend()
+    dim: int = _of(2)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in their order."""
+        return [p.name for p in self.parameters]
+
+
+@named()
+@attrs.frozen
+class Acoustic3D(Acoustic):
+    """The same in three dimensions."""
+
+    dim: int = _of(3)
+
+
+@named()
+@attrs.frozen
+class AcousticLSRTM(Acoustic):
+    """Waves that are scattered once: models are vp and the reflectivity mp, and mp vp^2 lap u drives the scattered
+    field sh1. That is :meth:`sweep_torch.PropTorch.born` with a perturbation dvp = mp vp / 2 of the speed.
+    """
+
+    receiver_type: ClassVar[tuple[str, ...]] = ("sh1",)
+    aliases: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("pressure", "p", "background"), "h1"),
+        **dict.fromkeys(("scattered", "scattered_pressure", "data"), "sh1"),
+    }
+
+    @property
+    def models(self):
+        return ["vp", "mp"]
+
+
+@named()
+@attrs.frozen
+class AcousticLSRTM3D(AcousticLSRTM):
+    """The same in three dimensions."""
+
+    dim: int = _of(3)
+
+
+STAGGERED = {
+    "pressure": "p",
+    **{f"velocity_{a}": f"v{a}" for a in "xyz"},
+    **{f"stress_{a}{b}": f"s{a}{b}" for a in "xyz" for b in "xyz" if a <= b},
+    **{f"shear_{ab}": f"s{ab}" for ab in ("xy", "xz", "yz")},
+}
+
+
+@named()
+@attrs.frozen
+class Acoustic1st(core.AcousticVariableDensity):
+    """Acoustic waves of variable density, in two dimensions, with the density of a cell for all its nodes, and
+    velocities whose sign is the opposite of ours; see :class:`sweep_core.AcousticVariableDensity`, which averages.
+    """
+
+    source_type: ClassVar[tuple[str, ...]] = ("p",)
+    receiver_type: ClassVar[tuple[str, ...]] = ("p",)
+    aliases: ClassVar[dict[str, str]] = STAGGERED
+
+    backend: str = _backend("jax")
+    dim: int = _of(2)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in their order."""
+        return [p.name for p in self.parameters]
+
+    def coefficients(self, medium, vp, rho):
+        return (rho * vp * vp, *(1 / rho for _ in medium.axes))
+
+
+@named()
+@attrs.frozen
+class Elastic(core.Elastic):
+    """Elastic waves in two dimensions, with the density and shear modulus of a cell for all its nodes; see
+    :class:`sweep_core.Elastic`, which averages them across borders, and has water and a free surface.
+    """
+
+    source_type: ClassVar[tuple[str, ...]] = ("sxx", "szz")
+    receiver_type: ClassVar[tuple[str, ...]] = ("vx", "vz")
+    aliases: ClassVar[dict[str, str]] = STAGGERED
+
+    backend: str = _backend()
+    dim: int = _of(2)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in their order."""
+        return [p.name for p in self.parameters]
+
+    def coefficients(self, medium, vp, vs, rho):
+        mu, pi, n = rho * vs**2, rho * vp**2, len(medium.axes)
+        return (*(1 / rho for _ in range(n)), pi, pi - 2 * mu, *(mu for _ in range(n * (n - 1) // 2)))
+
+
+@named()
+@attrs.frozen
+class Elastic3D(Elastic):
+    """The same in three dimensions."""
+
+    source_type: ClassVar[tuple[str, ...]] = ("sxx", "syy", "szz")
+    receiver_type: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
+
+    dim: int = _of(3)
+
+
+def __getattr__(name: str):
+    if name in ABSENT:
+        raise UnsupportedError(f"sweep_compat has no equation {name!r}: {ABSENT[name]}")
+    raise AttributeError(f"sweep_compat.equations has no {name!r}")

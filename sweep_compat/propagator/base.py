@@ -1,0 +1,253 @@
+"""What PropTorch and PropJax of this package share: a constructor and a call in the words of sweep-solver, and what
+they are in ours.
+
+There a step makes the fields, then adds the wavelet as it is, then records. So sample t of pressure and stress is our
+sample t + 1 (the time (t + 1) dt), sample t of a velocity our sample t, and what it adds to a velocity acts one step
+later than a force of ours does.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sweep_core.errors import DtypeError, OptionError, ShapeError, UnsupportedError
+from sweep_core.validators import named_arguments
+
+from ..equations import BACKENDS, Acoustic, Acoustic1st, AcousticLSRTM
+from .options import Ckpt, CUDAOptions, EagerOptions, resolved
+
+FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
+LEGACY = {"eager": "eager", "cuda": "c"}
+"""What older scripts give as `backend`, and the `impl` that it is."""
+UNMET: dict[str, tuple[Any, str]] = {
+    "topography": (None, "SWEEP has a flat free surface: free_surface=True"),
+    "topo_method": ("auto", "SWEEP has a flat free surface: free_surface=True"),
+    "nt": (-1, "the samples of the wavelet are the steps of a call"),
+    "B": (1, "the shots of a call are those of its sources"),
+    "allow_growth": (True, "MemoryOptions(...) of sweep_core says how much memory may be used"),
+    "boundary_buffer": (None, "boundary saving needs no cells between model and PML here"),
+    "scan_unroll": (1, "compiled code needs none"),
+}
+"""Arguments without a counterpart: the value that asks for nothing, and what is said of any other."""
+
+
+def free_faces(given, faces: tuple[str, ...]) -> list[bool]:
+    """Which faces are free, by `free_surface` in any of its forms."""
+    if isinstance(given, bool):
+        return [given, *(False for _ in faces[1:])]
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        given = [name for name, free in given.items() if free]
+    values = list(given) if isinstance(given, list | tuple | set) else None
+    if values is not None and all(isinstance(v, str) for v in values) and set(values) <= set(faces):
+        return [face in values for face in faces]
+    if values is not None and len(values) == len(faces) and all(v in (0, 1) for v in values):
+        return [bool(v) for v in values]
+    raise OptionError(f"free_surface is {given!r}; expected True, names of faces ({', '.join(faces)}) or one for each")
+
+
+def fields(given, default, aliases: Mapping[str, str], name: str) -> list[str]:
+    """Fields by our names."""
+    if isinstance(given, str):
+        raise OptionError(f"{name} is {given!r}; expected a list of fields such as [{given!r}]")
+    return [aliases.get(field, field) for field in given or default]
+
+
+def cells(name: str, positions):
+    """Positions as whole cells; what is traced has an integer dtype, or is refused."""
+    if hasattr(positions, "detach"):  # of a tensor, wherever it is
+        positions = positions.detach().cpu()
+    dtype = getattr(positions, "dtype", None)
+    if dtype is not None and "int" in str(dtype):
+        return positions
+    try:
+        values = np.asarray(positions)
+    except Exception:  # what JAX raises of a tracer, which has no values
+        raise DtypeError(f"{name} are traced and of dtype {dtype}; expected integers, which name cells") from None
+    if values.dtype.kind not in "fiu" or not np.array_equal(values, np.trunc(values)):
+        raise DtypeError(
+            f"{name} lie between cells, where sweep-solver cuts them off; give {name}.astype(int) for the same, or "
+            "use sweep_torch or sweep_jax, which interpolate positions of a float dtype"
+        )
+    return values.astype(np.int64)
+
+
+class Translated:
+    """A propagator of sweep-solver. A subclass has `_kind`, our solver, and `_xp`, the framework's module."""
+
+    _kind: Any
+    _xp: Any
+    _backend: str
+
+    @named_arguments({"pml_width": "sweep-solver calls it abcn", "spatial_order": "it is an argument of the equation"})
+    def __init__(
+        self,
+        equation,
+        shape,
+        source_type=None,
+        receiver_type=None,
+        abcn=50,
+        free_surface=False,
+        topography=None,
+        topo_method="auto",
+        dh=10.0,
+        dt=0.002,
+        dev=None,
+        device=None,
+        use_ckpt=None,
+        ckpt_chunks=100,
+        ckpt_mode="chunk",
+        ckpt_num=0,
+        ckpt_storage="gpu",
+        ckpt_pinned_memory=None,
+        pml_type=None,
+        nt=-1,
+        B=1,
+        allow_growth=True,
+        boundary_saving_config=None,
+        boundary_buffer=None,
+        backend=None,
+        impl=None,
+        backend_options=None,
+        eager_options=None,
+        cuda_options=None,
+        memory=None,
+        scan_unroll=1,
+    ):
+        super().__init__()  # of torch.nn.Module, say
+        given = locals()
+        for name, (nothing, instead) in UNMET.items():
+            if given[name] is not nothing and given[name] != nothing:
+                raise UnsupportedError(f"{name}={given[name]!r} is not supported; {instead}")
+        self.equation = equation
+        self._scattered = isinstance(equation, AcousticLSRTM)
+        self._check_equation(shape, backend)
+        sources = fields(source_type, equation.source_type, equation.aliases, "source_type")
+        receivers = fields(receiver_type, equation.receiver_type, equation.aliases, "receiver_type")
+        self._sources, self._receivers = sources, receivers
+        if self._scattered and receivers != ["sh1"]:
+            raise UnsupportedError(f"receiver_type {receivers} of AcousticLSRTM; expected ['sh1'], or use Acoustic")
+        options = backend_options if backend_options is not None else (eager_options or cuda_options)
+        if options is not None and not isinstance(options, EagerOptions | CUDAOptions):
+            raise OptionError(f"options are {options!r}; expected EagerOptions(...) or CUDAOptions(...)")
+        legacy = Ckpt(ckpt_mode, ckpt_chunks, ckpt_num, ckpt_storage, ckpt_pinned_memory)
+        self._memory = resolved(memory, options, use_ckpt, legacy, boundary_saving_config)
+        self._arguments = {
+            "equation": equation,
+            "shape": tuple(shape),
+            "dh": dh,
+            "dt": dt,
+            "dev": dev if device is None else device,
+            "source_type": sources,
+            "receiver_type": ["h1"] if self._scattered else receivers,
+            "pml_type": pml_type,
+            "pml_width": self._widths(abcn, free_surface, len(tuple(shape))),
+            "source_scaling": "increment",
+            "edge_gradient": "interior",
+            "impl": impl or LEGACY.get(backend, "auto"),
+        }
+        self._solvers: dict = {}
+        self._solver(1)
+
+    @staticmethod
+    def _wave(wavelet, like):
+        """The wavelet as an array of the framework, of the dtype and on the device of `like`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _like(x, like):
+        """An array in the dtype of another."""
+        raise NotImplementedError
+
+    def _check_equation(self, shape, backend):
+        equation = self.equation
+        if not hasattr(equation, "aliases"):
+            raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations")
+        if len(tuple(shape)) != equation.dim:
+            raise ShapeError(f"shape is {tuple(shape)}; {type(equation).__name__} is in {equation.dim} dimensions")
+        framework = self._backend if backend in LEGACY else backend or equation.backend
+        if framework not in BACKENDS or framework != self._backend:
+            raise OptionError(f"backend is {framework!r}; {type(self).__name__} is {self._backend!r}")
+
+    def _widths(self, abcn, free_surface, ndim):
+        """Cells of the PML; none where a face is free, which in sweep-solver is a wall behind the first cell."""
+        free = free_faces(free_surface, FACES[ndim])
+        if not any(free):
+            return abcn
+        if not isinstance(self.equation, Acoustic):
+            raise UnsupportedError(
+                f"free_surface={free_surface!r} of {type(self.equation).__name__} is not what it is in sweep-solver; "
+                "sweep_torch.PropTorch(sweep_core.Elastic(), free_surface=True) has one on z = 0 that conserves energy"
+            )
+        each = list(abcn) if isinstance(abcn, list | tuple) else [abcn] * len(free)
+        if len(each) != len(free):
+            raise ShapeError(f"abcn is {abcn!r}; expected one number, or one for each face: {', '.join(FACES[ndim])}")
+        return tuple(0 if wall else width for wall, width in zip(free, each, strict=True))
+
+    def _solver(self, nt: int):
+        """Ours, for runs of `nt` steps."""
+        memory = None if self._memory is None else self._memory.ours(nt)
+        if memory not in self._solvers:
+            self._solvers[memory] = self._kind(**self._arguments, memory=memory)
+        return self._solvers[memory]
+
+    def _delayed(self, field: str) -> bool:
+        """Whether a field is staggered in time: a velocity."""
+        return any(f.name == field and "t" in f.stagger for f in self.equation.fields)
+
+    def _propagate(self, wavelet, sources, receivers, models, adj, return_wavefield):
+        for name, value, instead in (
+            ("adj", adj, "the gradient is that of the framework: backward(), or jax.grad"),
+            ("return_wavefield", return_wavefield, "use sweep_torch or sweep_jax, with snapshots=Snapshots(...)"),
+        ):
+            if value:
+                raise UnsupportedError(f"{name}={value!r} is not supported; {instead}")
+        if not isinstance(models, list | tuple) or len(models) != len(self.equation.models):
+            raise ShapeError(f"models are {type(models).__name__}; expected a list of {self.equation.models}")
+        sources, receivers = cells("sources", sources), cells("receivers", receivers)
+        wave = self._wave(wavelet, models[0])
+        nt = wave.shape[-1]
+        if len(sources.shape) == 3 and len(wave.shape) == 2:  # one for each source of one shot
+            wave = wave[None]
+        solver, driven = self._solver(nt + 1), self._driven(wave)
+        if self._scattered:
+            background, reflectivity = models
+            perturbation = reflectivity * background / 2
+            record = solver.born(driven, sources, receivers, [perturbation], models=[background])
+        else:
+            record = solver(driven, sources, receivers, models=list(models))
+        return self._recorded(record, wave, sources, receivers)
+
+    def _driven(self, wave):
+        """The wavelet of ours: one sample longer, which is what makes our samples reach as far as theirs; those of
+        velocities one step later.
+        """
+        none = self._xp.zeros_like(wave[..., :1])
+        shifts = [self._delayed(field) for field in self._sources]
+        made = [self._xp.concatenate((none, wave) if late else (wave, none), -1) for late in shifts]
+        return made[0] if len(set(shifts)) == 1 else self._xp.stack(made, -1)
+
+    def _recorded(self, record, wave, sources, receivers):
+        """Our record as theirs."""
+        nt, parts = wave.shape[-1], []
+        for i, field in enumerate(self._receivers):
+            late = self._delayed(field)
+            part = record[:, :nt, :, i] if late else record[:, 1:, :, i]
+            if late and isinstance(self.equation, Acoustic1st):
+                part = -part
+            if late and field in self._sources:  # recorded after the wavelet was added
+                part = part + self._added(part, wave, sources, receivers)
+            parts.append(part)
+        return self._xp.stack(parts, -1)
+
+    def _added(self, part, wave, sources, receivers):
+        """The wavelet, where receivers are in the cells of sources."""
+        sources, receivers = (self._xp.asarray(x) for x in (sources, receivers))
+        sources = sources if len(sources.shape) == 3 else sources[:, None]
+        receivers = receivers if len(receivers.shape) == 3 else receivers[None]
+        here = (receivers[:, :, None] == sources[:, None]).all(-1)
+        wave = wave if len(wave.shape) == 3 else wave[..., None, :]
+        waves = self._xp.broadcast_to(wave, (sources.shape[0], sources.shape[1], wave.shape[-1]))
+        return (self._like(here, part) @ waves).swapaxes(1, 2)

@@ -1,0 +1,165 @@
+"""How a gradient remembers the forward run, in the words of sweep-solver, and the same in ours."""
+
+from math import ceil
+
+import attrs
+
+from sweep_core import memory as core
+from sweep_core.errors import OptionError, UnsupportedError
+from sweep_core.validators import kind, named, one_of
+
+DTYPES = {"fp32": None, "fp16": "float16", "bf16": "bfloat16", "int8": "int8"}
+STORAGE = "gpu", "cpu", "disk"
+
+
+def _only(*allowed, instead: str):
+    """A validator of what has no counterpart, but for these values, which ask for what happens anyway."""
+
+    def check(instance, attribute, value):
+        if value not in allowed:
+            raise UnsupportedError(f"{type(instance).__name__}: {attribute.name}={value!r} is not supported; {instead}")
+
+    return check
+
+
+HOW = "how what is stored gets there SWEEP chooses itself; leave it out"
+PINNED = "memory of the host is pinned for a GPU; leave it out"
+
+
+@named()
+@attrs.frozen
+class Full:
+    """All steps are kept."""
+
+    def ours(self, nt: int) -> core.MemoryOptions:
+        """The same in our words, for a run of `nt` steps."""
+        return core.MemoryOptions("full")
+
+
+@named()
+@attrs.frozen
+class BoundarySaving:
+    """Strips along the PML are kept: our strategy ``'boundary'``, with ``impl='c'`` only."""
+
+    storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
+    transfer_interval: int | None = attrs.field(default=None, validator=_only(None, instead=HOW))
+    pinned_memory: bool | None = attrs.field(default=None, validator=_only(None, True, instead=PINNED))
+    disk_dir: str | None = None
+    ring_buffers: int | None = attrs.field(default=None, validator=_only(None, instead=HOW))
+    disk_async_read: bool = attrs.field(default=False, validator=_only(False, instead=HOW))
+    storage_dtype: str = attrs.field(default="fp32", validator=one_of(*DTYPES))
+    tail_steps: int | None = attrs.field(
+        default=None, validator=_only(None, instead="SWEEP keeps what the exact gradient needs")
+    )
+
+    def ours(self, nt: int) -> core.MemoryOptions:
+        """The same in our words, for a run of `nt` steps."""
+        strips = core.BoundaryOptions(self.storage, DTYPES[self.storage_dtype], self.disk_dir)
+        return core.MemoryOptions("boundary", boundary=strips)
+
+
+@named()
+@attrs.frozen
+class Ckpt:
+    """The run is recomputed from states: our strategy ``'ckpt'``. Here `chunks` counts the steps of a chunk."""
+
+    mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
+    chunks: int = attrs.field(default=100)
+    count: int = attrs.field(default=0)
+    storage: str = attrs.field(default="gpu", validator=one_of("gpu", "cpu"))
+    pinned_memory: bool | None = attrs.field(default=None, validator=_only(None, True, instead=PINNED))
+
+    def __attrs_post_init__(self):
+        for name, least in (("chunks", 1), ("count", int(self.mode == "recursive"))):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise OptionError(f"Ckpt: {name} is {value!r}; expected a whole number from {least} on")
+        if self.mode == "chunk" and self.count:
+            raise OptionError(f"Ckpt: count={self.count} does not apply to mode 'chunk', but to 'recursive'")
+
+    def ours(self, nt: int) -> core.MemoryOptions:
+        """The same in our words, for a run of `nt` steps."""
+        if self.mode == "recursive":
+            states = core.CkptOptions("recursive", count=self.count, storage=self.storage)
+        else:
+            states = core.CkptOptions(chunks=ceil(nt / self.chunks), storage=self.storage)
+        return core.MemoryOptions("ckpt", ckpt=states)
+
+
+BoundaryOptions, CkptOptions = BoundarySaving, Ckpt
+
+
+@named()
+@attrs.frozen
+class MemoryOptions:
+    """The same choice in one class."""
+
+    strategy: str | None = attrs.field(default=None, validator=one_of(None, "full", "boundary", "ckpt"))
+    boundary: BoundarySaving | None = attrs.field(default=None, validator=kind(BoundarySaving))
+    ckpt: Ckpt | None = attrs.field(default=None, validator=kind(Ckpt))
+
+    def __attrs_post_init__(self):
+        for name in ("boundary", "ckpt"):
+            if getattr(self, name) is not None and self.strategy != name:
+                raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
+
+    @property
+    def chosen(self) -> Full | BoundarySaving | Ckpt | None:
+        """The strategy; None where it is left to the solver."""
+        details: dict[str, Full | BoundarySaving | Ckpt] = {
+            "full": Full(),
+            "boundary": self.boundary or BoundarySaving(),
+            "ckpt": self.ckpt or Ckpt(),
+        }
+        return None if self.strategy is None else details[self.strategy]
+
+
+@named()
+@attrs.frozen
+class CUDAOptions:
+    """Options of compiled code."""
+
+    memory: MemoryOptions | Full | BoundarySaving | Ckpt | None = attrs.field(
+        default=None, validator=kind((MemoryOptions, Full, BoundarySaving, Ckpt))
+    )
+
+
+COMPILED = "the framework's compiler is not supported; impl='c' is compiled code"
+
+
+@named()
+@attrs.frozen
+class EagerOptions:
+    """Options of eager operations: none that is kept here asks for anything."""
+
+    use_compile: bool = attrs.field(default=False, validator=_only(False, instead=COMPILED))
+    compile_mode: str = attrs.field(default="default", validator=_only("default", instead=COMPILED))
+    compile_dynamic: bool = attrs.field(default=False, validator=_only(False, instead=COMPILED))
+    compile_backend: str | None = attrs.field(default=None, validator=_only(None, instead=COMPILED))
+    compile_fullgraph: bool = attrs.field(default=False, validator=_only(False, instead=COMPILED))
+    store_last_wavefield: bool = attrs.field(
+        default=False,
+        validator=_only(False, instead="snapshots=Snapshots(...) of a call of sweep_torch.PropTorch hands out fields"),
+    )
+
+
+def resolved(memory, cuda_options, use_ckpt, legacy: Ckpt, config) -> Full | BoundarySaving | Ckpt | None:
+    """The one strategy that arguments of a propagator state between them; None where none does."""
+    stated = []
+    for name, value in (("memory", memory), ("cuda_options", getattr(cuda_options, "memory", None))):
+        value = value.chosen if isinstance(value, MemoryOptions) else value
+        if value is not None and not isinstance(value, Full | BoundarySaving | Ckpt):
+            raise OptionError(f"{name} is {value!r}; expected Full(), BoundarySaving(...) or Ckpt(...)")
+        stated.append(value)
+    if use_ckpt:
+        stated.append(legacy)
+    if config is not None:
+        details = {k: v for k, v in config.items() if k != "enabled"}
+        stated.append(BoundarySaving(**details) if config.get("enabled") else None)
+    found = [s for s in stated if s is not None]
+    if len({type(s) for s in found}) > 1 or (use_ckpt is False and any(isinstance(s, Ckpt) for s in found)):
+        raise OptionError(
+            "memory, cuda_options, use_ckpt and boundary_saving_config contradict each other; give one of them"
+        )
+    off = use_ckpt is False or (config is not None and not config.get("enabled"))
+    return found[0] if found else (Full() if off else None)

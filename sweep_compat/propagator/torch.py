@@ -1,0 +1,51 @@
+"""PropTorch by the name and arguments of sweep-solver."""
+
+import torch
+
+from sweep_core.errors import UnsupportedError
+from sweep_core.validators import named_arguments
+from sweep_torch import PropTorch as Solver
+
+from .base import Translated
+
+
+class PropTorch(Translated, torch.nn.Module):
+    """A propagator of sweep-solver that runs as :class:`sweep_torch.PropTorch`."""
+
+    _kind, _xp, _backend = Solver, torch, "torch"
+
+    @staticmethod
+    def _wave(wavelet, like):
+        return torch.as_tensor(wavelet).to(like)
+
+    @staticmethod
+    def _like(x, like):
+        return x.to(like)
+
+    @named_arguments({})
+    def forward(self, wavelet, sources, receivers, models=None, adj=False, return_wavefield=False):
+        """Models some shots.
+
+        Parameters
+        ----------
+        wavelet : (nt,), (nshots, nt), or (nsrc, nt) of one shot with several sources
+            NumPy or torch; taken to the dtype and the device of the models.
+        sources : (nshots, ndim) or (1, nsrc, ndim)
+            Cells, columns (x, z) or (x, y, z).
+        receivers : (nshots, nrec, ndim)
+        models : list of tensors
+            In the order of ``equation.models``.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) tensor
+
+        Raises
+        ------
+        SweepError
+        """
+        if self._scattered and torch.is_grad_enabled() and getattr(models[0], "requires_grad", False):
+            raise UnsupportedError(
+                "the gradient of AcousticLSRTM in vp is not supported, only that in mp; give vp.detach()"
+            )
+        return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

@@ -1,0 +1,24 @@
+"""Wavelets at times that the caller makes."""
+
+import numpy as np
+
+from sweep_core.validators import named_arguments
+
+
+@named_arguments({"freq": "the peak frequency is f in sweep-solver", "nt": "give the times t, in s"})
+def ricker(t, f=10.0):
+    """Ricker wavelet, the negative second derivative of a Gaussian, with its peak of 1 at t = 0.
+
+    Parameters
+    ----------
+    t : array
+        Times, s.
+    f : float
+        Peak frequency, Hz.
+
+    Returns
+    -------
+    array of the shape of `t`
+    """
+    a = (np.pi * f * np.asarray(t)) ** 2
+    return (1 - 2 * a) * np.exp(-a)
