@@ -111,8 +111,8 @@ STAGGERED = {
 @named()
 @attrs.frozen
 class Acoustic1st(core.AcousticVariableDensity):
-    """Acoustic waves of variable density, in two dimensions, with the density of a cell for all its nodes, and
-    velocities whose sign is the opposite of ours; see :class:`sweep_core.AcousticVariableDensity`, which averages.
+    """Acoustic waves of variable density, in two dimensions: its pressure alone, for the nodes of its velocities, which
+    have the density of one cell, are not ours; see :class:`sweep_core.AcousticVariableDensity`.
     """
 
     source_type: ClassVar[tuple[str, ...]] = ("p",)
@@ -128,7 +128,8 @@ class Acoustic1st(core.AcousticVariableDensity):
         return [p.name for p in self.parameters]
 
     def coefficients(self, medium, vp, rho):
-        return (rho * vp * vp, *(1 / rho for _ in medium.axes))
+        # Of the next cell, as the mean has it: its velocities lie half a cell before the pressure of their index.
+        return (rho * vp * vp, *(2 * medium.mean(1 / rho, axis) - 1 / rho for axis in "xz"))
 
 
 @named()

@@ -127,8 +127,13 @@ class Translated:
         sources = fields(source_type, equation.source_type, equation.aliases, "source_type")
         receivers = fields(receiver_type, equation.receiver_type, equation.aliases, "receiver_type")
         self._sources, self._receivers = sources, receivers
-        if self._scattered and receivers != ["sh1"]:
-            raise UnsupportedError(f"receiver_type {receivers} of AcousticLSRTM; expected ['sh1'], or use Acoustic")
+        only = {AcousticLSRTM: ["sh1"], Acoustic1st: ["p"]}
+        for kind, recorded in only.items():
+            if isinstance(equation, kind) and receivers != recorded:
+                raise UnsupportedError(
+                    f"receiver_type {receivers} of {type(equation).__name__} is not supported; only {recorded} is, and "
+                    "sweep_core.Acoustic and AcousticVariableDensity have other fields"
+                )
         options = backend_options if backend_options is not None else (eager_options or cuda_options)
         if options is not None and not isinstance(options, EagerOptions | CUDAOptions):
             raise OptionError(f"options are {options!r}; expected EagerOptions(...) or CUDAOptions(...)")
@@ -235,8 +240,6 @@ class Translated:
         for i, field in enumerate(self._receivers):
             late = self._delayed(field)
             part = record[:, :nt, :, i] if late else record[:, 1:, :, i]
-            if late and isinstance(self.equation, Acoustic1st):
-                part = -part
             if late and field in self._sources:  # recorded after the wavelet was added
                 part = part + self._added(part, wave, sources, receivers)
             parts.append(part)

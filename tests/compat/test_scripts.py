@@ -1,0 +1,34 @@
+"""Scripts of sweep-solver run through sweep_compat with changed imports alone, and find what they find there."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from compat_scripts import SCRIPTS, figures, found, stored
+
+TOLERANCE = {"acoustic": 5e-4, "elastic": 5e-5, "lsrtm": 2e-3, "ddp": 1e-3, "pmap": 1e-3}
+"""Of the maximum; what remains is what the PML reflects, of the script's own layer and of ours."""
+
+
+@pytest.fixture(scope="module", params=SCRIPTS)
+def script(request, tmp_path_factory):
+    """The name of a script, and what it finds through sweep_compat."""
+    name = request.param
+    pytest.importorskip("jax" if name == "pmap" else "torch")
+    return name, found(name, "sweep_compat", tmp_path_factory.mktemp(name))
+
+
+def test_a_script_finds_what_sweep_solver_found(script):
+    name, arrays = script
+    for (key, (norm, *products)), now in zip(stored(name).items(), figures(arrays).values(), strict=True):
+        assert norm > 0 and np.abs(np.subtract((norm, *products), now)).max() < 4 * TOLERANCE[name] * norm, key
+
+
+def test_a_script_finds_what_it_finds_beside_it(script, tmp_path):
+    if not importlib.util.find_spec("sweep"):
+        pytest.skip("sweep-solver is not installed")
+    name, arrays = script
+    expected = found(name, "sweep", tmp_path)
+    for key in ("record", "gradient"):
+        error = np.abs(arrays[key] - expected[key]).max() / np.abs(expected[key]).max()
+        assert arrays[key].shape == expected[key].shape and error < TOLERANCE[name], key

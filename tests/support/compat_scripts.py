@@ -1,0 +1,59 @@
+"""Runs the scripts of tests/compat/scripts, as they are with sweep-solver or with changed imports, and tells what they
+found in some numbers.
+
+``python tests/support/compat_scripts.py`` where sweep-solver is installed writes figures.json anew.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "tests/compat"
+FIGURES = HERE / "figures.json"
+SCRIPTS = "acoustic", "elastic", "lsrtm", "ddp", "pmap"
+
+
+def found(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
+    """Record and gradient of a script whose imports of sweep are those of a package."""
+    text = (HERE / "scripts" / f"{name}.py").read_text()
+    script, result = folder / f"{name}_{package}.py", folder / f"{name}_{package}.npz"
+    script.write_text(re.sub(r"^from sweep\.", f"from {package}.", text, flags=re.MULTILINE))
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"] if name == "ddp" else []
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "XLA_FLAGS": " ".join(flags),
+    }
+    command = [sys.executable, "-W", "ignore", *torchrun, str(script), str(result)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with np.load(result) as arrays:
+        return dict(arrays)
+
+
+def stored(name: str) -> dict[str, list[float]]:
+    """What a script found with sweep-solver 0.3.5."""
+    return json.loads(FIGURES.read_text())[name]
+
+
+def figures(arrays: dict[str, np.ndarray]) -> dict[str, list[float]]:
+    """The norm of each array, and its products with four random vectors, always the same."""
+    told = {}
+    for name, array in arrays.items():
+        flat = array.ravel().astype(np.float64)
+        vectors = np.random.default_rng(1).standard_normal((4, flat.size))
+        told[name] = [float(np.linalg.norm(flat)), *(float(x) for x in vectors @ flat)]
+    return told
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        made = {name: figures(found(name, "sweep", Path(folder))) for name in SCRIPTS}
+    FIGURES.write_text(json.dumps(made, indent=1) + "\n")
