@@ -36,11 +36,10 @@ def free_faces(given, faces: tuple[str, ...]) -> list[bool]:
     """Which faces are free, by `free_surface` in any of its forms."""
     if isinstance(given, bool):
         return [given, *(False for _ in faces[1:])]
-    if isinstance(given, str):
-        given = [given]
+    values = [given] if isinstance(given, str) else given
     if isinstance(given, Mapping):
-        given = [name for name, free in given.items() if free]
-    values = list(given) if isinstance(given, list | tuple | set) else None
+        values = [name for name, free in given.items() if free]
+    values = list(values) if isinstance(values, list | tuple | set) else None
     if values is not None and all(isinstance(v, str) for v in values) and set(values) <= set(faces):
         return [face in values for face in faces]
     if values is not None and len(values) == len(faces) and all(v in (0, 1) for v in values):

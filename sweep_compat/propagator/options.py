@@ -119,9 +119,7 @@ class MemoryOptions:
 class CUDAOptions:
     """Options of compiled code."""
 
-    memory: MemoryOptions | Full | BoundarySaving | Ckpt | None = attrs.field(
-        default=None, validator=kind((MemoryOptions, Full, BoundarySaving, Ckpt))
-    )
+    memory: MemoryOptions | Full | BoundarySaving | Ckpt | None = None
 
 
 COMPILED = "the framework's compiler is not supported; impl='c' is compiled code"

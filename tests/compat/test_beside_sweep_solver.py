@@ -107,4 +107,7 @@ def test_record_and_gradient_are_the_same(equation, ndim, driven, recorded, more
         pytest.importorskip("jax")
     theirs, ours = (found(p, equation, ndim, driven, recorded, **more) for p in ("sweep", "sweep_compat"))
     for name, a, b in zip(("record", "gradient"), theirs, ours, strict=True):
-        assert a.shape == b.shape and np.abs(a - b).max() < 2e-5 * np.abs(a).max(), (name, np.abs(a - b).max() / np.abs(a).max())
+        assert a.shape == b.shape and np.abs(a - b).max() < 2e-5 * np.abs(a).max(), (
+            name,
+            np.abs(a - b).max() / np.abs(a).max(),
+        )
