@@ -47,6 +47,14 @@ def free_faces(given, faces: tuple[str, ...]) -> list[bool]:
     raise OptionError(f"free_surface is {given!r}; expected True, names of faces ({', '.join(faces)}) or one for each")
 
 
+def grid_shape(shape) -> tuple[int, ...]:
+    """Cells of the model, as a tuple."""
+    try:
+        return tuple(shape)
+    except TypeError:
+        raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx)") from None
+
+
 def fields(given, default, aliases: Mapping[str, str], name: str) -> list[str]:
     """Fields by our names."""
     if isinstance(given, str):
@@ -65,7 +73,9 @@ def cells(name: str, positions):
         values = np.asarray(positions)
     except Exception:  # what JAX raises of a tracer, which has no values
         raise DtypeError(f"{name} are traced and of dtype {dtype}; expected integers, which name cells") from None
-    if values.dtype.kind not in "fiu" or not np.array_equal(values, np.trunc(values)):
+    if values.dtype.kind not in "fiu":
+        raise DtypeError(f"{name} are {type(positions).__name__}; expected an array of cells, (nshots, n, ndim)")
+    if not np.array_equal(values, np.trunc(values)):
         raise DtypeError(
             f"{name} lie between cells, where sweep-solver cuts them off; give {name}.astype(int) for the same, or "
             "use sweep_torch or sweep_jax, which interpolate positions of a float dtype"
@@ -117,8 +127,9 @@ class Translated:
     ):
         super().__init__()  # of torch.nn.Module, say
         given = locals()
+        shape = grid_shape(shape)
         for name, (nothing, instead) in UNMET.items():
-            if given[name] is not nothing and given[name] != nothing:
+            if isinstance(given[name], np.ndarray) or given[name] != nothing:
                 raise UnsupportedError(f"{name}={given[name]!r} is not supported; {instead}")
         self.equation = equation
         self._scattered = isinstance(equation, AcousticLSRTM)
@@ -140,14 +151,14 @@ class Translated:
         self._memory = resolved(memory, options, use_ckpt, legacy, boundary_saving_config)
         self._arguments = {
             "equation": equation,
-            "shape": tuple(shape),
+            "shape": shape,
             "dh": dh,
             "dt": dt,
             "dev": dev if device is None else device,
             "source_type": sources,
             "receiver_type": ["h1"] if self._scattered else receivers,
             "pml_type": pml_type,
-            "pml_width": self._widths(abcn, free_surface, len(tuple(shape))),
+            "pml_width": self._widths(abcn, free_surface, len(shape)),
             "source_scaling": "increment",
             "edge_gradient": "interior",
             "impl": impl or LEGACY.get(backend, "auto"),
@@ -169,8 +180,8 @@ class Translated:
         equation = self.equation
         if not hasattr(equation, "aliases"):
             raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations")
-        if len(tuple(shape)) != equation.dim:
-            raise ShapeError(f"shape is {tuple(shape)}; {type(equation).__name__} is in {equation.dim} dimensions")
+        if len(shape) != equation.dim:
+            raise ShapeError(f"shape is {shape}; {type(equation).__name__} is in {equation.dim} dimensions")
         framework = self._backend if backend in LEGACY else backend or equation.backend
         if framework not in BACKENDS or framework != self._backend:
             raise OptionError(f"backend is {framework!r}; {type(self).__name__} is {self._backend!r}")
@@ -211,7 +222,11 @@ class Translated:
         if not isinstance(models, list | tuple) or len(models) != len(self.equation.models):
             raise ShapeError(f"models are {type(models).__name__}; expected a list of {self.equation.models}")
         sources, receivers = cells("sources", sources), cells("receivers", receivers)
-        wave = self._wave(wavelet, models[0])
+        try:
+            wave = self._wave(wavelet, models[0])
+        except (TypeError, ValueError, RuntimeError):
+            told = f"wavelet is {type(wavelet).__name__} and model {self.equation.models[0]} {type(models[0]).__name__}"
+            raise DtypeError(f"{told}; expected numbers, and models that are arrays of the framework") from None
         nt = wave.shape[-1]
         if len(sources.shape) == 3 and len(wave.shape) == 2:  # one for each source of one shot
             wave = wave[None]

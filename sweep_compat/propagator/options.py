@@ -151,6 +151,8 @@ def resolved(memory, cuda_options, use_ckpt, legacy: Ckpt, config) -> Full | Bou
         stated.append(value)
     if use_ckpt:
         stated.append(legacy)
+    if config is not None and not isinstance(config, dict):
+        raise OptionError(f"boundary_saving_config is {config!r}; expected a dictionary such as {{'enabled': True}}")
     if config is not None:
         details = {k: v for k, v in config.items() if k != "enabled"}
         stated.append(BoundarySaving(**details) if config.get("enabled") else None)

@@ -2,7 +2,6 @@
 
 import torch
 
-from sweep_core.errors import UnsupportedError
 from sweep_core.validators import named_arguments
 from sweep_torch import PropTorch as Solver
 
@@ -44,8 +43,4 @@ class PropTorch(Translated, torch.nn.Module):
         ------
         SweepError
         """
-        if self._scattered and torch.is_grad_enabled() and getattr(models[0], "requires_grad", False):
-            raise UnsupportedError(
-                "the gradient of AcousticLSRTM in vp is not supported, only that in mp; give vp.detach()"
-            )
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

@@ -93,8 +93,8 @@ def test_scattered_waves_are_the_born_record_of_half_the_reflectivity_times_the_
     assert record.abs().max() > 0 and torch.equal(record, expected)
     record.sum().backward()
     assert mp.grad.abs().max() > 0
-    with pytest.raises(UnsupportedError, match="gradient of AcousticLSRTM in vp"):
-        solver(WAVE, SOURCES, RECEIVERS, models=[vp.requires_grad_(), mp])
+    with pytest.raises(UnsupportedError, match="use impl='eager'"):
+        solver(WAVE, SOURCES, RECEIVERS, models=[vp.requires_grad_(), mp]).sum().backward()
 
 
 WALLS = {
@@ -188,6 +188,13 @@ def test_memory_is_that_of_ours(given, expected):
 REFUSED = {
     "a misspelling": ({"abnc": 20}, UnknownOptionError, "did you mean 'abcn'"),
     "our name": ({"pml_width": 20}, UnknownOptionError, "sweep-solver calls it abcn"),
+    "a number": ({"shape": 24}, ShapeError, "shape is 24; expected .nz, nx."),
+    "a switch": (
+        {"boundary_saving_config": True},
+        OptionError,
+        "boundary_saving_config is True; expected a dictionary",
+    ),
+    "a surface": ({"topography": np.zeros(30)}, UnsupportedError, "flat free surface"),
     "topography": ({"topography": [1] * 30}, UnsupportedError, "topography=.* flat free surface"),
     "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; the samples of the wavelet"),
     "boundary_buffer": ({"boundary_buffer": 3}, UnsupportedError, "boundary_buffer=3"),
@@ -248,6 +255,9 @@ CALLS = {
     "a name": ({"src": 1}, UnknownOptionError, "a call of PropTorch has no argument 'src'"),
     "no models": ({"models": None}, ShapeError, r"expected a list of \['vp'\]"),
     "a bare model": ({"models": torch.ones(SHAPE)}, ShapeError, "models are Tensor; expected a list"),
+    "a NumPy model": ({"models": [np.ones(SHAPE)]}, DtypeError, "model vp ndarray; expected numbers, and models"),
+    "a word": ({"wavelet": "ricker"}, DtypeError, "wavelet is str"),
+    "no receivers": ({"receivers": None}, DtypeError, "receivers are NoneType; expected an array of cells"),
     "between cells": ({"sources": SOURCES + 0.5}, DtypeError, "sources lie between cells"),
     "outside": ({"sources": SOURCES + 50}, sweep_core.DomainError, "source 0"),
 }
