@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -50,6 +51,26 @@ def test_pressure_is_our_next_sample():
     expected = ours(sweep_core.Acoustic(), np.append(WAVE, 0), earth(2000.0))
     assert record.shape == (2, NT, 3, 1) and record.is_contiguous()
     assert torch.equal(record, expected[:, 1:]) and record[0, 0, 0, 0] == WAVE[0]
+
+
+def test_an_edge_cell_does_not_answer_for_the_layer():
+    there, here = (m.requires_grad_() for m in (*earth(3000.0), *earth(3000.0)))
+    wave = np.append(WAVE, np.zeros(60))
+    PropTorch(equations.Acoustic(), **GRID)(wave, SOURCES, RECEIVERS, models=[there]).pow(2).sum().backward()
+    ours(sweep_core.Acoustic(), np.append(wave, 0), [here])[:, 1:].pow(2).sum().backward()
+    exact = here.detach().clone().requires_grad_()
+    ours(sweep_core.Acoustic(), np.append(wave, 0), [exact], edge_gradient="exact")[:, 1:].pow(2).sum().backward()
+    assert (there.grad - here.grad).abs().max() < 1e-12 * here.grad.abs().max()
+    assert (exact.grad - there.grad)[-1].abs().max() > 0.1 * there.grad[-1].abs().max()
+
+
+@pytest.mark.parametrize("axes", ["zx", "zyx"])
+def test_elastic_coefficients_are_those_of_the_cell(axes):
+    vp, vs, rho = np.random.default_rng(0).uniform([[3000], [1000], [2000]], [[4000], [1500], [2500]], (3, 5))
+    found = equations.Elastic().coefficients(SimpleNamespace(axes=axes), vp, vs, rho)
+    n, mu = len(axes), rho * vs**2
+    expected = [*[1 / rho] * n, rho * vp**2, rho * vp**2 - 2 * mu, *[mu] * (1 if n == 2 else 3)]
+    assert np.allclose(found, expected, rtol=1e-14)
 
 
 def test_velocities_are_our_sample_and_stresses_the_next():
