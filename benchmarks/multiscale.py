@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from sweep_core.inversion import Stage, invert, marine_experiment
+from sweep_core.inversion.objective import modelled
 from sweep_core.io import read_prepared
 from sweep_core.plot import plot_parameters
 from sweep_torch import PropTorch, Torch
@@ -62,7 +63,11 @@ def main() -> None:
     experiment = marine_experiment(model, given.shots, 5.0)
     shots, rock = experiment.shots, ~model.water
     solver = PropTorch(experiment.equation, model.true.shape, model.dh, experiment.dt)
-    record = [solver.executor.forward(solver.problem, shots.take([n]), [model.true]) for n in range(len(shots))]
+
+    def record(vp):
+        return np.concatenate(modelled(solver.executor, solver.problem, shots, [vp], np.arange(len(shots)), 1))
+
+    observed = record(model.true)
     few = [given.shots // 2, given.shots // 2, None]
     plan = zip(given.iterations, BANDS, few, strict=True)
     stages = [Stage(n, high=high, shots=some) for n, high, some in plan]
@@ -72,14 +77,14 @@ def main() -> None:
         stages, options = [Stage(steps)], {"optimiser": Torch(torch.optim.Adam, shots=8, lr=0.7), "precondition": False}
     begin = time.perf_counter()
     found = invert(
-        solver, shots.wavelet, shots.sources, shots.receivers, torch.cat(record), [model.initial], stages,
+        solver, shots.wavelet, shots.sources, shots.receivers, observed, [model.initial], stages,
         bounds={"vp": (experiment.slowest, experiment.fastest)}, fixed=model.water, **options,
     )  # fmt: skip
     seconds, start = time.perf_counter() - begin, model.initial
     print(found)
     errors = [experiment.model_error(m) for m in (start, found.models[0])]
     alike = [similarity(m, model.true, rock) for m in (start, found.models[0])]
-    full = [experiment_misfit(solver, experiment, m, record) for m in (start, found.models[0])]
+    full = [float(((record(m) - observed).astype(np.float64) ** 2).sum()) for m in (start, found.models[0])]
     print(
         f"model error {errors[0]:.1f} to {errors[1]:.1f} m/s ({100 * (errors[1] / errors[0] - 1):+.1f} %), SSIM "
         f"{alike[0]:.3f} to {alike[1]:.3f}, misfit {100 * (full[1] / full[0] - 1):+.1f} %, {seconds:.0f} s"
@@ -87,15 +92,6 @@ def main() -> None:
     if given.out:
         panels = {"true": model.true, "start": start, "inverted": found.models[0]}
         plot_parameters(given.out, ["vp (m/s)"], {k: v[None] for k, v in panels.items()}, model.dh)
-
-
-def experiment_misfit(solver, experiment, model, record) -> float:
-    """Half the sum of squares over all shots and frequencies."""
-    total = 0.0
-    for n, observed in enumerate(record):
-        modelled = solver.executor.forward(solver.problem, experiment.shots.take([n]), [model])
-        total += 0.5 * float((modelled - observed).double().pow(2).sum())
-    return total
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """What an attribute of an option may be: validators of attrs that refuse by an OptionError."""
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from functools import wraps
+from math import inf
 from numbers import Integral
 
 import attrs
@@ -15,7 +15,9 @@ def _refuse(owner: str, what: str, name: str, known, elsewhere: Mapping[str, str
     """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
     hint = elsewhere.get(name, "")
     if not hint:
-        near = difflib.get_close_matches(name, known, n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
     stated = f"; it has {', '.join(map(repr, known))}" if what == "option" or not hint else ""
     raise UnknownOptionError(f"{owner} has no {what} {name!r}{stated}{hint and '; ' + hint}")
@@ -82,6 +84,18 @@ def positive(instance, attribute, value):
     """A number from 1 on, or None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
+
+
+def amount(expected: str, optional: bool = False):
+    """A finite number above zero; None too where it is `optional`."""
+
+    def check(instance, attribute, value):
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+            raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {expected}")
+
+    return check
 
 
 def kind(cls):

@@ -3,10 +3,11 @@
 import jax.numpy as jnp
 
 from sweep_core.errors import UnsupportedError
+from sweep_core.prop import documented
 from sweep_core.validators import named_arguments
 from sweep_jax import PropJax as Solver
 
-from .base import Translated
+from .base import CALL, Translated
 
 
 class PropJax(Translated):
@@ -23,6 +24,7 @@ class PropJax(Translated):
         return x.astype(like.dtype)
 
     @named_arguments({})
+    @documented(CALL, array="array", taken="Taken to the dtype")
     def __call__(
         self,
         wavelet,
@@ -34,26 +36,7 @@ class PropJax(Translated):
         wave_equation=None,
         aux_args=(),
     ):
-        """Models some shots.
-
-        Parameters
-        ----------
-        wavelet : (nt,), (nshots, nt), or (nsrc, nt) of one shot with several sources
-            Taken to the dtype of the models.
-        sources : (nshots, ndim) or (1, nsrc, ndim)
-            Cells, columns (x, z) or (x, y, z).
-        receivers : (nshots, nrec, ndim)
-        models : list of arrays
-            In the order of ``equation.models``.
-
-        Returns
-        -------
-        (nshots, nt, nrec, nfield) array
-
-        Raises
-        ------
-        SweepError
-        """
+        """Models some shots."""
         if wave_equation is not None or aux_args:
             raise UnsupportedError("wave_equation and aux_args are not supported; make a solver of that equation")
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

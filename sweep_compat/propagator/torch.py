@@ -2,10 +2,11 @@
 
 import torch
 
+from sweep_core.prop import documented
 from sweep_core.validators import named_arguments
 from sweep_torch import PropTorch as Solver
 
-from .base import Translated
+from .base import CALL, Translated
 
 
 class PropTorch(Translated, torch.nn.Module):
@@ -22,25 +23,7 @@ class PropTorch(Translated, torch.nn.Module):
         return x.to(like)
 
     @named_arguments({})
+    @documented(CALL, array="tensor", taken="NumPy or torch; taken to the dtype and the device")
     def forward(self, wavelet, sources, receivers, models=None, adj=False, return_wavefield=False):
-        """Models some shots.
-
-        Parameters
-        ----------
-        wavelet : (nt,), (nshots, nt), or (nsrc, nt) of one shot with several sources
-            NumPy or torch; taken to the dtype and the device of the models.
-        sources : (nshots, ndim) or (1, nsrc, ndim)
-            Cells, columns (x, z) or (x, y, z).
-        receivers : (nshots, nrec, ndim)
-        models : list of tensors
-            In the order of ``equation.models``.
-
-        Returns
-        -------
-        (nshots, nt, nrec, nfield) tensor
-
-        Raises
-        ------
-        SweepError
-        """
+        """Models some shots."""
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import DomainError, OptionError
+from ..errors import DomainError
 from .illumination import illumination
 from .objective import AfterShots, Objective
 from .regularisers import penalty
@@ -55,8 +55,9 @@ class Descent:
         self._drawn, self._random = drawn, np.random.default_rng(0)
         self._order: list[int] = []
         self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]
-        self.unknowns, self.computed, self.first = unknowns, 0.0, 1.0
-        self.first = self._compute(list(unknowns.start), self.shots)
+        self.unknowns, self.computed = unknowns, 0.0
+        self._compute(list(unknowns.start), self.shots)
+        self.first = self.misfit
         if not 0 < self.first < np.inf:
             told = "the start fits the data already" if self.first == 0 else "check data, weights and mask"
             raise DomainError(f"the misfit at the start is {self.first}: {told}")
@@ -66,17 +67,17 @@ class Descent:
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         models, some = self.unknowns.models(x), self._draw()
         if self._drawn or not np.array_equal(x, self._last):
-            self.misfit = self._compute(models, some) * len(self.shots) / len(some)
+            self._compute(models, some)
             self._last = x.copy()
         value, slopes = self._total(models)
         return value, self.unknowns.slope(slopes)
 
-    def _compute(self, models, some) -> float:
-        self.misfit, gradients = self.objective(models, some, self._after(models))
+    def _compute(self, models, some) -> None:
+        """Misfit and gradients of all shots, from those of some."""
+        value, gradients = self.objective(models, some, self._after(models))
         share = len(some) / len(self.shots)
-        self.gradients = [g / share for g in gradients]
+        self.misfit, self.gradients = value / share, [g / share for g in gradients]
         self.computed += len(some) / len(self.objective.shots)
-        return self.misfit
 
     def _total(self, models):
         added, slopes = penalty(self.regularisers, models, self._means)
@@ -97,33 +98,27 @@ class Descent:
         is STEP times the mean; an optimiser that draws shots has a step of its own, and a unit is as much.
         """
         start, free = list(self.unknowns.start), self.unknowns.free
-        lit = [np.ones(model.shape) for model in start]
-        if precondition:
-            self.computed += len(self.shots) / len(self.objective.shots)
-            lit = illumination(self.objective, start, chosen=self.shots)
+        lit = self._lit() if precondition else [np.ones(model.shape) for model in start]
         names = [parameter.name for parameter in self.objective.problem.equation.parameters]
         found = []
         for name, slope, light, cells, mean in zip(names, self._total(start)[1], lit, free, self._means, strict=True):
             if not cells.any():
-                found.append(np.ones(light.shape))
+                found.append(light)
                 continue
-            damped = (1 + light / (DAMPING * light[cells].mean() or 1)) ** -0.5 if precondition else light
-            steepest = float(np.abs(damped**2 * slope)[cells].max())
+            steepest = float(np.abs(light**2 * slope)[cells].max())
             if not 0 < steepest < np.inf:
                 raise DomainError(
                     f"the largest gradient in {name} at the start is {steepest}: no wave meets its cells; leave it out "
                     f"by fixed={{{name!r}: True}}"
                 )
             first = STEP * mean
-            found.append(damped * (first / damped[cells].max() if self._drawn else (first / steepest) ** 0.5))
+            found.append(light * (first / light[cells].max() if self._drawn else (first / steepest) ** 0.5))
         return found
 
-
-def check_optimiser(optimiser: Any) -> Any:
-    """OptionError unless it can minimise."""
-    if not hasattr(optimiser, "minimise"):
-        raise OptionError(
-            f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
-            "sweep_jax.Optax(optax.adam(0.5))"
-        )
-    return optimiser
+    def _lit(self) -> list[np.ndarray]:
+        """One over the root of the damped illumination of each parameter, one where nothing is lit."""
+        self.computed += len(self.shots) / len(self.objective.shots)
+        lit = illumination(self.objective, list(self.unknowns.start), chosen=self.shots)
+        pairs = zip(lit, self.unknowns.free, strict=True)
+        means = [light[cells].mean() if cells.any() else 0.0 for light, cells in pairs]
+        return [(1 + light / (DAMPING * mean or 1)) ** -0.5 for light, mean in zip(lit, means, strict=True)]

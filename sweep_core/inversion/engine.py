@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import OptionError, UnsupportedError
 from ..plugins import backend
 from ..problem import Problem, make_problem
-from .objective import AfterShots, batches
+from .objective import AfterShots, added_up, modelled
 from .settings import Settings
 
 
@@ -53,15 +53,12 @@ class ExecutorEngine:
 
     def model(self, model: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Record (len(chosen), nt, nrec, nfield), float32."""
-        parts = [
-            np.asarray(self.executor.forward(self.problem, self.shots.take(some), separate(model)), np.float32)
-            for some in batches(chosen, self.batch)
-        ]
+        parts = modelled(self.executor, self.problem, self.shots, separate(model), chosen, self.batch)
         empty = np.empty(
             (0, self.shots.wavelet.shape[-1], self.shots.receivers.shape[-2], len(self.problem.receiver_type)),
             np.float32,
         )
-        return np.concatenate([empty, *parts])
+        return np.concatenate([empty, *parts], dtype=np.float32)
 
     def misfit_and_gradient(
         self, model: np.ndarray, observed: np.ndarray, chosen: np.ndarray, after: AfterShots = None
@@ -70,13 +67,10 @@ class ExecutorEngine:
 
         ``after(shots, misfit)`` is called after every few of them; see :meth:`Observers.after_shots`.
         """
-        misfit, gradient = 0.0, np.zeros_like(model)
-        for some in batches(chosen, self.batch):
-            value, slopes = self.executor.misfit_and_gradient(
-                self.problem, self.shots.take(some), separate(model), observed[some]
-            )
-            misfit += float(value)
-            if after:
-                after(some, value)
-            gradient += np.reshape([np.asarray(slope) for slope in slopes], gradient.shape)
-        return misfit, gradient
+
+        def pull(some):
+            taken = self.shots.take(some), separate(model), observed[some]
+            return self.executor.misfit_and_gradient(self.problem, *taken)
+
+        gradient = np.zeros_like(model)
+        return added_up(pull, chosen, self.batch, separate(gradient), after), gradient

@@ -14,7 +14,7 @@ from ..hookspecs import Observation, ObserverRecord
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
 from ..survey import Shots
-from .descent import Descent, check_optimiser
+from .descent import Descent
 from .lbfgs import LBFGS
 from .objective import AfterShots, Objective
 from .observers import Observers
@@ -138,7 +138,7 @@ def invert(
         for stage in plan:
             changes = {name: value for name in ("low", "high", "misfit", "weights")
                        if (value := getattr(stage, name)) is not None}  # fmt: skip
-            chosen = check_optimiser(stage.optimiser or optimiser or LBFGS())
+            chosen = _checked(stage.optimiser or optimiser or LBFGS())
             descent = Descent(
                 attrs.evolve(data, **changes), unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
@@ -148,6 +148,16 @@ def invert(
             x = chosen.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
             unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
     return Inverted(list(unknowns.start), told.history)
+
+
+def _checked(optimiser: Any) -> Any:
+    """OptionError unless it can minimise."""
+    if not hasattr(optimiser, "minimise"):
+        raise OptionError(
+            f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
+            "sweep_jax.Optax(optax.adam(0.5))"
+        )
+    return optimiser
 
 
 def _records(observers):

@@ -22,6 +22,30 @@ def batches(chosen: np.ndarray, size: int) -> Iterator[np.ndarray]:
     return (chosen[first : first + size] for first in range(0, len(chosen), size))
 
 
+def modelled(executor, problem, shots: Shots, models, chosen: np.ndarray, size: int) -> list[np.ndarray]:
+    """Records of the chosen shots, so many at a time."""
+    return [numpy_of(executor.forward(problem, shots.take(some), models)) for some in batches(chosen, size)]
+
+
+def added_up(
+    pull: Callable[[np.ndarray], tuple[Any, list]], chosen: np.ndarray, size: int, sums: list[np.ndarray],
+    after: AfterShots = None,
+) -> float:  # fmt: skip
+    """The misfit of the chosen shots, so many at a time; their gradients are added to `sums`.
+
+    ``pull(shots)`` gives both of some, of which ``after(shots, misfit)`` is told.
+    """
+    misfit = 0.0
+    for some in batches(chosen, size):
+        value, slopes = pull(some)
+        misfit += float(value)
+        if after:
+            after(some, value)
+        for total, slope in zip(sums, slopes, strict=True):
+            total += numpy_of(slope)
+    return misfit
+
+
 @attrs.frozen(eq=False)
 class Objective:
     """sum over shots of misfit(w F s, w F d): s is the record that a model makes, d the observed one.
@@ -110,11 +134,7 @@ class Objective:
 
     def record(self, models: Sequence[np.ndarray], chosen: Any = None) -> np.ndarray:
         """What models make, (nshots, nt, nrec, nfield): of all shots, or of those chosen, on this rank."""
-        chosen = self._chosen(chosen)
-        parts = [
-            numpy_of(self.executor.forward(self.problem, self.shots.take(some), models))
-            for some in batches(chosen, self.batch)
-        ]
+        parts = modelled(self.executor, self.problem, self.shots, models, self._chosen(chosen), self.batch)
         return np.concatenate([self.observed[:0], *parts])
 
     def __call__(
@@ -162,14 +182,10 @@ class Objective:
     def _summed(self, pull, models, chosen=None, after=None):
         chosen = self._chosen(chosen)
         mine = chosen[list(ShotPlan(len(chosen), self.group.size).part(self.group.rank))]
-        sums = np.zeros(1 + sum(model.size for model in models))
-        for some in batches(mine, self.batch):
-            value, slopes = pull(some)
-            sums[0] += float(value)
-            sums[1:] += np.concatenate([numpy_of(slope).ravel() for slope in slopes])
-            if after:
-                after(some, float(value))
+        gradients = [np.zeros(model.shape) for model in models]
+        misfit = added_up(pull, mine, self.batch, gradients, after)
         if self.group.size > 1:
-            sums = numpy_of(self.group.all_reduce(sums))
-        parts = np.split(sums[1:], np.cumsum([model.size for model in models])[:-1])
-        return float(sums[0]), [part.reshape(model.shape) for part, model in zip(parts, models, strict=True)]
+            packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
+            parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])
+            misfit, gradients = packed[0], [part.reshape(g.shape) for part, g in zip(parts, gradients, strict=True)]
+        return float(misfit), gradients

@@ -9,12 +9,10 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
+from .. import validators
 from ..errors import OptionError
 
-
-def _weight(instance, attribute, value):
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a positive number")
+_weight = validators.amount("a positive number")
 
 
 class Regulariser(Protocol):

@@ -1,20 +1,13 @@
 """What a stage of an inversion may differ in from the one before."""
 
-import math
 from typing import Any
 
 import attrs
 
 from .. import validators
-from ..errors import OptionError
 from ..misfit import Misfit
 
-
-def _corner(instance, attribute, value):
-    if value is not None and (
-        isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf
-    ):
-        raise OptionError(f"Stage: {attribute.name} is {value!r}; expected a frequency in Hz, or None")
+_corner = validators.amount("a frequency in Hz, or None", optional=True)
 
 
 @attrs.frozen

@@ -12,7 +12,6 @@ from ..errors import DomainError, OptionError, ShapeError
 from ..problem import Problem
 
 Bounds = Mapping[str, tuple[Any, Any]]
-Fixed = Any
 
 
 def _arrays(value):
@@ -45,7 +44,7 @@ class Unknowns:
     def models(self, x: np.ndarray) -> list[np.ndarray]:
         """The parameters, in their own dtype, within the bounds."""
         found, at = [], 0
-        for start, low, high, free, scale in zip(*self._parts(), strict=True):
+        for start, low, high, free, scale in zip(self.start, self.low, self.high, self.free, self.scale, strict=True):
             count = int(free.sum())
             model = start.copy()
             moved = start[free] + scale[free] * x[at : at + count]
@@ -68,11 +67,8 @@ class Unknowns:
             sides.append(np.concatenate(ways))
         return sides[0], sides[1]
 
-    def _parts(self):
-        return self.start, self.low, self.high, self.free, self.scale
 
-
-def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fixed: Fixed = None) -> Unknowns:
+def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fixed: Any = None) -> Unknowns:
     """What may change, of what a user says; see :func:`invert`.
 
     Raises

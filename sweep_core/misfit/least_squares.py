@@ -32,10 +32,7 @@ def least_squares(synthetic, observed, normalise=None):
     if normalise not in NORMS:
         raise OptionError(f"normalise is {normalise!r}; expected one of {NORMS}")
     xp, axes = records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
-    scale = largest(xp, observed)
-    if normalise == "shot":
-        scale = xp.max(xp.where(scale == 1, 0 * scale, scale), axis=axes, keepdims=True)
-        scale = xp.where(scale > 0, scale, xp.ones_like(scale))
+    scale = largest(xp, observed, axes)
     energy = xp.sum((observed / scale) ** 2, axis=axes, keepdims=True)
     weight = xp.where(energy > 0, 1 / xp.where(energy > 0, energy, xp.ones_like(energy)), 0 * energy)
     residual = (synthetic - observed) / scale

@@ -37,11 +37,12 @@ def records(synthetic, observed) -> Any:
         raise DtypeError(f"synthetic and observed are of {kinds}; expected two arrays of one library") from error
 
 
-def largest(xp, record) -> Any:
-    """The largest magnitude of each trace, (nshots, 1, nrec, nfield), and 1 where a trace is zero throughout: what
-    divides a trace before it is squared, which float32 does not hold for waves below 1e-19.
+def largest(xp, record, axes=TIME) -> Any:
+    """The largest magnitude of each trace, (nshots, 1, nrec, nfield), or along other axes, and 1 where all is zero.
+
+    It divides a trace before that is squared, which float32 does not hold for waves below 1e-19.
     """
-    top = xp.max(xp.abs(record), axis=TIME, keepdims=True)
+    top = xp.max(xp.abs(record), axis=axes, keepdims=True)
     return xp.where(top > 0, top, xp.ones_like(top))
 
 

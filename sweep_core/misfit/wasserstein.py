@@ -57,32 +57,33 @@ def _transport(xp, p, q, nt):
     Levels of both cumulative masses, sorted, cut the unit of mass into parts; each moves from within one sample of p to
     within one of q, by a way that is linear in the level.
     """
-    levels = xp.concat([xp.cumulative_sum(p, axis=TIME), xp.cumulative_sum(q, axis=TIME)], axis=TIME)
+    of_p, of_q = (xp.cumulative_sum(masses, axis=TIME) for masses in (p, q))
+    levels = xp.concat([of_p, of_q], axis=TIME)
     order = xp.argsort(levels, axis=TIME, stable=True)
     is_p = xp.astype(order < nt, order.dtype)
     passed = xp.cumulative_sum(is_p, axis=TIME) - is_p  # levels of p below a part
     high = xp.take_along_axis(levels, order, axis=TIME)
-    low = xp.concat([xp.zeros_like(high[:, :1]), high[:, :-1]], axis=TIME)
 
-    def within(masses, sample):
+    def before(x):
+        return xp.concat([xp.zeros_like(x[:, :1]), x[:, :-1]], axis=TIME)
+
+    low = before(high)
+
+    def within(masses, level, sample):
         """Where a part begins and ends, in samples, and its sample."""
         sample = xp.clip(sample, max=nt - 1)
         mass = xp.take_along_axis(masses, sample, axis=TIME)
-        below = xp.take_along_axis(xp.cumulative_sum(masses, axis=TIME) - masses, sample, axis=TIME)
+        below = xp.take_along_axis(level - masses, sample, axis=TIME)
         sample = xp.astype(sample, masses.dtype)
         return sample + (low - below) / mass, sample + (high - below) / mass, sample
 
-    begin, end, sample = within(p, passed)
-    first, last, _ = within(q, counted(xp, order) - passed)
+    begin, end, sample = within(p, of_p, passed)
+    first, last, _ = within(q, of_q, counted(xp, order) - passed)
     a, b = (begin - first) / nt, (end - last) / nt
     cost = xp.sum((high - low) * (a * a + a * b + b * b), axis=TIME, keepdims=True) / 3
     left, right = sample + 1 - begin, sample + 1 - end
     inside = (end - begin) * ((2 * left + right) * a + (left + 2 * right) * b) / 3
     until, sums = (xp.cumulative_sum(x, axis=TIME) for x in ((end - begin) * (a + b), inside))
     place = xp.argsort(order, axis=TIME)[:, :nt]  # of the part that ends a sample of p
-
-    def before(x):
-        return xp.concat([xp.zeros_like(x[:, :1]), x[:, :-1]], axis=TIME)
-
     potential, sums = (xp.take_along_axis(x, place, axis=TIME) for x in (until, sums))
     return cost, (before(potential) + sums - before(sums)) / nt
