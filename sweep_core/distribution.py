@@ -1,11 +1,13 @@
 """Shots over ranks or devices: a plan of pure integers, and the verbs that a backend's distributor speaks."""
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
 
-from .errors import OptionError, ShapeError
+from .arrays import numpy_of
+from .errors import DistributedError, OptionError, ShapeError, SweepError
 
 
 def _whole(name, value, least):
@@ -122,6 +124,19 @@ class SerialDistributor:
 
     def barrier(self):
         return None
+
+
+def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> Any:
+    """What `action` returns on rank 0, and None elsewhere; what is refused there ends every rank."""
+    told = refusal = None
+    if group.rank == 0:
+        try:
+            told = action(*arguments)
+        except SweepError as error:
+            refusal = error
+    if float(numpy_of(group.all_reduce(np.array([float(refusal is not None)])))[0]):
+        raise refusal or DistributedError("rank 0 cannot go on; it says why")
+    return told
 
 
 def check_plan(distributor, plan: ShotPlan, given: int, part: bool = False) -> None:

@@ -26,6 +26,9 @@ class Optax(Stepwise):
             raise OptionError(f"transformation is {transformation!r}; expected one of optax, such as optax.adam(0.5)")
         self.transformation = transformation
 
+    def __repr__(self) -> str:
+        return f"Optax({self.transformation}, shots={self.shots})"
+
     def begin(self, x: np.ndarray) -> None:
         self._state = self.transformation.init(jnp.asarray(x))
 

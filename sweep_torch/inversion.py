@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from sweep_core.distribution import Distributor, ShotPlan
-from sweep_core.errors import CheckpointError, SweepError
+from sweep_core.distribution import Distributor, ShotPlan, on_root
 from sweep_core.inversion import (
     AdamState,
     ExecutorEngine,
@@ -99,19 +98,6 @@ def observe(engine, group: Distributor, experiment: Experiment, how: str) -> tor
         return group.broadcast(data)
     mine = split_indices_for_rank(everything, group.rank, group.size)
     return group.all_gather(ShotPlan(experiment.nshots, group.size), engine.model(true, mine))
-
-
-def on_root(group: Distributor, action, *arguments) -> Any:
-    """What `action` returns on rank 0, and None elsewhere; what is refused there ends every rank."""
-    told = refusal = None
-    if group.rank == 0:
-        try:
-            told = action(*arguments)
-        except SweepError as error:
-            refusal = error
-    if float(group.all_reduce(torch.tensor(float(refusal is not None), device=group.device))):
-        raise refusal or CheckpointError("rank 0 cannot go on; it says why")
-    return told
 
 
 def open_folder(settings: Settings, group: Distributor) -> RunFolder:

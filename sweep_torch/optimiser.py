@@ -28,6 +28,10 @@ class Torch(Stepwise):
             raise OptionError(f"make is {make!r}; expected a class of torch.optim, such as torch.optim.Adam")
         self.make, self.options = make, options
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Torch({self.make.__name__}, shots={self.shots}{options})"
+
     def begin(self, x: np.ndarray) -> None:
         self._x = torch.nn.Parameter(torch.from_numpy(x.copy()))
         self._optimiser = self.make([self._x], **self.options)

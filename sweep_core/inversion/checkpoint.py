@@ -36,10 +36,27 @@ def write_checkpoint(path: Path, identity: dict[str, object], checkpoint: Checkp
     StorageError
     """
     texts = {"identity": json.dumps(identity), "history": json.dumps(checkpoint.history)}
+    write_entries(path, {**checkpoint.arrays, **texts, "epoch": np.array(checkpoint.epoch)})
+
+
+def write_entries(path: Path, entries: Mapping[str, Any]) -> None:
+    """Arrays and texts by name, in one file that is there as a whole or not at all; StorageError where it cannot be."""
     packed = io.BytesIO()
-    np.savez(packed, **{**checkpoint.arrays, **texts, "epoch": np.array(checkpoint.epoch)})  # type: ignore[arg-type]
+    np.savez(packed, **entries)
     with replacing(path) as stream:
         stream.write(packed.getbuffer())
+
+
+def read_entries(path: Path) -> dict[str, np.ndarray]:
+    """What :func:`write_entries` wrote; an exception of some dozen kinds where the file is missing or damaged."""
+    packed = io.BytesIO(path.read_bytes())
+    with zipfile.ZipFile(packed) as archive:
+        # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
+        if damaged := archive.testzip():
+            raise ValueError(f"the checksum of {damaged} is wrong")
+    packed.seek(0)
+    with np.load(packed, allow_pickle=False) as file:
+        return {name: np.asarray(file[name]) for name in file.files}
 
 
 def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.ndarray]:
@@ -51,28 +68,22 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
         Where it cannot be read, or belongs to another run; names what differs.
     """
     try:
-        packed = io.BytesIO(path.read_bytes())
-        with zipfile.ZipFile(packed) as archive:
-            # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
-            if damaged := archive.testzip():
-                raise ValueError(f"the checksum of {damaged} is wrong")
-        packed.seek(0)
-        with np.load(packed, allow_pickle=False) as file:
-            entries = {name: np.asarray(file[name]) for name in file.files}
+        entries = read_entries(path)
     except FileNotFoundError:
         raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume") from None
-    except Exception as error:  # zipfile and NumPy raise a dozen kinds over damaged bytes
+    except Exception as error:
         raise wrong(path, f"cannot be read ({type(error).__name__}: {error})") from error
     saved, now = _json(path, entries, "identity", dict), json.loads(json.dumps(identity))
-    differing = [
-        f"{key} was {saved.get(key)!r} and is now {now.get(key)!r}"
-        for key in {**now, **saved}
-        if saved.get(key) != now.get(key)
-    ]
-    if differing:
-        what = f"{path} belongs to another run: {', '.join(differing)}"
+    if differing := differences(saved, now):
+        what = f"{path} belongs to another run: {differing}"
         raise CheckpointError(f"{what}; resume it as it was begun, give --overwrite, or another folder by --out")
     return entries
+
+
+def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """In which of their values two descriptions of a run differ; empty where in none."""
+    names = (name for name in {**now, **saved} if saved.get(name) != now.get(name))
+    return ", ".join(f"{name} was {saved.get(name)!r} and is now {now.get(name)!r}" for name in names)
 
 
 def read_checkpoint(path: Path, identity: dict[str, object], like: Mapping[str, np.ndarray]) -> Checkpoint:

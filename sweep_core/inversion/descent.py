@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DomainError
 from .illumination import illumination
+from .journal import Answer
 from .objective import AfterShots, Objective
 from .regularisers import penalty
 from .unknowns import Unknowns
@@ -35,6 +36,8 @@ class Descent:
         Whether cells are scaled by one over the root of their illumination.
     after : callable
         ``after(models)`` gives what is told of the shots that are modelled in them.
+    answered : callable
+        ``answered(compute)`` gives the (misfit, gradients) that ``compute()`` does; see :class:`Journal`.
 
     Attributes
     ----------
@@ -48,8 +51,9 @@ class Descent:
         self, objective: Objective, unknowns: Unknowns, regularisers: Any = (), shots: int | None = None,
         drawn: int | None = None, precondition: bool = True,
         after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
+        answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
     ):  # fmt: skip
-        self.objective, self.regularisers, self._after = objective, regularisers, after
+        self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
         nshots = len(objective.shots)
         self.shots = np.unique(np.linspace(0, nshots - 1, min(shots or nshots, nshots)).round().astype(np.int64))
         self._drawn, self._random = drawn, np.random.default_rng(0)
@@ -74,7 +78,7 @@ class Descent:
 
     def _compute(self, models, some) -> None:
         """Misfit and gradients of all shots, from those of some."""
-        value, gradients = self.objective(models, some, self._after(models))
+        value, gradients = self._answered(lambda: self.objective(models, some, self._after(models)))
         share = len(some) / len(self.shots)
         self.misfit, self.gradients = value / share, [g / share for g in gradients]
         self.computed += len(some) / len(self.objective.shots)
@@ -118,7 +122,8 @@ class Descent:
     def _lit(self) -> list[np.ndarray]:
         """One over the root of the damped illumination of each parameter, one where nothing is lit."""
         self.computed += len(self.shots) / len(self.objective.shots)
-        lit = illumination(self.objective, list(self.unknowns.start), chosen=self.shots)
+        start = list(self.unknowns.start)
+        _, lit = self._answered(lambda: (0.0, illumination(self.objective, start, chosen=self.shots)))
         pairs = zip(lit, self.unknowns.free, strict=True)
         means = [light[cells].mean() if cells.any() else 0.0 for light, cells in pairs]
         return [(1 + light / (DAMPING * mean or 1)) ** -0.5 for light, mean in zip(lit, means, strict=True)]

@@ -1,7 +1,8 @@
 """An inversion in a few lines, whatever backend computes: stages, optimiser, bounds, and what is told on the way."""
 
-import time
+import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import attrs
@@ -11,10 +12,12 @@ from ..arrays import numpy_of
 from ..distribution import Distributor, SerialDistributor
 from ..errors import OptionError
 from ..hookspecs import Observation, ObserverRecord
+from ..memory import MemoryOptions
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
 from ..survey import Shots
 from .descent import Descent
+from .journal import Journal, identity
 from .lbfgs import LBFGS
 from .objective import AfterShots, Objective
 from .observers import Observers
@@ -70,6 +73,7 @@ def invert(
     optimiser: Any = None,
     precondition: bool = True,
     batch: int = 4,
+    folder: str | os.PathLike[str] | None = None,
     group: Distributor | None = None,
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
@@ -105,6 +109,9 @@ def invert(
         By the illumination, at the cost of one gradient a stage.
     batch : int
         Shots that are modelled at once.
+    folder : path-like, optional
+        Keeps every gradient of a stage, then what the stage came to, so that the same call, typed again after whatever
+        ended it, goes on from there, to the same bits. Observers are told once more of the stage that had not ended.
     group : Distributor, optional
         Of the ranks that share out the shots; each comes to the same models.
     observers : sequence of callable
@@ -133,20 +140,34 @@ def invert(
         numpy_of(observed).astype(dtype, copy=False), misfit, None if weights is None else numpy_of(weights),
         batch=batch, group=ranks,
     )  # fmt: skip
-    told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks)
-    with told.bar(sum(stage.iterations for stage in plan), progress):
+    about = {} if folder is None else identity(
+        problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=shots.wavelet, sources=shots.sources,
+        receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
+        start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
+        stages=plan, stage_weights=[numpy_of(stage.weights) for stage in plan], optimiser=optimiser,
+        regularise=regularise, precondition=precondition, batch=batch,
+    )  # fmt: skip
+    journal = Journal(folder, about, unknowns.start, ranks)
+    told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks, journal)
+    with closing(journal), told.bar(sum(stage.iterations for stage in plan), progress):
         for stage in plan:
+            if ended := journal.begin():
+                history, models = ended
+                told.ended(stage, history)
+                unknowns = attrs.evolve(unknowns, start=models)
+                continue
             changes = {name: value for name in ("low", "high", "misfit", "weights")
                        if (value := getattr(stage, name)) is not None}  # fmt: skip
             chosen = _checked(stage.optimiser or optimiser or LBFGS())
             descent = Descent(
                 attrs.evolve(data, **changes), unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
-                stage.shots, chosen.shots, precondition, told.shots,
+                stage.shots, chosen.shots, precondition, told.shots, journal,
             )  # fmt: skip
             told.begin(stage, descent)
             x = chosen.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
             unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
+            journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)
 
 
@@ -172,11 +193,11 @@ def _stacked(arrays):
 class _Told:
     """The history, and all who are told of it: the screen, and observers."""
 
-    def __init__(self, observers: Observers, group: Distributor):
-        self.observers, self.group = observers, group
+    def __init__(self, observers: Observers, group: Distributor, journal: Journal):
+        self.observers, self.group, self._journal = observers, group, journal
         self.history: list[dict[str, Any]] = []
         self._descent: Any = None
-        self.start, self.stages, self.iterations, self.gradients = time.perf_counter(), 0, 0, 0.0
+        self.stages, self.iterations, self.gradients = 0, 0, 0.0
 
     def bar(self, total: int, progress: bool) -> Any:
         """Of all iterations of all stages."""
@@ -184,6 +205,12 @@ class _Told:
 
         self._bar = tqdm(total=total, unit="it", disable=not progress or self.group.rank > 0)
         return self._bar
+
+    def ended(self, stage: Stage, history: list[dict[str, Any]]) -> None:
+        """A stage that was run by an earlier process, and the history up to its end."""
+        self.stages, self.history, self.gradients = self.stages + 1, history, history[-1]["gradients"]
+        self.iterations = sum(line["iteration"] > 0 for line in history)
+        self._bar.update(stage.iterations)
 
     def begin(self, stage: Stage, descent: Descent) -> None:
         """The start of a stage, whose gradient has been computed."""
@@ -216,5 +243,5 @@ class _Told:
         self.history.append({
             "stage": self.stages, "about": str(self._stage), "iteration": self._count,
             "misfit": self._descent.misfit, "gradients": self.gradients + self._descent.computed,
-            "seconds": time.perf_counter() - self.start,
+            "seconds": self._journal.seconds,
         })  # fmt: skip

@@ -1,5 +1,6 @@
 """An inversion runs over any distributor, and tells observers how it goes on."""
 
+import copy
 import runpy
 import types
 from pathlib import Path
@@ -7,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sweep_core import CheckpointError, Distributor, Observation, ObserverRecord, SerialDistributor
+from sweep_core import DistributedError, Distributor, Observation, ObserverRecord, SerialDistributor
+from sweep_core.distribution import on_root
 from sweep_core.inversion import Observers, RunFolder, make_parser, read_settings
 from sweep_core.io import faulted_model, write_prepared
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tqdm")
 from sweep_torch.distribution import TorchDistributor  # noqa: E402
-from sweep_torch.inversion import Inversion, make_engine, observe, on_root  # noqa: E402
+from sweep_torch.inversion import Inversion, make_engine, observe  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples/multi-gpu"
 
@@ -25,12 +27,12 @@ class Alone:
     rank, size, device = 0, 1, torch.device("cpu")
 
     def scatter(self, plan, x):
-        return x.clone()
+        return copy.copy(x)
 
     gather = all_gather = scatter
 
     def broadcast(self, x):
-        return x.clone()
+        return copy.copy(x)
 
     reduce = all_reduce = broadcast
 
@@ -103,7 +105,7 @@ def test_what_rank_0_refuses_ends_every_rank():
     def never(*_):
         raise AssertionError("rank 0 does it")
 
-    with pytest.raises(CheckpointError, match="rank 0 cannot go on"):
+    with pytest.raises(DistributedError, match="rank 0 cannot go on"):
         on_root(Second(), never)
     goes_on = Second()
     goes_on.refused = 0.0

@@ -5,6 +5,7 @@ from functools import partial
 import attrs
 import numpy as np
 import pytest
+from inverting import DH, DT, NT, SHAPE, call, earth, observed, solver, survey
 
 from sweep_core import (
     Acoustic,
@@ -12,12 +13,10 @@ from sweep_core import (
     DomainError,
     OptionError,
     ShapeError,
-    Shots,
     backend,
     make_problem,
-    ricker,
 )
-from sweep_core.inversion import LBFGS, Objective, Stage, Tikhonov, TotalVariation, illumination, invert
+from sweep_core.inversion import LBFGS, Objective, Stage, Tikhonov, TotalVariation, illumination
 from sweep_core.inversion.descent import Descent
 from sweep_core.inversion.unknowns import make_unknowns
 from sweep_core.misfit import envelope, global_correlation, least_squares
@@ -26,46 +25,12 @@ from sweep_core.processing import bandpass
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch, Torch  # noqa: E402
 
-SHAPE, DH, DT, NT = (24, 36), 20.0, 0.002, 260
-SOURCES = np.array([[4, 2], [18, 2], [31, 2]])
-RECEIVERS = np.stack([np.arange(0, 36, 2), np.full(18, 3)], axis=1)
 EXECUTORS = ("torch", "jax")
-
-
-def earth():
-    """(true, start, water)"""
-    start = np.repeat(np.linspace(1500, 2300, 24, dtype=np.float32)[:, None], 36, axis=1)
-    water = np.zeros(SHAPE, bool)
-    water[:5], start[:5] = True, 1500
-    true = start.copy()
-    true[12:17, 14:24] += 250
-    return true, start, water
-
-
-def solver(equation=None, make=PropTorch, **options):
-    return make(equation or Acoustic(), SHAPE, DH, DT, pml_width=8, **options)
-
-
-def survey(dtype=np.float32, scale=1e3):
-    return Shots((scale * ricker(8.0, NT, DT)).astype(dtype), SOURCES, RECEIVERS)
-
-
-def observed(solver, models):
-    shots = survey()
-    with torch.no_grad():
-        return solver(torch.from_numpy(shots.wavelet), shots.sources, shots.receivers, models=models).numpy()
 
 
 @pytest.fixture(scope="module")
 def data():
     return observed(solver(), [torch.from_numpy(earth()[0])])
-
-
-def call(data, stages, start=None, make=solver, **options):
-    shots = survey()
-    options = {"fixed": earth()[2], "progress": False, **options}
-    start = [earth()[1]] if start is None else start
-    return invert(make(), shots.wavelet, shots.sources, shots.receivers, data, start, stages, **options)
 
 
 def error(model):

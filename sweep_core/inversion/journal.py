@@ -1,0 +1,157 @@
+"""What took an inversion long to compute, kept as it goes: read again, the run goes the same way to the same bits."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import numpy_of
+from ..distribution import Distributor, on_root
+from ..errors import CheckpointError, DistributedError
+from ..io import part_of, replacing, storing
+from .checkpoint import differences, read_entries, write_entries
+from .lock import Lock
+
+Answer = tuple[float, list[np.ndarray]]
+
+
+def identity(**said: Any) -> dict[str, str]:
+    """What is said of a run, as text that can be compared: arrays by a digest, all else by what it prints."""
+
+    def told(value):
+        if isinstance(value, np.ndarray):
+            digest = hashlib.sha256(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).data)
+            return f"{value.dtype} array {value.shape} {digest.hexdigest()[:16]}"
+        if isinstance(value, list | tuple):
+            return f"({', '.join(map(told, value))})"
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+    return {name: told(value) for name, value in said.items()}
+
+
+class Journal:
+    """The misfits and gradients of a run in their order, and what each stage came to, in a folder.
+
+    An optimiser of whatever kind is led by these answers alone: given them again, it does again what it did.
+
+    Parameters
+    ----------
+    folder : path-like, optional
+        Nothing is kept without.
+    about : dict of str
+        What a run must share with one that it goes on from; see :func:`identity`.
+    like : sequence of array
+        The parameters.
+    group : Distributor
+        Its rank 0 reads and writes.
+
+    Raises
+    ------
+    CheckpointError
+        Where the folder holds another run, other files or damaged ones, or another process has it.
+    StorageError
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str] | None, about: dict[str, str], like: Sequence[np.ndarray],
+        group: Distributor,
+    ):  # fmt: skip
+        self.folder = Path(os.path.abspath(folder)) if folder else None
+        self.like, self.group = like, group
+        self.stage, self._count, self._begin = 0, 0, time.perf_counter()
+        self._lock: Lock | None = None
+        if self.folder:
+            on_root(group, self._claim, self.folder, about)
+
+    def _claim(self, folder: Path, about: dict[str, str]) -> None:
+        path = folder / "run.json"
+        with storing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            others = [entry.name for entry in folder.iterdir() if not part_of(entry.name)]
+        if others and not path.exists() and others != ["run.lock"]:
+            raise CheckpointError(f"{folder} holds {sorted(others)[0]} and no run; name another folder")
+        self._lock = Lock(folder / "run.lock")
+        if not path.exists():
+            with replacing(path) as stream:
+                stream.write(json.dumps(about, indent=1).encode())
+        try:
+            saved = json.loads(path.read_text())
+            differing = differences(saved, about)
+        except Exception as error:
+            raise _damaged(path, error, "name another folder") from error
+        if differing:
+            self.close()
+            raise CheckpointError(f"{folder} holds another run: {differing}; name another folder, or remove it")
+
+    def close(self) -> None:
+        """Lets other processes have the folder."""
+        if self._lock:
+            self._lock.release()
+
+    @property
+    def seconds(self) -> float:
+        """That the run has taken, in all its processes."""
+        return time.perf_counter() - self._begin
+
+    def begin(self) -> tuple[list[dict[str, Any]], list[np.ndarray]] | None:
+        """Begins the next stage; history and models, where it has been run to its end."""
+        self.stage, self._count = self.stage + 1, 0
+        return self._known(self._path())
+
+    def end(self, history: list[dict[str, Any]], models: list[np.ndarray]) -> None:
+        """Keeps what the stage came to, and no more what led there."""
+        self._keep(self._path(), history, models)
+        if self.folder and not self.group.rank:
+            for path in self.folder.glob(f"stage_{self.stage:04d}_*.npz"):
+                path.unlink()
+
+    def __call__(self, compute: Callable[[], Answer]) -> Answer:
+        """The next misfit and its gradients: those that were kept, or what is computed now."""
+        self._count += 1
+        path = self._path(f"_{self._count:06d}")
+        if known := self._known(path):
+            (misfit, seconds), gradients = known
+            self._begin = time.perf_counter() - seconds
+            return misfit, gradients
+        misfit, gradients = compute()
+        self._keep(path, [misfit, self.seconds], gradients)
+        return misfit, gradients
+
+    def _path(self, which=""):
+        return self.folder and self.folder / f"stage_{self.stage:04d}{which}.npz"
+
+    def _keep(self, path, told, arrays):
+        if self.folder:
+            numbered = {str(number): array for number, array in enumerate(arrays)}
+            on_root(self.group, write_entries, path, {"told": json.dumps(told), **numbered})
+
+    def _known(self, path):
+        """(told, arrays) of a file that every rank reads; None where there is none."""
+        if not self.folder:
+            return None
+        here = float(numpy_of(self.group.all_reduce(np.array([float(path.exists())])))[0])
+        if not here:
+            return None
+        if here < self.group.size:
+            raise DistributedError(f"{path} is there for {here:.0f} of {self.group.size} ranks; name a folder of all")
+        try:
+            entries = read_entries(path)
+            told = json.loads(str(entries["told"]))
+            arrays = [entries[str(number)] for number in range(len(entries) - 1)]
+            if [array.shape for array in arrays] != [model.shape for model in self.like]:
+                raise ValueError("its arrays are not of this run")
+            if not all(np.isfinite(array).all() for array in arrays):
+                raise ValueError("its arrays are not finite")
+        except Exception as error:  # zipfile, NumPy and JSON raise a dozen kinds over damaged bytes
+            raise _damaged(path, error, "remove it, and it is computed again") from error
+        return told, arrays
+
+
+def _damaged(path, error, remedy):
+    return CheckpointError(f"{path} cannot be read ({type(error).__name__}: {error}); {remedy}")

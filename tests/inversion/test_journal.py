@@ -1,0 +1,162 @@
+"""An inversion that was ended by whatever goes on to the same bits, and is told from any other."""
+
+import attrs
+import numpy as np
+import pytest
+from inverting import call, earth, observed, solver
+
+from sweep_core import CheckpointError, DistributedError, MemoryOptions, SerialDistributor, SweepError
+from sweep_core.inversion import LBFGS, Stage, TotalVariation
+from sweep_core.inversion.journal import Journal, identity
+from sweep_core.misfit import least_squares
+
+torch = pytest.importorskip("torch")
+from sweep_torch import Torch  # noqa: E402
+
+PLAN = [Stage(2, high=12.0), Stage(3, shots=2), Stage(2)]
+OPTIMISERS = {"L-BFGS": LBFGS(), "Adam": Torch(torch.optim.Adam, shots=2, lr=0.3)}
+if pytest.importorskip("jax"):
+    import optax
+
+    from sweep_jax import Optax
+
+    OPTIMISERS["optax"] = Optax(optax.adam(0.3), shots=2)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return observed(solver(), [torch.from_numpy(earth()[0])])
+
+
+class Counted:
+    """Least squares that a process survives so often."""
+
+    def __init__(self, left=10**9):
+        self.left, self.asked = left, 0
+
+    def __repr__(self):
+        return "Counted"
+
+    def __call__(self, synthetic, aim):
+        if self.asked == self.left:
+            raise KeyboardInterrupt
+        self.asked += 1
+        return least_squares(synthetic, aim)
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
+def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
+    whole, asked = Counted(), 0
+    expected = call(data, PLAN, misfit=whole, optimiser=optimiser)
+    for left in (1, 2, 3, 1):
+        part = Counted(left)
+        with pytest.raises(KeyboardInterrupt):
+            call(data, PLAN, misfit=part, optimiser=optimiser, folder=tmp_path)
+        asked += part.asked
+    rest = Counted()
+    found = call(data, PLAN, misfit=rest, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(found.models[0], expected.models[0])
+    timeless = [[{**line, "seconds": 0} for line in run.history] for run in (found, expected)]
+    assert timeless[0] == timeless[1]
+    assert asked == 7 and rest.asked + asked == whole.asked, "nothing is computed twice"
+    again = Counted()
+    assert np.array_equal(
+        call(data, PLAN, misfit=again, folder=tmp_path, optimiser=optimiser).models[0], found.models[0]
+    )
+    assert again.asked == 0 and not list(tmp_path.glob("stage_*_*"))
+
+
+def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
+    told = []
+    with pytest.raises(KeyboardInterrupt):
+        call(data, PLAN, misfit=Counted(5), folder=tmp_path)
+    found = call(data, PLAN, misfit=Counted(), folder=tmp_path, observers=[lambda seen: told.append(seen.iteration)])
+    seconds = [line["seconds"] for line in found.history]
+    assert seconds == sorted(seconds) and told[-1] == 7 and told == list(range(told[0], 8)) and told[0] in (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"batch": 2}, "batch was '4' and is now '2'"),
+        ({"optimiser": LBFGS(memory=3)}, "memory=3"),
+        ({"regularise": TotalVariation(1.0)}, "regularise"),
+        ({"fixed": np.zeros((24, 36), bool)}, "free"),
+        ({"bounds": {"vp": (1000.0, 3500.0)}}, "low"),
+        ({"weights": np.ones((3, 1, 1, 1), np.float32)}, "weights"),
+        ({"start": [earth()[1] * np.float32(1.001)]}, "start"),
+        ({"stages": PLAN[:2]}, "stages"),
+        ({"misfit": least_squares}, "misfit"),
+        ({"make": lambda: solver(free_surface=True)}, "problem"),
+    ],
+)
+def test_another_run_is_told_by_name(data, tmp_path, change, names):
+    with pytest.raises(KeyboardInterrupt):
+        call(data, PLAN, misfit=Counted(1), folder=tmp_path)
+    options = {"stages": PLAN, "misfit": Counted(), **change}
+    with pytest.raises(CheckpointError, match="holds another run") as refusal:
+        call(data, **options, folder=tmp_path)
+    assert names in str(refusal.value)
+
+
+def test_what_memory_gradients_take_is_no_other_run(data, tmp_path):
+    expected = call(data, Stage(2), folder=tmp_path)
+    assert np.array_equal(
+        call(data, Stage(2), make=lambda: solver(memory=MemoryOptions("ckpt")), folder=tmp_path).models, expected.models
+    )
+
+
+def test_damage_and_strangers_are_told(data, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        call(data, PLAN, misfit=Counted(2), folder=tmp_path)
+    path = sorted(tmp_path.glob("stage_0001_*"))[1]
+    whole = path.read_bytes()
+    for damaged in (whole[:-30], whole[:200] + bytes([whole[200] ^ 255]) + whole[201:], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=f"{path.name} cannot be read .* remove it"):
+            call(data, PLAN, misfit=Counted(), folder=tmp_path)
+    path.unlink()
+    expected = call(data, PLAN)
+    assert np.array_equal(call(data, PLAN, misfit=Counted(), folder=tmp_path).models, expected.models)
+
+    (tmp_path / "run.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match=r"run\.json cannot be read"):
+        call(data, PLAN, folder=tmp_path)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/chapter.txt").write_text("all I have")
+    with pytest.raises(CheckpointError, match=r"holds chapter\.txt and no run"):
+        call(data, PLAN, folder=tmp_path / "thesis")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SweepError, match="file"):
+        call(data, PLAN, folder=tmp_path / "file")
+
+
+def test_two_processes_do_not_share_a_folder(data, tmp_path):
+    journal = Journal(tmp_path, {}, [earth()[1]], SerialDistributor())
+    with pytest.raises(CheckpointError, match="in use by process"):
+        call(data, PLAN, folder=tmp_path)
+    journal.close()
+    with pytest.raises(CheckpointError, match="another run"):
+        call(data, PLAN, folder=tmp_path)
+
+
+def test_a_folder_that_some_ranks_do_not_see(tmp_path):
+    @attrs.frozen
+    class Two(SerialDistributor):
+        size: int = 2
+
+        def all_reduce(self, x):
+            return x  # the other rank has nothing
+
+    journal = Journal(tmp_path, {}, [np.zeros(3)], Two())
+    assert journal.begin() is None
+    journal.end([], [np.zeros(3)])
+    journal.stage = 0
+    with pytest.raises(DistributedError, match="1 of 2 ranks"):
+        journal.begin()
+
+
+def test_identity_tells_arrays_and_functions_apart():
+    one, other = (identity(x=np.arange(3) + k, f=f, g=[1, None]) for k, f in ((0, max), (1, min)))
+    assert one["x"] != other["x"] and one["f"] != other["f"] and one["g"] == other["g"]
+    assert identity(f=lambda: 0) == identity(f=lambda: 0), "an address says nothing"

@@ -1,0 +1,45 @@
+"""A small inversion: a body in a gradient below water, three shots."""
+
+import numpy as np
+
+from sweep_core import Acoustic, Shots, ricker
+from sweep_core.inversion import invert
+
+SHAPE, DH, DT, NT = (24, 36), 20.0, 0.002, 260
+SOURCES = np.array([[4, 2], [18, 2], [31, 2]])
+RECEIVERS = np.stack([np.arange(0, 36, 2), np.full(18, 3)], axis=1)
+
+
+def earth():
+    """(true, start, water)"""
+    start = np.repeat(np.linspace(1500, 2300, 24, dtype=np.float32)[:, None], 36, axis=1)
+    water = np.zeros(SHAPE, bool)
+    water[:5], start[:5] = True, 1500
+    true = start.copy()
+    true[12:17, 14:24] += 250
+    return true, start, water
+
+
+def solver(equation=None, make=None, **options):
+    from sweep_torch import PropTorch
+
+    return (make or PropTorch)(equation or Acoustic(), SHAPE, DH, DT, pml_width=8, **options)
+
+
+def survey(dtype=np.float32, scale=1e3):
+    return Shots((scale * ricker(8.0, NT, DT)).astype(dtype), SOURCES, RECEIVERS)
+
+
+def observed(solver, models):
+    import torch
+
+    shots = survey()
+    with torch.no_grad():
+        return solver(torch.from_numpy(shots.wavelet), shots.sources, shots.receivers, models=models).numpy()
+
+
+def call(data, stages, start=None, make=solver, **options):
+    shots = survey()
+    options = {"fixed": earth()[2], "progress": False, **options}
+    start = [earth()[1]] if start is None else start
+    return invert(make(), shots.wavelet, shots.sources, shots.receivers, data, start, stages, **options)
