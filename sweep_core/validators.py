@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from functools import wraps
 from math import inf
 from numbers import Integral
+from types import MappingProxyType
 
 import attrs
 
 from .errors import OptionError, UnknownOptionError
 
 
-def _refuse(owner: str, what: str, name: str, known, elsewhere: Mapping[str, str]) -> None:
+def refuse_unknown(
+    owner: str, what: str, name: str, known, elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
     hint = elsewhere.get(name, "")
     if not hint:
@@ -35,7 +38,7 @@ def named(**elsewhere: str):
         def checked(self, *values, **options):
             for name in options:
                 if name not in known:
-                    _refuse(cls.__name__, "option", name, known, elsewhere)
+                    refuse_unknown(cls.__name__, "option", name, known, elsewhere)
             plain(self, *values, **options)
 
         cls.__init__ = checked
@@ -59,7 +62,7 @@ def named_arguments(elsewhere: Mapping[str, str]):
                     kind = type(values[0]).__name__ if method else ""
                     step = {"__init__": kind, "forward": f"a call of {kind}", "__call__": f"a call of {kind}"}
                     owner = step.get(function.__name__, f"{kind}.{function.__name__}" if method else function.__name__)
-                    _refuse(owner, "argument", name, known, elsewhere)
+                    refuse_unknown(owner, "argument", name, known, elsewhere)
             return function(*values, **arguments)
 
         return checked

@@ -25,7 +25,8 @@ def identity(**said: Any) -> dict[str, str]:
     """What is said of a run, as text that can be compared: arrays by a digest, all else by what it prints."""
 
     def told(value):
-        if isinstance(value, np.ndarray):
+        if hasattr(value, "shape"):
+            value = numpy_of(value)
             digest = hashlib.sha256(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).data)
             return f"{value.dtype} array {value.shape} {digest.hexdigest()[:16]}"
         if isinstance(value, list | tuple):

@@ -4,6 +4,7 @@ from .comparison import plot_comparison
 from .field_data import plot_geometry, plot_traces
 from .figures import plot_epoch, plot_loss, plot_parameters, plot_wavelet
 from .gathers import plot_gather
+from .history import plot_history
 from .models import plot_model
 from .shot import plot_shot
 from .waves import movie, plot_snapshots
@@ -14,6 +15,7 @@ __all__ = [
     "plot_epoch",
     "plot_gather",
     "plot_geometry",
+    "plot_history",
     "plot_loss",
     "plot_model",
     "plot_parameters",

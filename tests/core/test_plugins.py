@@ -17,7 +17,7 @@ from sweep_core import (
     backends,
     equations,
 )
-from sweep_core.__main__ import main
+from sweep_core.command.info import run as main
 from sweep_core.hookspecs import impl
 from sweep_core.plugins import registry
 from sweep_core.reference import ReferenceExecutor

@@ -159,4 +159,5 @@ def test_a_folder_that_some_ranks_do_not_see(tmp_path):
 def test_identity_tells_arrays_and_functions_apart():
     one, other = (identity(x=np.arange(3) + k, f=f, g=[1, None]) for k, f in ((0, max), (1, min)))
     assert one["x"] != other["x"] and one["f"] != other["f"] and one["g"] == other["g"]
+    assert identity(w=[None, torch.ones(2)])["w"].startswith("(None, float32 array (2,) ")
     assert identity(f=lambda: 0) == identity(f=lambda: 0), "an address says nothing"

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from sweep_core import SweepError, io
+from sweep_core.command.model import load_velocity
 from sweep_core.inversion.settings import _started
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
@@ -91,7 +92,7 @@ READERS = {
     "read_array of .npz": (write_stored, lambda p: {"vp": io.read_array(p, "vp")}, 0),
     "--init": (write_npy, lambda p: known(_started(earth(), str(p))), 1),
     "read_elastic": (write_folder, lambda p: known(io.read_elastic(p.parent)), 3),
-    "prepare_fwi_models": (write_npy, lambda p: {"vp": script("prepare_fwi_models").load_velocity(p)}, 1),
+    "prepare_fwi_models": (write_npy, lambda p: {"vp": load_velocity(p)}, 1),
     "extract_model_segy": (write_archive, unpack, 0),
     "convert_segy_to_npy": (write_segy, convert, 1),
 }
@@ -187,7 +188,7 @@ def test_velocities_in_km_are_refused_wherever_they_come_from(tmp_path):
     with pytest.raises(SweepError, match=r"m.npz.*true: the largest P velocity .*in km/s"):
         io.read_prepared(tmp_path / "m.npz")
     with pytest.raises(SweepError, match=r"vp.npy: the largest P velocity .*in km/s"):
-        script("prepare_fwi_models").load_velocity(tmp_path / "vp.npy")
+        load_velocity(tmp_path / "vp.npy")
     with pytest.raises(SweepError, match="true: the largest density .*in g/cm3"):
         solid = io.elastic_from_vp(earth())
         io.ElasticModel(solid.true / [[[1]], [[1]], [[1000]]], solid.initial, ~solid.water & False, 25.0)

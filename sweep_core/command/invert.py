@@ -1,0 +1,104 @@
+"""``seismic-sweep invert``: from gathers to a model, told by a file."""
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import CheckpointError
+from ..inversion import invert
+from ..inversion.objective import modelled
+from ..io import Gathers, replacing
+from ..processing import estimate_wavelet
+from ..survey import Shots
+from .config import (
+    inversion_options,
+    make_equation,
+    problem_of,
+    read_config,
+    read_data,
+    read_earth,
+    stages_of,
+    wavelet_of,
+)
+from .options import add_backend, add_config, check_support, chosen_backend
+from .pictures import draw
+
+
+def add(commands) -> None:
+    parser = commands.add_parser("invert", help="find the model whose records fit the observed ones")
+    add_config(parser)
+    parser.add_argument("--out", type=Path, help="folder of the run; that of the configuration's name by default")
+    parser.add_argument("--overwrite", action="store_true", help="begin anew; a run in the folder goes on otherwise")
+    add_backend(parser)
+    parser.set_defaults(run=run)
+
+
+@attrs.frozen
+class Solver:
+    """What :func:`sweep_core.inversion.invert` asks of a PropTorch or PropJax, by any backend's executor."""
+
+    executor: Any
+    problem: Any
+
+
+def remove_run(folder: Path) -> None:
+    """Removes a folder that a run wrote; CheckpointError where it holds anything else."""
+    if folder.exists() and not (folder / "run.json").exists():
+        raise CheckpointError(f"{folder} holds no run of this command; remove it by hand, or name another by --out")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    config = read_config(given.config)
+    out = given.out or config.path.with_suffix("")
+    equation, stages = make_equation(config), stages_of(config)
+    names = [parameter.name for parameter in equation.parameters]
+    earth = read_earth(config, "start", names)
+    data = read_data(config, earth.dh)
+    problem, executor = problem_of(config, equation, earth, data.dt), chosen_backend(given)
+    check_support(executor, problem)
+    print(data)
+    dtype = earth.models[0].dtype
+    shots = Shots(wavelet_of(config, data.nt, data.dt).astype(dtype), data.sources, data.receivers, data.receiver_mask)
+
+    def record(models: Sequence[np.ndarray], shots: Shots) -> np.ndarray:
+        return np.concatenate(modelled(executor, problem, shots, models, np.arange(len(shots)), 4))
+
+    observed = data.observed.astype(dtype, copy=False)
+    if config["wavelet"].get("estimate", False):
+        shots = explained(shots, data, record(earth.models, shots))
+    options = inversion_options(config, earth)
+    models = {"true": read_earth(config, "true", names).models} if "true" in config["model"] else {}
+    if given.overwrite:
+        remove_run(out)
+    found = invert(
+        Solver(executor, problem), shots.wavelet, shots.sources, shots.receivers, observed, earth.models, stages,
+        weights=data.weights(), receiver_mask=shots.mask, folder=out, **options,
+    )  # fmt: skip
+    for name, model in zip(names, found.models, strict=True):
+        with replacing(out / f"{name}.npy") as stream:
+            np.save(stream, model)
+    models |= {"start": earth.models, "inverted": found.models}
+    labels = [f"{parameter.name} ({parameter.unit})" for parameter in equation.parameters]
+    middle = shots.take(np.array([len(data) // 2]))
+    draw(out, labels, models, earth.dh, found.history, data, lambda earth: record(earth, middle))
+    print(found)
+    for label, *each in zip(labels, *models.values(), strict=True):
+        if "true" in models:
+            true, start, last = each
+            errors = [float(np.sqrt(np.mean((model.astype(np.float64) - true) ** 2))) for model in (start, last)]
+            print(f"{label} model error, RMS: {errors[0]:.4g} to {errors[1]:.4g}")
+    print(f"results in {out}")
+    return 0
+
+
+def explained(shots: Shots, data: Gathers, record: np.ndarray) -> Shots:
+    """The shots with the wavelet that explains the data best, in the model that made the record."""
+    found = estimate_wavelet(data.observed, record, shots.wavelet, weights=data.weights())
+    print(f"wavelet estimated: {100 * found.unexplained:.1f} % of the data's energy is left unexplained by the start")
+    return attrs.evolve(shots, wavelet=found.wavelet.astype(record.dtype))

@@ -1,0 +1,51 @@
+"""Arguments that commands share."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import OptionError, UnsupportedError
+from ..executor import IMPLS
+from ..plugins import backend, backends
+from ..problem import Problem
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """--backend, --impl and --device."""
+    names = ", ".join(status.name for status in backends())
+    parser.add_argument("--backend", help=f"who computes: {names}; by default the first of torch and jax that is there")
+    parser.add_argument("--impl", choices=IMPLS, help="compiled code, the framework's own operations, or either")
+    parser.add_argument("--device", help="such as cpu, cuda or cuda:1; the backend's own by default")
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """The configuration."""
+    parser.add_argument("config", type=Path, help="a TOML file; docs/command.md tells what it holds")
+
+
+def chosen_backend(given: argparse.Namespace) -> Any:
+    """The executor that is asked for."""
+    name = given.backend
+    if name is None:
+        there = [status.name for status in backends() if status.available and status.name in ("torch", "jax")]
+        name = next(iter(there), "reference")
+        if not there:
+            print("neither torch nor jax is installed: the NumPy reference computes, slowly", file=sys.stderr)
+    options = {key: value for key in ("impl", "device") if (value := getattr(given, key)) is not None}
+    return backend(name, **options)
+
+
+def check_support(executor: Any, problem: Problem) -> None:
+    """UnsupportedError unless the backend runs the problem, which is two-dimensional."""
+    if problem.grid.ndim != 2:
+        raise UnsupportedError(f"the model has shape {problem.grid.shape}; expected (nz, nx); use Python for 3-D")
+    if not (support := executor.supports(problem)):
+        raise UnsupportedError(f"backend {executor.name!r} does not run this problem: {support.reason}")
+    print(f"backend {executor.name!r}: {support.reason or 'ready'}")
+
+
+def check_new(path: Path, overwrite: bool) -> None:
+    """OptionError where a file that would be written is there."""
+    if path.exists() and not overwrite:
+        raise OptionError(f"{path} is there already; give --overwrite to replace it, or another name by --out")

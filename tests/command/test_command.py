@@ -1,0 +1,261 @@
+"""The command line: a survey is shot and inverted by a file; what is wrong with a file is said."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sweep_core import OptionError, SweepError, backends
+from sweep_core.command import main
+from sweep_core.command.config import read_config, wavelet_of
+from sweep_core.io import open_segy, read_gathers
+
+PAGE = Path(__file__).parents[2] / "docs/command.md"
+pytest.importorskip("torch")
+pytest.importorskip("tqdm")
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """The page's file over a model of its own."""
+    text = re.search(r"```toml\n(.+?)```", PAGE.read_text(), re.DOTALL)[1]
+    start = np.repeat(np.linspace(1500, 2600, 60, dtype=np.float32)[:, None], 100, axis=1)
+    true, water = start.copy(), np.zeros((60, 100), bool)
+    true[25:35, 35:60] += 300
+    water[:4] = True
+    for name, array in {"start": start, "true": true, "water": water}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    path = tmp_path / "survey.toml"
+    path.write_text(text.replace("iterations = 4", "iterations = 1").replace("iterations = 6", "iterations = 2"))
+    return path
+
+
+def said(capsys):
+    told = capsys.readouterr()
+    return told.out, told.err
+
+
+def test_a_survey_is_shot_and_inverted(survey, capsys):
+    folder = survey.parent
+    assert main(["shoot", str(survey)]) == 0
+    gathers = read_gathers(folder / "observed.npz")
+    assert gathers.observed.shape == (8, 900, 50, 1) and gathers.observed.dtype == np.float32
+    assert np.allclose(gathers.sources[[0, -1]], [[5, 2], [95, 2]])
+    assert "8 shots of 50 receivers" in said(capsys)[0]
+
+    assert main(["invert", str(survey)]) == 0
+    out, _ = said(capsys)
+    first = np.load(folder / "survey/vp.npy")
+    start, true = (np.load(folder / f"{name}.npy") for name in ("start", "true"))
+    assert np.array_equal(first[:4], start[:4]), "water stays"
+    assert np.linalg.norm(first - true) < 0.95 * np.linalg.norm(start - true)
+    assert re.search(r"stage 2, all frequencies: misfit from .* -\d\d\.\d %", out) and "model error" in out
+    for picture in ("model", "misfit", "traces"):
+        assert (folder / f"survey/{picture}.png").stat().st_size > 10_000
+
+    stamps = {path: path.stat().st_mtime_ns for path in folder.glob("survey/stage_*")}
+    assert main(["invert", str(survey)]) == 0
+    assert np.array_equal(np.load(folder / "survey/vp.npy"), first)
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("survey/stage_*")} == stamps, "nothing is computed"
+
+    survey.write_text(survey.read_text().replace("high = 4.0", "high = 5.0"))
+    capsys.readouterr()
+    assert main(["invert", str(survey)]) == 1
+    assert "holds another run: stages was" in said(capsys)[1]
+    assert main(["invert", str(survey), "--overwrite"]) == 0
+    assert not np.array_equal(np.load(folder / "survey/vp.npy"), first)
+
+
+def test_backends_agree_and_one_of_them_computes(survey, capsys):
+    survey.write_text(survey.read_text().replace("count = 8", "count = 2").replace("nt = 900", "nt = 200"))
+    records = {}
+    for name in ("torch", "jax"):
+        if any(status.name == name and status.available for status in backends()):
+            out = survey.parent / f"{name}.npz"
+            assert main(["shoot", str(survey), "--backend", name, "--impl", "eager", "--out", str(out)]) == 0
+            records[name] = read_gathers(out).observed
+            assert f"backend '{name}'" in said(capsys)[0]
+    first = records.pop("torch")
+    for other in records.values():
+        assert np.abs(other - first).max() < 1e-5 * np.abs(first).max()
+    assert main(["shoot", str(survey), "--backend", "fortran"]) == 1
+    assert "no backend is called 'fortran'" in said(capsys)[1]
+
+
+def test_elastic_waves_and_what_the_start_makes(survey):
+    """A .npy for each parameter, other fields, SEG-Y, and the model of --model."""
+    folder = survey.parent
+    vp = np.load(folder / "true.npy")
+    for name, array in {"vp": vp, "vs": vp / 2, "rho": np.full_like(vp, 2000)}.items():
+        np.save(folder / f"{name}.npy", array)
+    text = survey.read_text().replace('equation = "acoustic"', 'equation = "elastic"\nreceiver_type = ["vz"]')
+    text = text.replace('"start.npy"', '{vp = "vp.npy", vs = "vs.npy", rho = "rho.npy"}')
+    survey.write_text(text.replace("count = 8", "count = 2").replace("nt = 900", "nt = 150"))
+    assert main(["shoot", str(survey), "--model", "start", "--out", str(folder / "elastic.sgy")]) == 0
+    assert len(open_segy(folder / "elastic.sgy")) == 100
+
+
+def test_segy_there_and_back(survey, capsys):
+    folder = survey.parent
+    survey.write_text(survey.read_text().replace("nt = 900", "nt = 200"))
+    assert main(["shoot", str(survey)]) == 0
+    there, back = folder / "there.sgy", folder / "back.npz"
+    assert main(["segy", "convert", str(folder / "observed.npz"), str(there)]) == 0
+    capsys.readouterr()
+    assert main(["segy", "inspect", str(there), "--text"]) == 0
+    assert "400 traces of 200 samples every 2 ms" in said(capsys)[0]
+    assert main(["segy", "convert", str(there), str(back), "--dh", "20"]) == 0
+    one, other = read_gathers(folder / "observed.npz"), read_gathers(back)
+    assert np.array_equal(one.observed, other.observed)
+    assert np.allclose(one.offsets, other.offsets, atol=0.01)
+
+    section, again = folder / "vp.sgy", folder / "again.npy"
+    assert main(["segy", "convert", str(folder / "true.npy"), str(section), "--dh", "20"]) == 0
+    assert main(["segy", "convert", str(section), str(again)]) == 0
+    assert np.array_equal(np.load(again), np.load(folder / "true.npy"))
+    for words, expected in {
+        ("true.npy", "other.npz"): "cannot be made of true.npy",
+        ("there.sgy", "other.txt"): "cannot be made of there.sgy",
+        ("there.sgy", "back.npz", "--dh", "20"): "is there already",
+        ("there.sgy", "new.npz"): "--dh is missing",
+        ("vp.sgy", "new.npy", "--dh", "20"): "--dh has no meaning",
+    }.items():
+        capsys.readouterr()
+        assert main(["segy", "convert", *(str(folder / w) if "." in w else w for w in words)]) == 1
+        assert expected in said(capsys)[1]
+
+
+def test_a_model_is_prepared(survey, capsys):
+    folder = survey.parent
+    words = ["model", str(folder / "true.npy"), "--source-dh", "10", "--target-dh", "20", "--radii", "4"]
+    assert main([*words, "--out", str(folder / "model.npz")]) == 0
+    assert "30 x 50 cells of 20 m" in said(capsys)[0]
+    survey.write_text(
+        survey.read_text().replace('"true.npy"', '"model.npz"').replace('"start.npy"', '"model.npz"')
+        .replace("1900", "900").replace("1980", "980").replace('fixed = "water.npy"', "").replace("nt = 900", "nt = 300")
+    )  # fmt: skip
+    assert main(["shoot", str(survey)]) == 0 and main(["invert", str(survey)]) == 0
+
+
+def test_the_wavelet_is_estimated(survey, capsys):
+    """From a first one at the wrong frequency and strength, in the start, which is the true model here."""
+    text = survey.read_text().replace('"start.npy"', '"true.npy"').replace("nt = 900", "nt = 300")
+    survey.write_text(text)
+    assert main(["shoot", str(survey)]) == 0
+    survey.write_text(
+        text.replace("ricker = 6.0", "ricker = 8.0\nscale = 10.0").replace("estimate = false", "estimate = true")
+    )
+    capsys.readouterr()
+    main(["invert", str(survey)])
+    assert float(re.search(r"([\d.]+) % of the data's energy is left", said(capsys)[0])[1]) < 2
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("[physics]", "[phisics]"), "no table 'phisics'.*did you mean 'physics'"),
+        (("free_surface", "freesurface"), r"\[physics\] has no option 'freesurface'.*free_surface"),
+        (("free_surface = false", "free_surface = 1"), "free_surface is 1; expected True"),
+        (('"acoustic"', '"acustic"'), "equation is 'acustic'; expected one of"),
+        (("dt = 0.002", "dt = 0.02"), "largest stable dt"),
+        (("dt = 0.002", 'dt = "2 ms"'), "dt is '2 ms'"),
+        (("nt = 900", "nt = 0"), "nt is 0"),
+        (("nt = 900", ""), r"\[physics\] has no nt"),
+        (("nt = 900", "nt = 900\nspatial_order = 3"), "spatial_order"),
+        (("nt = 900", 'nt = 900\nmemory = "disc"'), "strategy is 'disc'"),
+        (('true = "true.npy"', ""), r"\[model\] has no true"),
+        (('"true.npy"', '"tru.npy"'), "tru.npy"),
+        (('"true.npy"', '{vs = "true.npy"}'), "expected {vp = "),
+        (("dh = 20.0", ""), r"\[model\] has no dh"),
+        (("dh = 20.0", "dh = -20.0"), "dh is"),
+        (("[100, 40]", "[100, 40, 3]"), r"expected \[x, z\] in metres"),
+        (("[100, 40]", "[-100, 40]"), "source 0 is at x = -5"),
+        (("count = 8", "count = 0"), "count of sources is 0"),
+        (("count = 8", "number = 8"), "expected first, last"),
+        (('file = "observed.npz"', ""), r"\[data\] has no file"),
+        (("ricker = 6.0", ""), "needs ricker"),
+        (("ricker = 6.0", "ricker = 600.0"), "Nyquist"),
+        (("ricker = 6.0", 'ricker = "6 Hz"'), "ricker"),
+        (("[[stage]]", "[stage]"), "survey.toml"),
+    ],
+)
+def test_shoot_refuses_by_name(survey, capsys, change, expected):
+    text = survey.read_text()
+    assert change[0] in text
+    survey.write_text(text.replace(*change))
+    assert main(["shoot", str(survey)]) == 1
+    assert re.search(expected, said(capsys)[1]), said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("bounds = {vp = [1400, 3500]}", "bounds = {vp = [1700, 3500]}"), "within the bounds"),
+        (("bounds = {vp", "bounds = {vs"), "bounds name 'vs'"),
+        (('fixed = "water.npy"', 'fixed = "water"'), "needs a prepared model"),
+        (('"least_squares"', '"l2"'), "misfit is 'l2'; expected one of"),
+        (("batch = 4", "batch = 0"), "batch is 0"),
+        (("iterations = 1", ""), r"\[\[stage\]\] 1 has no iterations"),
+        (("iterations = 1", "iterations = 0"), r"\[\[stage\]\] 1: .*iterations is 0"),
+        (("high = 4.0", "high = -4.0"), r"\[\[stage\]\] 1: .*high is -4.0"),
+        (("high = 4.0", "hihg = 4.0"), r"\[stage\] has no option 'hihg'.*high"),
+        (("dt = 0.002", "dt = 0.001"), "is for dt = 0.002"),
+        (("dh = 20.0", "dh = 25.0"), "is for dh"),
+        (('file = "observed.npz"', 'file = "none.npz"'), "none.npz"),
+        (('file = "observed.npz"', 'file = "observed.npz"\nsource_depth = 3'), "source_depth is for SEG-Y files"),
+        (("ricker = 6.0", 'ricker = 6.0\nfile = "w.npy"'), "file and ricker; give one"),
+        (("ricker = 6.0", 'file = "water.npy"'), r"expected \(200,\)"),
+    ],
+)
+def test_invert_refuses_by_name(survey, capsys, change, expected):
+    text = survey.read_text().replace("nt = 900", "nt = 200")
+    survey.write_text(text.replace("ricker = 6.0", "ricker = 8.0"))
+    assert main(["shoot", str(survey)]) == 0
+    assert change[0] in text
+    survey.write_text(text.replace(*change))
+    capsys.readouterr()
+    assert main(["invert", str(survey)]) == 1
+    assert re.search(expected, said(capsys)[1])
+    assert not (survey.parent / "survey").exists(), "nothing is left of what was refused"
+
+
+def test_files_that_are_none(tmp_path, capsys):
+    for text in (b"\xff\xfe", b"[physics", b"physics = 3", b"[[physics]]"):
+        (tmp_path / "bad.toml").write_bytes(text)
+        assert main(["shoot", str(tmp_path / "bad.toml")]) == 1
+        assert "bad.toml" in said(capsys)[1]
+    assert main(["invert", str(tmp_path / "none.toml")]) == 1
+    (tmp_path / "stages.toml").write_text("")
+    with pytest.raises(OptionError, match="has no \\[\\[stage"):
+        from sweep_core.command.config import stages_of
+
+        stages_of(read_config(tmp_path / "stages.toml"))
+    with pytest.raises(SweepError, match="needs ricker"):
+        wavelet_of(read_config(tmp_path / "stages.toml"), 10, 0.001)
+
+
+def test_a_folder_that_no_run_left_is_not_removed(survey, capsys):
+    assert main(["shoot", str(survey)]) == 0
+    (survey.parent / "survey").mkdir()
+    (survey.parent / "survey/thesis.txt").write_text("all I have")
+    for words in ([], ["--overwrite"]):
+        capsys.readouterr()
+        assert main(["invert", str(survey), *words]) == 1
+        assert re.search("holds thesis.txt and no run|holds no run", said(capsys)[1])
+    assert (survey.parent / "survey/thesis.txt").read_text() == "all I have"
+
+
+def test_it_is_installed_by_its_name_and_imports_no_framework():
+    project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"seismic-sweep": "sweep_core.command:main"}
+    code = "import sys, sweep_core.command as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "backends" in told and told.endswith("set()\n")
+    helped = subprocess.run([sys.executable, "-m", "sweep_core.command", "--help"], capture_output=True, text=True)
+    assert helped.returncode == 0 and all(
+        word in helped.stdout for word in ("shoot", "invert", "segy", "model", "info")
+    )
