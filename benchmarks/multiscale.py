@@ -53,6 +53,7 @@ def main() -> None:
         default=(6, 6, 12),
         help="of the three bands, the first two on every second shot",
     )
+    parser.add_argument("--coarsen", type=int, default=2, help="of the grid in the first two bands; 1: the same")
     parser.add_argument("--shots", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a picture")
@@ -70,7 +71,7 @@ def main() -> None:
     observed = record(model.true)
     few = [given.shots // 2, given.shots // 2, None]
     plan = zip(given.iterations, BANDS, few, strict=True)
-    stages = [Stage(n, high=high, shots=some) for n, high, some in plan]
+    stages = [Stage(n, high=high, shots=some, coarsen=given.coarsen if high else None) for n, high, some in plan]
     options = {}
     if given.adam:
         steps = given.adam * -(-len(shots) // 8)

@@ -129,7 +129,7 @@ CHOICES = {
 }
 
 
-def _check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None:
+def check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None:
     """That each axis has the cells that differences need, and all of them, PML included, can be counted."""
     order = equation.spatial_order
     for n, axis in zip(grid.shape, grid.axes, strict=True):
@@ -187,7 +187,7 @@ def make_problem(
             f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
         )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
-    _check_cells(equation, grid, cpml_width, free_surface is True)
+    check_cells(equation, grid, cpml_width, free_surface is True)
     if pml_type is not None and pml_type != equation.pml_type:
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
     if not isinstance(free_surface, bool):

@@ -2,6 +2,7 @@
 
 from .adam import AdamState, first_scale
 from .checkpoint import Checkpoint
+from .coarse import Coarse
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
@@ -21,6 +22,7 @@ __all__ = [
     "LBFGS",
     "AdamState",
     "Checkpoint",
+    "Coarse",
     "ExecutorEngine",
     "Experiment",
     "Inverted",

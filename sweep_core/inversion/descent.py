@@ -19,6 +19,11 @@ DAMPING = 0.1
 """Of the mean illumination: cells that are lit less are moved as if they were lit so much more."""
 
 
+def spread(nshots: int, count: int | None) -> np.ndarray:
+    """So many of the shots of a survey, evenly spaced; all of None."""
+    return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
+
+
 class Descent:
     """x -> (f, df/dx) with f = misfit / first + penalty: `first` is the misfit at the start, of all its shots.
 
@@ -55,7 +60,7 @@ class Descent:
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
         nshots = len(objective.shots)
-        self.shots = np.unique(np.linspace(0, nshots - 1, min(shots or nshots, nshots)).round().astype(np.int64))
+        self.shots = spread(nshots, shots)
         self._drawn, self._random = drawn, np.random.default_rng(0)
         self._order: list[int] = []
         self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]

@@ -16,7 +16,8 @@ from ..memory import MemoryOptions
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
 from ..survey import Shots
-from .descent import Descent
+from .coarse import on_coarser_grid
+from .descent import Descent, spread
 from .journal import Journal, identity
 from .lbfgs import LBFGS
 from .objective import AfterShots, Objective
@@ -158,14 +159,18 @@ def invert(
                 continue
             changes = {name: value for name in ("low", "high", "misfit", "weights")
                        if (value := getattr(stage, name)) is not None}  # fmt: skip
-            chosen = _checked(stage.optimiser or optimiser or LBFGS())
+            optimises = _checked(stage.optimiser or optimiser or LBFGS())
+            objective = attrs.evolve(data, **changes)
+            if (factor := stage.coarsen or 1) > 1:
+                chosen = spread(len(shots), stage.shots)
+                objective = on_coarser_grid(objective, factor, list(unknowns.start), chosen)
             descent = Descent(
-                attrs.evolve(data, **changes), unknowns,
+                objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
-                stage.shots, chosen.shots, precondition, told.shots, journal,
+                stage.shots, optimises.shots, precondition, told.shots, journal,
             )  # fmt: skip
             told.begin(stage, descent)
-            x = chosen.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
+            x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
             unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
             journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)

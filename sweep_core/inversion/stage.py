@@ -5,6 +5,7 @@ from typing import Any
 import attrs
 
 from .. import validators
+from ..errors import OptionError
 from ..misfit import Misfit
 
 _corner = validators.amount("a frequency in Hz, or None", optional=True)
@@ -22,6 +23,9 @@ class Stage:
         Corners in Hz of the filter that both sides of the misfit pass; all frequencies by default.
     shots : int, optional
         How many: evenly spaced over the survey for an optimiser that needs the same in every iteration; all by default.
+    coarsen : int, optional
+        Every so many nodes and time steps are computed on, which is enough for low frequencies and a fraction of the
+        work: needs `high`. See :class:`sweep_core.inversion.Coarse`.
     misfit, weights, optimiser, regularise : optional
         Those of the inversion by default.
     """
@@ -30,10 +34,18 @@ class Stage:
     low: float | None = attrs.field(default=None, validator=_corner)
     high: float | None = attrs.field(default=None, validator=_corner)
     shots: int | None = attrs.field(default=None, validator=validators.positive)
+    coarsen: int | None = attrs.field(default=None, validator=validators.positive)
     misfit: Misfit | None = None
     weights: Any = attrs.field(default=None, eq=False, repr=False)
     optimiser: Any = None
     regularise: Any = None
+
+    @coarsen.validator
+    def _carried(self, _, coarsen):
+        if (coarsen or 1) > 1 and self.high is None:
+            raise OptionError(
+                f"Stage: coarsen is {coarsen}, and a coarser grid carries low frequencies alone; give high"
+            )
 
     def __str__(self) -> str:
         if self.low is None and self.high is None:

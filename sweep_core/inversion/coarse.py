@@ -1,0 +1,182 @@
+"""An executor that computes on a coarser grid, which low frequencies do not need finer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..arrays import numpy_of
+from ..call import wavelet_layout
+from ..distribution import ShotPlan
+from ..errors import UnsupportedError
+from ..executor import Support
+from ..grid import make_grid
+from ..misfit import least_squares
+from ..problem import Problem, check_cells
+from ..resampling import sampled
+from ..survey import Shots
+from .objective import Objective
+
+TAPS = 12
+"""Coarse samples on either side of a fine one that it is interpolated from."""
+
+
+def coarser(problem: Problem, factor: int) -> Problem:
+    """The problem on every factor-th node and time step, in a PML of the same thickness."""
+    shape = tuple(-(-(n - 1) // factor) + 1 for n in problem.grid.shape)
+    width = tuple((-(-low // factor), -(-high // factor)) for low, high in problem.pml)
+    grid = make_grid(shape, tuple(factor * h for h in problem.grid.spacing))
+    check_cells(problem.equation, grid, width, problem.free_surface)
+    return attrs.evolve(problem, grid=grid, dt=factor * problem.dt, cpml=attrs.evolve(problem.cpml, width=width))
+
+
+def averages(cells: int, factor: int) -> np.ndarray:
+    """(coarse, cells): means of cells around each factor-th node, by a hat two coarse cells wide, edges continued."""
+    rows = np.zeros((-(-(cells - 1) // factor) + 1, cells))
+    for node, row in enumerate(rows):
+        for away in range(1 - factor, factor):
+            row[min(max(node * factor + away, 0), cells - 1)] += (factor - abs(away)) / factor**2
+    return rows
+
+
+def interpolation(times: np.ndarray, count: int) -> Any:
+    """Sparse (len(times), count): values at `times` of samples at 0, 1, ..., by a sinc in a Kaiser window."""
+    from scipy.sparse import csr_array
+
+    first = np.floor(times).astype(np.int64) - TAPS + 1
+    taps = first[:, None] + np.arange(2 * TAPS)
+    away = times[:, None] - taps
+    weights = np.sinc(away) * np.i0(8.0 * np.sqrt(np.maximum(1 - (away / TAPS) ** 2, 0))) / np.i0(8.0)
+    rows = np.broadcast_to(np.arange(len(times))[:, None], taps.shape)
+    there = (taps >= 0) & (taps < count)
+    return csr_array((weights[there], (rows[there], taps[there])), shape=(len(times), count))
+
+
+def along(matrix: Any, array: np.ndarray, axis: int) -> np.ndarray:
+    """A matrix times an array along an axis, in the array's dtype."""
+    moved = np.moveaxis(array, axis, 0)
+    product = matrix @ moved.reshape(len(moved), -1)
+    return np.ascontiguousarray(np.moveaxis(product.reshape(-1, *moved.shape[1:]), 0, axis).astype(array.dtype))
+
+
+@attrs.frozen(eq=False)
+class Coarse:
+    """An executor that computes on every `factor`-th node and time step: an eighth of the work with 2 in two
+    dimensions, a sixteenth in three.
+
+    m -> S F(R m): R takes means of the cells around coarse nodes, F is the run on the coarse grid, S interpolates its
+    record to the times of the finer one. All are linear but F, so gradients are R^T F'^T S^T, the derivative of what is
+    computed.
+
+    Parameters
+    ----------
+    executor : DifferentiatingExecutor
+        Such as ``solver.executor``.
+    factor : int
+        From 2 on.
+    """
+
+    executor: Any
+    factor: int
+
+    @property
+    def name(self) -> str:
+        return self.executor.name
+
+    def supports(self, problem: Problem) -> Support:
+        """Whether the other executor runs the coarser problem."""
+        if problem.source_scaling != "physical":
+            reason = f"source_scaling={problem.source_scaling!r} ties amplitudes to the grid; expected 'physical'"
+            return Support(False, f"a coarser grid is of no use: {reason}")
+        return self.executor.supports(coarser(problem, self.factor))
+
+    def forward(self, problem: Problem, shots: Shots, models: Any) -> np.ndarray:
+        """Record (nshots, nt, nrec, nfield), at the times of the finer grid."""
+        coarse, few, up = self._prepared(problem, shots)
+        return self._interpolated(up, self.executor.forward(coarse, few, self._restricted(models)))
+
+    def misfit_and_gradient(self, problem: Problem, shots: Shots, models: Any, observed: Any) -> tuple[float, list]:
+        record, pull = self.pullback(problem, shots, models)
+        misfit, residual = least_squares(record, numpy_of(observed))
+        return float(misfit), pull(residual)
+
+    def pullback(
+        self, problem: Problem, shots: Shots, models: Any
+    ) -> tuple[np.ndarray, Callable[[Any], list[np.ndarray]]]:
+        """See :class:`sweep_core.executor.DifferentiatingExecutor`."""
+        coarse, few, up = self._prepared(problem, shots)
+        record, pull = self.executor.pullback(coarse, few, self._restricted(models))
+
+        def back(cotangent):
+            given = numpy_of(cotangent)
+            parts = [along(matrix.T, given[..., f], 1) for f, matrix in enumerate(up)]
+            slopes = pull(np.stack(parts, axis=-1))
+            return [self._along(numpy_of(slope), transpose=True, cells=problem.grid.shape) for slope in slopes]
+
+        return self._interpolated(up, record), back
+
+    def _prepared(self, problem, shots):
+        """(problem, shots, interpolation of each field's record in time) of the coarser grid."""
+        support = self.supports(problem)
+        if not support:
+            raise UnsupportedError(support.reason)
+        coarse, factor = coarser(problem, self.factor), self.factor
+        nt, own = wavelet_layout(problem, shots.wavelet, shots.sources)
+        count = -(-nt // factor) + TAPS
+        waves = numpy_of(shots.wavelet)
+        waves = waves if own else np.stack([waves] * len(problem.source_type), axis=-1)
+        late = [float(problem.source_time(f, 1)[0] - coarse.source_time(f, 1)[0]) for f in problem.source_type]
+        waves = np.stack(
+            [sampled(waves[..., f], problem.dt, count, coarse.dt, start=start) for f, start in enumerate(late)], axis=-1
+        )
+        few = Shots(
+            waves if len(late) > 1 else waves[..., 0],
+            self._positions(problem, problem.source_type, shots.sources, "sources"),
+            self._positions(problem, problem.receiver_type, shots.receivers, "receivers"),
+            shots.mask,
+        )
+        times = [(problem.time(f, nt) - coarse.time(f, 1)[0]) / coarse.dt for f in problem.receiver_type]
+        return coarse, few, [interpolation(at, count) for at in times]
+
+    def _positions(self, problem: Problem, fields: Sequence[str], at: Any, name: str) -> np.ndarray:
+        """True positions in coarse cells; whole numbers of fields that lie between nodes are none."""
+        at = numpy_of(at)
+        between = [f for field in fields for f in problem.parts(field) if set(problem.field(f).stagger) - {"t"}]
+        if at.dtype.kind != "f" and between:
+            raise UnsupportedError(
+                f"{name} are whole numbers, which name nodes of {between[0]}, half a cell from where a coarser grid "
+                "has them; give true positions, as floats"
+            )
+        return at / self.factor
+
+    def _restricted(self, models):
+        return [self._along(numpy_of(model)) for model in models]
+
+    def _along(self, array, transpose=False, cells=()):
+        for axis, count in enumerate(cells or array.shape):
+            rows = averages(count, self.factor)
+            array = along(rows.T if transpose else rows, array, axis)
+        return array
+
+    @staticmethod
+    def _interpolated(up, record):
+        record = numpy_of(record)
+        return np.stack([along(matrix, record[..., f], 1) for f, matrix in enumerate(up)], axis=-1)
+
+
+def on_coarser_grid(objective: Objective, factor: int, models: Sequence[np.ndarray], chosen: np.ndarray) -> Objective:
+    """The objective, computed by :class:`Coarse` from what is observed in the chosen shots plus the difference that the
+    grids make in these models.
+
+    Near a source, at the PML and at high frequencies a coarse grid has other waves. With d + S F(R m0) - F_fine(m0) for
+    d the residual in m0 is that of the finer grid, and only what the difference changes with the model is amiss (the
+    tau correction of multigrid: Brandt 1977, Math. Comp. 31, section 8).
+    """
+    coarse = attrs.evolve(objective, executor=Coarse(objective.executor, factor))
+    plan = ShotPlan(len(chosen), objective.group.size)
+    mine = chosen[list(plan.part(objective.group.rank))]
+    difference = coarse.record(models, mine) - objective.record(models, mine)
+    observed = objective.observed.copy()
+    observed[chosen] += numpy_of(objective.group.all_gather(plan, difference))
+    return attrs.evolve(coarse, observed=observed)

@@ -1,0 +1,199 @@
+"""Low frequencies on a coarser grid: the exact derivative of what is computed, and what a finer grid would find."""
+
+import attrs
+import numpy as np
+import pytest
+from inverting import DH, DT, NT, SHAPE, call, earth, observed, solver, survey
+
+from sweep_core import (
+    Acoustic,
+    AcousticVariableDensity,
+    DomainError,
+    OptionError,
+    SerialDistributor,
+    Shots,
+    UnsupportedError,
+    backend,
+    make_problem,
+    ricker,
+)
+from sweep_core.inversion import Coarse, Objective, Stage, illumination
+from sweep_core.inversion.coarse import averages, coarser, interpolation, on_coarser_grid
+from sweep_core.processing import bandpass
+
+torch = pytest.importorskip("torch")
+EXECUTORS = ("torch", "jax", "reference")
+
+
+def objective(executor="torch", equation=None, shots=None, models=None, high=5.0, shape=SHAPE, factor=0, **options):
+    """Of the coarse grid where there is a factor."""
+    executor = backend(executor)
+    problem = make_problem(equation or Acoustic(8), shape, DH, DT, **{"pml_width": 10, **options})
+    shots = shots or survey(np.float64)
+    aim = np.asarray(executor.forward(problem, shots, models or [earth()[0].astype(np.float64)]))
+    return Objective(Coarse(executor, factor) if factor else executor, problem, shots, aim, high=high)
+
+
+@pytest.mark.parametrize(("cells", "factor"), [(24, 2), (25, 2), (24, 3), (7, 5)])
+def test_means_of_cells_around_coarse_nodes(cells, factor):
+    """Lines stay lines between the edges, constants everywhere; every cell counts."""
+    rows = averages(cells, factor)
+    assert np.allclose(rows.sum(axis=1), 1) and (rows.sum(axis=0) > 0).all() and len(rows) * factor >= cells
+    line = rows @ np.arange(cells)
+    inner = slice(1, (cells - factor) // factor)
+    assert np.allclose(line[inner], factor * np.arange(len(rows))[inner])
+
+
+def test_interpolation_in_time():
+    """Five samples a period are enough; samples themselves are kept."""
+    coarse, fine = np.arange(100.0), np.arange(15.0, 80.0, 0.37)
+
+    def wave(t):
+        return np.sin(2 * np.pi * t / 5 + 0.3)
+
+    assert np.abs(interpolation(fine, 100) @ wave(coarse) - wave(fine)).max() < 1e-4
+    assert np.allclose((interpolation(coarse, 100) @ wave(coarse)), wave(coarse), atol=1e-15)
+
+
+def test_the_record_is_nearly_that_of_the_finer_grid():
+    """In the band of the misfit; waves above it, and those near a source, are others."""
+    fine, coarse = objective(), objective(factor=2)
+    model = [earth()[0].astype(np.float64)]
+    own, its = (each.filtered(each.record(model)) for each in (coarse, fine))
+    assert own.shape == its.shape and np.linalg.norm(own - its) < 0.06 * np.linalg.norm(its), "measured 0.041"
+    silent = coarse.record([np.full(SHAPE, 1500.0)])
+    assert not np.array_equal(silent, coarse.record(model))
+
+
+CASES = {
+    "acoustic": {},
+    "by three": {"factor": 3},
+    "free surface": {"free_surface": True},
+    "an earth of a few cells": {"shape": (17, 18)},
+    "two source fields": {
+        "equation": AcousticVariableDensity(4), "source_type": ["p", "vz"], "receiver_type": ["p", "vx"],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("executor", EXECUTORS[:2])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_gradient_is_that_of_what_is_computed(case, executor):
+    """Along a direction over all cells, edges included, by central differences."""
+    case = {"equation": Acoustic(4), "factor": 2, **case}
+    equation, shape = case["equation"], case.setdefault("shape", SHAPE)
+    shots = attrs.evolve(survey(np.float64), sources=np.array([[4.0, 4.5], [10.5, 5.0], [12.0, 4.25]]))
+    shots = attrs.evolve(shots, receivers=np.array([[3.0, 6.0], [9.5, 6.25], [14.0, 7.0]]))
+    if len(case.get("source_type", [1])) == 2:
+        shots = attrs.evolve(shots, wavelet=np.stack([shots.wavelet, 1e6 * shots.wavelet], -1))
+    rng = np.random.default_rng(3)
+    means = {"vp": 1800.0, "rho": 1500.0}
+    full, models, ways = (
+        [means[p.name] * (1 + size * rng.normal(size=shape)) for p in equation.parameters] for size in (0.02, 0.02, 1)
+    )
+    coarse = objective(executor, shots=shots, models=full, high=6.0, **case)
+    _, slopes = coarse(models)
+    sides = [coarse([m + sign * 1e-6 * way for m, way in zip(models, ways, strict=True)])[0] for sign in (1, -1)]
+    found = sum((g * way).sum() for g, way in zip(slopes, ways, strict=True))
+    assert found == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5)
+
+
+def test_plain_least_squares_is_the_same():
+    """Without filter an Objective asks for misfit_and_gradient itself."""
+    coarse = attrs.evolve(objective(factor=2), high=None)
+    record, pull = coarse.executor.pullback(coarse.problem, coarse.shots, [earth()[1].astype(np.float64)])
+    residual = record - coarse.observed
+    misfit, (slope,) = coarse([earth()[1].astype(np.float64)])
+    assert misfit == pytest.approx(0.5 * (residual**2).sum()) and np.allclose(slope, pull(residual)[0])
+
+
+def test_fields_known_half_a_step_later_stay_where_they_were():
+    """vx of variable density is known at (k + 1/2) dt, on the coarse grid at (k + 1/2) 2 dt."""
+    equation, executor = AcousticVariableDensity(4), backend("torch")
+    problem = make_problem(equation, (40, 40), DH, DT, receiver_type=["p", "vx"], pml_width=20)
+    shots = Shots(ricker(6.0, NT, DT), np.array([[10, 20]]), np.array([[25.0, 22.0], [30.0, 20.0]]))
+    model = [np.full((40, 40), 1800.0), np.full((40, 40), 1500.0)]
+    own, its = (
+        bandpass(np.asarray(e.forward(problem, shots, model)), DT, None, 5.0) for e in (Coarse(executor, 2), executor)
+    )
+    for field in range(2):
+        late = [np.vdot(np.roll(own, k, axis=1)[..., field], its[..., field]) for k in (-1, 0, 1)]
+        delay = (late[2] - late[0]) / (2 * (2 * late[1] - late[0] - late[2]))  # of a parabola through three, in samples
+        assert abs(delay) < 0.25, "a mistaken half step of the coarse grid is half a sample"
+        assert np.linalg.norm((own - its)[..., field]) < 0.05 * np.linalg.norm(its[..., field]), "measured 0.035"
+
+
+def test_illumination_is_of_the_cells_of_the_model():
+    model = [earth()[1].astype(np.float64)]
+    light, fine = (illumination(objective(factor=factor), model)[0] for factor in (2, 0))
+    assert light.shape == SHAPE and np.corrcoef(np.log(light[6:]).ravel(), np.log(fine[6:]).ravel())[0, 1] > 0.8
+
+
+def test_the_residual_of_the_first_model_is_that_of_the_finer_grid():
+    fine, model = objective(), [earth()[1].astype(np.float64)]
+    chosen = np.array([0, 2])
+    coarse = on_coarser_grid(fine, 2, model, chosen)
+    assert coarse(model, chosen)[0] == pytest.approx(fine(model, chosen)[0], rel=1e-9)
+    assert np.array_equal(coarse.observed[1], fine.observed[1]) and not np.array_equal(coarse.observed, fine.observed)
+
+
+def test_every_rank_learns_the_difference_in_all_shots():
+    fine, model = objective(), [earth()[1].astype(np.float64)]
+    whole, parts, sent = on_coarser_grid(fine, 2, model, np.arange(3)), [], []
+
+    @attrs.frozen
+    class Two(SerialDistributor):
+        rank: int = 0
+        size: int = 2
+
+        def all_gather(self, plan, part):
+            parts.append(part)
+            return np.concatenate(sent) if sent else np.zeros((3, *part.shape[1:]))
+
+    for rank in (0, 1):
+        on_coarser_grid(attrs.evolve(fine, group=Two(rank=rank)), 2, model, np.arange(3))
+    sent += parts
+    assert [len(part) for part in parts] == [1, 2]
+    for rank in (0, 1):
+        found = on_coarser_grid(attrs.evolve(fine, group=Two(rank=rank)), 2, model, np.arange(3))
+        assert np.array_equal(found.observed, whole.observed)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return observed(solver(), [torch.from_numpy(earth()[0])])
+
+
+def test_a_stage_on_a_coarser_grid_finds_what_one_on_the_finer_does(data):
+    start = np.linalg.norm(earth()[1] - earth()[0])
+    for high in (4.0, 6.0):
+        found = [call(data, Stage(6, high=high, coarsen=coarsen)) for coarsen in (None, 2)]
+        errors = [np.linalg.norm(each.models[0] - earth()[0]) for each in found]
+        assert np.array_equal(found[1].models[0][:5], earth()[1][:5])
+        assert errors[0] < 0.87 * start and errors[1] < errors[0] + 0.06 * start
+        assert found[1].history[0]["misfit"] == pytest.approx(found[0].history[0]["misfit"], rel=1e-3)
+
+
+def test_what_a_coarser_grid_cannot_carry_is_refused(data):
+    with pytest.raises(OptionError, match="coarsen is 2, and a coarser grid carries low frequencies alone; give high"):
+        Stage(1, coarsen=2)
+    with pytest.raises(OptionError, match="coarsen is 0"):
+        Stage(1, high=3.0, coarsen=0)
+    with pytest.raises(UnsupportedError, match="ties amplitudes to the grid"):
+        call(data, Stage(1, high=5.0, coarsen=2), make=lambda: solver(source_scaling="increment"))
+    equation, rho = AcousticVariableDensity(4), np.full(SHAPE, 1500.0)
+    coarse = objective(equation=equation, models=[earth()[0].astype(float), rho], receiver_type=["vx"], factor=2)
+    with pytest.raises(UnsupportedError, match="receivers are whole numbers, which name nodes of vx"):
+        coarse([earth()[1].astype(float), rho])
+    with pytest.raises(DomainError, match="cells along"):
+        call(data, Stage(1, high=5.0, coarsen=12))
+
+
+def test_three_dimensions():
+    shape, model = (18, 16, 20), np.full((18, 16, 20), 1700.0)
+    shots = Shots(ricker(8.0, 120, DT), np.array([[6, 5, 2]]), np.array([[3, 3, 3], [12, 8, 3]]))
+    coarse = objective(shots=shots, models=[model + 100], shape=shape, high=6.0, factor=2)
+    assert coarser(coarse.problem, 2).grid.shape == (10, 9, 11)
+    way = np.random.default_rng(0).normal(size=shape)
+    sides = [coarse([model + sign * 1e-3 * way])[0] for sign in (1, -1)]
+    assert (coarse([model])[1][0] * way).sum() == pytest.approx((sides[0] - sides[1]) / 2e-3, rel=1e-5)
