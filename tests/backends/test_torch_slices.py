@@ -317,7 +317,14 @@ while True:
 def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, what, kind):
     here = Path(__file__).parent
     code = KILLED.format(folder=str(here), support=str(here.parent / "support"), what=what, tmp=str(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # Of a shell that runs it in the background a process inherits that SIGINT is ignored.
+    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen([sys.executable, "-c", code], **pipes)
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    with process:
         assert process.stdout.readline() == b"kept\n"
         process.send_signal(kind)
         process.communicate(timeout=60)
