@@ -11,7 +11,7 @@ import torch
 from sweep_core.inversion import Stage, invert, marine_experiment
 from sweep_core.inversion.objective import modelled
 from sweep_core.io import read_prepared
-from sweep_core.plot import plot_parameters
+from sweep_core.plot import plot_parameters, save
 from sweep_torch import PropTorch, Torch
 
 BANDS = (3.0, 5.0, None)
@@ -92,7 +92,7 @@ def main() -> None:
     )
     if given.out:
         panels = {"true": model.true, "start": start, "inverted": found.models[0]}
-        plot_parameters(given.out, ["vp (m/s)"], {k: v[None] for k, v in panels.items()}, model.dh)
+        save(plot_parameters(["vp (m/s)"], panels, model.dh, fixed=model.water), given.out)
 
 
 if __name__ == "__main__":

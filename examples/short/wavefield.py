@@ -13,7 +13,7 @@ import torch
 
 from sweep_core import Acoustic, Snapshots, ricker
 from sweep_core.io import faulted_model
-from sweep_core.plot import movie, plot_gather, plot_model, plot_shot, plot_snapshots
+from sweep_core.plot import movie, plot_gather, plot_model, plot_shot, plot_snapshots, save
 from sweep_torch import PropTorch
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -31,10 +31,13 @@ every = Snapshots(fields=["h1"], every=25)
 record, snaps = solver(wavelet, sources, receivers, models=[vp], snapshots=every)
 waves, times = snaps["h1"][0], every.times(nt, dt)  # those of the first shot, (nsnap, nz, nx)
 
-plot_model(out / "model.png", vp, dh, sources, receivers, title="faulted model, one shot")
-plot_gather(out / "gather.png", record, dt, receivers[:, 0] * dh, "shot at 2 km", style="both", gain=1)
-plot_snapshots(out / "snapshots.png", waves, times, dh, model=vp)
-movie(out / "wavefield.gif", waves, times, dh, model=vp)
 survey = {"sources": sources, "receivers": receivers}
-plot_shot(out / "shot.png", vp, dh, dt, **survey, record=record, snapshots=waves, times=times)
+recorded = {"solver": solver, "field": "h1"}  # component and unit, for the colour bars
+save(plot_model(vp, dh, **survey, title="faulted model, one shot"), out / "model.png")
+gather = plot_gather(record, dt, receivers[:, 0] * dh, "shot at 2 km", style="both", gain=1, **recorded)
+save(gather, out / "gather.png")
+save(plot_snapshots(waves, times, dh, vp, **recorded), out / "snapshots.png")
+movie(out / "wavefield.gif", waves, times, dh, vp, **recorded)
+page = plot_shot(vp, dh, dt, **survey, record=record, snapshots=waves, times=times, gain="agc", **recorded)
+save(page, out / "shot.png", dpi=100)
 print(f"pictures in {out}")

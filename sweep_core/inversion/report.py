@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .engine import separate
+from .engine import inversion_problem, separate
 from .observers import Observers
 from .run import RunFolder
 from .settings import Settings
@@ -20,31 +20,33 @@ class Report:
 
     def data(self, observed: np.ndarray) -> None:
         """The wavelet, and the first, middle and last gather of the observed data (nshots, nt, nrec, nfield)."""
-        from ..plot import plot_gather, plot_wavelet
+        from ..plot import plot_gather, plot_wavelet, save
 
-        experiment, shots = self.experiment, self.experiment.shots
-        plot_wavelet(self.folder.path / "ricker.png", shots.wavelet, experiment.dt, experiment.freq)
+        experiment, shots, path = self.experiment, self.experiment.shots, self.folder.path
+        ricker = plot_wavelet(shots.wavelet, experiment.dt, experiment.freq, title=f"Ricker, {experiment.freq:g} Hz")
+        save(ricker, path / "ricker.png")
         some = sorted({0, experiment.nshots // 2, experiment.nshots - 1})
-        dh = experiment.model.dh
+        dh, problem = experiment.model.dh, inversion_problem(self.settings)
         titles = [f"shot {n} at {shots.sources[n, 0] * dh / 1e3:.2f} km" for n in some]
-        path = self.folder.path / "observed_data.png"
-        plot_gather(path, observed[some][..., 0], experiment.dt, shots.receivers[:, 0] * dh, titles)
+        x, first = shots.receivers[:, 0] * dh, problem.receiver_type[0]
+        gathers = plot_gather(observed[some], experiment.dt, x, titles, solver=problem, field=first, gain="agc")
+        save(gathers, path / "observed_data.png")
 
     def epoch(self, epoch: int, misfit: float, model: np.ndarray, gradient: np.ndarray, seconds: float) -> Any:
         """A line of history, and every so often the figures; returns the model error."""
-        from ..plot import plot_epoch, plot_loss, plot_parameters
+        from ..plot import plot_epoch, plot_loss, save
 
         error = self.experiment.model_error(model)
         self.folder.append(epoch=epoch, misfit=float(misfit), model_error=error, seconds=seconds)
         if epoch % self.settings.show_every == 0 or epoch == self.settings.epochs:
-            path = self.folder.path / f"epoch_{epoch:04d}.png"
-            earth = self.experiment.model
-            if model.ndim == 2:
-                plot_epoch(path, earth.true, model, gradient, earth.dh, epoch)
-            else:
-                stages = {"true": earth.true, "start": earth.initial, f"inverted, epoch {epoch}": model}
-                plot_parameters(path, self.labels, stages, earth.dh)
-            plot_loss(self.folder.path / "loss.png", self.folder.history(), self.labels)
+            earth, shots, history = self.experiment.model, self.experiment.shots, self.folder.history()
+            figure = plot_epoch(
+                model, earth.dh, start=earth.initial, true=earth.true, gradient=gradient, history=history,
+                fixed=earth.water, sources=shots.sources, receivers=shots.receivers, labels=self.labels,
+                title=f"epoch {epoch}",
+            )  # fmt: skip
+            save(figure, self.folder.path / f"epoch_{epoch:04d}.png")
+            save(plot_loss(history, self.labels), self.folder.path / "loss.png")
         self.observers.after_iteration(epoch, misfit, self.experiment.nshots, model, gradient)
         return error
 

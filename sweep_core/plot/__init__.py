@@ -1,21 +1,24 @@
-"""Figures and films, written without a screen; matplotlib is imported with the first one."""
+"""Figures, which `plot_*` return, and films, drawn without a screen; matplotlib is imported with the first one."""
 
+from .canvas import save
 from .comparison import plot_comparison
+from .components import field_label
+from .curves import plot_loss, plot_wavelet
+from .epoch import plot_epoch, plot_parameters
 from .field_data import plot_geometry, plot_traces
-from .figures import plot_epoch, plot_loss, plot_parameters, plot_wavelet
 from .gathers import plot_gather
-from .history import plot_history
-from .models import plot_model
+from .models import plot_image, plot_model
 from .shot import plot_shot
 from .waves import movie, plot_snapshots
 
 __all__ = [
+    "field_label",
     "movie",
     "plot_comparison",
     "plot_epoch",
     "plot_gather",
     "plot_geometry",
-    "plot_history",
+    "plot_image",
     "plot_loss",
     "plot_model",
     "plot_parameters",
@@ -23,4 +26,5 @@ __all__ = [
     "plot_snapshots",
     "plot_traces",
     "plot_wavelet",
+    "save",
 ]

@@ -4,35 +4,36 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DomainError, OptionError
+from ..errors import DomainError
 from ..io.gathers import Gathers, check_gathers
-from .canvas import add_colour_bar, largest, new_figure
+from .canvas import panels
+from .colours import add_colour_bar, largest
+from .components import component
 from .gathers import STYLES, amplify, draw_gather
+from .inputs import check_choice, check_number
 from .survey import add_legend
 
-AXES = {"offset": "offset (km)", "x": "x (km)"}
+AXES = {"offset": "offset (m)", "x": "x (km)"}
 
 
 def plot_traces(
-    gathers: Gathers, shot: int = 0, *, field: int = 0, against: str = "offset", style: str = "image",
-    percentile: float = 98.0, gain: float = 0.0, label: str = "amplitude", ax: Any = None,
+    gathers: Gathers, shot: int = 0, *, solver: Any = None, field: Any = None, against: str = "offset",
+    style: str = "image", percentile: float = 98.0, gain: Any = 0.0, label: str | None = None, ax: Any = None,
 ) -> Any:  # fmt: skip
     """One gather against time; dead traces are left out, and said.
 
     Parameters
     ----------
     gathers : Gathers
-    shot, field : int
-        Which, counted from 0.
+    shot : int
+        Counted from 0.
+    solver, field, gain, label
+        As in `plot_gather`.
     against : {"offset", "x"}
         What traces are put side by side by.
     style : {"image", "wiggle", "both"}
     percentile : float
-        Amplitudes beyond this percentile of their magnitudes are clipped.
-    gain : float
-        Amplitudes are multiplied by t^gain before.
-    label : str
-        What the colours are.
+        Amplitudes beyond this percentile of their magnitudes are clipped; by default 2 % of the samples.
     ax : matplotlib Axes, optional
         Where to draw; by default a figure of its own.
 
@@ -41,28 +42,23 @@ def plot_traces(
     matplotlib Figure
     """
     check_gathers(gathers)
-    for name, number, count in (("shot", shot, len(gathers)), ("field", field, gathers.observed.shape[3])):
-        if not 0 <= number < count:
-            raise DomainError(f"{name} is {number}; {gathers.name} has {count}, counted from 0")
-    if against not in AXES or style not in STYLES:
-        raise OptionError(
-            f"against is {against!r}, style {style!r}; expected one of {', '.join(map(repr, AXES))}, and of "
-            f"{', '.join(map(repr, STYLES))}"
-        )
+    shot = check_number(shot, "shot", len(gathers), gathers.name)
+    index, label = component(gathers.observed.shape[3], solver, field, label)
+    check_choice(against, "against", tuple(AXES))
+    check_choice(style, "style", STYLES)
     live = gathers.receiver_mask[shot]
     if not live.any():
         raise DomainError(f"shot {shot} of {gathers.name} has no trace that is alive; expected some to draw")
-    gather = amplify(gathers.observed[shot, :, live, field].T, gathers.dt, gain)
-    x = (gathers.offsets[shot] if against == "offset" else gathers.receivers[shot, :, 0] * gathers.dh[1])[live] / 1e3
-    figure, ax = _axes(ax, (6.0, 5.5))
+    gather, label = amplify(gathers.observed[shot, :, live, index].T, gathers.dt, gain, label)
+    x = (gathers.offsets[shot] if against == "offset" else gathers.receivers[shot, :, 0] * gathers.dh[1] / 1e3)[live]
+    figure, (ax,) = panels(ax, 1, (6.0, 5.5), lambda new: new.subplots())
     image = draw_gather(ax, gather, gathers.dt, x, largest(gather, percentile), style)
     dead = int(gathers.dead[shot].sum())
     without = f", without {dead} dead" * (dead > 0)
     ax.set(xlabel=AXES[against], ylabel="time (s)")
     ax.set_title(f"{gathers.name}, shot {gathers.shots[shot]}: {live.sum()} traces{without}", loc="left", fontsize=10)
     if image is not None:
-        times = " × t" if gain == 1 else f" × $t^{{{gain:g}}}$" if gain else ""
-        add_colour_bar(figure, image, ax, label + times, gather)
+        add_colour_bar(figure, image, ax, label, gather)
     return figure
 
 
@@ -82,13 +78,13 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
     check_gathers(gathers)
     if not len(gathers):
         raise DomainError(f"{gathers.name} has no shots; expected some to draw")
-    figure, ax = _axes(ax, (9.0, 4.5))
+    figure, (ax,) = panels(ax, 1, (9.0, 4.5), lambda new: new.subplots())
     rows = np.broadcast_to(np.arange(len(gathers))[:, None], gathers.traces.shape)
     x = gathers.receivers[..., 0] * gathers.dh[1] / 1e3
     kinds = {
         "live": (gathers.receiver_mask & ~gathers.clipped, "0.25"),
         "clipped": (gathers.clipped, "#e69f00"),
-        "dead": (gathers.dead, "#e6232a"),
+        "dead": (gathers.dead, "#d55e00"),
     }
     for name, (which, colour) in kinds.items():
         if which.any():
@@ -103,11 +99,3 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
     ax.set_title(f"{gathers.name}: at most {gathers.misfit.largest:.3g} m off the line", loc="left", fontsize=10)
     add_legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.25, ncols=4)
     return figure
-
-
-def _axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
-    """The figure and axes to draw into."""
-    if ax is not None:
-        return ax.figure, ax
-    figure = new_figure(size)
-    return figure, figure.subplots()

@@ -1,85 +1,91 @@
 """Shot gathers: as images, as wiggles, or as both."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
-from .canvas import PANELS, WIDEST, add_colour_bar, as_numbers, check_positive, largest, map_extent, new_figure, save
+from ..processing import agc, time_gain
+from .canvas import PANELS, WIDEST, map_extent, panels
+from .colours import GREY, SIGNED, add_colour_bar, largest
+from .components import component
+from .inputs import as_numbers, check_choice, check_positive
 
 STYLES = ("image", "wiggle", "both")
 MOST = 60  # wiggles side by side in a panel; more run into each other
 
 
 def plot_gather(
-    path: Path | str, record: Any, dt: float, x: Any = None, titles: Any = None, style: str = "image",
-    percentile: float = 98.0, gain: float = 0.0, label: str = "pressure",
-) -> None:  # fmt: skip
+    record: Any, dt: float, x: Any = None, titles: Any = None, *, solver: Any = None, field: Any = None,
+    style: str = "image", percentile: float = 98.0, gain: Any = 0.0, label: str | None = None, ax: Any = None,
+) -> Any:  # fmt: skip
     """Shot gathers side by side, time downwards, all with the same clip.
 
     Parameters
     ----------
-    path : path
-        The picture; its suffix names the format.
-    record : (nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, 1) array
-        One gather or up to 12, of one field.
+    record : (nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, nfield) array
+        One gather or up to 12; of any array library.
     dt : float
         Sampling interval, s.
     x : (nrec,) array, optional
         Positions of the receivers, m; their numbers by default.
     titles : list of str, optional
         One for each gather.
+    solver : PropTorch, PropJax or Problem, optional
+        What recorded it, which knows component and unit.
+    field : str or int, optional
+        Which of several fields, by its name where there is a solver, or counted from 0.
     style : {"image", "wiggle", "both"}
         Wiggles have their positive lobes filled, and are thinned to every n-th receiver where there are more than 60.
     percentile : float
-        Amplitudes beyond this percentile of their magnitudes are clipped.
-    gain : float
-        Amplitudes are multiplied by t^gain before, which shows late arrivals; the clip then follows them.
-    label : str
-        What the colours are.
+        Amplitudes beyond this percentile of the magnitudes of all gathers are clipped; by default 2 % of the samples.
+    gain : float or "agc"
+        Amplitudes are multiplied by t^gain before, or automatic gain control makes them alike
+        (:func:`sweep_core.processing.agc` over a tenth of the record): late reflections beside the direct wave. The
+        clip then follows them.
+    label : str, optional
+        What the colours are; by default the field and its unit, or "amplitude" where no solver tells.
+    ax : matplotlib Axes, optional
+        Where to draw, one for each gather; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
     """
-    if style not in STYLES:
-        raise OptionError(f"style is {style!r}; expected one of {', '.join(map(repr, STYLES))}")
-    gathers = read_gathers(record, PANELS)
+    check_choice(style, "style", STYLES)
+    gathers, label = read_gathers(record, PANELS, solver, field, label)
     x, xlabel = read_receivers(x, gathers.shape[2])
     titles = [""] * len(gathers) if titles is None else [titles] if isinstance(titles, str) else list(titles)
     if len(titles) != len(gathers):
         raise ShapeError(f"there are {len(titles)} titles; expected one for each of the {len(gathers)} gathers")
-    gathers = amplify(gathers, dt, gain)
+    gathers, label = amplify(gathers, dt, gain, label)
     clip = largest(gathers, percentile)
-    figure = new_figure((min(4.2 * len(gathers) + (0.8 if len(gathers) == 1 else 0.3), WIDEST), 5.5))
-    axes = figure.subplots(1, len(gathers), sharey=True, squeeze=False)[0]
+    size = (min(4.2 * len(gathers) + (0.8 if len(gathers) == 1 else 0.3), WIDEST), 5.5)
+    figure, axes = panels(ax, len(gathers), size, lambda new: new.subplots(1, len(gathers), sharey=True))
     image = None
     for axis, gather, title in zip(axes, gathers, titles, strict=True):
         image = draw_gather(axis, gather, dt, x, clip, style)
         axis.set(xlabel=xlabel, ylabel="time (s)", title=title)
-        axis.label_outer()
+        if ax is None:
+            axis.label_outer()
     if image is not None:
-        add_colour_bar(
-            figure,
-            image,
-            list(axes),
-            label + (" × t" if gain == 1 else f" × $t^{{{gain:g}}}$" if gain else ""),
-            gathers,
-        )
-    save(figure, path)
+        add_colour_bar(figure, image, axes, label, gathers)
+    return figure
 
 
-def read_gathers(record: Any, most: int) -> np.ndarray:
-    """(nshots, nt, nrec) of what a solver returned, or of a part of it; at most so many shots."""
-    expected = "(nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, 1); choose a field by record[..., 0]"
+def read_gathers(record: Any, most: int, solver: Any, field: Any, label: str | None) -> tuple[np.ndarray, str]:
+    """(nshots, nt, nrec) of what a solver returned, or of a part of it; at most so many shots; and what it is."""
+    expected = "(nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, nfield)"
     gathers = as_numbers(record, "the record", expected, (2, 3, 4))
-    if gathers.ndim == 4 and gathers.shape[3] != 1:
-        raise ShapeError(f"the record has shape {gathers.shape}; expected {expected}")
     if gathers.ndim > 2 and len(gathers) > most:
         raise ShapeError(
             f"the record holds {len(gathers)} shots; expected {'one' if most == 1 else f'at most {most}'}: shape "
             f"{gathers.shape} is read as (nshots, nt, nrec); choose shots by record[shots], a field of one shot by "
             "record[shot, ..., field]"
         )
-    gathers = gathers[..., 0] if gathers.ndim == 4 else gathers
-    return gathers[None] if gathers.ndim == 2 else gathers
+    index, label = component(gathers.shape[3] if gathers.ndim == 4 else None, solver, field, label)
+    gathers = gathers[..., index] if gathers.ndim == 4 else gathers
+    return gathers[None] if gathers.ndim == 2 else gathers, label
 
 
 def read_receivers(x: Any, count: int) -> tuple[np.ndarray, str]:
@@ -94,9 +100,23 @@ def read_receivers(x: Any, count: int) -> tuple[np.ndarray, str]:
     return x / 1e3, "x (km)"
 
 
-def amplify(gathers: np.ndarray, dt: float, gain: float) -> np.ndarray:
-    dt = check_positive(dt, "dt", "seconds")
-    return gathers * (np.arange(gathers.shape[-2])[:, None] * dt) ** gain if gain else gathers
+def amplify(gathers: np.ndarray, dt: float, gain: Any, label: str = "") -> tuple[np.ndarray, str]:
+    """Gathers (..., nt, nrec) with a gain, and what they are called then; what is not finite stays so."""
+    dt, alike = check_positive(dt, "dt", "seconds"), isinstance(gain, str) and gain == "agc"
+    numeric = isinstance(gain, int | float | np.integer | np.floating) and not isinstance(gain, bool)
+    if not (alike or (numeric and 0 <= gain < np.inf)):
+        raise OptionError(f"gain is {gain!r}; expected a power of time from 0 on, or 'agc'")
+    if not alike and gain == 0:
+        return gathers, label
+    finite = np.isfinite(gathers)
+    clean = np.where(finite, gathers, 0)
+    if alike:
+        window = max(0.1 * gathers.shape[-2], 1) * dt
+        clean, label = agc(clean, dt, window, axis=-2), f"{label.partition(' (')[0]}, AGC over {window:.2g} s"
+    else:
+        clean = time_gain(clean, dt, gain, axis=-2)
+        label += " × t" if gain == 1 else f" × $t^{{{gain:g}}}$"
+    return np.where(finite, clean, gathers), label
 
 
 def draw_gather(axis: Any, gather: np.ndarray, dt: float, x: np.ndarray, clip: float, style: str = "image") -> Any:
@@ -107,7 +127,7 @@ def draw_gather(axis: Any, gather: np.ndarray, dt: float, x: np.ndarray, clip: f
     step = (x[-1] - x[0]) / (nrec - 1) if x[-1] > x[0] else 1.0
     image = None
     if style != "wiggle":
-        colours = {"cmap": "gray_r" if style == "image" else "RdBu_r", "vmin": -clip, "vmax": clip}
+        colours = {"cmap": GREY if style == "image" else SIGNED, "vmin": -clip, "vmax": clip}
         if np.allclose(np.diff(x), step, atol=0.01 * step):
             left, right, bottom, top = map_extent(gather.shape, (dt, step))
             extent = (x[0] + left, x[0] + right, bottom, top)

@@ -1,48 +1,62 @@
 """One shot on a page."""
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .canvas import add_colour_bar, as_numbers, largest, new_figure, panel_size, save
+from ..arrays import numpy_of
+from .canvas import panel_size, panels
+from .colours import add_colour_bar, largest
 from .gathers import amplify, draw_gather, read_gathers, read_receivers
+from .inputs import as_model
 from .models import draw_section
 from .survey import add_legend, draw_survey, read_survey
-from .waves import draw_snapshot, read_snapshots, wave_clip
+from .waves import draw_snapshot, name_waves, read_snapshots, wave_clip
 
 
 def plot_shot(
-    path: Path | str, model: Any, dh: Any, dt: float, *, sources: Any, receivers: Any, record: Any, snapshots: Any,
-    times: Any, percentile: float = 97.0,
-) -> None:  # fmt: skip
+    model: Any, dh: Any, dt: float, *, sources: Any, receivers: Any, record: Any, snapshots: Any, times: Any,
+    solver: Any = None, field: Any = None, wave: str | None = None, gain: Any = 1.0, percentile: float = 97.0,
+    label: str | None = None, ax: Any = None,
+) -> Any:  # fmt: skip
     """One shot on a page: model and survey, gather, and the waves at two and at three fifths of the time.
 
     Parameters
     ----------
-    path : path
-        The picture; its suffix names the format.
-    model : (nz, nx) array
+    model : (nz, nx) array, or a list of one
         vp, m/s.
     dh, dt : float
         Spacing, m, and sampling interval of the record, s.
     sources, receivers : array of int or float
         Positions (x, z) of this shot in cells.
-    record : (nt, nrec) or (1, nt, nrec, 1) array
+    record : (nt, nrec) or (1, nt, nrec, nfield) array
         The gather.
     snapshots, times : (nsnap, nz, nx) and (nsnap,) array
         As in `plot_snapshots`.
+    solver, field, gain
+        As in `plot_gather`; amplitudes are multiplied by t by default.
+    wave : str, optional
+        The field of the snapshots, where there is a solver; the first that it records by default.
+    percentile : float
+        Amplitudes beyond this percentile of their magnitudes are clipped, in the gather and where waves are.
+    label : str, optional
+        What gather and waves are; by default the field and its unit, or "amplitude" where no solver tells.
+    ax : four matplotlib Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
     """
-    model = as_numbers(model, "the model", "(nz, nx)", (2,))
+    model = as_model(model, "the model", "(nz, nx)", (2,))
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
-    gathers, survey = read_gathers(record, 1), read_survey(sources, receivers, model.shape)
-    x = np.asarray(receivers).reshape(-1, 2)[:, 0] * steps[1] * 1e3
-    gather = amplify(gathers[0], dt, 1)
+    gathers, about = read_gathers(record, 1, solver, field, label)
+    survey, waves = read_survey(sources, receivers, model.shape), name_waves(solver, wave, label)
+    x = numpy_of(receivers).reshape(-1, 2)[:, 0] * steps[1] * 1e3
+    gather, about = amplify(gathers[0], dt, gain, about)
     places, xlabel = read_receivers(x, gather.shape[1])
 
     width, height = panel_size(model.shape * steps, 12.0, 2, 2)
-    figure = new_figure((max(width, 7.0), max(height, 5.8)))
-    ((left, right), below) = figure.subplots(2, 2)
+    size = max(width, 7.0), max(height, 5.8)
+    figure, (left, right, *below) = panels(ax, 4, size, lambda new: new.subplots(2, 2))
     add_colour_bar(figure, draw_section(left, model, steps), left, "vp (m/s)", model)
     draw_survey(left, survey, steps)
     add_legend(left)
@@ -51,10 +65,10 @@ def plot_shot(
     image = draw_gather(right, gather, dt, places, clip)
     right.set(xlabel=xlabel, ylabel="time (s)")
     right.set_title("gather", loc="left")
-    add_colour_bar(figure, image, right, "pressure × t", gather)
+    add_colour_bar(figure, image, right, about, gather)
     clip = wave_clip(snapshots, percentile)
     for axis, n in zip(below, (2 * len(times) // 5, 3 * len(times) // 5), strict=True):
         image = draw_snapshot(axis, snapshots[n], steps, clip, model)
         axis.set_title(f"waves at {times[n]:.2f} s", loc="left")
-        add_colour_bar(figure, image, axis, "pressure", snapshots[n])
-    save(figure, path, dpi=100)
+        add_colour_bar(figure, image, axis, waves, snapshots[n])
+    return figure

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, ShapeError
-from .canvas import as_numbers
+from .inputs import as_numbers
 
 AXES = {2: ("z", "x"), 3: ("z", "y", "x")}
 Survey = tuple[np.ndarray | None, np.ndarray | None]
@@ -48,7 +48,8 @@ def draw_survey(axis: Any, survey: Survey, dh: np.ndarray, rows: int = 0, column
             at = np.unique(places[:, [columns, rows]], axis=0) * (dh[columns], dh[rows])
             # Markers that hide each other tell nothing: along a line some are left out, on a map all are smaller.
             every = -(-len(at) // MOST) if rows == 0 else 1
-            shrink = min(1.0, max(0.5, (2 * MOST / len(at)) ** 0.5)) if rows else 1.0
+            crowd = {"receiver": 2 * MOST, "source": 8}[name]
+            shrink = min(1.0, max(0.5, (crowd / len(at)) ** 0.5)) if rows or name == "source" else 1.0
             label = f"{len(places)} {name}{'s' * (len(places) > 1)}" + f" (one in {every} drawn)" * (every > 1)
             style = {**look, "markersize": look["markersize"] * shrink, "markeredgewidth": 0.7 * shrink}
             x, z = at[(len(at) - 1) % every // 2 :: every].T

@@ -6,54 +6,66 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
-from .canvas import PANELS, add_colour_bar, as_numbers, largest, new_figure, panel_size, save, spacing
+from .canvas import PANELS, new_figure, panel_size, panels
+from .colours import SIGNED, add_colour_bar, largest
+from .components import UNNAMED, field_label, recorded_names
 from .film import photograph, write_gif
+from .inputs import as_model, as_numbers, spacing
 from .models import draw_section
 
 
 def plot_snapshots(
-    path: Path | str, snapshots: Any, times: Any, dh: Any, model: Any = None, percentile: float = 97.0,
-    label: str = "pressure",
-) -> None:  # fmt: skip
+    snapshots: Any, times: Any, dh: Any, model: Any = None, *, solver: Any = None, field: str | None = None,
+    percentile: float = 97.0, label: str | None = None, ax: Any = None,
+) -> Any:  # fmt: skip
     """Snapshots side by side, with one clip that is symmetric about zero.
 
     Parameters
     ----------
-    path : path
-        The picture; its suffix names the format.
     snapshots : (nsnap, nz, nx) array
         One field of one shot. More than 12 are thinned evenly.
     times : (nsnap,) array
         s.
     dh : float or tuple of float
         Spacing, m.
-    model : (nz, nx) array, optional
+    model : (nz, nx) array, or a list of one, optional
         Shown faintly beneath.
+    solver : PropTorch, PropJax or Problem, optional
+        What made them, which knows the unit of `field`.
+    field : str, optional
+        The name of the field, where there is a solver; the first that it records by default.
     percentile : float
         Where the waves are, amplitudes beyond this percentile of their magnitudes are clipped.
-    label : str
-        What the colours are.
+    label : str, optional
+        What the colours are; by default the field and its unit, or "amplitude" where no solver tells.
+    ax : matplotlib Axes, optional
+        Where to draw, one for each snapshot that is shown; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
     """
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
-    clip = wave_clip(snapshots, percentile)
+    label, clip = name_waves(solver, field, label), wave_clip(snapshots, percentile)
     some = np.unique(np.linspace(0, len(times) - 1, min(len(times), PANELS)).round().astype(int))
     columns = {1: 1, 2: 2, 4: 2}.get(len(some), 3)
     rows = -(-len(some) // columns)
-    figure = new_figure(panel_size(snapshots.shape[1:] * steps, 4.0 * columns + 1, rows, columns))
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    for axis, n in zip(axes.flat, some, strict=False):
+    size = panel_size(snapshots.shape[1:] * steps, 4.0 * columns + 1, rows, columns)
+    figure, axes = panels(ax, len(some), size, lambda new: new.subplots(rows, columns, sharex=True, sharey=True))
+    for axis, n in zip(axes, some, strict=False):
         image = draw_snapshot(axis, snapshots[n], steps, clip, model)
         axis.set_title(f"{times[n]:.3f} s", loc="left", fontsize=10)
-        axis.label_outer()
-    for axis in axes.flat[len(some) :]:
+        if ax is None:
+            axis.label_outer()
+    for axis in axes[len(some) :]:
         axis.set_visible(False)
     add_colour_bar(figure, image, axes, label, snapshots)
-    save(figure, path)
+    return figure
 
 
 def movie(
-    path: Path | str, snapshots: Any, times: Any, dh: Any, model: Any = None, fps: float = 15,
-    percentile: float = 97.0, label: str = "pressure",
+    path: Path | str, snapshots: Any, times: Any, dh: Any, model: Any = None, *, fps: float = 15, solver: Any = None,
+    field: str | None = None, percentile: float = 97.0, label: str | None = None,
 ) -> None:  # fmt: skip
     """An animated GIF of snapshots, which plays without end; no other program is needed.
 
@@ -61,7 +73,7 @@ def movie(
     ----------
     path : path
         The film, which ends in .gif.
-    snapshots, times, dh, model, percentile, label
+    snapshots, times, dh, model, solver, field, percentile, label
         As in `plot_snapshots`; every snapshot is a frame.
     fps : float
         Frames a second.
@@ -71,6 +83,7 @@ def movie(
     if not 0 < fps <= 50:
         raise DomainError(f"fps is {fps}; expected frames a second, positive and up to 50, as fast as a GIF plays")
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
+    label = name_waves(solver, field, label)
     figure = new_figure(panel_size(snapshots.shape[1:] * steps, 6.4))
     axis = figure.subplots()
     clip = wave_clip(snapshots, percentile)
@@ -91,10 +104,19 @@ def read_snapshots(snapshots: Any, times: Any, dh: Any, model: Any) -> tuple[np.
     if len(times) != len(snapshots):
         raise ShapeError(f"there are {len(times)} times and {len(snapshots)} snapshots; expected one time for each")
     if model is not None:
-        model = as_numbers(model, "the model", "(nz, nx)", (2,))
+        model = as_model(model, "the model", "(nz, nx)", (2,))
         if model.shape != snapshots.shape[1:]:
             raise ShapeError(f"the model has shape {model.shape}; expected that of a snapshot, {snapshots.shape[1:]}")
     return snapshots, times, spacing(dh, 2), model
+
+
+def name_waves(solver: Any, field: str | None, label: str | None) -> str:
+    """What snapshots are called."""
+    if solver is None and field is not None:
+        raise OptionError(f"field is {field!r}; expected solver= as well, which knows its unit, or label= instead")
+    if label or solver is None:
+        return label or UNNAMED
+    return field_label(solver, field or recorded_names(solver)[0])
 
 
 def wave_clip(snapshots: np.ndarray, percentile: float) -> float:
@@ -107,7 +129,7 @@ def draw_snapshot(axis: Any, snapshot: np.ndarray, steps: np.ndarray, clip: floa
     """A snapshot in red and blue, over the model in pale grey where there is one."""
     if model is not None:
         draw_section(axis, model, steps, "gray", alpha=0.35)
-    image = draw_section(axis, snapshot, steps, "seismic", vmin=-clip, vmax=clip, alpha=None if model is None else 1.0)
+    image = draw_section(axis, snapshot, steps, SIGNED, vmin=-clip, vmax=clip, alpha=None if model is None else 1.0)
     show(image, snapshot, clip)
     return image
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sweep_core.errors import SweepError, UnsupportedError
 from sweep_core.io import PreparedModel, read_prepared
-from sweep_core.plot.canvas import save
+from sweep_core.plot import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,62 @@
+"""Which field a record or a snapshot holds, and what it is called."""
+
+from typing import Any
+
+from ..errors import OptionError, ShapeError
+from ..problem import Problem
+from .inputs import check_number
+
+PRESSURES = "h1", "p"
+UNNAMED = "amplitude"
+
+
+def field_label(solver: Any, field: str) -> str:
+    """A field, or a quantity made of fields, by its name with its unit: "pressure h1 (Pa)", "vz (m/s)".
+
+    Parameters
+    ----------
+    solver : PropTorch, PropJax or Problem
+    field : str
+    """
+    problem = _problem(solver)
+    units = {each.name: each.unit for each in problem.fields}
+    parts = problem.parts(field)
+    if not parts.keys() <= units.keys():
+        known = [*units, *problem.equation.derived(problem.grid.ndim)]
+        raise OptionError(f"field is {field!r}; expected one of {problem.equation.name}: {', '.join(known)}")
+    return f"{'pressure ' * (field in PRESSURES)}{field} ({units[next(iter(parts))]})"
+
+
+def component(count: int | None, solver: Any, field: Any, label: str | None) -> tuple[int, str]:
+    """Which of the `count` fields of a record is drawn, by number or name, and what it is called.
+
+    `count` is None where the record has no axis of fields any more, so that `field` says which one was taken.
+    """
+    names = recorded_names(solver) if solver is not None else []
+    if names and count is not None and count != len(names):
+        raise ShapeError(f"the record has {count} fields; expected {len(names)}, of the solver: {', '.join(names)}")
+    if field is None:
+        several = len(names) if count is None else count
+        if several > 1:
+            which = f": one of {', '.join(names)}" if names else ", counted from 0"
+            raise ShapeError(f"the record has {several} fields; choose a field by field={which}")
+        field = 0
+    if isinstance(field, str):
+        if field not in names:
+            known = f"one that the solver records: {', '.join(names)}" if names else "its number, or solver= as well"
+            raise OptionError(f"field is {field!r}; expected {known}")
+        field = names.index(field)
+    index = check_number(field, "field", count or len(names) or 1, "the record")
+    return index, label or (field_label(solver, names[index]) if names else UNNAMED)
+
+
+def recorded_names(solver: Any) -> list[str]:
+    """The fields that receivers record."""
+    return list(_problem(solver).receiver_type)
+
+
+def _problem(solver: Any) -> Problem:
+    problem = getattr(solver, "problem", solver)
+    if not isinstance(problem, Problem):
+        raise OptionError(f"solver is {type(solver).__name__}; expected a PropTorch, PropJax or Problem")
+    return problem

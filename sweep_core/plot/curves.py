@@ -1,0 +1,130 @@
+"""Curves: a wavelet with its spectrum, and how an inversion went."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..errors import DomainError, ShapeError
+from ..processing import spectrum
+from .canvas import panels
+from .colours import LINES
+from .inputs import as_numbers, check_positive
+
+LINE: dict[str, Any] = {"marker": "o", "markersize": 3, "color": "black"}
+
+
+def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: str = "wavelet", ax: Any = None) -> Any:
+    """A wavelet against time, and its amplitude spectrum.
+
+    Parameters
+    ----------
+    wavelet : (nt,) array
+    dt : float
+        s.
+    freq : float, optional
+        Peak frequency, Hz: the first four periods and frequencies up to four times it are shown; by default all.
+    title : str
+    ax : two matplotlib Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    wavelet = as_numbers(wavelet, "the wavelet", "(nt,), of one source", (1,)).astype(np.float64)
+    dt = check_positive(dt, "dt", "seconds")
+    highest, shown = 0.5 / dt, len(wavelet)
+    if freq is not None:
+        freq = check_positive(freq, "freq", "Hz")
+        highest, shown = 4 * freq, min(shown, int(4 / (freq * dt)) + 1)
+    figure, (left, right) = panels(ax, 2, (9, 3), lambda new: new.subplots(1, 2))
+    left.plot(np.arange(shown) * dt, wavelet[:shown], color="black")
+    left.set(xlabel="time (s)", ylabel="amplitude", title=title)
+    frequencies, amplitude = spectrum(np.nan_to_num(wavelet), dt, axis=-1)
+    right.plot(frequencies, amplitude / (amplitude.max() or 1.0), color="black")
+    right.set(xlabel="frequency (Hz)", ylabel="relative amplitude", xlim=(0, highest), title="spectrum")
+    return figure
+
+
+def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *, ax: Any = None) -> Any:
+    """Misfit over the first, and the error of the model where lines tell it.
+
+    Parameters
+    ----------
+    history : list of dict
+        A line for each epoch or iteration, such as those of :attr:`sweep_core.inversion.Inverted.history`: `misfit`;
+        `epoch`, or `stage` where the misfit of each is its own; and `model_error`, a number, or one for each of
+        `labels`, in which case each is drawn relative to the first.
+    labels : list of str
+        Parameters with their units.
+    ax : matplotlib Axes, optional
+        Where to draw, two where there are errors; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    errors = _errors(check_history(history), labels)
+    count = 1 if errors is None else 2
+    figure, axes = panels(ax, count, (4.5 * count, 3.2), lambda new: new.subplots(1, count))
+    draw_misfit(axes[0], history)
+    axes[0].set_title("data")
+    if errors is not None:
+        numbers, several = _numbers(history), errors.ndim == 2
+        relative = errors / np.where(errors[0] == 0, 1, errors[0]) if several else errors
+        unit = labels[0].partition("(")[2].rstrip(")")
+        about = "RMS error / first" if several else f"RMS error ({unit})" if unit else "RMS error"
+        for n, error in enumerate(np.atleast_2d(relative.T)):
+            own = {"color": LINES[n % len(LINES)], "label": labels[n].split()[0]} if several else {}
+            axes[1].plot(numbers, error, **LINE | own)
+        axes[1].set(xlabel=axes[0].get_xlabel(), ylabel=about, title="model")
+        axes[1].grid(alpha=0.3)
+        if several:
+            axes[1].legend()
+    return figure
+
+
+def check_history(history: Any) -> Sequence[dict]:
+    """`history`, or a refusal."""
+    if not len(history):
+        raise DomainError("the history is empty; expected a line for each epoch or iteration, with its misfit")
+    for line in history:
+        if not isinstance(line, dict) or "misfit" not in line:
+            raise DomainError(f"a line of the history has no misfit: {line}; expected a dict with misfit")
+    return history
+
+
+def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
+    """The misfit over the first on a logarithmic axis; of several stages each over its own first."""
+    numbers = _numbers(history)
+    as_numbers([line["misfit"] for line in history], "misfit", "a number a line", (1,))
+    stages = [list(lines) for _, lines in groupby(range(len(history)), lambda n: history[n].get("stage"))]
+    relative = all(history[lines[0]]["misfit"] for lines in stages)
+    for lines in stages:
+        misfit = np.array([history[n]["misfit"] for n in lines]) / (history[lines[0]]["misfit"] if relative else 1)
+        axis.semilogy(numbers[lines], misfit, **LINE)
+    first = "first of its stage" if len(stages) > 1 else "first"
+    axis.set(
+        xlabel="epoch" if "epoch" in history[0] else "iteration", ylabel=f"misfit / {first}" if relative else "misfit"
+    )
+    axis.grid(alpha=0.3)
+
+
+def _numbers(history: Sequence[dict]) -> np.ndarray:
+    """Where the lines stand: by their epochs, or one after the other, stage after stage."""
+    return np.array([line.get("epoch", n) for n, line in enumerate(history)])
+
+
+def _errors(history: Sequence[dict], labels: Sequence[str]) -> np.ndarray | None:
+    """(nline,) or (nline, nlabel); None where no line tells any."""
+    told = [line.get("model_error") for line in history]
+    if all(error is None for error in told):
+        return None
+    if missing := [line for line, error in zip(history, told, strict=True) if error is None]:
+        raise DomainError(f"a line of the history has no model_error, as others have: {missing[0]}")
+    errors = as_numbers(told, "model_error", "a number a line, or one for each label", (1, 2))
+    if errors.ndim == 2 and errors.shape[1] != len(labels):
+        raise ShapeError(f"there are {len(labels)} labels; expected one for each of {errors.shape[1]} parameters")
+    return errors

@@ -1,0 +1,161 @@
+"""What an inversion has come to: models beside each other, what changed, and why."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from .canvas import PANELS, WIDEST, panel_size, panels
+from .colours import SEQUENTIAL, SIGNED, add_colour_bar, inner, largest, limits
+from .curves import check_history, draw_misfit
+from .inputs import as_models, free_cells, spacing
+from .models import draw_section
+from .survey import Survey, add_legend, draw_survey, read_survey
+
+CURVE = 2.0
+"""Inches of the misfit curve."""
+NO_SURVEY: Survey = (None, None)
+Row = tuple[str, np.ndarray, str, Sequence[tuple[float, float]]]
+
+
+def plot_epoch(
+    model: Any, dh: Any, *, start: Any, true: Any = None, gradient: Any = None, history: Any = None, fixed: Any = None,
+    sources: Any = None, receivers: Any = None, labels: Sequence[str] = ("vp (m/s)",), title: str = "", ax: Any = None,
+) -> Any:  # fmt: skip
+    """An inversion at a glance: start, truth where it is known, and model on one scale; gradient; differences; misfit.
+
+    Parameters
+    ----------
+    model, start, true, gradient : (nz, nx) array, or a list of n, or (n, nz, nx)
+        Of any array library; `true` and `gradient` are optional. Colours are clipped by percentiles over the free
+        cells: models at 0.5 and 99.5 of the truth, or of start and model where it is unknown; differences, which share
+        one scale, at 99 of their magnitudes, and so the gradient, without the outermost cells, where it also answers
+        for the PML.
+    dh : float or tuple of float
+        Spacing, m.
+    history : list of dict, optional
+        As `plot_loss` takes it; its misfits are drawn.
+    fixed : bool (nz, nx) array, optional
+        True in cells that keep the start, such as water, whatever their values: they do not stretch the colours.
+    sources, receivers : array of int or float, optional
+        Positions (x, z) in cells, drawn on the start.
+    labels : list of str
+        The n parameters with their units; each of several has a column of its own.
+    title : str
+        Such as the epoch.
+    ax : matplotlib Axes, optional
+        Where to draw, one for each panel in the order above, then the misfit; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    first = as_models(start, "the start", labels)
+    steps, shape = spacing(dh, 2), first.shape[1:]
+    free, survey = free_cells(fixed, shape), read_survey(sources, receivers, shape)
+    models = {"start": first}
+    if true is not None:
+        models["true"] = as_models(true, "the true model", labels, shape)
+    models["inverted"] = now = as_models(model, "the inverted model", labels, shape)
+    changes = {f"inverted − {name}": now - models[name] for name in ("start", "true") if name in models}
+    rows = [(name, values, SEQUENTIAL, _ranges(models, free)) for name, values in models.items()]
+    if gradient is not None:
+        slope = as_models(gradient, "the gradient", labels, shape)
+        rows.append(("gradient", slope, SIGNED, _clips([slope], inner(free))))
+    rows += [(name, values, SIGNED, _clips([*changes.values()], free)) for name, values in changes.items()]
+    if history is not None:
+        check_history(history)
+    figure = _draw(rows, labels, steps, survey, ax, history)
+    if title and ax is None:
+        figure.suptitle(title)
+    return figure
+
+
+def plot_parameters(
+    labels: Sequence[str], stages: Mapping[str, Any], dh: Any, *, fixed: Any = None, ax: Any = None
+) -> Any:
+    """Models of n parameters, a row for each stage, a column and a colour scale, that of the first, for each parameter.
+
+    Parameters
+    ----------
+    labels : list of str
+        The n parameters with their units.
+    stages : dict
+        Models by their titles, up to 12: (nz, nx) array, or a list of n, or (n, nz, nx).
+    dh : float or tuple of float
+        Spacing, m.
+    fixed : bool (nz, nx) array, optional
+        True in cells, such as water, that the range of the colours leaves out.
+    ax : matplotlib Axes, optional
+        Where to draw, one for each panel, row by row; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    if not 0 < len(stages) <= PANELS or not 0 < len(labels) <= PANELS:
+        raise ShapeError(f"there are {len(stages)} stages of {len(labels)} parameters; expected 1 to {PANELS} of each")
+    shape: tuple[int, ...] | None = None
+    models: dict[str, np.ndarray] = {}
+    for name, values in stages.items():
+        models[name] = as_models(values, f"stage {name!r}", labels, shape)
+        shape = models[name].shape[1:]
+    ranges = _ranges({"true": next(iter(models.values()))}, free_cells(fixed, shape or ()))
+    rows = [(name, values, SEQUENTIAL, ranges) for name, values in models.items()]
+    return _draw(rows, labels, spacing(dh, 2), NO_SURVEY, ax, None, stacked=True)
+
+
+def _ranges(models: Mapping[str, np.ndarray], free: np.ndarray) -> list[tuple[float, float]]:
+    """Of each parameter, over the free cells: the range of the truth, or of all models where it is unknown."""
+    some = [models["true"]] if "true" in models else list(models.values())
+    return [limits(np.concatenate([values[i][free] for values in some])) for i in range(len(some[0]))]
+
+
+def _clips(values: Sequence[np.ndarray], free: np.ndarray) -> list[tuple[float, float]]:
+    """Of each parameter, over the free cells: symmetric about zero."""
+    clips = [largest(np.concatenate([each[i][free] for each in values]), 99.0) for i in range(len(values[0]))]
+    return [(-clip, clip) for clip in clips]
+
+
+def _draw(
+    rows: Sequence[Row], labels: Sequence[str], steps: np.ndarray, survey: Survey, ax: Any, history: Any,
+    stacked: bool = False,
+) -> Any:  # fmt: skip
+    """Panels in rows: those of one parameter two in a row, unless they are `stacked`; the misfit below them all."""
+    drawn = [(row, i) for row in rows for i in range(len(labels))]
+    columns = 2 if len(labels) == 1 and not stacked else len(labels)
+    deep = -(-len(drawn) // columns)
+    shape = rows[0][1].shape[1:]
+    width, height = panel_size(shape * steps, float(np.clip(4.0 * columns, 14, WIDEST)), deep, columns)
+    curve = CURVE if history is not None else 0.0
+    size = max(width, 6.0 if curve else width), height + curve
+
+    def make(figure: Any) -> Any:
+        shares = [(height - 0.5) / deep] * deep + [curve] * bool(curve)
+        grid = figure.add_gridspec(len(shares), columns, height_ratios=shares)
+        made: list[Any] = []
+        for n in range(len(drawn)):
+            same = {"sharex": made[0], "sharey": made[0]} if made else {}
+            made.append(figure.add_subplot(grid[n // columns, n % columns], **same))
+        return np.array(made + ([figure.add_subplot(grid[deep, :])] if curve else []), dtype=object)
+
+    figure, axes = panels(ax, len(drawn) + bool(curve), size, make)
+    for n, (axis, ((name, values, cmap, ranges), i)) in enumerate(zip(axes, drawn, strict=False)):
+        parameter = labels[i].split()[0]
+        low, high = ranges[i]
+        image = draw_section(axis, values[i], steps, cmap, vmin=low, vmax=high)
+        axis.set_title(name if len(labels) == 1 else f"{parameter}, {name}", fontsize=10, loc="left")
+        add_colour_bar(figure, image, axis, f"d misfit / d {parameter}" if name == "gradient" else labels[i], values[i])
+        if n < len(labels):
+            draw_survey(axis, survey, steps)
+        if ax is None and n % columns:
+            axis.tick_params(labelleft=False)
+            axis.set_ylabel("")
+        if ax is None and n + columns < len(drawn):
+            axis.tick_params(labelbottom=False)
+            axis.set_xlabel("")
+    add_legend(axes[0])
+    if curve:
+        draw_misfit(axes[-1], history)
+    return figure

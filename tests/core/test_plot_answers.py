@@ -1,0 +1,164 @@
+"""What pictures say: component and unit, reflections beside the direct wave, what an inversion changed and why."""
+
+import numpy as np
+import pytest
+
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, plot
+from sweep_core.problem import make_problem
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+NZ, NX = 20, 30
+WATER = np.zeros((NZ, NX), bool)
+WATER[:4] = True
+TRUE = np.where(WATER, 1.0, 2000 + 50.0 * np.arange(NZ)[:, None])  # water whose values would ruin any scale
+START = np.where(WATER, 1.0, TRUE - 100)
+NOW = np.where(WATER, 1.0, TRUE - 30)
+GRADIENT = np.random.default_rng(0).standard_normal((NZ, NX)) * ~WATER
+HISTORY = [{"epoch": n, "misfit": 4.0 / 2**n, "model_error": 9.0} for n in range(3)]
+SOURCES, RECEIVERS = [[[4, 1]], [[20, 1]]], [[x, 2] for x in range(0, NX, 3)]
+RECORD = np.sin(np.arange(60.0))[:, None] + np.zeros(5)
+
+
+def problem(equation, *recorded):
+    return make_problem(equation, (NZ, NX), 10.0, 0.001, receiver_type=recorded or None)
+
+
+@pytest.mark.parametrize(
+    ("solver", "field", "expected"),
+    [
+        (problem(Acoustic()), "h1", "pressure h1 (Pa)"),
+        (problem(AcousticVariableDensity()), "p", "pressure p (Pa)"),
+        (problem(AcousticVariableDensity()), "vz", "vz (m/s)"),
+        (problem(Elastic()), "p", "pressure p (Pa)"),
+        (problem(Elastic()), "sxz", "sxz (Pa)"),
+    ],
+)
+def test_a_field_has_its_name_and_unit(solver, field, expected):
+    assert plot.field_label(solver, field) == expected
+    snapshots = plot.plot_snapshots(np.ones((2, NZ, NX)), [0, 1], 10.0, solver=solver, field=field)
+    assert snapshots.axes[-1].get_ylabel() == expected
+
+
+def test_gathers_say_what_was_recorded_and_draw_that():
+    solver, record = problem(Elastic(), "vz", "vx"), np.stack([RECORD, 3 * RECORD], axis=-1)[None]
+    for n, field in enumerate(("vz", "vx")):
+        axis, bar = plot.plot_gather(record, 0.004, solver=solver, field=field, percentile=100).axes
+        assert bar.get_ylabel() == f"{field} (m/s)"
+        np.testing.assert_array_equal(axis.get_images()[0].get_array(), record[0, ..., n])
+    assert plot.plot_gather(record[..., 1], 0.004, solver=solver, field="vx").axes[1].get_ylabel() == "vx (m/s)"
+    assert plot.plot_gather(RECORD, 0.004).axes[1].get_ylabel() == "amplitude", "nobody knows what it is"
+    assert plot.plot_gather(RECORD, 0.004, label="strain").axes[1].get_ylabel() == "strain"
+
+
+def test_a_page_says_what_was_recorded_and_what_the_waves_are():
+    where = {"sources": [[4, 1]], "receivers": RECEIVERS[:5], "snapshots": np.ones((5, NZ, NX)), "times": np.arange(5)}
+    solver = problem(Elastic(), "vz")
+    figure = plot.plot_shot(TRUE, 10.0, 0.004, **where, record=RECORD, solver=solver, wave="p", gain=0)
+    assert [axis.get_ylabel() for axis in figure.axes[4:]] == ["vp (m/s)", "vz (m/s)"] + 2 * ["pressure p (Pa)"]
+
+
+@pytest.mark.parametrize(("gain", "suffix"), [(1, " (Pa) × t"), (2.0, " (Pa) × $t^{2}$"), ("agc", ", AGC over 0.4 s")])
+def test_a_gain_shows_late_reflections_beside_the_direct_wave(gain, suffix):
+    time = 0.004 * np.arange(1000)
+    direct, late = np.exp(-(((time - 0.2) / 0.02) ** 2)), np.exp(-(((time - 3.2) / 0.02) ** 2))
+    record = np.repeat((direct - 0.01 * late)[:, None], 4, axis=1)
+    axis, bar = plot.plot_gather(record, 0.004, solver=problem(Acoustic()), gain=gain, percentile=100).axes
+    image = axis.get_images()[0]
+    shown = np.abs(np.asarray(image.get_array())[:, 0]) / image.get_clim()[1]
+    assert bar.get_ylabel() == "pressure h1" + suffix
+    seen = {1: 0.16, 2.0: 1.0, "agc": 0.99}[gain]  # of the largest: 0.01 before
+    assert shown[800] == pytest.approx(seen, rel=0.05) and shown.max() == pytest.approx(1)
+
+
+def test_a_gain_leaves_what_is_not_finite():
+    record = RECORD.copy()
+    record[30:, 2] = np.nan
+    shown = plot.plot_gather(record, 0.004, gain="agc").axes[0].get_images()[0].get_array()
+    np.testing.assert_array_equal(np.isnan(np.ma.filled(shown, np.nan)), np.isnan(record))
+
+
+def panels(figure):
+    return {axis.get_title(loc="left"): axis.get_images()[0] for axis in figure.axes if axis.get_images()}
+
+
+def test_an_epoch_at_a_glance():
+    figure = plot.plot_epoch(
+        NOW, 10.0, start=START, true=TRUE, gradient=GRADIENT, history=HISTORY, fixed=WATER, sources=SOURCES,
+        receivers=RECEIVERS, title="epoch 2",
+    )  # fmt: skip
+    drawn, rock = panels(figure), ~WATER
+    assert list(drawn) == ["start", "true", "inverted", "gradient", "inverted − start", "inverted − true"]
+    expected = (START, TRUE, NOW, GRADIENT, NOW - START, NOW - TRUE)
+    for image, values in zip(drawn.values(), expected, strict=True):
+        np.testing.assert_array_equal(image.get_array(), values)
+    models = {drawn[name].get_clim() for name in ("start", "true", "inverted")}
+    assert models == {tuple(np.percentile(TRUE[rock], (0.5, 99.5)))}, "one scale, of the rock"
+    changes = {drawn[f"inverted − {name}"].get_clim() for name in ("start", "true")}
+    assert changes == {(-70.0, 70.0)}
+    low, high = drawn["gradient"].get_clim()
+    assert low == -high == -np.percentile(np.abs(GRADIENT[1:-1, 1:-1][rock[1:-1, 1:-1]]), 99)
+    labels = [axis.get_ylabel() for axis in figure.axes]
+    assert labels.count("vp (m/s)") == 5 and labels.count("d misfit / d vp") == 1
+    markers = figure.axes[0].get_lines()
+    assert [len(line.get_xdata()) for line in markers] == [2, 10] and figure.get_suptitle() == "epoch 2"
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["2 sources", "10 receivers"]
+    (curve,) = [axis for axis in figure.axes if axis.get_ylabel() == "misfit / first"]
+    assert curve.get_xlabel() == "epoch"
+    np.testing.assert_allclose(curve.get_lines()[0].get_xydata(), [[0, 1], [1, 0.5], [2, 0.25]])
+
+
+def test_an_epoch_without_truth_takes_its_colours_from_start_and_model():
+    drawn = panels(plot.plot_epoch(NOW, 10.0, start=START, fixed=WATER))
+    assert list(drawn) == ["start", "inverted", "inverted − start"]
+    both = np.concatenate([START[~WATER], NOW[~WATER]])
+    assert drawn["start"].get_clim() == drawn["inverted"].get_clim() == tuple(np.percentile(both, (0.5, 99.5)))
+
+
+def test_several_parameters_have_a_column_and_a_scale_each():
+    labels = ["vp (m/s)", "rho (kg/m3)"]
+    models = {"start": [START, START / 2], "true": [TRUE, TRUE / 2]}
+    figure = plot.plot_epoch([NOW, NOW / 2], 10.0, **models, fixed=WATER, labels=labels, gradient=[GRADIENT] * 2)
+    drawn = panels(figure)
+    assert list(drawn)[:4] == ["vp, start", "rho, start", "vp, true", "rho, true"] and len(drawn) == 12
+    assert np.divide(drawn["rho, inverted"].get_clim(), drawn["vp, inverted"].get_clim()) == pytest.approx([0.5, 0.5])
+    assert {"d misfit / d rho", "rho (kg/m3)"} <= {axis.get_ylabel() for axis in figure.axes}
+
+
+def test_maps_are_uniform_and_signed_ones_diverge_about_zero():
+    from matplotlib import colormaps
+
+    figure = plot.plot_epoch(NOW, 10.0, start=START, gradient=GRADIENT, fixed=WATER)
+    names = {title: image.get_cmap().name for title, image in panels(figure).items()}
+    assert names == {"start": "viridis", "inverted": "viridis", "gradient": "RdBu_r", "inverted − start": "RdBu_r"}
+    waves = plot.plot_snapshots(np.ones((1, NZ, NX)), [0], 10.0).axes[0].get_images()[0]
+    assert waves.get_cmap().name == "RdBu_r" and colormaps["RdBu_r"](0.99)[0] > colormaps["RdBu_r"](0.99)[2]
+
+
+@pytest.mark.parametrize("name", ["plot_model", "plot_image"])
+def test_neither_water_nor_the_rim_nor_a_source_cell_stretches_the_colours(name):
+    values = GRADIENT if name == "plot_image" else TRUE
+    spoilt = np.where(WATER, 1e9, values)
+    if name == "plot_image":
+        spoilt[-1] = spoilt[:, 0] = 1e9  # cells that answer for the PML
+        spoilt[10, 10] = 1e9  # a source
+    figure = getattr(plot, name)(spoilt, 10.0, fixed=WATER)
+    low, high = figure.axes[0].get_images()[0].get_clim()
+    assert high < 1.2 * np.abs(values).max() and (low == -high) == (name == "plot_image")
+    np.testing.assert_array_equal(figure.axes[0].get_images()[0].get_array(), spoilt)
+
+
+def test_the_misfit_of_each_stage_has_its_own_first():
+    history = [{"stage": stage, "iteration": n, "misfit": stage * 10.0 / (1 + n)} for stage in (1, 2) for n in range(3)]
+    (axis,) = plot.plot_loss(history).axes
+    assert axis.get_xlabel() == "iteration" and axis.get_ylabel() == "misfit / first of its stage"
+    first, second = (line.get_xydata() for line in axis.get_lines())
+    np.testing.assert_allclose(first, [[0, 1], [1, 0.5], [2, 1 / 3]])
+    np.testing.assert_allclose(second, [[3, 1], [4, 0.5], [5, 1 / 3]])
+
+
+def test_a_wavelet_without_a_frequency_is_shown_whole():
+    wavelet = np.sin(np.arange(100))
+    left, right = plot.plot_wavelet(wavelet, 0.004, title="estimated").axes
+    np.testing.assert_array_equal(left.get_lines()[0].get_ydata(), wavelet)
+    assert left.get_title() == "estimated" and right.get_xlim() == (0, 125)
