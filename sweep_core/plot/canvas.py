@@ -73,10 +73,13 @@ def map_extent(shape: tuple[int, ...], steps: Any) -> tuple[float, float, float,
     return -0.5 * dcolumn, (columns - 0.5) * dcolumn, (rows - 0.5) * drow, -0.5 * drow
 
 
-def panel_size(lengths: Any, width: float, rows: int = 1, columns: int = 1) -> tuple[float, float]:
-    """Inches of a figure of panels at true proportions, `lengths` being (depth, along): no wider than `width`."""
+def panel_size(lengths: Any, width: float, rows: int = 1, columns: int = 1, bars: int = 1) -> tuple[float, float]:
+    """Inches of a figure of panels at true proportions, `lengths` being (depth, along): no wider than `width`.
+
+    A row has `bars` colour bars.
+    """
     depth, along = lengths
-    margin = 1.2 + 0.6 * columns
+    margin = 0.6 * (1 + columns + bars)
     panel = min((width - margin) / columns, 8.0 / rows * along / depth)
     height = float(rows * (max(panel * depth / along, 1.0) + 0.45) + 0.5)
     return max(columns * max(panel, 1.0) + margin, 4.0), height

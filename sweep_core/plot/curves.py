@@ -80,6 +80,7 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
             own = {"color": LINES[n % len(LINES)], "label": labels[n].split()[0]} if several else {}
             axes[1].plot(numbers, error, **LINE | own)
         axes[1].set(xlabel=axes[0].get_xlabel(), ylabel=about, title="model")
+        axes[1].xaxis.get_major_locator().set_params(integer=True)
         axes[1].grid(alpha=0.3)
         if several:
             axes[1].legend()
@@ -109,6 +110,7 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
     axis.set(
         xlabel="epoch" if "epoch" in history[0] else "iteration", ylabel=f"misfit / {first}" if relative else "misfit"
     )
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.grid(alpha=0.3)
 
 

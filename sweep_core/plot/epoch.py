@@ -11,7 +11,7 @@ from .colours import SEQUENTIAL, SIGNED, add_colour_bar, inner, largest, limits
 from .curves import check_history, draw_misfit
 from .inputs import as_models, free_cells, spacing
 from .models import draw_section
-from .survey import Survey, add_legend, draw_survey, read_survey
+from .survey import Survey, draw_survey, read_survey
 
 CURVE = 2.0
 """Inches of the misfit curve."""
@@ -43,7 +43,7 @@ def plot_epoch(
     labels : list of str
         The n parameters with their units; each of several has a column of its own.
     title : str
-        Such as the epoch.
+        What is said of the inverted model, such as the epoch.
     ax : matplotlib Axes, optional
         Where to draw, one for each panel in the order above, then the misfit; by default a figure of its own.
 
@@ -66,10 +66,7 @@ def plot_epoch(
     rows += [(name, values, SIGNED, _clips([*changes.values()], free)) for name, values in changes.items()]
     if history is not None:
         check_history(history)
-    figure = _draw(rows, labels, steps, survey, ax, history)
-    if title and ax is None:
-        figure.suptitle(title)
-    return figure
+    return _draw(rows, labels, steps, survey, ax, history, title)
 
 
 def plot_parameters(
@@ -103,7 +100,7 @@ def plot_parameters(
         shape = models[name].shape[1:]
     ranges = _ranges({"true": next(iter(models.values()))}, free_cells(fixed, shape or ()))
     rows = [(name, values, SEQUENTIAL, ranges) for name, values in models.items()]
-    return _draw(rows, labels, spacing(dh, 2), NO_SURVEY, ax, None, stacked=True)
+    return _draw(rows, labels, spacing(dh, 2), NO_SURVEY, ax, stacked=True)
 
 
 def _ranges(models: Mapping[str, np.ndarray], free: np.ndarray) -> list[tuple[float, float]]:
@@ -119,15 +116,15 @@ def _clips(values: Sequence[np.ndarray], free: np.ndarray) -> list[tuple[float, 
 
 
 def _draw(
-    rows: Sequence[Row], labels: Sequence[str], steps: np.ndarray, survey: Survey, ax: Any, history: Any,
-    stacked: bool = False,
+    rows: Sequence[Row], labels: Sequence[str], steps: np.ndarray, survey: Survey, ax: Any, history: Any = None,
+    title: str = "", stacked: bool = False,
 ) -> Any:  # fmt: skip
     """Panels in rows: those of one parameter two in a row, unless they are `stacked`; the misfit below them all."""
     drawn = [(row, i) for row in rows for i in range(len(labels))]
     columns = 2 if len(labels) == 1 and not stacked else len(labels)
     deep = -(-len(drawn) // columns)
     shape = rows[0][1].shape[1:]
-    width, height = panel_size(shape * steps, float(np.clip(4.0 * columns, 14, WIDEST)), deep, columns)
+    width, height = panel_size(shape * steps, float(np.clip(4.5 * columns, 11, WIDEST)), deep, columns, columns)
     curve = CURVE if history is not None else 0.0
     size = max(width, 6.0 if curve else width), height + curve
 
@@ -145,7 +142,8 @@ def _draw(
         parameter = labels[i].split()[0]
         low, high = ranges[i]
         image = draw_section(axis, values[i], steps, cmap, vmin=low, vmax=high)
-        axis.set_title(name if len(labels) == 1 else f"{parameter}, {name}", fontsize=10, loc="left")
+        about = name if len(labels) == 1 else f"{parameter}, {name}"
+        axis.set_title(f"{about}, {title}" if title and name == "inverted" else about, fontsize=10, loc="left")
         add_colour_bar(figure, image, axis, f"d misfit / d {parameter}" if name == "gradient" else labels[i], values[i])
         if n < len(labels):
             draw_survey(axis, survey, steps)
@@ -155,7 +153,8 @@ def _draw(
         if ax is None and n + columns < len(drawn):
             axis.tick_params(labelbottom=False)
             axis.set_xlabel("")
-    add_legend(axes[0])
+    if ax is None and axes[0].get_legend_handles_labels()[1]:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     if curve:
         draw_misfit(axes[-1], history)
     return figure

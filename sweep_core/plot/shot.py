@@ -54,7 +54,7 @@ def plot_shot(
     gather, about = amplify(gathers[0], dt, gain, about)
     places, xlabel = read_receivers(x, gather.shape[1])
 
-    width, height = panel_size(model.shape * steps, 12.0, 2, 2)
+    width, height = panel_size(model.shape * steps, 12.0, 2, 2, bars=2)
     size = max(width, 7.0), max(height, 5.8)
     figure, (left, right, *below) = panels(ax, 4, size, lambda new: new.subplots(2, 2))
     add_colour_bar(figure, draw_section(left, model, steps), left, "vp (m/s)", model)

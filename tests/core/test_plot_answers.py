@@ -17,6 +17,7 @@ NOW = np.where(WATER, 1.0, TRUE - 30)
 GRADIENT = np.random.default_rng(0).standard_normal((NZ, NX)) * ~WATER
 HISTORY = [{"epoch": n, "misfit": 4.0 / 2**n, "model_error": 9.0} for n in range(3)]
 SOURCES, RECEIVERS = [[[4, 1]], [[20, 1]]], [[x, 2] for x in range(0, NX, 3)]
+CHANGES = "inverted − start", "inverted − true"
 RECORD = np.sin(np.arange(60.0))[:, None] + np.zeros(5)
 
 
@@ -88,21 +89,21 @@ def test_an_epoch_at_a_glance():
         receivers=RECEIVERS, title="epoch 2",
     )  # fmt: skip
     drawn, rock = panels(figure), ~WATER
-    assert list(drawn) == ["start", "true", "inverted", "gradient", "inverted − start", "inverted − true"]
+    assert list(drawn) == ["start", "true", "inverted, epoch 2", "gradient", *CHANGES]
     expected = (START, TRUE, NOW, GRADIENT, NOW - START, NOW - TRUE)
     for image, values in zip(drawn.values(), expected, strict=True):
         np.testing.assert_array_equal(image.get_array(), values)
-    models = {drawn[name].get_clim() for name in ("start", "true", "inverted")}
+    models = {drawn[name].get_clim() for name in ("start", "true", "inverted, epoch 2")}
     assert models == {tuple(np.percentile(TRUE[rock], (0.5, 99.5)))}, "one scale, of the rock"
-    changes = {drawn[f"inverted − {name}"].get_clim() for name in ("start", "true")}
+    changes = {drawn[name].get_clim() for name in CHANGES}
     assert changes == {(-70.0, 70.0)}
     low, high = drawn["gradient"].get_clim()
     assert low == -high == -np.percentile(np.abs(GRADIENT[1:-1, 1:-1][rock[1:-1, 1:-1]]), 99)
     labels = [axis.get_ylabel() for axis in figure.axes]
     assert labels.count("vp (m/s)") == 5 and labels.count("d misfit / d vp") == 1
     markers = figure.axes[0].get_lines()
-    assert [len(line.get_xdata()) for line in markers] == [2, 10] and figure.get_suptitle() == "epoch 2"
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["2 sources", "10 receivers"]
+    assert [len(line.get_xdata()) for line in markers] == [2, 10]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["2 sources", "10 receivers"]
     (curve,) = [axis for axis in figure.axes if axis.get_ylabel() == "misfit / first"]
     assert curve.get_xlabel() == "epoch"
     np.testing.assert_allclose(curve.get_lines()[0].get_xydata(), [[0, 1], [1, 0.5], [2, 0.25]])
