@@ -1,6 +1,7 @@
 """What every figure shares: a canvas without a screen or axes that are given, sizes, and how it is saved."""
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,22 @@ def save(figure: Any, path: Path | str, dpi: int = 120) -> None:
         raise OptionError(
             f"the figure is {type(figure).__name__}; expected a Figure of matplotlib, as plot_* return it"
         )
-    known, suffix = figure.canvas.get_supported_filetypes(), Path(path).suffix.removeprefix(".").lower()
+    known, suffix = figure.canvas.get_supported_filetypes(), suffix_of(path, "the picture")
     if suffix not in known:
         raise OptionError(
             f"the picture is {str(path)!r}; expected a name that ends in one of .{', .'.join(sorted(known))}"
         )
+    if isinstance(dpi, bool) or not isinstance(dpi, int | float) or not 0 < dpi < 10_000:
+        raise OptionError(f"dpi is {dpi!r}; expected dots per inch, such as 120")
     with replacing(path) as stream:
         figure.savefig(stream, format=suffix, dpi=dpi)
+
+
+def suffix_of(path: Any, name: str) -> str:
+    """How a path ends, without the dot."""
+    if not isinstance(path, str | PathLike):
+        raise OptionError(f"{name} is to be written to {path!r}; expected a path")
+    return Path(path).suffix.removeprefix(".").lower()
 
 
 def map_extent(shape: tuple[int, ...], steps: Any) -> tuple[float, float, float, float]:

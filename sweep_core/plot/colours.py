@@ -16,8 +16,8 @@ LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 def largest(values: np.ndarray, percentile: float) -> float:
     """A percentile of the magnitudes that are finite; the largest where that is zero, 1 where all are."""
-    if not 0 < percentile <= 100:
-        raise DomainError(f"percentile is {percentile}; expected more than 0 and up to 100, which clips nothing")
+    if not isinstance(percentile, int | float | np.integer | np.floating) or not 0 < percentile <= 100:
+        raise DomainError(f"percentile is {percentile!r}; expected more than 0 and up to 100, which clips nothing")
     finite = np.abs(values[np.isfinite(values)])
     if not finite.any():
         return 1.0

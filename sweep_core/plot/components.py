@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..errors import OptionError, ShapeError
+from ..errors import DtypeError, OptionError, ShapeError
 from ..problem import Problem
 from .inputs import check_number
 
@@ -19,6 +19,8 @@ def field_label(solver: Any, field: str) -> str:
     field : str
     """
     problem = _problem(solver)
+    if not isinstance(field, str):
+        raise DtypeError(f"field is {field!r}; expected the name of one, such as {problem.receiver_type[0]!r}")
     units = {each.name: each.unit for each in problem.fields}
     parts = problem.parts(field)
     if not parts.keys() <= units.keys():

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DomainError, ShapeError
+from ..errors import DomainError, DtypeError, ShapeError
 from ..processing import spectrum
 from .canvas import panels
 from .colours import LINES
-from .inputs import as_numbers, check_positive
+from .inputs import as_numbers, check_labels, check_positive
 
 LINE: dict[str, Any] = {"marker": "o", "markersize": 3, "color": "black"}
 
@@ -89,7 +89,9 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
 
 def check_history(history: Any) -> Sequence[dict]:
     """`history`, or a refusal."""
-    if not len(history):
+    if not isinstance(history, list | tuple):
+        raise DtypeError(f"the history is {type(history).__name__}; expected a list of dict, each with a misfit")
+    if not history:
         raise DomainError("the history is empty; expected a line for each epoch or iteration, with its misfit")
     for line in history:
         if not isinstance(line, dict) or "misfit" not in line:
@@ -105,7 +107,9 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
     relative = all(history[lines[0]]["misfit"] for lines in stages)
     for lines in stages:
         misfit = np.array([history[n]["misfit"] for n in lines]) / (history[lines[0]]["misfit"] if relative else 1)
-        axis.semilogy(numbers[lines], misfit, **LINE)
+        axis.plot(numbers[lines], misfit, **LINE)
+    if any(line["misfit"] > 0 for line in history):
+        axis.set_yscale("log")
     first = "first of its stage" if len(stages) > 1 else "first"
     axis.set(
         xlabel="epoch" if "epoch" in history[0] else "iteration", ylabel=f"misfit / {first}" if relative else "misfit"
@@ -116,7 +120,7 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
 
 def _numbers(history: Sequence[dict]) -> np.ndarray:
     """Where the lines stand: by their epochs, or one after the other, stage after stage."""
-    return np.array([line.get("epoch", n) for n, line in enumerate(history)])
+    return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
 
 
 def _errors(history: Sequence[dict], labels: Sequence[str]) -> np.ndarray | None:
@@ -126,6 +130,7 @@ def _errors(history: Sequence[dict], labels: Sequence[str]) -> np.ndarray | None
         return None
     if missing := [line for line, error in zip(history, told, strict=True) if error is None]:
         raise DomainError(f"a line of the history has no model_error, as others have: {missing[0]}")
+    check_labels(labels)
     errors = as_numbers(told, "model_error", "a number a line, or one for each label", (1, 2))
     if errors.ndim == 2 and errors.shape[1] != len(labels):
         raise ShapeError(f"there are {len(labels)} labels; expected one for each of {errors.shape[1]} parameters")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DtypeError, ShapeError
 from .canvas import PANELS, WIDEST, panel_size, panels
 from .colours import SEQUENTIAL, SIGNED, add_colour_bar, inner, largest, limits
 from .curves import check_history, draw_misfit
-from .inputs import as_models, free_cells, spacing
+from .inputs import as_models, check_labels, free_cells, spacing
 from .models import draw_section
 from .survey import Survey, draw_survey, read_survey
 
@@ -91,7 +91,9 @@ def plot_parameters(
     -------
     matplotlib Figure
     """
-    if not 0 < len(stages) <= PANELS or not 0 < len(labels) <= PANELS:
+    if not isinstance(stages, Mapping):
+        raise DtypeError(f"stages are {type(stages).__name__}; expected a dict of models by their titles")
+    if not 0 < len(stages) <= PANELS or not 0 < len(check_labels(labels)) <= PANELS:
         raise ShapeError(f"there are {len(stages)} stages of {len(labels)} parameters; expected 1 to {PANELS} of each")
     shape: tuple[int, ...] | None = None
     models: dict[str, np.ndarray] = {}

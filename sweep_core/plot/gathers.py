@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DomainError, OptionError, ShapeError
+from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from ..processing import agc, time_gain
 from .canvas import PANELS, WIDEST, map_extent, panels
 from .colours import GREY, SIGNED, add_colour_bar, largest
@@ -55,7 +55,9 @@ def plot_gather(
     check_choice(style, "style", STYLES)
     gathers, label = read_gathers(record, PANELS, solver, field, label)
     x, xlabel = read_receivers(x, gathers.shape[2])
-    titles = [""] * len(gathers) if titles is None else [titles] if isinstance(titles, str) else list(titles)
+    titles = [""] * len(gathers) if titles is None else [titles] if isinstance(titles, str) else titles
+    if not isinstance(titles, list | tuple):
+        raise DtypeError(f"titles are {titles!r}; expected a list of str, one for each gather")
     if len(titles) != len(gathers):
         raise ShapeError(f"there are {len(titles)} titles; expected one for each of the {len(gathers)} gathers")
     gathers, label = amplify(gathers, dt, gain, label)

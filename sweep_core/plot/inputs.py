@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,9 @@ from ..errors import DomainError, DtypeError, OptionError, ShapeError
 def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:
     """A real, non-empty NumPy array of `values` with one of the dimensions `ndim`; `expected` says which in words."""
     if isinstance(values, str | PathLike):
-        raise DtypeError(
-            f"{name} is {str(values)!r}; expected {expected}; the figure is returned, and sweep_core.plot.save(figure, "
-            "path) writes it"
-        )
-    try:
-        array = numpy_of(values)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise DtypeError(f"{name} cannot be read as a NumPy array: {error}") from None
+        saved = "; the figure is returned, and sweep_core.plot.save(figure, path) writes it"
+        raise DtypeError(f"{name} is {str(values)!r}; expected {expected}{saved * bool(Path(values).suffix)}")
+    array = _read(values, name)
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"{name} has dtype {array.dtype}; expected real numbers")
     if array.ndim not in ndim or 0 in array.shape:
@@ -28,6 +24,13 @@ def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np
     if not np.isfinite(array).any():
         raise DomainError(f"{name} holds NaN or infinity alone; expected {expected}")
     return array
+
+
+def _read(values: Any, name: str) -> np.ndarray:
+    try:
+        return numpy_of(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DtypeError(f"{name} cannot be read as a NumPy array: {error}") from None
 
 
 def as_model(model: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:
@@ -41,7 +44,7 @@ def as_model(model: Any, name: str, expected: str, ndim: Sequence[int]) -> np.nd
 
 def as_models(models: Any, name: str, labels: Sequence[str], shape: tuple[int, ...] | None = None) -> np.ndarray:
     """(n, nz, nx) of a list of n models as a solver takes them, of such an array, or of (nz, nx) alone."""
-    expected = f"(nz, nx), or {len(labels)} of them in the order of labels"
+    expected = f"(nz, nx), or {len(check_labels(labels))} of them in the order of labels"
     if _listed(models):
         parts = [as_numbers(model, f"{name}, number {i}", "(nz, nx)", (2,)) for i, model in enumerate(models)]
         if len({part.shape for part in parts}) != 1:
@@ -66,7 +69,7 @@ def free_cells(fixed: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Where the earth is not known beforehand; everywhere, unless `fixed` is true in cells of water."""
     if fixed is None:
         return np.ones(shape, bool)
-    array = numpy_of(fixed)
+    array = _read(fixed, "fixed")
     if array.dtype != bool or array.shape != shape:
         raise ShapeError(f"fixed is {array.dtype} of shape {array.shape}; expected bool {shape}, true in water")
     if array.all():
@@ -80,6 +83,13 @@ def check_positive(value: Any, name: str, unit: str) -> float:
     if number <= 0:
         raise DomainError(f"{name} is {value}; expected {unit}, positive")
     return number
+
+
+def check_labels(labels: Any) -> Sequence[str]:
+    """`labels`, or a refusal."""
+    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) and label.strip() for label in labels):
+        raise DtypeError(f"labels are {labels!r}; expected a list of names with units, such as ['vp (m/s)']")
+    return labels
 
 
 def check_choice(value: Any, name: str, among: Sequence[str]) -> None:

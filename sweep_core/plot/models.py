@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import DomainError
 from .canvas import map_extent, panel_size, panels
 from .colours import GREY, SEQUENTIAL, add_colour_bar, inner, largest, limits
-from .inputs import as_model, free_cells, spacing
+from .inputs import as_model, as_numbers, free_cells, spacing
 from .survey import Survey, add_legend, draw_survey, read_survey
 
 LABELS = ("depth (km)", "y (km)", "x (km)")
@@ -106,7 +106,7 @@ def _meeting(point: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The cell (z, y, x) in which the slices meet."""
     if point is None:
         return tuple(n // 2 for n in shape)
-    cell = np.asarray(point)[..., ::-1]
+    cell = as_numbers(point, "point", "a cell (x, y, z) of the model", (1,))[::-1]
     if cell.shape != (3,) or cell.dtype.kind not in "iu" or not ((cell >= 0) & (cell < shape)).all():
         raise DomainError(f"point is {point!r}; expected a cell (x, y, z) of the model, of {shape[::-1]} cells")
     return tuple(cell.tolist())

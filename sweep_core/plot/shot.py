@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from ..arrays import numpy_of
 from .canvas import panel_size, panels
 from .colours import add_colour_bar, largest
 from .gathers import amplify, draw_gather, read_gathers, read_receivers
-from .inputs import as_model
+from .inputs import as_model, as_numbers
 from .models import draw_section
 from .survey import add_legend, draw_survey, read_survey
 from .waves import draw_snapshot, name_waves, read_snapshots, wave_clip
@@ -50,7 +49,7 @@ def plot_shot(
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
     gathers, about = read_gathers(record, 1, solver, field, label)
     survey, waves = read_survey(sources, receivers, model.shape), name_waves(solver, wave, label)
-    x = numpy_of(receivers).reshape(-1, 2)[:, 0] * steps[1] * 1e3
+    x = as_numbers(receivers, "receivers", "columns (x, z) in cells", (1, 2, 3)).reshape(-1, 2)[:, 0] * steps[1] * 1e3
     gather, about = amplify(gathers[0], dt, gain, about)
     places, xlabel = read_receivers(x, gather.shape[1])
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
-from .canvas import PANELS, new_figure, panel_size, panels
+from .canvas import PANELS, new_figure, panel_size, panels, suffix_of
 from .colours import SIGNED, add_colour_bar, largest
 from .components import UNNAMED, field_label, recorded_names
 from .film import photograph, write_gif
@@ -78,9 +78,9 @@ def movie(
     fps : float
         Frames a second.
     """
-    if Path(path).suffix.lower() != ".gif":
+    if suffix_of(path, "the film") != "gif":
         raise OptionError(f"the film is {str(path)!r}; expected a name that ends in .gif")
-    if not 0 < fps <= 50:
+    if not isinstance(fps, int | float) or not 0 < fps <= 50:
         raise DomainError(f"fps is {fps}; expected frames a second, positive and up to 50, as fast as a GIF plays")
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
     label = name_waves(solver, field, label)
@@ -116,7 +116,7 @@ def name_waves(solver: Any, field: str | None, label: str | None) -> str:
         raise OptionError(f"field is {field!r}; expected solver= as well, which knows its unit, or label= instead")
     if label or solver is None:
         return label or UNNAMED
-    return field_label(solver, field or recorded_names(solver)[0])
+    return field_label(solver, recorded_names(solver)[0] if field is None else field)
 
 
 def wave_clip(snapshots: np.ndarray, percentile: float) -> float:

@@ -202,6 +202,21 @@ BAD = {
         r"stage 'end' has shape \(20, 12\); expected \(12, 20\)",
     ),
     "a hundred labels": (lambda: plot.plot_parameters(["v"] * 100, {"a": MODEL}, 1.0), ShapeError, "1 to 12 of each"),
+    "stages in a list": (lambda: plot.plot_parameters(["v"], [MODEL], 10.0), DtypeError, "stages are list; expected a dict"),
+    "one label": (lambda: epoch(labels="vp (m/s)"), DtypeError, r"labels are 'vp \(m/s\)'; expected a list"),
+    "a blank label": (lambda: epoch(labels=[""]), DtypeError, r"labels are \[''\]"),
+    "a history that is none": (lambda: plot.plot_loss("history.jsonl"), DtypeError, "the history is str; expected a list"),
+    "an epoch in words": (lambda: plot.plot_loss([{"misfit": 1.0, "epoch": "x"}]), DtypeError, "epoch has dtype"),
+    "a misfit of NaN": (lambda: plot.plot_loss([{"misfit": np.nan}]), DomainError, "misfit holds NaN"),
+    "a point in words": (lambda: plot.plot_model(VOLUME, 10.0, point="mid"), DtypeError, "point is 'mid'; expected a cell"),
+    "a percentile in words": (lambda: plot.plot_image(MODEL, 10.0, percentile="99"), DomainError, "percentile is '99'"),
+    "water that is ragged": (
+        lambda: plot.plot_model(MODEL, 10.0, fixed=[[True], [True, False]]), DtypeError, "fixed cannot be read",
+    ),
+    "a title that is none": (lambda: plot.plot_gather(RECORD, 0.004, None, 5), DtypeError, "titles are 5; expected a list"),
+    "a field that is no name": (lambda: plot.field_label(ACOUSTIC, 0), DtypeError, "field is 0; .* such as 'h1'"),
+    "no path": (lambda: plot.save(plot.plot_model(MODEL, 10.0), None), OptionError, "written to None; expected a path"),
+    "no dots": (lambda: plot.save(plot.plot_model(MODEL, 10.0), "m.png", dpi=0), OptionError, "dpi is 0; expected dots"),
     "two records of a shot": (lambda: shot(lambda x: np.stack([x] * 2) if x is RECORD else x), ShapeError, "2 shots"),
 }  # fmt: skip
 
