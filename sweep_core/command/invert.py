@@ -85,8 +85,10 @@ def run(given: argparse.Namespace) -> int:
             np.save(stream, model)
     models |= {"start": earth.models, "inverted": found.models}
     labels = [f"{parameter.name} ({parameter.unit})" for parameter in equation.parameters]
-    middle = shots.take(np.array([len(data) // 2]))
-    draw(out, labels, models, earth.dh, found.history, data, lambda earth: record(earth, middle))
+    middle = len(data) // 2
+    made = record(found.models, shots.take(np.array([middle])))
+    told = {"history": found.history, "fixed": options.get("fixed"), "labels": labels}
+    draw(out, models, earth.dh, data, made, middle, **told)
     print(found)
     for label, *each in zip(labels, *models.values(), strict=True):
         if "true" in models:

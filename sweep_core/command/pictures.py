@@ -1,24 +1,16 @@
 """The pictures of an inversion."""
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..io import Gathers
-from ..plot import plot_comparison, plot_history, plot_parameters
-from ..plot.canvas import save
+from ..plot import plot_comparison, plot_epoch, save
 
 
-def draw(
-    folder: Path, labels: Sequence[str], models: Mapping[str, Sequence[np.ndarray]], dh: Any, history: list,
-    data: Gathers, record: Callable[[Sequence[np.ndarray]], np.ndarray],
-) -> None:  # fmt: skip
-    """``model.png``, ``misfit.png`` and ``traces.png``: models by name, the inverted one at last, whose record of the
-    middle shot is laid over the observed one.
-    """
-    plot_parameters(folder / "model.png", labels, {name: np.stack(each) for name, each in models.items()}, dh)
-    save(plot_history(history), folder / "misfit.png")
-    middle = data.take([len(data) // 2])
-    save(plot_comparison(middle, record(list(models.values())[-1]), gain=1.0), folder / "traces.png")
+def draw(folder: Path, models: dict[str, Any], dh: Any, data: Gathers, record: Any, shot: int, **told: Any) -> None:
+    """``model.png``, of models by name, and ``traces.png``: the record of one shot over what was observed of it."""
+    now = models["inverted"]
+    named = {name: models[name] for name in ("start", "true") if name in models}
+    figure = plot_epoch(now, dh, **named, sources=data.sources, receivers=data.receivers, **told)
+    save(figure, folder / "model.png")
+    save(plot_comparison(data.take([shot]), record, gain=1.0), folder / "traces.png")

@@ -145,7 +145,7 @@ def invert(
         problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=shots.wavelet, sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
-        stages=plan, stage_weights=[stage.weights for stage in plan], optimiser=optimiser,
+        stages=[stage.said() for stage in plan], optimiser=optimiser,
         regularise=regularise, precondition=precondition, batch=batch,
     )  # fmt: skip
     journal = Journal(folder, about, unknowns.start, ranks)
