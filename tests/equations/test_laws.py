@@ -159,6 +159,28 @@ def test_law2_dot_test_of_the_forward_operator(entry, equation, order):
 
 
 @equation
+@pytest.mark.parametrize("entry", executors("torch-eager", "torch-c", "jax-c"))
+def test_law2_whatever_fields_the_sources_are_of(entry, equation):
+    """Each field with a wavelet of its own: some are multiplied with a modulus of theirs, some with another's."""
+    made = case(equation, 4)
+    fields = [field.name for field in made.problem.equation.waves_in(made.problem.grid.ndim)]
+    wavelet = made.shots.wavelet[..., None] * np.arange(1.0, len(fields) + 1)
+    made = attrs.evolve(
+        made, arguments=made.arguments | {"source_type": fields}, shots=attrs.evolve(made.shots, wavelet=wavelet)
+    )
+    assert record_error(entry.forward(made), reference_record(made)) < 1e-12
+    y = made.noise()
+    pulled, _ = entry.pulled_back(made, y)
+    x, pushed = of_another_wavelet(made)
+    assert unequal((pushed * y).sum(), (x * pulled).sum()) < 1e-12
+    for field in range(len(fields)):
+        part = np.zeros_like(x)
+        part[..., field] = x[..., field]
+        pushed = reference_record(attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=part)))
+        assert unequal((pushed * y).sum(), (part * pulled).sum(), [part * pulled]) < 1e-12
+
+
+@equation
 @pytest.mark.parametrize(("entry", "order"), executors_and_orders(gradient=True))
 def test_law2_dot_test_of_the_jacobian(entry, equation, order):
     laws.jacobian_and_adjoint(entry, case(equation, order))
