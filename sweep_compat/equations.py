@@ -8,6 +8,8 @@ import sweep_core as core
 from sweep_core.errors import UnsupportedError
 from sweep_core.validators import named, one_of
 
+__all__ = ["Acoustic", "Acoustic1st", "Acoustic3D", "AcousticLSRTM", "AcousticLSRTM3D", "Elastic", "Elastic3D"]
+
 BACKENDS = "torch", "jax"
 
 ABSENT: dict[str, str] = {

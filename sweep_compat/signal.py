@@ -4,6 +4,8 @@ import numpy as np
 
 from sweep_core.validators import named_arguments
 
+__all__ = ["ricker"]
+
 
 @named_arguments({"freq": "the peak frequency is f in sweep-solver", "nt": "give the times t, in s"})
 def ricker(t, f=10.0):

@@ -19,6 +19,8 @@ import numpy as np
 
 from .errors import DtypeError
 
+__all__ = ["disperse", "overrun", "undisperse"]
+
 Array = Any
 TAPS = {"float32": 8, "float64": 14}  # of the interpolation: relative error 1e-7 and 1e-13
 PASS, STOP = math.pi / 2, 2 * math.pi / 3  # the leapfrog's frequencies, times dt, between which T falls from 1 to 0

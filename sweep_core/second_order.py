@@ -5,6 +5,8 @@ from typing import ClassVar
 from .errors import OptionError
 from .tables import TableEquation
 
+__all__ = ["SecondOrderEquation"]
+
 
 class SecondOrderEquation(TableEquation):
     r"""Base of wave equations, stepped by leapfrog on a regular grid with a symmetric second-order CPML.

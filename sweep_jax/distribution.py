@@ -17,6 +17,17 @@ from sweep_core.survey import Shots
 
 from .executor import check_readable, device_name, refuse_rounding
 
+__all__ = [
+    "JaxDistributor",
+    "local_devices",
+    "make_misfit_and_gradient",
+    "replicate",
+    "set_virtual_cpu_devices",
+    "setup_distributed",
+    "shard_shots",
+    "teardown_distributed",
+]
+
 AXIS = "devices"
 """The name of the axis over devices, for collectives inside `jax.pmap`."""
 

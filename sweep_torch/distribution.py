@@ -18,6 +18,17 @@ from sweep_core.survey import Shots
 
 from .executor import check_device
 
+__all__ = [
+    "TorchDistributor",
+    "broadcast_observed_data",
+    "chunked_observed_data",
+    "end_with_launcher",
+    "setup_distributed",
+    "split_indices_for_rank",
+    "sum_gradients",
+    "teardown_distributed",
+]
+
 DTYPES = (
     *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64),
     *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),

@@ -28,6 +28,8 @@ from .distribution import (
 )
 from .prop import PropTorch
 
+__all__ = ["Inversion", "PluginEngine", "TorchEngine", "make_engine", "observe", "on_root", "open_folder"]
+
 
 class TorchEngine:
     """Misfit and gradient of some shots by PropTorch and autograd."""

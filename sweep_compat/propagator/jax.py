@@ -9,6 +9,8 @@ from sweep_jax import PropJax as Solver
 
 from .base import CALL, Translated
 
+__all__ = ["PropJax"]
+
 
 class PropJax(Translated):
     """A propagator of sweep-solver that runs as :class:`sweep_jax.PropJax`."""

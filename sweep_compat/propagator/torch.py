@@ -8,6 +8,8 @@ from sweep_torch import PropTorch as Solver
 
 from .base import CALL, Translated
 
+__all__ = ["PropTorch"]
+
 
 class PropTorch(Translated, torch.nn.Module):
     """A propagator of sweep-solver that runs as :class:`sweep_torch.PropTorch`."""

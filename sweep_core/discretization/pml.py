@@ -7,6 +7,8 @@ import numpy as np
 
 from ..errors import DomainError, OptionError, ShapeError
 
+__all__ = ["CPML"]
+
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 
 

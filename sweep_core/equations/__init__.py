@@ -6,4 +6,4 @@ from .elastic import Elastic
 
 BROUGHT = (Acoustic, AcousticVariableDensity, Elastic)
 
-__all__ = ["BROUGHT", "Acoustic", "AcousticVariableDensity", "Elastic"]
+__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic"]

@@ -10,6 +10,19 @@ from .. import Acoustic, BoundaryOptions, CkptOptions, MemoryOptions, Shots, mak
 from ..memory.options import LOWER
 from ..reference import ReferenceExecutor
 
+__all__ = [
+    "Case",
+    "born_of_cell",
+    "case",
+    "of_another_wavelet",
+    "random_cells",
+    "reference_born",
+    "reference_record",
+    "ricker_case",
+    "stable_dt",
+    "variant",
+]
+
 DH = (10.0, 8.0, 9.0)
 SHAPES = {2: (19, 23), 3: (11, 12, 13)}
 OF_LIMIT = 0.7

@@ -11,6 +11,8 @@ from .entries import numpy_of
 from .laws import ROUNDING, Broken, Figure, held, unequal, worst
 from .programme import Result, judged
 
+__all__ = ["Group", "distributes"]
+
 SHAPE = (3, 2)
 """Of what belongs to one shot, or to one rank."""
 VERBS = ("rank", "size", "scatter", "gather", "broadcast", "reduce", "all_reduce", "all_gather", "barrier")
@@ -35,7 +37,7 @@ class Group:
         self.here = range(self.size) if self.stacked else range(self.rank, self.rank + 1)
 
     def random(self, seed: int, *shape: int) -> np.ndarray:
-        """Numbers of every rank, (size, *shape)."""
+        """Numbers of every rank, ``(size, *shape)``."""
         return np.random.default_rng(seed).standard_normal((self.size, *shape))
 
     def given(self, values):

@@ -12,6 +12,8 @@ from ..errors import SweepError, UnsupportedError
 from ..plugins import backend, backends
 from .cases import Case
 
+__all__ = ["Entry", "entries", "runs"]
+
 
 @attrs.frozen
 class Entry:

@@ -11,6 +11,35 @@ from ..survey import Shots
 from .cases import INEXACT, born_of_cell, reference_born, reference_record
 from .entries import numpy_of
 
+__all__ = [
+    "Broken",
+    "Figure",
+    "bad_input_is_refused",
+    "born_equals_reference",
+    "error",
+    "everything",
+    "forward_equals_reference",
+    "gradient_equals_finite_difference",
+    "gradient_in_every_region",
+    "gradient_in_single_precision",
+    "half_the_sum_of_squares",
+    "held",
+    "jacobian_and_adjoint",
+    "no_shots",
+    "pullback_is_the_gradient",
+    "reciprocity",
+    "record_error",
+    "regions",
+    "relative",
+    "shots_add_up",
+    "single_precision",
+    "strategies_agree",
+    "taylor_remainder",
+    "two_runs_are_identical",
+    "unequal",
+    "worst",
+]
+
 ROUNDING = 1e-12
 
 

@@ -13,6 +13,8 @@ from . import laws
 from .cases import VARIANTS, case, ricker_case, variant
 from .entries import Entry, runs
 
+__all__ = ["Result", "conforms", "judged", "programme"]
+
 LATE = "time is up; --minutes gives more"
 """Why a law was not run that would have been."""
 
