@@ -41,7 +41,7 @@ def _transposed(differences: np.ndarray) -> np.ndarray:
 
 @attrs.frozen
 class Tikhonov:
-    """0.5 mean |D m|^2: smooth models (Tikhonov 1963). D m are differences from a cell to the next."""
+    """``0.5 mean |D m|^2``: smooth models (Tikhonov 1963). D m are differences from a cell to the next."""
 
     weight: float = attrs.field(validator=_weight)
 
@@ -52,7 +52,7 @@ class Tikhonov:
 
 @attrs.frozen
 class TotalVariation:
-    """mean of sqrt(|D m|^2 + edge^2) - edge: layers with sharp edges (Rudin, Osher and Fatemi 1992).
+    """mean of ``sqrt(|D m|^2 + edge^2) - edge``: layers with sharp edges (Rudin, Osher and Fatemi 1992).
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from .records import TIME, largest, records
 
 
 def global_correlation(synthetic, observed):
-    """sum over traces of 1 - <s, d> / (|s| |d|), and its derivative in s = `synthetic`; d is `observed`.
+    """sum over traces of ``1 - <s, d> / (|s| |d|)``, and its derivative in s = `synthetic`; d is `observed`.
 
     Blind to the amplitude of each trace: for data whose source strength, coupling or attenuation are not modelled (Choi
     and Alkhalifah 2012, Geophysics 77, eq. 2). From 0, traces that are multiples of each other, to 2 a trace, those of

@@ -231,7 +231,7 @@ def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
 
 
 def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:
-    """Snapshots by the name of the field, (nshots, nsnap, *region) each, from the buffer of that name."""
+    """Snapshots by the name of the field, ``(nshots, nsnap, *region)`` each, from the buffer of that name."""
     if shape.snapshots is None:
         return {}
     order = sorted(shape.snapshots.fields, key=problem.field_index)

@@ -81,8 +81,8 @@ def spectrum(data: Any, dt: float, *, axis: int = 1) -> tuple[NDArray[Any], NDAr
     frequencies : (n,) float64
         Hz, from 0 to Nyquist.
     amplitude : (n,) float64
-        The root mean square over traces of |dt sum_k x[k] exp(-2 pi i f k dt)|, in the unit of the data times seconds;
-        traces that are zero throughout do not count.
+        The root mean square over traces of ``|dt sum_k x[k] exp(-2 pi i f k dt)|``, in the unit of the data times
+        seconds; traces that are zero throughout do not count.
     """
     traces = as_traces(data, axis)
     dt = positive(dt, "dt", "seconds")

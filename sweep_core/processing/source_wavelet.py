@@ -35,8 +35,9 @@ def estimate_wavelet(
 ) -> EstimatedWavelet:
     """The wavelet that makes a modelled record fit the observed one best.
 
-    The record is linear in the wavelet, so at each frequency one factor H minimises sum |D - H M|^2 + damping |H|^2 max
-    sum |M|^2 over traces, D and M the spectra of both records; the wavelet is the one that made M, filtered by H.
+    The record is linear in the wavelet, so at each frequency one factor H minimises
+    ``sum |D - H M|^2 + damping |H|^2 max sum |M|^2`` over traces, D and M the spectra of both records; the wavelet is
+    the one that made M, filtered by H.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def estimate_wavelet(
     shared : bool
         One wavelet for all shots; otherwise one for each.
     damping : float
-        Of the largest sum |M|^2: less follows the data further from the wavelet's band, and noise with it.
+        Of the largest ``sum |M|^2``: less follows the data further from the wavelet's band, and noise with it.
 
     Returns
     -------
