@@ -1,4 +1,6 @@
-"""What inversion scripts share, whatever backend computes: experiment, settings, the run's folder, its report."""
+"""Full-waveform inversion, whatever backend computes: `invert` and its parts, and the experiment, settings, folder and
+report that scripts share.
+"""
 
 from .adam import AdamState, first_scale
 from .checkpoint import Checkpoint
