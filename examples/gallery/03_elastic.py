@@ -1,0 +1,55 @@
+"""
+Elastic waves: water over a solid
+=================================
+
+An air gun in the water, nodes on the seafloor: vx, vz and pressure of one shot. In the solid there are P and S waves,
+along the seafloor a Scholte wave.
+"""
+
+import numpy as np
+import torch
+
+from sweep_core import Elastic, Snapshots, ricker
+from sweep_core.plot import plot_gather, plot_model, plot_snapshots
+from sweep_torch import PropTorch
+
+# sphinx_gallery_thumbnail_number = 3
+
+# %%
+# Three models, in the order of ``equation.parameters``. Where vs is 0 there is water; the border between water and
+# solid needs nothing else.
+
+dh, dt, nt = 5.0, 0.0008, 1400  # m, s
+vp, vs, rho = (torch.full((160, 320), value) for value in (1500.0, 0.0, 1000.0))
+for top, *values in ((40, 2000.0, 900.0, 2000.0), (100, 2800.0, 1500.0, 2300.0)):
+    for model, value in zip((vp, vs, rho), values, strict=True):
+        model[top:] = value
+sources = np.array([[100.0, 3.0]])
+receivers = np.stack([np.arange(10.0, 310.0), np.full(300, 39.5)], axis=1)
+plot_model("earth.png", vs, dh, sources, receivers, title="water over two layers", label="vs (m/s)")
+
+# %%
+# A source of pressure is one of both normal stresses; its minus sign is that of tension, which is positive. The surface
+# is free. Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field.
+
+solver = PropTorch(
+    Elastic(spatial_order=4), shape=vp.shape, dh=dh, dt=dt, free_surface=True,
+    source_type=["sxx", "szz"], receiver_type=["vx", "vz", "p"],
+)  # fmt: skip
+wavelet = -torch.tensor(ricker(15.0, nt, dt), dtype=vp.dtype)
+every = Snapshots(fields=["vx", "vz"], every=100)
+record, snaps = solver(wavelet, sources, receivers, models=[vp, vs, rho], snapshots=every)
+
+# %%
+# Each component at its own scale, over its 99th percentile.
+
+shown = record[0].permute(2, 0, 1)
+shown = shown / torch.quantile(shown.abs()[..., ::4].flatten(1), 0.99, dim=1)[:, None, None]
+x = (receivers[:, 0] - sources[0, 0]) * dh
+plot_gather("gathers.png", shown, dt, x, ["vx", "vz", "p"], label="relative amplitude")
+
+# %%
+# The vertical velocity. Behind the P wave in the solid follows the S wave that the seafloor made of it.
+
+times = every.times(nt, dt)
+plot_snapshots("vz.png", snaps["vz"][0][2:9:2], times[2:9:2], dh, model=vp, label="vz (m/s)", percentile=95)

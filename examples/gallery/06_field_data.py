@@ -1,0 +1,88 @@
+"""
+Field data: SEG-Y in and out
+============================
+
+From a SEG-Y file to what a solver takes, the wavelet of its source, and observed beside modelled traces. The file is
+made here first, as a crew might have left it.
+"""
+
+import attrs
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from sweep_core import Acoustic, ricker
+from sweep_core.io import Gathers, Line, open_segy, read_segy, write_segy, write_segy_section
+from sweep_core.plot import plot_comparison, plot_geometry, plot_traces
+from sweep_core.processing import bandpass, estimate_wavelet, mute_offset, mute_time
+from sweep_torch import PropTorch
+
+# sphinx_gallery_thumbnail_number = 4
+
+# %%
+# Eight shots over a basin, receivers towed behind the source; with noise, three dead traces, and a wavelet that nobody
+# wrote down.
+
+dh, dt, nt = 10.0, 0.001, 1200  # m, s
+z, x = np.ogrid[:100, :240]
+vp = np.full((100, 240), 1500.0, np.float32)
+vp[z > 40 + 8 * np.sin(x / 35)] = 1900.0
+vp[z > 65 + 0.05 * x] = 2500.0
+sources = np.stack([np.linspace(20, 90, 8), np.full(8, 1.5)], axis=1)
+receivers = sources[:, None] + np.stack([np.arange(10, 140, 2.5), np.full(52, 0.5)], axis=1)
+true = (ricker(14.0, nt, dt) + 0.5 * ricker(22.0, nt, dt, delay=0.14)).astype(np.float32)
+
+solver = PropTorch(Acoustic(spatial_order=8), shape=vp.shape, dh=dh, dt=dt)
+record = solver(torch.tensor(true), sources, receivers, models=[torch.tensor(vp)]).numpy()
+record += 0.03 * record.std() * np.random.default_rng(0).standard_normal(record.shape).astype(np.float32)
+record[2, :, 11], record[5, :, 30:32] = 0.0, 0.0
+write_segy("crew.sgy", Gathers(sources, receivers, record, dt=dt, dh=dh, name="crew"))
+
+# %%
+# ``open_segy`` reads headers, ``read_segy`` samples: positions in cells of the model's line, which is x of the file
+# here, and dead traces masked.
+
+print(open_segy("crew.sgy"))
+observed = read_segy("crew.sgy", dh=dh, line=Line())
+print(observed)
+plot_geometry(observed).savefig("geometry.png", dpi=120)
+
+# %%
+# One gather, its amplitudes times t.
+
+plot_traces(observed, shot=2, gain=1, label="pressure").savefig("shot.png", dpi=120)
+
+# %%
+# The wavelet follows by least squares from the direct wave: in the water, which is all that has to be known, a solver
+# models it with some other wavelet.
+
+first = ricker(14.0, nt, dt).astype(np.float32)
+survey = observed.sources, observed.receivers
+alive = torch.tensor(observed.receiver_mask)
+water = torch.full(vp.shape, 1500.0)
+modelled = solver(torch.tensor(first), *survey, models=[water], receiver_mask=alive)
+end = np.abs(observed.offsets) / 1500.0 + 0.28
+direct = mute_time(observed, end=end, taper=0.03) * mute_offset(observed, farthest=250.0) * observed.weights()
+found = estimate_wavelet(observed.observed, modelled, first, weights=direct)
+
+figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
+for name, wave in {"first": first, "found": found.wavelet, "true": true}.items():
+    axis.plot(np.arange(250) * dt, wave[:250], label=name, linestyle="--" if name == "true" else "-")
+axis.set(xlabel="time (s)", ylabel="amplitude")
+axis.legend(frameon=False)
+figure.savefig("wavelet.png", dpi=120)
+
+# %%
+# In the right earth it explains the reflections too, which it has not seen. Both sides pass a filter of zero phase.
+
+wavelet = torch.tensor(found.wavelet, dtype=torch.float32)
+again = solver(wavelet, *survey, models=[torch.tensor(vp)], receiver_mask=alive)
+filtered = attrs.evolve(observed, observed=bandpass(observed.observed, dt, 3.0, 30.0))
+plot_comparison(filtered, bandpass(again, dt, 3.0, 30.0), shot=2, gain=1).savefig("comparison.png", dpi=120)
+
+# %%
+# Records go back into SEG-Y with the places of their traces, models as sections.
+
+write_segy("synthetic.sgy", attrs.evolve(observed, observed=again.numpy()), text=["SYNTHETIC"])
+write_segy_section("vp.sgy", vp, dh=dh, text=["VP IN M/S"])
+print(open_segy("synthetic.sgy"))

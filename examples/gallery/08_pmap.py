@@ -1,0 +1,69 @@
+"""
+Many devices with JAX
+=====================
+
+One process, all its devices: shots are shared out, the model is on each, and gradients are added up inside the
+compiled program. Without GPUs JAX makes virtual devices of a CPU.
+"""
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+import optax
+
+from sweep_core import Acoustic, ShotPlan, ricker
+from sweep_core.io import faulted_model
+from sweep_core.plot import plot_parameters
+from sweep_jax import PropJax
+from sweep_jax.distribution import local_devices, make_misfit_and_gradient, set_virtual_cpu_devices, shard_shots
+
+# %%
+# Two devices, before anything else uses JAX.
+
+jax.config.update("jax_platforms", "cpu")
+set_virtual_cpu_devices(2)
+devices = local_devices(2)
+print(devices)
+
+# %%
+# A survey of seven shots: devices get parts of one length, and ``shard_shots`` gives what it adds for that a weight of
+# zero, so that any number of shots on any number of devices is exact.
+
+dh, dt, nt = 30.0, 0.003, 500  # m, s
+earth = faulted_model((44, 100), dh, seed=11)
+sources = np.stack([np.linspace(8, 92, 7).round().astype(int), np.full(7, 1)], axis=1)
+receivers = np.stack([np.arange(0, 100, 2), np.full(50, 2)], axis=1)
+wavelet = ricker(4.0, nt, dt).astype(np.float32)
+
+solver = PropJax(Acoustic(spatial_order=8), shape=earth.true.shape, dh=dh, dt=dt)
+observed = solver(wavelet, sources, receivers, models=[earth.true])
+plan = ShotPlan(count=len(sources), size=len(devices))
+placed, weights = shard_shots(plan, sources, devices)
+data, _ = shard_shots(plan, observed, devices)
+print("shots by device:", [list(plan.part(n)) for n in range(plan.size)], "weights:", weights.tolist())
+
+# %%
+# Any optimiser of optax goes on from misfit and gradient; steps are in m/s.
+
+misfit_and_gradient = make_misfit_and_gradient(solver, devices)
+optimiser = optax.adam(20.0, eps=1e-20)
+vp, misfits = earth.initial, []
+state = optimiser.init(vp)
+for _ in range(14):
+    misfit, (gradient,) = misfit_and_gradient([vp], wavelet, placed, receivers, data, weights)
+    misfits.append(float(misfit))
+    step, state = optimiser.update(np.where(earth.water, 0.0, np.asarray(gradient)), state)
+    vp = np.asarray(optax.apply_updates(vp, step))
+print(f"misfit {misfits[-1] / misfits[0]:.1%} of the first")
+
+rows = {"true": earth.true, "start": earth.initial, "after 14 steps": vp}
+plot_parameters("models.png", ["vp (m/s)"], {name: model[None] for name, model in rows.items()}, dh)
+
+# %%
+# How the misfit went.
+
+figure, axis = plt.subplots(figsize=(8, 2.6), layout="constrained")
+axis.semilogy(np.array(misfits) / misfits[0], "ko-", ms=3)
+axis.set(xlabel="step", ylabel="misfit / first misfit", xticks=range(0, 14, 2))
+axis.grid(alpha=0.3)
+figure.savefig("misfit.png", dpi=120)
