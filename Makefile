@@ -51,7 +51,7 @@ pip = $(watch) $(run) pip install --progress-bar off $(1) >>$(log) 2>&1; status=
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures clean
+.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -61,6 +61,7 @@ help:
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
+	@echo 'make site   set up, then build the documentation with its gallery into build/site, in 2 minutes'
 	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
 	@echo 'make gpu    set up, then all that needs a CUDA device: its tests, and benchmarks (BENCH="--repeats 3")'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
@@ -118,6 +119,12 @@ pictures: setup
 	$(quantise) examples/short/wavefield/shot.png docs/images/wavefield.png
 	$(run) benchmarks.pml --out docs/images/pml.png
 	$(quantise) docs/images/pml.png docs/images/pml.png
+
+# From an empty folder, as a page that is gone would stay; no network is asked for.
+site: setup
+	rm -rf build/site build/site-pages && mkdir -p build/site-pages
+	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site
+	@echo 'build/site/index.html'
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

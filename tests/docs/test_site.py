@@ -1,0 +1,171 @@
+"""The documentation site: it builds without a warning or a network, holds every page and every public name, and leads on."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import attrs
+import pytest
+
+from sweep_core import Acoustic, native
+
+ROOT = Path(__file__).parents[2]
+NEEDED = "sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "torch", "jax", "optax", "segyio"
+pytestmark = pytest.mark.slow
+
+# Sphinx, to which whoever connects to another machine is told on.
+OFFLINE = """
+import socket, sys
+from sphinx.cmd.build import main
+connect = socket.socket.connect
+def local(self, address):
+    if isinstance(address, tuple) and address[0] not in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
+        raise RuntimeError(f"the site asked {address} for something")
+    return connect(self, address)
+socket.socket.connect = local
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@attrs.define
+class Html(HTMLParser):
+    """Where a page leads, what it shows and what one may lead to in it."""
+
+    links: list[str]
+    ids: set[str]
+    classes: set[str]
+
+    def __attrs_post_init__(self):
+        super().__init__()
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.links += [values[key] for key in ("href", "src") if values.get(key)]
+        self.links += [one.split()[0] for one in (values.get("srcset") or "").split(",") if one.strip()]
+        self.ids |= {values[key] for key in ("id", "name") if values.get(key)}
+        self.classes |= set((values.get("class") or "").split())
+
+
+def tree() -> set[Path]:
+    """The files that the site is made of."""
+    found = {p for folder in ("docs", "examples/gallery") for p in (ROOT / folder).rglob("*")}
+    return {p for p in found if "__pycache__" not in p.parts}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built as `make site` does but offline; its pages are read once."""
+    if missing := [name for name in NEEDED if not find_spec(name)]:
+        pytest.skip(f"{', '.join(missing)} not installed")
+    compiled = native.supports(Acoustic(), 2, "cpu")
+    if not compiled and not os.environ.get("SWEEP_REQUIRE_NATIVE"):
+        pytest.skip(compiled.reason)
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "pages").mkdir()
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    }
+    command = [sys.executable, "-c", OFFLINE, "-q", "-W", "--keep-going", "-c", ROOT / "docs/site", folder / "pages"]
+    before = tree()
+    done = subprocess.run([*command, folder / "html"], env=environment, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert tree() == before, "the build changes the tree"
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    found = {}
+    for path in site.rglob("*.html"):
+        found[path] = Html([], set(), set())
+        found[path].feed(path.read_text())
+    return found
+
+
+def test_every_page_is_there(site):
+    expected = [
+        p.relative_to(ROOT).with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if "site" not in p.parts
+    ]
+    expected += [Path("gallery", p.name).with_suffix(".html") for p in (ROOT / "examples/gallery").glob("*.py")]
+    assert len(expected) > 20
+    assert not [str(p) for p in expected if not (site / p).exists()]
+
+
+def test_the_sidebar_leads_to_every_page(site, pages):
+    index = site / "index.html"
+    reached, new = set(), {index}
+    while new:
+        page = new.pop()
+        reached.add(page)
+        targets = {(page.parent / unquote(urlsplit(x).path)).resolve() for x in pages[page].links if "://" not in x}
+        new |= {t for t in targets if t in pages} - reached
+    assert set(pages) == reached
+
+
+def test_every_link_and_picture_resolves(site, pages):
+    dead = []
+    for page, html in pages.items():
+        for link in html.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not target.is_file() or (parts.fragment and target in pages and parts.fragment not in pages[target].ids):
+                dead.append(f"{page.relative_to(site)}: {link}")
+    assert not dead
+
+
+def test_nothing_is_fetched_from_elsewhere(site, pages):
+    fetched = re.compile(r"""<(?:script|img|link|iframe|source)\b[^>]*?(?:src|href)=["'](?:https?:)?//[^"']*""")
+    assert not [m for page in pages for m in fetched.findall(page.read_text())]
+
+
+def test_each_example_shows_pictures_and_can_be_had(site, pages):
+    for script in (ROOT / "examples/gallery").glob("*.py"):
+        html = pages[site / "gallery" / f"{script.stem}.html"]
+        names = {Path(unquote(urlsplit(link).path)).name for link in html.links}
+        assert {script.name, f"{script.stem}.ipynb"} <= names
+        pictures = {name for name in names if name.startswith(f"sphx_glr_{script.stem}_") and name.endswith("png")}
+        assert len(pictures) >= 1, script.name
+        (notebook,) = site.rglob(f"{script.stem}.ipynb")
+        code = "".join("".join(cell["source"]) for cell in json.loads(notebook.read_text())["cells"])
+        assert "import numpy as np" in code
+
+
+@pytest.mark.parametrize("word", ("pml", "ricker", "segi", "hessian", "checkpoint", "scholt"))
+def test_search_finds(site, word):
+    """Words as the index has them, by their stems; in terms or titles."""
+    index = (site / "searchindex.js").read_text()
+    found = json.loads(index[index.index("(") + 1 : index.rindex(")")])
+    assert word in found["terms"] or word in found["titleterms"]
+
+
+def test_every_public_name_has_an_entry(site, pages):
+    """Whatever a public module exports, found here by another way than the site finds it: by the files."""
+    missing, modules = [], []
+    for path in [p for package in ROOT.glob("sweep_*") for p in package.rglob("*.py")]:
+        if "__all__ = " in path.read_text() and path.stem not in ("private", "__main__"):
+            modules.append(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    ids = set().union(*(html.ids for page, html in pages.items() if page.parent.name == "reference"))
+    homes = {}
+    for module in modules:
+        for name in importlib.import_module(module).__all__:
+            homes.setdefault(id(getattr(importlib.import_module(module), name)), set()).add(f"{module}.{name}")
+    missing = [sorted(names) for names in homes.values() if not names & ids]
+    assert len(modules) > 20 and not missing
+
+
+def test_what_pages_import_is_public(pages):
+    """Of the pages for users. Those for authors go deeper: the sources are what they read."""
+    ids = set().union(*(html.ids for page, html in pages.items() if page.parent.name == "reference"))
+    names = {name.split(".")[-1] for name in ids if name.startswith("sweep_")}
+    for page in ("README.md", *(f"docs/{n}.md" for n in ("conventions", "data", "inversion", "distributed", "memory"))):
+        for line in re.findall(r"^from sweep_\S+ import (.*)$", (ROOT / page).read_text(), re.MULTILINE):
+            assert {n.strip() for n in line.split(",")} - {"plot"} <= names, (page, line)
