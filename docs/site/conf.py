@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("pictures.pictures",),
+    "capture_repr": (),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -28,7 +28,7 @@ class SH(StaggeredEquation):
     coefficient_names = "b", "mu_x", "mu_z"
     rates = Rate("ay", (("x", "sxy"), ("z", "syz"))), Rate("exy", (("x", "vy"),)), Rate("eyz", (("z", "vy"),))
     moduli = Modulus("vy", "ay", "b"), Modulus("sxy", "exy", "mu_x"), Modulus("syz", "eyz", "mu_z")
-    source_coefficients = {"vy": "b"}  # noqa: RUF012
+    source_coefficients = {"vy": "b"}
 
     def coefficients(self, medium, vs, rho):
         return 1 / rho, *(1 / medium.mean(1 / (rho * vs**2), axis) for axis in "xz")
