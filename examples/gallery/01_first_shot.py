@@ -36,7 +36,7 @@ print(solver.explain())
 # beside it where they are asked for.
 
 wavelet = torch.tensor(ricker(12.0, nt, dt), dtype=vp.dtype)
-every = Snapshots(fields=["h1"], every=25)
+every = Snapshots(fields=["h1"], every=50)
 record, snaps = solver(wavelet, sources, receivers, models=[vp], snapshots=every)
 print(tuple(record.shape), tuple(snaps["h1"].shape))
 
@@ -49,5 +49,5 @@ plot_gather("gather.png", record, dt, receivers[:, 0] * dh, "shot at 2 km", gain
 # The waves themselves, at four times, and as a film.
 
 waves, times = snaps["h1"][0], every.times(nt, dt)
-plot_snapshots("snapshots.png", waves[8:40:8], times[8:40:8], dh, model=vp)
+plot_snapshots("snapshots.png", waves[4:20:4], times[4:20:4], dh, model=vp)
 movie("waves.gif", waves, times, dh, model=vp)

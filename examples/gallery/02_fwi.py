@@ -33,7 +33,7 @@ with torch.no_grad():
 # %%
 # Three stages, up to 3 Hz, up to 5 Hz, all there is. L-BFGS needs no step length, and the water stays what it is.
 
-stages = [Stage(7, high=3.0), Stage(7, high=5.0), Stage(7)]
+stages = [Stage(6, high=3.0), Stage(6, high=5.0), Stage(6)]
 water = earth.water
 found = invert(
     solver, wavelet, sources, receivers, observed, [earth.initial], stages,
@@ -68,5 +68,6 @@ figure.savefig("misfit.png", dpi=120)
 # And the gathers of a shot in the middle.
 
 with torch.no_grad():
-    one = [solver(torch.tensor(wavelet), sources[4:5], receivers, models=[torch.tensor(vp)]) for vp in rows.values()]
-plot_gather("gathers.png", torch.cat(one), dt, receivers[:, 0] * dh, ["observed", "start", "inverted"], gain=1)
+    records = [solver(torch.tensor(wavelet), sources, receivers, models=[torch.tensor(vp)]) for vp in rows.values()]
+middle = torch.stack([record[4] for record in records])
+plot_gather("gathers.png", middle, dt, receivers[:, 0] * dh, ["observed", "start", "inverted"], gain=1)
