@@ -10,6 +10,7 @@ from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
 from .fwi import Inverted, invert
 from .illumination import illumination
+from .imaging import least_squares_migrate, migrate
 from .lbfgs import LBFGS
 from .objective import Objective
 from .observers import Observers
@@ -41,9 +42,11 @@ __all__ = [
     "first_scale",
     "illumination",
     "invert",
+    "least_squares_migrate",
     "make_elastic_parser",
     "make_parser",
     "marine_experiment",
+    "migrate",
     "read_elastic_settings",
     "read_settings",
     "separate",

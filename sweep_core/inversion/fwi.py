@@ -15,12 +15,11 @@ from ..hookspecs import Observation, ObserverRecord
 from ..memory import MemoryOptions
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
-from ..survey import Shots
 from .coarse import on_coarser_grid
 from .descent import Descent, spread
 from .journal import Journal, identity
 from .lbfgs import LBFGS
-from .objective import AfterShots, Objective
+from .objective import AfterShots, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
 from .stage import Stage
@@ -126,23 +125,19 @@ def invert(
     SweepError
         Naming the argument.
     """
-    if not hasattr(solver, "executor"):
-        raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
-    problem = solver.problem
+    problem = problem_of(solver)
     ranks: Any = group or SerialDistributor()
     plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
     if not plan or not all(isinstance(stage, Stage) for stage in plan):
         raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
     unknowns = make_unknowns(problem, start, bounds, fixed)
-    dtype = unknowns.start[0].dtype
-    shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
-    data = Objective(
-        solver.executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
-        numpy_of(observed).astype(dtype, copy=False), misfit, None if weights is None else numpy_of(weights),
-        batch=batch, group=ranks,
+    data = make_objective(
+        solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
+        receiver_mask, misfit=misfit, batch=batch, group=ranks,
     )  # fmt: skip
+    shots = data.shots
     about = {} if folder is None else identity(
-        problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=shots.wavelet, sources=shots.sources,
+        problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         stages=[stage.said() for stage in plan], optimiser=optimiser,

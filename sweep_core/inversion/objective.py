@@ -17,6 +17,13 @@ from ..survey import Shots
 AfterShots = Callable[[Any, Any], None] | None
 
 
+def problem_of(solver: Any) -> Problem:
+    """That of a PropTorch or PropJax; OptionError of anything else."""
+    if not hasattr(solver, "executor"):
+        raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
+    return solver.problem
+
+
 def batches(chosen: np.ndarray, size: int) -> Iterator[np.ndarray]:
     """Shots, so many at a time."""
     return (chosen[first : first + size] for first in range(0, len(chosen), size))
@@ -99,6 +106,8 @@ class Objective:
             )
         if not callable(self.misfit):
             raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
+        if not np.isfinite(self.observed).all():
+            raise DomainError("observed holds NaN or infinite values; give zeros, and weights of zero there")
         if not np.any(self.observed):
             raise DomainError("observed is zero throughout; give the record that was measured")
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
@@ -106,6 +115,10 @@ class Objective:
 
         everything = np.arange(len(self.shots))
         object.__setattr__(self, "_aim", self.weighed(self.filtered(self.observed), everything))
+
+    def aim(self, some: np.ndarray) -> np.ndarray:
+        """w F d of some shots."""
+        return self._aim[some]
 
     @property
     def plain(self) -> bool:
@@ -124,7 +137,7 @@ class Objective:
 
     def compared(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
         """The misfit of a record of some shots and its derivative in it."""
-        told = self.misfit(self.weighed(self.filtered(record), some), self._aim[some])
+        told = self.misfit(self.weighed(self.filtered(record), some), self.aim(some))
         if not isinstance(told, tuple) or len(told) != 2 or np.shape(told[1]) != record.shape:
             raise OptionError(
                 f"misfit {self.misfit!r} returned {type(told).__name__}; expected (value, its derivative)"
@@ -154,6 +167,13 @@ class Objective:
             return value, pull(slope)
 
         return self._summed(pull, models, chosen, after)
+
+    def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
+        """w F J of perturbations of the models, in some shots: J is the derivative of the record."""
+        if not hasattr(self.executor, "born"):
+            raise UnsupportedError(f"backend {self.executor.name!r} has no born; see docs/extending/backend.md")
+        scattered = self.executor.born(self.problem, self.shots.take(some), models, perturbations)
+        return self.weighed(self.filtered(numpy_of(scattered)), some)
 
     def transposed(
         self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], chosen: Any = None
@@ -189,3 +209,15 @@ class Objective:
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])
             misfit, gradients = packed[0], [part.reshape(g.shape) for part, g in zip(parts, gradients, strict=True)]
         return float(misfit), gradients
+
+
+def make_objective(
+    executor: Any, problem: Problem, wavelet: Any, sources: Any, receivers: Any, observed: Any, dtype: Any,
+    weights: Any = None, receiver_mask: Any = None, **options: Any,
+) -> Objective:  # fmt: skip
+    """The objective of arrays of any library, for models of a dtype."""
+    shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
+    return Objective(
+        executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
+        numpy_of(observed).astype(dtype, copy=False), weights=None if weights is None else numpy_of(weights), **options,
+    )  # fmt: skip

@@ -75,8 +75,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     ------
     ShapeError, DtypeError, DomainError, OptionError
     """
-    models = [numpy_of(m) for m in start] if isinstance(start, list | tuple) else start
-    check_models(problem, models)
+    models = one_earth(problem, start, "start")
     parameters = problem.equation.parameters
     names = [parameter.name for parameter in parameters]
     if bounds is not None and not _are_pairs(bounds):
@@ -87,13 +86,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
             raise OptionError(f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {names}")
     low, high, free = [], [], []
     for name, model in zip(names, models, strict=True):
-        if model.shape != problem.grid.shape:
-            raise ShapeError(
-                f"start {name} has shape {model.shape}; expected {problem.grid.shape}, one earth for all shots"
-            )
-        if not np.isfinite(model).all():
-            raise DomainError(f"start {name} holds NaN or infinite values")
-        held = _held(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
+        held = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
         least, most = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
         least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in (least, most))
         wrong = ~held & ~((least <= model) & (model <= most) & (least < most))
@@ -112,11 +105,31 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     return Unknowns(models, low, high, free, [np.ones(model.shape) for model in models])
 
 
+def one_earth(problem: Problem, given: Any, what: str) -> list[np.ndarray]:
+    """Models of any library as NumPy arrays, the same for all shots.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError
+    """
+    models = [numpy_of(m) for m in given] if isinstance(given, list | tuple) else given
+    check_models(problem, models)
+    for parameter, model in zip(problem.equation.parameters, models, strict=True):
+        if model.shape != problem.grid.shape:
+            raise ShapeError(
+                f"{what} {parameter.name} has shape {model.shape}; expected {problem.grid.shape}, one "
+                "earth for all shots"
+            )
+        if not np.isfinite(model).all():
+            raise DomainError(f"{what} {parameter.name} holds NaN or infinite values")
+    return models
+
+
 def _are_pairs(bounds) -> bool:
     return isinstance(bounds, Mapping) and all(isinstance(p, list | tuple) and len(p) == 2 for p in bounds.values())
 
 
-def _held(fixed, shape) -> np.ndarray:
+def held_cells(fixed, shape) -> np.ndarray:
     """The cells of a parameter that stay."""
     cells = numpy_of(False if fixed is None else fixed)
     if cells.dtype != bool or cells.shape not in ((), shape):
