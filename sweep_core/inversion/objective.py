@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from ..arrays import numpy_of
+from ..call import wavelet_layout
 from ..distribution import SerialDistributor, ShotPlan
 from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, least_squares
@@ -97,8 +98,9 @@ class Objective:
         nshots, nfield = len(self.shots), len(self.problem.receiver_type)
         nrec = int(self.shots.receivers.shape[-2])
         shape = np.shape(self.observed)
-        if len(shape) != 4 or (shape[0], *shape[2:]) != (nshots, nrec, nfield):
-            raise ShapeError(f"observed has shape {shape}; expected ({nshots}, nt, {nrec}, {nfield})")
+        nt = wavelet_layout(self.problem, self.shots.wavelet, self.shots.sources)[0]
+        if shape != (nshots, nt, nrec, nfield):
+            raise ShapeError(f"observed has shape {shape}; expected ({nshots}, {nt}, {nrec}, {nfield})")
         given = shape if self.weights is None else np.shape(self.weights)
         if len(given) != 4 or given[0] != nshots or any(n not in (1, m) for n, m in zip(given, shape, strict=True)):
             raise ShapeError(

@@ -1,5 +1,8 @@
 """A small inversion: a body in a gradient below water, three shots."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 
 from sweep_core import Acoustic, Shots, ricker
@@ -43,3 +46,25 @@ def call(data, stages, start=None, make=solver, **options):
     options = {"fixed": earth()[2], "progress": False, **options}
     start = [earth()[1]] if start is None else start
     return invert(make(), shots.wavelet, shots.sources, shots.receivers, data, start, stages, **options)
+
+
+class Rank:
+    """One of some ranks that are threads of this process."""
+
+    def __init__(self, rank, size, shared):
+        self.rank, self.size, self._shared = rank, size, shared
+
+    def all_reduce(self, x):
+        values, barrier = self._shared
+        values[self.rank] = x
+        barrier.wait()
+        total = sum(values)
+        barrier.wait()
+        return total
+
+
+def on_ranks(size, work):
+    """``work(group)`` of each rank."""
+    with ThreadPoolExecutor(size) as pool:
+        shared = [None] * size, Barrier(size, timeout=60)
+        return list(pool.map(lambda rank: work(Rank(rank, size, shared)), range(size)))

@@ -1,0 +1,382 @@
+"""Images: reflectors where they are, of the right sign, without smooth parts; the least-squares image is of the size of
+what scattered.
+"""
+
+from functools import cache
+
+import attrs
+import numpy as np
+import pytest
+from inverting import on_ranks
+from scipy.ndimage import gaussian_filter
+
+from sweep_core import (
+    Acoustic,
+    AcousticVariableDensity,
+    DomainError,
+    DtypeError,
+    OptionError,
+    ShapeError,
+    Shots,
+    StabilityError,
+    UnsupportedError,
+    make_problem,
+    ricker,
+)
+from sweep_core.inversion import Objective, least_squares_migrate, migrate
+from sweep_core.processing import bandpass
+from sweep_core.reference import ReferenceExecutor
+
+torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch  # noqa: E402
+from sweep_torch.executor import TorchExecutor  # noqa: E402
+
+SHAPE, DH, DT, NT = (60, 80), 10.0, 0.002, 420
+SMOOTH, RHO = np.full(SHAPE, 2000, np.float32), np.full(SHAPE, 1000, np.float32)
+SOURCES = np.stack([np.arange(4, 80, 12), np.full(7, 2)], axis=1)
+RECEIVERS = np.stack([np.arange(0, 80, 2), np.full(40, 3)], axis=1)
+WAVELET = 1e3 * ricker(12.0, NT, DT)  # 17 cells long at 2000 m/s
+VOLUME = np.cumsum(WAVELET) * DT / 1000.0  # drives variable density to the same waves
+MIDDLE = slice(20, 60)  # what the survey sees from both sides
+
+
+@cache
+def solver(equation=Acoustic, make=PropTorch, **options):
+    return make(equation(spatial_order=8), SHAPE, DH, DT, pml_width=12, **options)
+
+
+def driven(equation, dtype=np.float32):
+    return Shots((WAVELET if equation is Acoustic else VOLUME).astype(dtype), SOURCES, RECEIVERS)
+
+
+def earth(equation, vp=SMOOTH, rho=RHO):
+    return [vp] if equation is Acoustic else [vp, rho]
+
+
+def record(equation, models):
+    made = solver(equation)
+    return made.executor.forward(made.problem, driven(equation), models).numpy()
+
+
+def reflections(equation, vp=SMOOTH, rho=RHO):
+    return record(equation, earth(equation, vp, rho)) - record(equation, earth(equation))
+
+
+def image(equation, observed, vp=SMOOTH, function=migrate, made=None, **options):
+    shots = driven(equation)
+    given = shots.wavelet, SOURCES, RECEIVERS, observed, earth(equation, vp)
+    return function(made or solver(equation), *given, **options)
+
+
+DEPTHS = {"flat": np.full(SHAPE[1], 35.0), "dipping": 25 + 0.2 * np.arange(SHAPE[1])}
+
+
+@cache
+def layer(depth="flat", change=200.0):
+    """The smooth earth with a layer one cell thick, shared by two cells where it lies between them."""
+    away = np.abs(np.arange(SHAPE[0])[:, None] - DEPTHS[depth])
+    return (SMOOTH + change * np.maximum(1 - away, 0)).astype(np.float32)
+
+
+STEP = SMOOTH.copy()
+STEP[35:] = 2700
+
+
+@pytest.mark.parametrize("change", [200.0, -200.0], ids=["faster", "slower"])
+@pytest.mark.parametrize("depth", ["flat", "dipping"])
+@pytest.mark.parametrize("condition", ["correlation", "laplacian", "impedance"])
+def test_a_reflector_is_at_its_depth_and_of_its_sign(condition, depth, change):
+    equation = AcousticVariableDensity if condition == "impedance" else Acoustic
+    found = image(equation, reflections(equation, layer(depth, change)), condition=condition)[10:, MIDDLE]
+    assert found.dtype == np.float32
+    found *= np.sign(change)
+    assert np.abs(found.argmax(axis=0) + 10 - DEPTHS[depth][MIDDLE]).max() <= 1  # a wave is 17 cells long
+    # Of the Laplacian the trough beside the peak is nearly as deep, and deeper between cells here and there.
+    assert (found.max(axis=0) > -found.min(axis=0)).mean() >= 0.9
+
+
+def test_an_image_rises_where_the_earth_does():
+    for equation, condition in ((Acoustic, "correlation"), (AcousticVariableDensity, "impedance")):
+        found = image(equation, reflections(equation, STEP), condition=condition)[:, MIDDLE].mean(axis=1)
+        crossing = 33 + np.flatnonzero((found[33:37] < 0) & (found[34:38] > 0))
+        assert len(crossing) == 1 and abs(crossing[0] + 0.5 - 34.5) <= 1
+
+
+def test_the_impedance_of_density_alone():
+    heavy = RHO.copy()
+    heavy[35] += 300
+    found = image(AcousticVariableDensity, reflections(AcousticVariableDensity, rho=heavy), condition="impedance")
+    assert (found[10:, MIDDLE].argmax(axis=0) + 10 == 35).all()
+
+
+def test_smooth_parts_are_gone():
+    """A reflector in the migration's own model scatters back what would be taken for an image on the way to it."""
+
+    def smooth_share(equation, condition):
+        found = image(equation, reflections(equation, STEP), STEP, condition=condition)[:, MIDDLE]
+        return (gaussian_filter(found, 6)[10:29] ** 2).sum() / (found[10:45] ** 2).sum()
+
+    plain = smooth_share(Acoustic, "correlation")
+    assert smooth_share(Acoustic, "laplacian") < 0.02 * plain
+    assert smooth_share(AcousticVariableDensity, "impedance") < 0.1 * plain
+
+
+def test_impedance_is_the_inverse_scattering_condition():
+    """Where rho is constant, grad u . grad v + u_tt v / vp^2 = 0.5 lap(u v), summed over time: of d_tt it is vp^3 / 4
+    times the Laplacian of the correlation of d.
+    """
+    observed = reflections(Acoustic, layer())
+    twice = np.gradient(np.gradient(observed, DT, axis=1), DT, axis=1)
+    inner = slice(12, -2), slice(4, -4)
+    found = image(AcousticVariableDensity, twice, condition="impedance", precondition=False)[inner]
+    other = -image(Acoustic, observed, condition="laplacian", precondition=False)[inner] * 2000.0**3 / 4
+    assert np.linalg.norm(found - other) < 0.02 * np.linalg.norm(other)
+
+
+def test_the_laplacian_is_per_square_metre():
+    """Of another spacing along each axis: that of a parabola."""
+    from sweep_core.inversion.imaging import _laplacian
+
+    z, y, x = np.meshgrid(5.0 * np.arange(6), 3.0 * np.arange(7), 2.0 * np.arange(8), indexing="ij")
+    found = _laplacian(z**2 + 2 * y**2 - 5 * x**2 + x * y, (5.0, 3.0, 2.0))
+    np.testing.assert_allclose(found[1:-1, 1:-1, 1:-1], 2 + 4 - 10)
+
+
+def test_deep_reflectors_are_as_bright():
+    vp = layer().copy()
+    vp[52] += 200
+    observed = reflections(Acoustic, vp)
+    shares = []
+    for precondition in (False, True):
+        found = image(Acoustic, observed, precondition=precondition)[:, MIDDLE]
+        shares.append(found[52].mean() / found[35].mean())
+    assert shares[0] < 0.65 and 0.75 < shares[1] < 1.25
+
+
+def test_no_rim():
+    """Whether the solver's own gradients have one or not."""
+    observed = reflections(Acoustic, layer())
+    for made in (solver(), solver(edge_gradient="interior")):
+        found = image(Acoustic, observed, made=made, precondition=False)[20:]
+        edges = max(np.abs(part).max() for part in (found[-1], found[:, 0], found[:, -1]))
+        assert edges < 0.5 * np.abs(found[:, MIDDLE]).max()
+
+
+@pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity])
+@pytest.mark.parametrize("impl", ["c", "eager"])
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_what_is_carried_back_is_the_transpose_of_what_is_scattered(backend, impl, equation):
+    """Weighted, filtered, masked, the edges and their PML as given: <w F J x, y> = <x, (w F J)^T y>."""
+    jax = pytest.importorskip("jax")
+    from sweep_jax.executor import JaxExecutor
+
+    rng, shape = np.random.default_rng(0), (20, 24)
+    problem = make_problem(equation(), shape, DH, DT, pml_width=6, edge_gradient="interior")
+    mask = rng.random((3, 10)) > 0.2
+    shots = Shots(
+        ricker(25.0, 90, DT), np.array([[3, 2], [12, 2], [20, 4]]), np.stack([np.arange(1, 21, 2), np.full(10, 3)], 1),
+        mask,
+    )  # fmt: skip
+    models = [2000 + 100 * rng.random(shape), 1000 + 100 * rng.random(shape)][: len(problem.equation.parameters)]
+    with jax.enable_x64(True):
+        objective = Objective(
+            TorchExecutor(impl) if backend == "torch" else JaxExecutor(impl), problem, shots,
+            rng.standard_normal((3, 90, 10, 1)), weights=rng.random((3, 90, 10, 1)), low=5.0, high=40.0, batch=2,
+        )  # fmt: skip
+        x, y = [rng.standard_normal(shape) for _ in models], rng.standard_normal((3, 90, 10, 1))
+        made = np.concatenate([objective.born(models, x, some) for some in (np.arange(2), np.arange(2, 3))])
+        back = objective.transposed(models, lambda some: y[some])
+    assert (made * y).sum() == pytest.approx(sum((a * b).sum() for a, b in zip(x, back, strict=True)), rel=1e-11)
+
+
+WATER = np.zeros(SHAPE, bool)
+WATER[:8] = True
+
+
+@cache
+def least_squares(iterations=10, **options):
+    observed = reflections(Acoustic, layer())
+    return image(
+        Acoustic,
+        observed,
+        function=least_squares_migrate,
+        iterations=iterations,
+        fixed=WATER,
+        progress=False,
+        **options,
+    )
+
+
+def test_the_least_squares_image_is_of_the_size_of_what_scattered():
+    found, history = least_squares()
+    assert found.dtype == np.float32 and (found[:8] == 0).all()
+    assert len(history) == 11 and (np.diff(history) < 0).all() and history[-1] < 0.02 * history[0]
+    assert (found[:, MIDDLE].argmax(axis=0) == 35).all()
+    part = slice(10, 50), MIDDLE
+    first = image(Acoustic, reflections(Acoustic, layer()))
+    plain, sharp, true = (x[part].astype(np.float64) for x in (first, found, layer() - SMOOTH))
+    best = (plain * true).sum() / (plain * plain).sum() * plain
+    assert np.linalg.norm(sharp - true) < 0.9 * np.linalg.norm(best - true)
+    # Waves of this length cannot tell one cell of 200 m/s from three of 70.
+    assert 60 < sharp.max(axis=0).min() and sharp.max(axis=0).max() < 200 < 0.4 * plain.max(axis=0).min()
+    profiles = (x.mean(axis=1) / x.mean(axis=1).max() for x in (plain, sharp))
+    curved = [2 * p[25] - p[24] - p[26] for p in profiles]
+    assert curved[1] > 1.2 * curved[0]
+
+
+def test_the_history_is_the_misfit_of_the_data():
+    options = {"low": 4.0, "high": 18.0, "weights": np.linspace(0, 1, NT).reshape(1, NT, 1, 1).repeat(7, axis=0)}
+    observed, mask = reflections(Acoustic, layer()), np.random.default_rng(0).random((7, 40)) > 0.3
+    for damping in (0.0, 2.0):
+        found, history = image(
+            Acoustic, observed, function=least_squares_migrate, iterations=4, receiver_mask=mask, damping=damping,
+            progress=False, **options,
+        )  # fmt: skip
+        made = solver(edge_gradient="interior")
+        modelled = made.executor.born(made.problem, driven(Acoustic), [SMOOTH], [found]).numpy()
+        for scattered, expected in ((0 * modelled, history[0]), (modelled, history[-1])):
+            left = options["weights"] * bandpass(scattered - observed, DT, 4.0, 18.0) * mask[:, None, :, None]
+            assert expected == pytest.approx(0.5 * (left.astype(np.float64) ** 2).sum(), rel=1e-3)
+
+
+def test_masked_receivers_say_nothing():
+    observed, mask = reflections(Acoustic, layer()), np.ones((7, 40), bool)
+    mask[:, ::3] = False
+    silent = observed * mask[:, None, :, None]
+    broken = np.where(mask[:, None, :, None], observed, 5.0).astype(np.float32)
+    one, other = (image(Acoustic, x, receiver_mask=mask) for x in (silent, broken))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_damping_holds_the_image():
+    free, held = least_squares(4), least_squares(4, damping=10.0)
+    assert np.linalg.norm(held[0]) < 0.8 * np.linalg.norm(free[0])
+    assert held[1][-1] > free[1][-1] and (np.diff(held[1]) < 0).all()
+
+
+def test_ranks_come_to_the_same():
+    observed = reflections(Acoustic, layer())
+    serial = image(Acoustic, observed, condition="laplacian")
+    for found in on_ranks(3, lambda group: image(Acoustic, observed, condition="laplacian", group=group)):
+        np.testing.assert_allclose(found, serial, atol=1e-5 * np.abs(serial).max())
+    expected, history = least_squares(3)
+    for found, told in on_ranks(
+        2,
+        lambda group: image(
+            Acoustic, observed, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False, group=group
+        ),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+        np.testing.assert_allclose(told, history, rtol=1e-3)
+
+
+def test_jax_comes_to_the_same():
+    pytest.importorskip("jax")
+    from sweep_jax import PropJax
+
+    observed, made = reflections(Acoustic, layer()), solver(make=PropJax)
+    one, other = (image(Acoustic, observed, made=each, condition="laplacian") for each in (None, made))
+    np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(one).max())
+    expected, history = least_squares(3)
+    found, told = image(
+        Acoustic, observed, made=made, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False
+    )
+    np.testing.assert_allclose(found, expected, atol=5e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(told, history, rtol=1e-3)
+
+
+def test_three_dimensions():
+    shape, nt = (24, 16, 16), 180
+    made = PropTorch(Acoustic(), shape, DH, DT, pml_width=6)
+    smooth = np.full(shape, 2000, np.float32)
+    true = smooth.copy()
+    true[15] += 300
+    receivers = np.stack([*(x.ravel() for x in np.meshgrid(np.arange(1, 16, 2), np.arange(1, 16, 2)))], axis=1)
+    shots = Shots(
+        1e4 * ricker(18.0, nt, DT).astype(np.float32), np.array([[8, 8, 2]]),
+        np.concatenate([receivers, np.full((len(receivers), 1), 3)], axis=1),
+    )  # fmt: skip
+    pair = [made.executor.forward(made.problem, shots, [m]).numpy() for m in (true, smooth)]
+    given = shots.wavelet, shots.sources, shots.receivers, pair[0] - pair[1], [smooth]
+    found = migrate(made, *given, condition="laplacian")
+    assert found.shape == shape and abs(int(found[8:22, 7, 8].argmax()) + 8 - 15) <= 1
+    _, history = least_squares_migrate(made, *given, iterations=2, progress=False)
+    assert history[2] < 0.5 * history[0]
+
+
+def refused(**changes):
+    """Of migrate, or of least_squares_migrate."""
+    options = {"function": migrate, "equation": Acoustic, "observed": np.ones((7, NT, 40, 1), np.float32), **changes}
+    function, equation = options.pop("function"), options.pop("equation")
+    given = {"solver": solver(equation), "models": earth(equation), "wavelet": driven(equation).wavelet}
+    given = {name: options.pop(name, value) for name, value in given.items()}
+    if function is least_squares_migrate:
+        options["progress"] = False
+    observed = options.pop("observed")
+    function(
+        given["solver"], given["wavelet"], SOURCES, options.pop("receivers", RECEIVERS), observed, given["models"],
+        **options,
+    )  # fmt: skip
+
+
+LEAST = {"function": least_squares_migrate}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"condition": "imaging"}, OptionError, "condition is 'imaging'; expected one of .*'laplacian'"),
+        ({"condition": "impedance"}, UnsupportedError, r"a derivative in rho, .* \['vp'\] alone; use AcousticVariable"),
+        (
+            {"condition": "impedance", "equation": AcousticVariableDensity, "parameter": "vp"},
+            OptionError,
+            "parameter is 'vp'; condition='impedance' is of rho",
+        ),
+        ({"parameter": "vs"}, OptionError, r"parameter is 'vs'; the parameters of acoustic are \['vp'\]"),
+        ({"solver": 5}, OptionError, "solver is 5; expected a PropTorch"),
+        ({"models": SMOOTH}, DtypeError, "models is a ndarray; expected a list"),
+        ({"models": [SMOOTH.T]}, ShapeError, "it looks transposed"),
+        ({"models": [np.stack([SMOOTH] * 7)]}, ShapeError, r"model vp has shape \(7, 60, 80\); .* one earth"),
+        ({"models": [np.full(SHAPE, np.nan, np.float32)]}, DomainError, "model vp holds NaN"),
+        ({"models": [9 * SMOOTH]}, StabilityError, "largest stable dt"),
+        ({"observed": np.ones((7, NT, 40, 2))}, ShapeError, "observed has shape"),
+        ({"observed": np.zeros((7, NT, 40, 1))}, DomainError, "observed is zero throughout"),
+        ({"observed": np.full((7, NT, 40, 1), np.nan)}, DomainError, "observed holds NaN"),
+        ({"observed": np.ones((7, NT - 1, 40, 1))}, ShapeError, r"expected \(7, 420, 40, 1\)"),
+        ({"weights": np.ones((7, 3, 1, 1))}, ShapeError, "weights have shape"),
+        ({"receivers": RECEIVERS + 50}, DomainError, "receiver 15 of shot 0 is at x = 80"),
+        ({"low": 20.0, "high": 10.0}, DomainError, "low is 20 Hz, high 10"),
+        ({"batch": 0}, OptionError, "batch is 0"),
+        ({"wavelet": np.zeros(NT, np.float32)}, DomainError, "no wave meets the cells of the image"),
+        ({**LEAST, "iterations": 0}, OptionError, "iterations is 0; expected a number from 1 on"),
+        ({**LEAST, "iterations": 2.0}, OptionError, "iterations is 2.0"),
+        ({**LEAST, "damping": -1.0}, OptionError, "damping is -1.0; expected a finite number from 0 on"),
+        ({**LEAST, "fixed": np.ones(SHAPE, bool)}, OptionError, "every cell is fixed; nothing to image"),
+        ({**LEAST, "fixed": np.ones(SHAPE)}, OptionError, "fixed is of float64"),
+        ({**LEAST, "weights": np.zeros((7, 1, 1, 1))}, DomainError, "no wave meets the cells of the image"),
+    ],
+)
+def test_refused(changes, kind, words):
+    with pytest.raises(kind, match=words):
+        refused(**changes)
+
+
+def test_a_backend_must_carry_back_and_scatter():
+    @attrs.frozen
+    class Only:
+        problem: object
+        executor: object
+
+    @attrs.frozen
+    class NoBorn:
+        executor: object
+        name = "stranger"
+
+        def pullback(self, *given):
+            return self.executor.pullback(*given)
+
+    made = solver()
+    with pytest.raises(UnsupportedError, match="computes no gradient"):
+        refused(solver=Only(made.problem, ReferenceExecutor()))
+    with pytest.raises(UnsupportedError, match="backend 'stranger' has no born"):
+        refused(solver=Only(made.problem, NoBorn(made.executor)), **LEAST)
