@@ -95,6 +95,18 @@ def test_a_reflector_is_at_its_depth_and_of_its_sign(condition, depth, change):
     assert (found.max(axis=0) > -found.min(axis=0)).mean() >= 0.9
 
 
+def test_an_image_is_of_the_weighted_and_filtered_data():
+    """<image, x> = <w F J x, w F d>"""
+    observed, x = reflections(Acoustic, layer()), np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
+    weights = np.random.default_rng(1).random((7, NT, 40, 1))
+    found = image(Acoustic, observed, precondition=False, weights=weights, low=4.0, high=18.0)
+    made = solver(edge_gradient="interior")
+    scattered = made.executor.born(made.problem, driven(Acoustic), [SMOOTH], [x]).numpy()
+    one, other = (weights * bandpass(record, DT, 4.0, 18.0) for record in (scattered, observed))
+    expected, size = (one * other).sum(), np.linalg.norm(one) * np.linalg.norm(other)
+    assert abs((found.astype(np.float64) * x).sum() - expected) < 1e-5 * size < 0.1 * abs(expected)
+
+
 def test_an_image_rises_where_the_earth_does():
     for equation, condition in ((Acoustic, "correlation"), (AcousticVariableDensity, "impedance")):
         found = image(equation, reflections(equation, STEP), condition=condition)[:, MIDDLE].mean(axis=1)
