@@ -3,8 +3,8 @@
     python examples/field/viking_graben.py --segy viking_small.segy
 
 Geometry and samples from the file; the sea floor and a speed that grows with depth from a search; the wavelet by least
-squares; three bands of full-waveform inversion, the first on a coarser grid. Pictures and the model lie beside it, in
-viking_graben/, unless --out names another folder. Typed again it goes on where it was ended.
+squares; three bands of full-waveform inversion, the first on a coarser grid; an image of the reflectors. All of it lies
+beside the script, in viking_graben/, unless --out names another folder. Typed again it goes on where it was ended.
 """
 
 import argparse
@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 
 from sweep_core import Acoustic, Shots, SweepError, ricker
-from sweep_core.inversion import Stage, TotalVariation, invert
+from sweep_core.inversion import Stage, TotalVariation, invert, migrate
 from sweep_core.io import Gathers, read_segy
 from sweep_core.misfit import global_correlation
-from sweep_core.plot import plot_comparison, plot_epoch, plot_traces, plot_wavelet, save
+from sweep_core.plot import plot_comparison, plot_epoch, plot_image, plot_traces, plot_wavelet, save
 from sweep_core.processing import bandpass, estimate_wavelet, mute_time, to_line_source
 from sweep_torch import PropTorch
 
@@ -99,6 +99,15 @@ def invert_line(segy: Path, out: Path) -> None:
     (vp,) = told.models
     np.save(out / "vp.npy", vp)
     print(told)
+
+    # What neither the start nor its sea floor makes is scattered by what lies below.
+    rest = data.observed - record(solver, shots, start)
+    image = migrate(
+        solver, shots.wavelet, shots.sources, shots.receivers, rest, [start], condition="laplacian", weights=weights,
+        receiver_mask=shots.mask, low=LOW, high=20.0,
+    )  # fmt: skip
+    np.save(out / "image.npy", image)
+    save(plot_image(image, DH, fixed=known, title="reflectors, 4 to 20 Hz"), out / "image.png")
 
     shown = {"sources": data.sources, "receivers": data.receivers, "fixed": known, "history": told.history}
     save(plot_epoch([vp], DH, start=[start], title="three bands", **shown), out / "model.png")

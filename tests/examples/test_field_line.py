@@ -37,7 +37,7 @@ def test_the_data_are_explained(tmp_path):
     assert min(float(change) for change in re.findall(r"misfit from .*?, -([\d.]+) %", said)) > 40
     vp = np.load(tmp_path / "vp.npy")
     assert 1450 <= vp.min() and vp.max() <= 3200 and (vp[:20] == 1480).all()
-    for picture in ("gather", "wavelet", "model", "traces_start", "traces_inverted"):
+    for picture in ("gather", "wavelet", "model", "image", "traces_start", "traces_inverted"):
         assert (tmp_path / f"{picture}.png").stat().st_size > 10_000
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("stage_*")}
     assert len(stamps) == 3 and run("--out", tmp_path)[0] == 0
