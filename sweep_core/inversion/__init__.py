@@ -6,6 +6,7 @@ from .adam import AdamState, first_scale
 from .checkpoint import Checkpoint
 from .coarse import Coarse
 from .elastic import elastic_experiment, make_elastic_parser, read_elastic_settings
+from .encoding import Encoding
 from .engine import ExecutorEngine, separate
 from .experiment import Experiment, marine_experiment
 from .fwi import Inverted, invert
@@ -26,6 +27,7 @@ __all__ = [
     "AdamState",
     "Checkpoint",
     "Coarse",
+    "Encoding",
     "ExecutorEngine",
     "Experiment",
     "Inverted",

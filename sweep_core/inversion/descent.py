@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from ..errors import DomainError
+from .encoding import Encoding
 from .illumination import illumination
 from .journal import Answer
 from .objective import AfterShots, Objective
@@ -43,6 +44,8 @@ class Descent:
         ``after(models)`` gives what is told of the shots that are modelled in them.
     answered : callable
         ``answered(compute)`` gives the (misfit, gradients) that ``compute()`` does; see :class:`Journal`.
+    encoding : Encoding, optional
+        Of the shots, with new signs in each step that draws some.
 
     Attributes
     ----------
@@ -57,9 +60,10 @@ class Descent:
         drawn: int | None = None, precondition: bool = True,
         after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
         answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
+        encoding: Encoding | None = None,
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
-        nshots = len(objective.shots)
+        nshots, self._encoding = len(objective.shots), encoding
         self.shots = spread(nshots, shots)
         self._drawn, self._random = drawn, np.random.default_rng(0)
         self._order: list[int] = []
@@ -83,10 +87,22 @@ class Descent:
 
     def _compute(self, models, some) -> None:
         """Misfit and gradients of all shots, from those of some."""
-        value, gradients = self._answered(lambda: self.objective(models, some, self._after(models)))
+        value, gradients = self._answered(lambda: self._answer(models, some))
         share = len(some) / len(self.shots)
         self.misfit, self.gradients = value / share, [g / share for g in gradients]
-        self.computed += len(some) / len(self.objective.shots)
+        self.computed += self._cost(some)
+
+    def _answer(self, models, some) -> Answer:
+        after, encoding = self._after(models), self._encoding
+        if encoding is None:
+            return self.objective(models, some, after)
+        parts = encoding.parts(some)
+        told = after and (lambda sums, misfit: after(np.concatenate([parts[i] for i in sums]), misfit))
+        return encoding(self.objective, some)(models, after=told)
+
+    def _cost(self, some) -> float:
+        """Of a gradient of some shots, as a share of that of all."""
+        return (self._encoding.cost(some) if self._encoding else len(some)) / len(self.objective.shots)
 
     def _total(self, models):
         added, slopes = penalty(self.regularisers, models, self._means)
@@ -97,6 +113,8 @@ class Descent:
         """The shots of the next step: each once, before any comes again."""
         if not self._drawn:
             return self.shots
+        if self._encoding:
+            self._encoding.draw()
         if len(self._order) < min(self._drawn, len(self.shots)):
             self._order += list(self._random.permutation(self.shots))
         some, self._order = self._order[: self._drawn], self._order[self._drawn :]
@@ -126,9 +144,15 @@ class Descent:
 
     def _lit(self) -> list[np.ndarray]:
         """One over the root of the damped illumination of each parameter, one where nothing is lit."""
-        self.computed += len(self.shots) / len(self.objective.shots)
-        start = list(self.unknowns.start)
-        _, lit = self._answered(lambda: (0.0, illumination(self.objective, start, chosen=self.shots)))
+        self.computed += self._cost(self.shots)
+        start, encoding = list(self.unknowns.start), self._encoding
+
+        def compute():
+            if encoding is None:
+                return 0.0, illumination(self.objective, start, chosen=self.shots)
+            return 0.0, illumination(encoding(self.objective, self.shots), start)
+
+        _, lit = self._answered(compute)
         pairs = zip(lit, self.unknowns.free, strict=True)
         means = [light[cells].mean() if cells.any() else 0.0 for light, cells in pairs]
         return [(1 + light / (DAMPING * mean or 1)) ** -0.5 for light, mean in zip(lit, means, strict=True)]

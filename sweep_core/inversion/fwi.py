@@ -17,6 +17,7 @@ from ..misfit import Misfit, least_squares
 from ..plugins import registry
 from .coarse import on_coarser_grid
 from .descent import Descent, spread
+from .encoding import Encoding, check_encodable
 from .journal import Journal, identity
 from .lbfgs import LBFGS
 from .objective import AfterShots, make_objective, problem_of
@@ -136,6 +137,9 @@ def invert(
         receiver_mask, misfit=misfit, batch=batch, group=ranks,
     )  # fmt: skip
     shots = data.shots
+    for stage in plan:
+        if stage.encoded:
+            check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
     about = {} if folder is None else identity(
         problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
@@ -163,6 +167,7 @@ def invert(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
                 stage.shots, optimises.shots, precondition, told.shots, journal,
+                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage),
             )  # fmt: skip
             told.begin(stage, descent)
             x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)

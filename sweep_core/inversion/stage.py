@@ -26,6 +26,11 @@ class Stage:
     coarsen : int, optional
         Every so many nodes and time steps are computed on, which is enough for low frequencies and a fraction of the
         work: needs `high`. See :class:`sweep_core.inversion.Coarse`.
+    encoded : int, optional
+        Fires all shots at once, as so many shots of many sources with random signs: the cost of so many. The signs are
+        new for each gradient of an optimiser that draws shots, of those that it draws, and stay for one that needs the
+        same in every iteration. Least squares, and receivers, masks and weights that all shots share, alone. See
+        :class:`sweep_core.inversion.Encoding`.
     misfit, weights, optimiser, regularise : optional
         Those of the inversion by default.
     """
@@ -35,6 +40,7 @@ class Stage:
     high: float | None = attrs.field(default=None, validator=_corner)
     shots: int | None = attrs.field(default=None, validator=validators.positive)
     coarsen: int | None = attrs.field(default=None, validator=validators.positive)
+    encoded: int | None = attrs.field(default=None, validator=validators.positive)
     misfit: Misfit | None = None
     weights: Any = attrs.field(default=None, eq=False, repr=False)
     optimiser: Any = None

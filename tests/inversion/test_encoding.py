@@ -1,0 +1,228 @@
+"""Shots fired at once with random signs: what is computed is a sum of shots, and its mean the sum over shots."""
+
+from itertools import product
+
+import attrs
+import numpy as np
+import pytest
+from inverting import DH, DT, NT, RECEIVERS, SHAPE, call, earth, observed, on_ranks, solver, survey
+from scipy.linalg import hadamard
+
+from sweep_core import Acoustic, AcousticVariableDensity, OptionError, Shots, UnsupportedError, backend, make_problem
+from sweep_core.inversion import LBFGS, Encoding, Objective, Stage, illumination, invert
+from sweep_core.misfit import envelope, global_correlation
+
+torch = pytest.importorskip("torch")
+from sweep_torch import Torch  # noqa: E402
+
+
+def objective(nshots=4, nsrc=1, nfield=1, wavelet="own", executor="torch", **options):
+    """Of a random survey: `wavelet` is shared, or each shot's or source's own."""
+    random = np.random.default_rng(0)
+    equation = AcousticVariableDensity() if nfield == 2 else Acoustic()
+    fields = {"source_type": ["p", "vx"]} if nfield == 2 else {}
+    problem = make_problem(equation, SHAPE, DH, DT, pml_width=8, **fields)
+    sources = np.stack([random.integers(2, 34, (nshots, nsrc)), random.integers(1, 5, (nshots, nsrc))], axis=-1)
+    lead = {"shared": (), "own": (nshots,), "each": (nshots, nsrc)}[wavelet]
+    amplitudes = random.uniform(0.5, 2, (*lead, 1, *[nfield][: nfield - 1]))
+    waves = amplitudes * (survey(np.float64).wavelet[:, None] if nfield == 2 else survey(np.float64).wavelet)
+    shots = Shots(waves, sources if nsrc > 1 else sources[:, 0], RECEIVERS, options.pop("mask", None))
+    data = random.standard_normal((nshots, NT, len(RECEIVERS), 1)) * 1e-2
+    return Objective(backend(executor), problem, shots, data, batch=3, **options)
+
+
+def start(objective):
+    return [earth()[1].astype(np.float64), np.full(SHAPE, 1000.0)][: len(objective.problem.equation.parameters)]
+
+
+def encoding(nshots, signs, count=1):
+    made = Encoding(count, nshots, 0)
+    made.signs = np.asarray(signs)
+    return made
+
+
+WEIGHTS = np.repeat(np.random.default_rng(1).random((1, NT, 18, 1)), 4, axis=0)
+LISTENING = np.repeat(np.random.default_rng(2).random((1, 18)) > 0.3, 4, axis=0)
+
+
+@pytest.mark.parametrize("executor", ["torch", "jax"])
+def test_orthogonal_signs_are_the_sum_over_shots(executor):
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        whole = objective(executor=executor, weights=WEIGHTS, low=2.0, high=9.0, mask=LISTENING)
+        models = start(whole)
+        value, (gradient,) = whole(models)
+        told = [encoding(4, signs)(whole, np.arange(4))(models) for signs in hadamard(4)]
+    assert len({misfit for misfit, _ in told}) == 4  # each its own
+    assert np.mean([misfit for misfit, _ in told]) == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(np.mean([g for _, (g,) in told], axis=0), gradient, atol=1e-10 * abs(gradient).max())
+
+
+def test_the_mean_over_all_signs_is_the_sum_over_shots():
+    whole = objective(3)
+    models = start(whole)
+    told = [encoding(3, signs, 2)(whole, np.arange(3))(models) for signs in product([-1, 1], repeat=3)]
+    assert np.mean([misfit for misfit, _ in told]) == pytest.approx(whole(models)[0], rel=1e-10)
+
+
+def test_signs_are_drawn_evenly_and_each_of_its_own():
+    made, draws = Encoding(1, 5, seed=3), []
+    for _ in range(2000):
+        made.draw()
+        draws.append(made.signs)
+    correlation = np.einsum("di,dj->ij", draws, draws) / len(draws)
+    assert np.abs(correlation - np.eye(5)).max() < 4 / np.sqrt(len(draws))
+    assert np.abs(np.mean(draws, axis=0)).max() < 4 / np.sqrt(len(draws))
+    again = Encoding(1, 5, seed=3)
+    again.draw()
+    assert (again.signs == draws[0]).all()
+    assert any((Encoding(1, 20, seed).signs != Encoding(1, 20, 3).signs).any() for seed in (1, 2))
+
+
+@pytest.mark.parametrize("wavelet", ["shared", "own", "each"])
+@pytest.mark.parametrize(("nsrc", "nfield"), [(1, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_what_is_modelled_is_the_sum_of_signed_records(wavelet, nsrc, nfield, count):
+    if nsrc == 1 and wavelet == "each":
+        pytest.skip("each shot has one source")
+    whole = objective(5, nsrc, nfield, wavelet)
+    models, some = start(whole), np.array([0, 1, 3, 4])[: 4 if count != 2 else 3]
+    made = encoding(5, [1, -1, 1, -1, -1], count)
+    found = made(whole, some).record(models)
+    single, parts = whole.record(models), made.parts(some)
+    assert len(found) == len(parts) == made.cost(some) == min(count, len(some))
+    assert sorted(np.concatenate(parts)) == list(some)
+    expected = [sum(made.signs[shot] * single[shot] for shot in part) for part in parts]
+    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(single).max())
+
+
+def test_the_illumination_is_that_of_all_shots():
+    """To the noise of one draw of signs."""
+    whole = objective()
+    models = start(whole)
+    full = illumination(whole, models)[0]
+    sums = [illumination(Encoding(1, 4, seed)(whole, np.arange(4)), models, seed=seed)[0] for seed in range(8)]
+    assert np.linalg.norm(np.mean(sums, axis=0) - full) < 0.3 * np.linalg.norm(full)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return observed(solver(), [torch.from_numpy(earth()[0])])
+
+
+OPTIMISERS = {"L-BFGS": LBFGS(), "Adam": Torch(torch.optim.Adam, shots=3, lr=0.3)}
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """The signs that were drawn."""
+    seen, draw = [], Encoding.draw
+    monkeypatch.setattr(Encoding, "draw", lambda self: (draw(self), seen.append(self.signs))[0])
+    return seen
+
+
+def test_an_inversion_of_shots_at_once(data, draws):
+    made = solver()
+
+    def misfit(models):
+        """Of the shots, each for itself."""
+        return Objective(made.executor, made.problem, survey(), data)(models)[0]
+
+    for name, iterations in (("L-BFGS", 8), ("Adam", 30)):
+        found = call(data, Stage(iterations, encoded=1), optimiser=OPTIMISERS[name])
+        assert misfit(found.models) < 0.3 * misfit([earth()[1]]), (misfit(found.models), misfit([earth()[1]]))
+        if name == "L-BFGS":
+            assert len(draws) == 1
+            assert found.history[-1]["misfit"] < 0.1 * found.history[0]["misfit"]
+        else:
+            assert len(draws) == 2 + 30 and len({tuple(signs) for signs in draws}) > 4
+            assert found.history[-1]["gradients"] == pytest.approx(32 / 3)
+
+
+def test_stages_draw_signs_of_their_own(data, draws):
+    call(data, [Stage(1, encoded=1)] * 4)
+    assert len({tuple(signs * signs[0]) for signs in draws}) > 1
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
+def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
+    plan = [Stage(3, encoded=1), Stage(3, encoded=2, coarsen=2, high=8.0)]
+
+    class Killed(BaseException):
+        pass
+
+    def kill(after):
+        def observer(seen):
+            if seen.iteration == after:
+                raise Killed
+
+        return [observer]
+
+    expected = call(data, plan, optimiser=optimiser)
+    for after in (1, 2, 5):
+        with pytest.raises(Killed):
+            call(data, plan, optimiser=optimiser, folder=tmp_path, observers=kill(after))
+    found = call(data, plan, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(found.models[0], expected.models[0]) and (found.models[0] != earth()[1]).any()
+
+
+def test_ranks_share_out_the_sums(data):
+    """Two of three shots, and one of all for two ranks, of which one has nothing to do."""
+    for count in (2, 1):
+        serial = call(data, Stage(3, encoded=count))
+        for found in on_ranks(2, lambda group, count=count: call(data, Stage(3, encoded=count), group=group)):
+            np.testing.assert_allclose(found.models[0], serial.models[0], rtol=1e-4)
+
+
+def test_observers_of_shots_are_told_which(data, monkeypatch):
+    from sweep_core import ObserverRecord
+    from sweep_core.plugins import registry
+
+    seen = []
+    found = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", seen.append),))
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    call(data, Stage(1, encoded=2), batch=1, precondition=False)
+    assert {told.shots for told in seen} == {(0, 2), (1,)}
+
+
+MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"misfit": envelope}, "encoded needs sweep_core.misfit.least_squares, and misfit is <function envelope"),
+        ({"stage": {"misfit": global_correlation}}, "misfit is <function global_correlation"),
+        ({"receivers": MOVING}, "receivers that hear every shot, and receivers of shot 1 are not those of shot 0"),
+        ({"receiver_mask": np.arange(54).reshape(3, 18) < 53}, "receiver_mask of shot 2 are not"),
+        ({"weights": np.arange(3.0).reshape(3, 1, 1, 1)}, "weights of shot 1 are not"),
+        ({"stage": {"weights": np.arange(3.0).reshape(3, 1, 1, 1)}}, "weights of shot 1 are not"),
+    ],
+)
+def test_refused_before_the_first_stage(data, options, words):
+    shots, stage = survey(), options.pop("stage", {})
+    receivers = options.pop("receivers", RECEIVERS)
+    given = (
+        solver(),
+        shots.wavelet,
+        shots.sources,
+        receivers,
+        data,
+        [earth()[1]],
+        [Stage(9), Stage(1, encoded=1, **stage)],
+    )
+    with pytest.raises(UnsupportedError, match=words):
+        invert(*given, progress=False, observers=[pytest.fail], **options)
+
+
+def test_receivers_that_are_stated_for_each_shot_may_be_alike(data):
+    shots = survey()
+    given = solver(), shots.wavelet, shots.sources, np.stack([RECEIVERS] * 3), data, [earth()[1]], Stage(1, encoded=1)
+    found = invert(*given, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
+    np.testing.assert_array_equal(found.models[0], call(data, Stage(1, encoded=1)).models[0])
+
+
+@pytest.mark.parametrize("encoded", [True, 0, -1, 1.5, "all"])
+def test_a_number_of_shots(encoded):
+    with pytest.raises(OptionError, match="encoded is .*; expected a number from 1 on"):
+        Stage(1, encoded=encoded)
