@@ -17,13 +17,10 @@ WIDEST = 36.0
 def new_figure(size: tuple[float, float]) -> Any:
     """A figure bound to no window; panels of fixed proportions lie close together."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from .figure import ShownFigure
     except ImportError:
         raise UnsupportedError("plotting needs matplotlib, which is not installed: pip install matplotlib") from None
-    figure = Figure(size, layout="compressed")
-    FigureCanvasAgg(figure)
-    return figure
+    return ShownFigure(size, layout="compressed")
 
 
 def panels(ax: Any, count: int, size: tuple[float, float], make: Callable[[Any], Any]) -> tuple[Any, list[Any]]:

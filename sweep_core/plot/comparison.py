@@ -13,7 +13,8 @@ from .components import component
 from .gathers import amplify
 from .inputs import as_numbers, check_number
 
-COLOURS = {"observed": OBSERVED, "modelled": MODELLED}
+LINES = {"observed": {"color": OBSERVED, "linewidth": 1.6}, "modelled": {"color": MODELLED, "linewidth": 0.8}}
+"""What is observed is seen beneath what explains it."""
 
 
 def plot_comparison(
@@ -73,9 +74,9 @@ def plot_comparison(
     for name, record in pair.items():
         for n, trace in enumerate(gained[name][0].T):
             swing = n + np.clip(trace / clip, -2, 2)
-            left.plot(swing, gathers.times, color=COLOURS[name], linewidth=0.8, label=name if n == 0 else None)
+            left.plot(swing, gathers.times, **LINES[name], label=name if n == 0 else None)
         frequencies, amplitude = spectrum(np.nan_to_num(record[None, :, live, None]), gathers.dt)
-        right.plot(frequencies, amplitude, color=COLOURS[name], label=name)
+        right.plot(frequencies, amplitude, **LINES[name], label=name)
     offsets = gathers.offsets[shot, chosen]
     ticks = np.arange(len(chosen))[:: -(-len(chosen) // 10)]
     left.set_xticks(ticks, [f"{offsets[n]:.0f}" for n in ticks])

@@ -128,8 +128,9 @@ def _volume(
         image = draw_section(axis, model.take(cell[fixed], fixed), pair, **colours)
         axis.set(xlabel=LABELS[columns], ylabel=LABELS[rows])
         axis.set_title(f"{KINDS[fixed]} = {cell[fixed] * steps[fixed]:.2f} km", loc="left", fontsize=10)
-        axis.axhline(cell[rows] * pair[0], color="white", linewidth=0.8, linestyle="--")
-        axis.axvline(cell[columns] * pair[1], color="white", linewidth=0.8, linestyle="--")
+        cut = {"color": "0.6", "linewidth": 0.8, "linestyle": "--"}  # seen on dark models and on white images
+        axis.axhline(cell[rows] * pair[0], **cut)
+        axis.axvline(cell[columns] * pair[1], **cut)
         draw_survey(axis, survey, steps, rows, columns)
     top.invert_yaxis()  # a map: y upwards
     corner.axis("off")

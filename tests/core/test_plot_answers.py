@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, plot
+from sweep_core.io import Gathers
 from sweep_core.problem import make_problem
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -16,6 +17,7 @@ START = np.where(WATER, 1.0, TRUE - 100)
 NOW = np.where(WATER, 1.0, TRUE - 30)
 GRADIENT = np.random.default_rng(0).standard_normal((NZ, NX)) * ~WATER
 HISTORY = [{"epoch": n, "misfit": 4.0 / 2**n, "model_error": 9.0} for n in range(3)]
+SURVEY = np.array([[4.0, 1.0]])
 SOURCES, RECEIVERS = [[[4, 1]], [[20, 1]]], [[x, 2] for x in range(0, NX, 3)]
 CHANGES = "inverted − start", "inverted − true"
 RECORD = np.sin(np.arange(60.0))[:, None] + np.zeros(5)
@@ -163,3 +165,18 @@ def test_a_wavelet_without_a_frequency_is_shown_whole():
     left, right = plot.plot_wavelet(wavelet, 0.004, title="estimated").axes
     np.testing.assert_array_equal(left.get_lines()[0].get_ydata(), wavelet)
     assert left.get_title() == "estimated" and right.get_xlim() == (0, 125)
+
+
+def test_a_notebook_shows_the_whole_figure_though_it_knows_of_no_matplotlib(tmp_path):
+    """By what IPython asks an object for; it knows matplotlib's own figures only after pyplot or %matplotlib."""
+    shown, saved = plot.plot_model(TRUE, 10.0), plot.plot_model(TRUE, 10.0)
+    plot.save(saved, tmp_path / "saved.png", dpi=int(saved.dpi))
+    assert shown._repr_png_() == (tmp_path / "saved.png").read_bytes()
+
+
+def test_waves_in_observed_traces_are_seen_beneath_what_explains_them():
+    """A perfect fit shows both."""
+    gathers = Gathers(SURVEY, SURVEY[:, None] + np.ones((1, 5, 2)), RECORD[None, ..., None], dt=0.001, dh=10.0)
+    for axis in plot.plot_comparison(gathers, gathers.observed).axes:
+        observed, modelled = axis.get_lines()[0], axis.get_lines()[-1]
+        assert observed.get_linewidth() > modelled.get_linewidth() and observed.zorder <= modelled.zorder
