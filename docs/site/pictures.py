@@ -1,19 +1,25 @@
-"""How the gallery comes to its pictures: what a block of a script has written into its folder."""
+"""How the gallery comes to its pictures: what a notebook would show of a block, and films that it has written."""
 
 import shutil
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
-SUFFIXES = {".png", ".gif"}
+LAST = "___"  # where sphinx-gallery keeps the last expression of a block
 
 
 def pictures(block, script_vars, gallery_conf):
-    """Moves the files of a block to the site, in the order in which they were written; one below the other."""
-    folder, shown = Path(script_vars["src_file"]).parent, []
-    made = sorted((p for p in folder.iterdir() if p.suffix in SUFFIXES), key=lambda p: p.stat().st_mtime_ns)
-    for picture in made:
-        place = Path(next(script_vars["image_path_iterator"])).with_suffix(picture.suffix)
-        shutil.move(picture, place)
-        shown.append(figure_rst([place], gallery_conf["src_dir"], picture.stem.replace("_", " ")))
+    """The figure that is the last expression of a block, then films, which are moved to the site."""
+    places, names, shown = script_vars["image_path_iterator"], script_vars["example_globals"], []
+    figure, names[LAST] = names.get(LAST), None  # a block that ends in a statement would show the last one's again
+    if isinstance(figure, Figure):
+        titles = [axis.get_title(side) for axis in figure.axes for side in ("left", "center")]
+        place = Path(next(places))
+        figure.savefig(place, dpi=120)
+        shown.append(figure_rst([place], gallery_conf["src_dir"], ", ".join(filter(None, titles))))
+    for film in sorted(Path(script_vars["src_file"]).parent.glob("*.gif")):
+        place = Path(next(places)).with_suffix(".gif")
+        shutil.move(film, place)
+        shown.append(figure_rst([place], gallery_conf["src_dir"], film.stem.replace("_", " ")))
     return "".join(shown)

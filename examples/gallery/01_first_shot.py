@@ -23,7 +23,7 @@ dh, dt, nt = 10.0, 0.001, 1600  # m, s
 vp = torch.as_tensor(faulted_model((200, 400), dh, seed=1).true)  # (nz, nx)
 sources = np.array([[200, 2]])
 receivers = np.stack([np.arange(0, 400, 2), np.full(200, 2)], axis=1)
-plot_model("model.png", vp, dh, sources, receivers, title="faulted model, one shot")
+plot_model(vp, dh, sources, receivers, title="faulted model, one shot")
 
 # %%
 # The solver knows equation, grid and time step. It chooses compiled code where that can be, and says why.
@@ -41,13 +41,18 @@ record, snaps = solver(wavelet, sources, receivers, models=[vp], snapshots=every
 print(tuple(record.shape), tuple(snaps["h1"].shape))
 
 # %%
-# Amplitudes grow with time in the picture, so that late reflections are seen beside the direct wave.
+# Amplitudes grow with time in the picture, so that late reflections are seen beside the direct wave. The solver knows
+# what it recorded.
 
-plot_gather("gather.png", record, dt, receivers[:, 0] * dh, "shot at 2 km", gain=1)
+plot_gather(record, dt, receivers[:, 0] * dh, "shot at 2 km", solver=solver, gain=1)
 
 # %%
-# The waves themselves, at four times, and as a film.
+# The waves themselves, at four times,
 
 waves, times = snaps["h1"][0], every.times(nt, dt)
-plot_snapshots("snapshots.png", waves[4:20:4], times[4:20:4], dh, model=vp)
-movie("waves.gif", waves, times, dh, model=vp)
+plot_snapshots(waves[4:20:4], times[4:20:4], dh, vp, solver=solver)
+
+# %%
+# and as a film.
+
+movie("waves.gif", waves, times, dh, vp, solver=solver)

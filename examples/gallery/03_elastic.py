@@ -6,6 +6,7 @@ An air gun in the water, nodes on the seafloor: vx, vz and pressure of one shot.
 along the seafloor a Scholte wave.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -26,7 +27,7 @@ for top, *values in ((40, 2000.0, 900.0, 2000.0), (100, 2800.0, 1500.0, 2300.0))
         model[top:] = value
 sources = np.array([[100.0, 3.0]])
 receivers = np.stack([np.arange(10.0, 310.0), np.full(300, 39.5)], axis=1)
-plot_model("earth.png", vs, dh, sources, receivers, title="water over two layers", label="vs (m/s)")
+plot_model(vs, dh, sources, receivers, title="water over two layers", label="vs (m/s)")
 
 # %%
 # A source of pressure is one of both normal stresses; its minus sign is that of tension, which is positive. The surface
@@ -41,15 +42,15 @@ every = Snapshots(fields=["vx", "vz"], every=100)
 record, snaps = solver(wavelet, sources, receivers, models=[vp, vs, rho], snapshots=every)
 
 # %%
-# Each component at its own scale, over its 99th percentile.
+# Each component at its own scale, in axes of one's own.
 
-shown = record[0].permute(2, 0, 1)
-shown = shown / torch.quantile(shown.abs()[..., ::4].flatten(1), 0.99, dim=1)[:, None, None]
 x = (receivers[:, 0] - sources[0, 0]) * dh
-plot_gather("gathers.png", shown, dt, x, ["vx", "vz", "p"], label="relative amplitude")
+figure, axes = plt.subplots(1, 3, figsize=(11, 4.5), layout="constrained")
+for axis, name in zip(axes, ("vx", "vz", "p"), strict=True):
+    plot_gather(record, dt, x, name, solver=solver, field=name, ax=axis)
 
 # %%
 # The vertical velocity. Behind the P wave in the solid follows the S wave that the seafloor made of it.
 
 times = every.times(nt, dt)
-plot_snapshots("vz.png", snaps["vz"][0][2:9:2], times[2:9:2], dh, model=vp, label="vz (m/s)", percentile=95)
+plot_snapshots(snaps["vz"][0][2:9:2], times[2:9:2], dh, vp, solver=solver, field="vz", percentile=95)

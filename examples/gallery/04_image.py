@@ -12,7 +12,7 @@ from scipy.ndimage import binary_dilation, laplace
 
 from sweep_core import Acoustic, ricker
 from sweep_core.io import faulted_model
-from sweep_core.plot import plot_gather, plot_model
+from sweep_core.plot import plot_gather, plot_image, plot_model
 from sweep_torch import PropTorch
 
 # sphinx_gallery_thumbnail_number = 2
@@ -37,15 +37,19 @@ with torch.no_grad():
     observed = solver(wavelet, sources, receivers, models=[true])
     reflections = observed - modelled
 x = receivers[:, 0] * dh
-plot_gather("gathers.png", torch.stack([observed[7], reflections[7]]), dt, x, ["observed", "reflections"], gain=1)
+pair = torch.stack([observed[7], reflections[7]])
+plot_gather(pair, dt, x, ["observed", "reflections"], solver=solver, gain=1)
 
 # %%
 # One backward pass migrates all shots. The Laplacian takes off what is smooth, amplitudes are balanced in depth.
 
 (0.5 * (modelled - observed).square().sum()).backward()
 image = -laplace(smooth.grad.numpy())
-image[binary_dilation(earth.water, iterations=3)] = 0.0
 image *= np.arange(len(image))[:, None] ** 1.5
-image /= np.quantile(np.abs(image), 0.99)
-plot_model("image.png", np.clip(image, -1, 1), dh, sources, title="image", label="relative amplitude", cmap="gray")
-plot_model("true.png", earth.true, dh, title="true earth")
+image[binary_dilation(earth.water, iterations=3)] = 0.0
+plot_image(image, dh, sources, title="reverse time migration", fixed=earth.water)
+
+# %%
+# What it is an image of.
+
+plot_model(earth.true, dh, title="true earth", fixed=earth.water)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sweep_core import Acoustic, Snapshots, ricker
-from sweep_core.plot import plot_gather, plot_model
+from sweep_core.plot import field_label, plot_gather, plot_image, plot_model
 from sweep_torch import PropTorch
 
 # sphinx_gallery_thumbnail_number = 2
@@ -23,7 +23,7 @@ vp = np.where(z < 22 + 0.1 * x, 2000.0, 2600.0).astype(np.float32) * np.ones((1,
 vp[(x - 58) ** 2 + (y - 30) ** 2 + (z - 16) ** 2 < 100] = 3200.0
 sources = np.array([[40, 30, 2]])
 carpet = np.stack(np.meshgrid(np.arange(2, nx, 4), np.arange(2, ny, 4), [2], indexing="ij"), axis=-1).reshape(-1, 3)
-plot_model("cube.png", vp, dh, sources, carpet, point=(40, 30, 16), title="slices through the cube")
+plot_model(vp, dh, sources, carpet, point=(40, 30, 16), title="slices through the cube")
 
 # %%
 # One shot, with the wavefield every 50 ms.
@@ -39,13 +39,10 @@ print(tuple(record.shape), tuple(snaps["h1"].shape))
 # %%
 # The waves at 0.4 s in three slices: on the right they are ahead, in the ball.
 
-waves = snaps["h1"][0, 8].numpy()
-clip = np.quantile(np.abs(waves), 0.99)
-shown = np.clip(waves / clip, -1, 1)
-title = f"pressure at {every.times(nt, dt)[8]:.2f} s"
-plot_model("waves.png", shown, dh, sources, point=(40, 30, 16), title=title, label="relative", cmap="seismic")
+title, label = f"waves at {every.times(nt, dt)[8]:.2f} s", field_label(solver, "h1")
+plot_image(snaps["h1"][0, 8], dh, sources, point=(40, 30, 16), title=title, label=label, cmap="RdBu_r")
 
 # %%
 # The receivers along x through the source.
 
-plot_gather("gather.png", record[0, :, :nx, 0], dt, line[:, 0] * dh, "line over the source", gain=2)
+plot_gather(record[:, :, :nx], dt, line[:, 0] * dh, "line over the source", solver=solver, gain=2)

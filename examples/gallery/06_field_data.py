@@ -7,13 +7,12 @@ made here first, as a crew might have left it.
 """
 
 import attrs
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
 from sweep_core import Acoustic, ricker
 from sweep_core.io import Gathers, Line, open_segy, read_segy, write_segy, write_segy_section
-from sweep_core.plot import plot_comparison, plot_geometry, plot_traces
+from sweep_core.plot import plot_comparison, plot_geometry, plot_traces, plot_wavelet
 from sweep_core.processing import bandpass, estimate_wavelet, mute_offset, mute_time
 from sweep_torch import PropTorch
 
@@ -45,18 +44,18 @@ write_segy("crew.sgy", Gathers(sources, receivers, record, dt=dt, dh=dh, name="c
 print(open_segy("crew.sgy"))
 observed = read_segy("crew.sgy", dh=dh, line=Line())
 print(observed)
-plot_geometry(observed).savefig("geometry.png", dpi=120)
+plot_geometry(observed)
 
 # %%
 # One gather, its amplitudes times t.
 
-plot_traces(observed, shot=2, gain=1, label="pressure").savefig("shot.png", dpi=120)
+plot_traces(observed, shot=2, solver=solver, gain=1)
 
 # %%
 # The wavelet follows by least squares from the direct wave: in the water, which is all that has to be known, a solver
 # models it with some other wavelet.
 
-first = ricker(14.0, nt, dt).astype(np.float32)
+first = ricker(20.0, nt, dt).astype(np.float32)
 survey = observed.sources, observed.receivers
 alive = torch.tensor(observed.receiver_mask)
 water = torch.full(vp.shape, 1500.0)
@@ -65,12 +64,9 @@ end = np.abs(observed.offsets) / 1500.0 + 0.28
 direct = mute_time(observed, end=end, taper=0.03) * mute_offset(observed, farthest=250.0) * observed.weights()
 found = estimate_wavelet(observed.observed, modelled, first, weights=direct)
 
-figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
-for name, wave in {"first": first, "found": found.wavelet, "true": true}.items():
-    axis.plot(np.arange(250) * dt, wave[:250], label=name, linestyle="--" if name == "true" else "-")
-axis.set(xlabel="time (s)", ylabel="amplitude")
-axis.legend(frameon=False)
-figure.savefig("wavelet.png", dpi=120)
+figure = plot_wavelet(found.wavelet, dt, freq=16.0, title="found, and dashed the true one")
+figure.axes[0].plot(np.arange(250) * dt, true[:250], "--", color="tab:orange")
+figure
 
 # %%
 # In the right earth it explains the reflections too, which it has not seen. Both sides pass a filter of zero phase.
@@ -78,7 +74,7 @@ figure.savefig("wavelet.png", dpi=120)
 wavelet = torch.tensor(found.wavelet, dtype=torch.float32)
 again = solver(wavelet, *survey, models=[torch.tensor(vp)], receiver_mask=alive)
 filtered = attrs.evolve(observed, observed=bandpass(observed.observed, dt, 3.0, 30.0))
-plot_comparison(filtered, bandpass(again, dt, 3.0, 30.0), shot=2, gain=1).savefig("comparison.png", dpi=120)
+plot_comparison(filtered, bandpass(again, dt, 3.0, 30.0), shot=2, solver=solver, gain=1)
 
 # %%
 # Records go back into SEG-Y with the places of their traces, models as sections.

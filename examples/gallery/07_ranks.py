@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sweep_core.plot import plot_model
+from sweep_core.plot import plot_image
 
 # %%
 # A program for one of the processes. It knows its number and how many there are, and ``ShotPlan`` gives it its shots,
@@ -65,8 +65,7 @@ for size in (2, 1):
 
 alone, together = np.load("gradient_1.npy"), np.load("gradient_2.npy")
 print(f"largest difference over the maximum: {np.abs(together - alone).max() / np.abs(alone).max():.0e}")
-shown = np.clip(together / np.quantile(np.abs(together), 0.99), -1, 1)
-plot_model("gradient.png", shown, 12.5, title="gradient of nine shots", label="relative", cmap="RdBu")
+plot_image(together, 12.5, title="gradient of nine shots", label="d misfit / d vp", cmap="RdBu_r")
 
 # %%
 # DistributedDataParallel works as well: :func:`sweep_torch.distribution.sum_gradients` makes it sum, where it averages.

@@ -7,13 +7,12 @@ compiled program. Without GPUs JAX makes virtual devices of a CPU.
 """
 
 import jax
-import matplotlib.pyplot as plt
 import numpy as np
 import optax
 
 from sweep_core import Acoustic, ShotPlan, ricker
 from sweep_core.io import faulted_model
-from sweep_core.plot import plot_parameters
+from sweep_core.plot import plot_epoch
 from sweep_jax import PropJax
 from sweep_jax.distribution import local_devices, make_misfit_and_gradient, set_virtual_cpu_devices, shard_shots
 
@@ -47,23 +46,15 @@ print("shots by device:", [list(plan.part(n)) for n in range(plan.size)], "weigh
 
 misfit_and_gradient = make_misfit_and_gradient(solver, devices)
 optimiser = optax.adam(20.0, eps=1e-20)
-vp, misfits = earth.initial, []
+vp, history = earth.initial, []
 state = optimiser.init(vp)
-for _ in range(14):
+for step in range(14):
     misfit, (gradient,) = misfit_and_gradient([vp], wavelet, placed, receivers, data, weights)
-    misfits.append(float(misfit))
-    step, state = optimiser.update(np.where(earth.water, 0.0, np.asarray(gradient)), state)
-    vp = np.asarray(optax.apply_updates(vp, step))
-print(f"misfit {misfits[-1] / misfits[0]:.1%} of the first")
-
-rows = {"true": earth.true, "start": earth.initial, "after 14 steps": vp}
-plot_parameters("models.png", ["vp (m/s)"], {name: model[None] for name, model in rows.items()}, dh)
-
-# %%
-# How the misfit went.
-
-figure, axis = plt.subplots(figsize=(8, 2.6), layout="constrained")
-axis.semilogy(np.array(misfits) / misfits[0], "ko-", ms=3)
-axis.set(xlabel="step", ylabel="misfit / first misfit", xticks=range(0, 14, 2))
-axis.grid(alpha=0.3)
-figure.savefig("misfit.png", dpi=120)
+    history.append({"epoch": step, "misfit": float(misfit)})
+    gradient = np.where(earth.water, 0.0, np.asarray(gradient))
+    change, state = optimiser.update(gradient, state)
+    vp = np.asarray(optax.apply_updates(vp, change))
+plot_epoch(
+    vp, dh, start=earth.initial, true=earth.true, gradient=gradient, history=history, fixed=earth.water,
+    sources=sources, receivers=receivers, title="after 14 steps",
+)  # fmt: skip

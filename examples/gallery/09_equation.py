@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from sweep_core import Field, Parameter, Snapshots, ricker
-from sweep_core.plot import plot_gather, plot_model, plot_snapshots
+from sweep_core.plot import plot_gather, plot_image, plot_model, plot_snapshots
 from sweep_core.staggered import Modulus, Rate, StaggeredEquation
 from sweep_torch import PropTorch
 
@@ -45,7 +45,7 @@ vs, rho = torch.full((60, 220), 800.0), torch.full((60, 220), 2000.0)
 vs[:10] = 300.0
 sources, receivers = np.array([[20, 0]]), np.stack([np.arange(24, 200, 2), np.zeros(88, int)], axis=1)
 wavelet = torch.tensor(ricker(3.0, nt, dt), dtype=vs.dtype)
-plot_model("ground.png", vs, dh, sources, receivers, title="soft over stiff ground", label="vs (m/s)")
+plot_model(vs, dh, sources, receivers, title="soft over stiff ground", label="vs (m/s)")
 
 # %%
 # It goes wherever ``Acoustic`` goes; without compiled code of its own it runs in the operations of torch.
@@ -60,18 +60,16 @@ record, snaps = solver(wavelet, sources, receivers, models=[vs, rho], snapshots=
 # Love waves are dispersed: low frequencies feel the stiff ground and run ahead.
 
 x = (receivers[:, 0] - 20) * dh
-plot_gather("gather.png", record.detach(), dt, x, "a force along y", style="wiggle", gain=0.5, label="vy (m/s)")
+plot_gather(record, dt, x, "a force along y", solver=solver, style="wiggle", gain=0.5)
 
 # %%
 # They stay in the soft ground.
 
 times = every.times(nt, dt)
-shown = {"model": vs.detach(), "label": "vy (m/s)", "percentile": 99}
-plot_snapshots("waves.png", snaps["vy"][0][2:9:2], times[2:9:2], dh, **shown)
+plot_snapshots(snaps["vy"][0][2:9:2], times[2:9:2], dh, vs, solver=solver, percentile=99)
 
 # %%
 # And the gradient is there, of whatever misfit; here of what is recorded farther than 500 m away.
 
 (0.5 * record[:, :, x > 500].square().sum()).backward()
-gradient = vs.grad / vs.grad[2:].abs().max()
-plot_model("gradient.png", gradient, dh, title="gradient in vs", label="relative", cmap="RdBu")
+plot_image(vs.grad, dh, title="gradient in vs", label="d misfit / d vs", cmap="RdBu_r")
