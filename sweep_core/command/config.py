@@ -33,7 +33,7 @@ TABLES = {
     "data": ["file", *_arguments(read_segy, "segy", "dh", "dt", "line", "codes"), "sample_format", "unit"],
     "wavelet": ["ricker", "delay", "scale", "file", "estimate"],
     "inversion": ["bounds", "fixed", "misfit", "total_variation", "precondition", "batch"],
-    "stage": ["iterations", "low", "high", "shots", "coarsen", "misfit"],
+    "stage": ["iterations", "low", "high", "shots", "coarsen", "encoded", "misfit"],
 }
 """The tables of a file, and what each may hold."""
 

@@ -201,6 +201,7 @@ def test_shoot_refuses_by_name(survey, capsys, change, expected):
         (("batch = 4", "batch = 0"), "batch is 0"),
         (("iterations = 1", ""), r"\[\[stage\]\] 1 has no iterations"),
         (("iterations = 1", "iterations = 0"), r"\[\[stage\]\] 1: .*iterations is 0"),
+        (("iterations = 1", "iterations = 1\nencoded = 0"), r"\[\[stage\]\] 1: .*encoded is 0"),
         (("high = 4.0", "high = -4.0"), r"\[\[stage\]\] 1: .*high is -4.0"),
         (("high = 4.0", "hihg = 4.0"), r"\[stage\] has no option 'hihg'.*high"),
         (("dt = 0.002", "dt = 0.001"), "is for dt = 0.002"),
