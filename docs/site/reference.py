@@ -63,10 +63,17 @@ def modules() -> list[str]:
     """Every public module of the packages that a wheel holds, those above before those within."""
     found = list(PACKAGES)
     for package in PACKAGES:
-        found += [m.name for m in pkgutil.walk_packages(import_module(package).__path__, f"{package}.")]
+        inner = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
+        found += [module.name for module in inner if _is_python(module)]
     hidden = {"__main__", "private", "plugin"}
     found = [name for name in found if not hidden & set(name.split("."))]
     return sorted(found, key=lambda name: (name.count("."), PACKAGES.index(name.split(".")[0]), name))
+
+
+def _is_python(found: pkgutil.ModuleInfo) -> bool:
+    """Compiled libraries lie beside modules, and are none."""
+    spec = found.module_finder.find_spec(found.name, None)
+    return bool(spec and (spec.origin or "").endswith(".py"))
 
 
 def pages() -> list[Page]:

@@ -18,7 +18,7 @@ class Encoding:
     """Sums of shots, each times a random sign, in place of shots (Krebs et al. 2009, Geophysics 74, WCC177).
 
     What one shot's source sends to the data of another is noise that the mean over signs is free of: that of
-    0.5 |sum c (s - d)|^2 and of its gradient are those of the sum over shots.
+    ``0.5 |sum c (s - d)|^2`` and of its gradient are those of the sum over shots.
 
     Parameters
     ----------

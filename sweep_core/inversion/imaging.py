@@ -120,7 +120,7 @@ def least_squares_migrate(
     group: Distributor | None = None,
     progress: bool = True,
 ) -> tuple[np.ndarray, list[float]]:
-    """Least-squares migration: the perturbation dm of a parameter of which 0.5 |w F (J dm - d)|^2 is least.
+    """Least-squares migration: the perturbation dm of a parameter of which ``0.5 |w F (J dm - d)|^2`` is least.
 
     It is in the unit of the parameter, without the wavelet and the footprint of the survey as far as the iterations
     went: conjugate gradients on the normal equations, of cells scaled by one over the root of their illumination, from
@@ -133,7 +133,7 @@ def least_squares_migrate(
         constant speeds, over rho.
     iterations : int
     damping : float
-        Adds 0.5 damping |dm / scale|^2: cells are held as if they were lit by so much more of what they are.
+        Adds ``0.5 damping |dm / scale|^2``: cells are held as if they were lit by so much more of what they are.
     fixed : (nz, nx) or (nz, ny, nx) bool array, optional
         True in cells of no perturbation, such as water.
     progress : bool
