@@ -156,7 +156,7 @@ def test_every_rank_learns_the_difference_in_all_shots():
     assert [len(part) for part in parts] == [1, 2]
     for rank in (0, 1):
         found = on_coarser_grid(attrs.evolve(fine, group=Two(rank=rank)), 2, model, np.arange(3))
-        assert np.array_equal(found.observed, whole.observed)
+        assert np.abs(found.observed - whole.observed).max() < 1e-12 * np.abs(whole.observed).max()
 
 
 @pytest.fixture(scope="module")
