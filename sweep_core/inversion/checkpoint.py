@@ -47,18 +47,6 @@ def write_entries(path: Path, entries: Mapping[str, Any]) -> None:
         stream.write(packed.getbuffer())
 
 
-def read_entries(path: Path) -> dict[str, np.ndarray]:
-    """What :func:`write_entries` wrote; an exception of some dozen kinds where the file is missing or damaged."""
-    packed = io.BytesIO(path.read_bytes())
-    with zipfile.ZipFile(packed) as archive:
-        # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
-        if damaged := archive.testzip():
-            raise ValueError(f"the checksum of {damaged} is wrong")
-    packed.seek(0)
-    with np.load(packed, allow_pickle=False) as file:
-        return {name: np.asarray(file[name]) for name in file.files}
-
-
 def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.ndarray]:
     """The entries of an undamaged checkpoint, which is that of the run that `identity` describes.
 
@@ -68,10 +56,17 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
         Where it cannot be read, or belongs to another run; names what differs.
     """
     try:
-        entries = read_entries(path)
+        packed = io.BytesIO(path.read_bytes())
+        with zipfile.ZipFile(packed) as archive:
+            # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
+            if damaged := archive.testzip():
+                raise ValueError(f"the checksum of {damaged} is wrong")
+        packed.seek(0)
+        with np.load(packed, allow_pickle=False) as file:
+            entries = {name: np.asarray(file[name]) for name in file.files}
     except FileNotFoundError:
         raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume") from None
-    except Exception as error:
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds over damaged bytes
         raise wrong(path, f"cannot be read ({type(error).__name__}: {error})") from error
     saved, now = _json(path, entries, "identity", dict), json.loads(json.dumps(identity))
     if differing := differences(saved, now):

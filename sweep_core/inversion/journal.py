@@ -15,7 +15,8 @@ from ..arrays import numpy_of
 from ..distribution import Distributor, on_root
 from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
-from .checkpoint import differences, read_entries, write_entries
+from ..io.arrays import read_archive
+from .checkpoint import differences, write_entries
 from .lock import Lock
 
 Answer = tuple[float, list[np.ndarray]]
@@ -142,17 +143,18 @@ class Journal:
         if here < self.group.size:
             raise DistributedError(f"{path} is there for {here:.0f} of {self.group.size} ranks; name a folder of all")
         try:
-            entries = read_entries(path)
-            told = json.loads(str(entries["told"]))
-            arrays = [entries[str(number)] for number in range(len(entries) - 1)]
+            numbers = [str(number) for number in range(len(self.like))]
+            entries = read_archive(path, ["told", *numbers])
+            told, arrays = json.loads(str(entries["told"])), [entries[number] for number in numbers]
             if [array.shape for array in arrays] != [model.shape for model in self.like]:
                 raise ValueError("its arrays are not of this run")
             if not all(np.isfinite(array).all() for array in arrays):
                 raise ValueError("its arrays are not finite")
-        except Exception as error:  # zipfile, NumPy and JSON raise a dozen kinds over damaged bytes
+        except Exception as error:
             raise _damaged(path, error, "remove it, and it is computed again") from error
         return told, arrays
 
 
 def _damaged(path, error, remedy):
-    return CheckpointError(f"{path} cannot be read ({type(error).__name__}: {error}); {remedy}")
+    told = error if isinstance(error, CheckpointError) else f"{path} cannot be read ({type(error).__name__}: {error})"
+    return CheckpointError(f"{told}; {remedy}")
