@@ -1,6 +1,7 @@
 """An executor that computes on a coarser grid, which low frequencies do not need finer."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from ..misfit import least_squares
 from ..problem import Problem, check_cells
 from ..resampling import sampled
 from ..survey import Shots
-from .objective import Objective
+from .objective import Objective, modelled
 
 TAPS = 12
 """Coarse samples on either side of a fine one that it is interpolated from."""
@@ -31,6 +32,7 @@ def coarser(problem: Problem, factor: int) -> Problem:
     return attrs.evolve(problem, grid=grid, dt=factor * problem.dt, cpml=attrs.evolve(problem.cpml, width=width))
 
 
+@lru_cache(maxsize=16)
 def averages(cells: int, factor: int) -> np.ndarray:
     """(coarse, cells): means of cells around each factor-th node, by a hat two coarse cells wide, edges continued."""
     rows = np.zeros((-(-(cells - 1) // factor) + 1, cells))
@@ -51,6 +53,14 @@ def interpolation(times: np.ndarray, count: int) -> Any:
     rows = np.broadcast_to(np.arange(len(times))[:, None], taps.shape)
     there = (taps >= 0) & (taps < count)
     return csr_array((weights[there], (rows[there], taps[there])), shape=(len(times), count))
+
+
+@lru_cache(maxsize=4)
+def made_coarser(problem: Problem, factor: int, nt: int) -> tuple[Problem, int, list[Any]]:
+    """The coarser problem, its samples, and the interpolation of each recorded field to the finer times."""
+    coarse, count = coarser(problem, factor), -(-nt // factor) + TAPS
+    times = [(problem.time(f, nt) - coarse.time(f, 1)[0]) / coarse.dt for f in problem.receiver_type]
+    return coarse, count, [interpolation(at, count) for at in times]
 
 
 def along(matrix: Any, array: np.ndarray, axis: int) -> np.ndarray:
@@ -121,9 +131,8 @@ class Coarse:
         support = self.supports(problem)
         if not support:
             raise UnsupportedError(support.reason)
-        coarse, factor = coarser(problem, self.factor), self.factor
         nt, own = wavelet_layout(problem, shots.wavelet, shots.sources)
-        count = -(-nt // factor) + TAPS
+        coarse, count, up = made_coarser(problem, self.factor, nt)
         waves = numpy_of(shots.wavelet)
         waves = waves if own else np.stack([waves] * len(problem.source_type), axis=-1)
         late = [float(problem.source_time(f, 1)[0] - coarse.source_time(f, 1)[0]) for f in problem.source_type]
@@ -136,8 +145,7 @@ class Coarse:
             self._positions(problem, problem.receiver_type, shots.receivers, "receivers"),
             shots.mask,
         )
-        times = [(problem.time(f, nt) - coarse.time(f, 1)[0]) / coarse.dt for f in problem.receiver_type]
-        return coarse, few, [interpolation(at, count) for at in times]
+        return coarse, few, up
 
     def _positions(self, problem: Problem, fields: Sequence[str], at: Any, name: str) -> np.ndarray:
         """True positions in coarse cells; whole numbers of fields that lie between nodes are none."""
@@ -176,10 +184,11 @@ def on_coarser_grid(objective: Objective, factor: int, models: Sequence[np.ndarr
     d the residual in m0 is that of the finer grid, and only what the difference changes with the model is amiss (the
     tau correction of multigrid: Brandt 1977, Math. Comp. 31, section 8).
     """
-    coarse = attrs.evolve(objective, executor=Coarse(objective.executor, factor))
-    plan = ShotPlan(len(chosen), objective.group.size)
-    mine = chosen[list(plan.part(objective.group.rank))]
-    difference = coarse.record(models, mine) - objective.record(models, mine)
+    coarse, group = Coarse(objective.executor, factor), objective.group
+    plan = ShotPlan(len(chosen), group.size)
+    mine = chosen[list(plan.part(group.rank))]
+    found = modelled(coarse, objective.problem, objective.shots, models, mine, objective.batch)
+    difference = np.concatenate([objective.observed[:0], *found]) - objective.record(models, mine)
     observed = objective.observed.copy()
-    observed[chosen] += numpy_of(objective.group.all_gather(plan, difference))
-    return attrs.evolve(coarse, observed=observed)
+    observed[chosen] += numpy_of(group.all_gather(plan, difference))
+    return attrs.evolve(objective, executor=coarse, observed=observed)
