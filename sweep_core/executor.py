@@ -56,6 +56,14 @@ def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], S
     return "eager", reason
 
 
+def check_support(name: str, executor: Any, problem: Any) -> Support:
+    """What a backend answers to a problem; UnsupportedError where it does not run it."""
+    support = executor.supports(problem)
+    if not support:
+        raise UnsupportedError(f"backend {name!r} does not run this problem: {support.reason}")
+    return support
+
+
 @runtime_checkable
 class Executor(Protocol):
     """What a backend does with a problem. Arrays are the backend's own; NumPy arrays are always accepted.

@@ -28,7 +28,7 @@ from .distribution import (
 )
 from .prop import PropTorch
 
-__all__ = ["Inversion", "PluginEngine", "TorchEngine", "make_engine", "observe", "on_root", "open_folder"]
+__all__ = ["Inversion", "PluginEngine", "TorchEngine", "make_engine", "observe", "open_folder"]
 
 
 class TorchEngine:

@@ -11,8 +11,10 @@ import numpy as np
 
 from ..errors import CheckpointError
 from ..inversion import invert
+from ..inversion.experiment import model_error
 from ..inversion.objective import modelled
 from ..io import Gathers, replacing
+from ..plot import plot_comparison, plot_epoch, save
 from ..processing import estimate_wavelet
 from ..survey import Shots
 from .config import (
@@ -25,8 +27,7 @@ from .config import (
     stages_of,
     wavelet_of,
 )
-from .options import add_backend, add_config, check_support, chosen_backend
-from .pictures import draw
+from .options import add_backend, add_config, check_problem, chosen_backend
 
 
 def add(commands) -> None:
@@ -61,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
     earth = read_earth(config, "start", names)
     data = read_data(config, earth.dh)
     problem, executor = problem_of(config, equation, earth, data.dt), chosen_backend(given)
-    check_support(executor, problem)
+    check_problem(executor, problem)
     print(data)
     dtype = earth.models[0].dtype
     shots = Shots(wavelet_of(config, data.nt, data.dt).astype(dtype), data.sources, data.receivers, data.receiver_mask)
@@ -73,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
     if config["wavelet"].get("estimate", False):
         shots = explained(shots, data, record(earth.models, shots))
     options = inversion_options(config, earth)
-    models = {"true": read_earth(config, "true", names).models} if "true" in config["model"] else {}
+    true = read_earth(config, "true", names).models if "true" in config["model"] else None
     if given.overwrite:
         remove_run(out)
     found = invert(
@@ -83,18 +84,19 @@ def run(given: argparse.Namespace) -> int:
     for name, model in zip(names, found.models, strict=True):
         with replacing(out / f"{name}.npy") as stream:
             np.save(stream, model)
-    models |= {"start": earth.models, "inverted": found.models}
     labels = [f"{parameter.name} ({parameter.unit})" for parameter in equation.parameters]
-    middle = len(data) // 2
-    made = record(found.models, shots.take(np.array([middle])))
-    told = {"history": found.history, "fixed": options.get("fixed"), "labels": labels}
-    draw(out, models, earth.dh, data, made, middle, **told)
+    figure = plot_epoch(
+        found.models, earth.dh, start=earth.models, true=true, history=found.history, fixed=options.get("fixed"),
+        sources=data.sources, receivers=data.receivers, labels=labels,
+    )  # fmt: skip
+    save(figure, out / "model.png")
+    middle = np.array([len(data) // 2])
+    made = record(found.models, shots.take(middle))
+    save(plot_comparison(data.take(middle), made, gain=1.0), out / "traces.png")
     print(found)
-    for label, *each in zip(labels, *models.values(), strict=True):
-        if "true" in models:
-            true, start, last = each
-            errors = [float(np.sqrt(np.mean((model.astype(np.float64) - true) ** 2))) for model in (start, last)]
-            print(f"{label} model error, RMS: {errors[0]:.4g} to {errors[1]:.4g}")
+    if true:
+        for label, known, first, last in zip(labels, true, earth.models, found.models, strict=True):
+            print(f"{label} model error, RMS: {model_error(first, known):.4g} to {model_error(last, known):.4g}")
     print(f"results in {out}")
     return 0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError, UnsupportedError
-from ..executor import IMPLS
+from ..executor import IMPLS, check_support
 from ..plugins import backend, backends
 from ..problem import Problem
 
@@ -36,13 +36,11 @@ def chosen_backend(given: argparse.Namespace) -> Any:
     return backend(name, **options)
 
 
-def check_support(executor: Any, problem: Problem) -> None:
+def check_problem(executor: Any, problem: Problem) -> None:
     """UnsupportedError unless the backend runs the problem, which is two-dimensional."""
     if problem.grid.ndim != 2:
         raise UnsupportedError(f"the model has shape {problem.grid.shape}; expected (nz, nx); use Python for 3-D")
-    if not (support := executor.supports(problem)):
-        raise UnsupportedError(f"backend {executor.name!r} does not run this problem: {support.reason}")
-    print(f"backend {executor.name!r}: {support.reason or 'ready'}")
+    print(f"backend {executor.name!r}: {check_support(executor.name, executor, problem).reason or 'ready'}")
 
 
 def check_new(path: Path, overwrite: bool) -> None:

@@ -64,12 +64,7 @@ def convert(given: argparse.Namespace) -> int:
     if is_segy[0] == is_segy[1] or array not in (".npz", ".npy"):
         raise OptionError(f"{out.name} cannot be made of {source.name}; what can is\n{FORMS}")
     gathers, reads = array == ".npz", is_segy[0]
-    options = {
-        "dh": given.dh,
-        "dt": given.dt,
-        "source_depth": given.source_depth,
-        "receiver_depth": given.receiver_depth,
-    }
+    options = {name: getattr(given, name) for name in ("dh", "dt", "source_depth", "receiver_depth")}
     taken = {(True, True): tuple(options), (False, False): ("dh",)}.get((gathers, reads), ())
     for name, value in options.items():
         if value is not None and name not in taken:

@@ -1,18 +1,19 @@
 """``seismic-sweep shoot``: the record of a survey."""
 
 import argparse
-import math
 from pathlib import Path
 
 import numpy as np
 
 from ..arrays import numpy_of
 from ..errors import OptionError
+from ..grid import make_grid
+from ..inversion.experiment import time_step
 from ..inversion.objective import batches
 from ..io import Gathers, write_gathers, write_segy
 from ..survey import Shots
 from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
-from .options import add_backend, add_config, check_new, check_support, chosen_backend
+from .options import add_backend, add_config, check_new, check_problem, chosen_backend
 
 
 def add(commands) -> None:
@@ -26,15 +27,6 @@ def add(commands) -> None:
     parser.set_defaults(run=run)
 
 
-def time_step(config: Config, equation, earth: Earth) -> float:
-    """dt of [physics]; 0.9 of the largest stable one for the model, in tenths of a millisecond, by default."""
-    if "dt" in config["physics"]:
-        return config["physics"]["dt"]
-    steps = np.broadcast_to(earth.dh, earth.models[0].ndim)
-    stable = 0.9 * equation.largest_speed(tuple(map(float, steps)), 1.0) / float(np.max(equation.speed(*earth.models)))
-    return math.floor(stable * 1e4) / 1e4 if stable > 1e-4 else stable
-
-
 def survey_of(config: Config, equation, earth: Earth) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
     """(sources, receivers, mask, nt, dt): of [survey], or of the data that are there."""
     if config["survey"]:
@@ -43,7 +35,10 @@ def survey_of(config: Config, equation, earth: Earth) -> tuple[np.ndarray, np.nd
             raise OptionError(f"{config.path}: nt is {nt!r}; expected a number of samples from 1 on")
         sources, receivers = (positions(config, which, earth.dh) for which in ("sources", "receivers"))
         every = np.broadcast_to(receivers, (len(sources), *receivers.shape))
-        return sources, every, None, nt, time_step(config, equation, earth)
+        if (dt := config["physics"].get("dt")) is None:
+            grid, fastest = make_grid(earth.models[0].shape, earth.dh), float(np.max(equation.speed(*earth.models)))
+            dt = time_step(equation, grid.spacing, fastest)
+        return sources, every, None, nt, dt
     data = read_data(config, earth.dh)
     return data.sources, data.receivers, data.receiver_mask, data.nt, data.dt
 
@@ -62,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
     earth = read_earth(config, given.model, [parameter.name for parameter in equation.parameters])
     sources, receivers, mask, nt, dt = survey_of(config, equation, earth)
     problem, executor = problem_of(config, equation, earth, dt), chosen_backend(given)
-    check_support(executor, problem)
+    check_problem(executor, problem)
     wavelet = wavelet_of(config, nt, dt).astype(earth.models[0].dtype)
     shots, parts = Shots(wavelet, sources, receivers, mask), []
     with tqdm(total=len(sources), unit="shot") as bar:

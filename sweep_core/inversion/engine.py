@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import OptionError, UnsupportedError
+from ..executor import check_support
 from ..plugins import backend
 from ..problem import Problem, make_problem
 from .objective import AfterShots, added_up, modelled
@@ -40,9 +41,7 @@ class ExecutorEngine:
                 "script; leave --impl out"
             )
         self.executor, self.problem = backend(settings.backend), inversion_problem(settings)
-        support = self.executor.supports(self.problem)
-        if not support:
-            raise UnsupportedError(f"backend {settings.backend!r} does not run this problem: {support.reason}")
+        support = check_support(settings.backend, self.executor, self.problem)
         if not hasattr(self.executor, "misfit_and_gradient"):
             raise UnsupportedError(
                 f"backend {settings.backend!r} has no misfit_and_gradient, which an inversion needs; see "

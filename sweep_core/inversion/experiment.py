@@ -62,11 +62,22 @@ class Experiment:
 
     def model_error(self, model: np.ndarray) -> Any:
         """RMS difference from the true model: a float, or a list of one for each of several parameters."""
-        return np.sqrt(np.mean((np.asarray(model, np.float64) - self.model.true) ** 2, axis=(-2, -1))).tolist()
+        return model_error(model, self.model.true)
 
     def update(self, model: np.ndarray) -> np.ndarray:
         """The model within the bounds, and the true one in the water."""
         return np.where(self.model.water, self.model.true, np.clip(model, self.slowest, self.fastest))
+
+
+def model_error(model: np.ndarray, true: np.ndarray) -> Any:
+    """RMS difference of (nz, nx): a float; of (n, nz, nx): a list."""
+    return np.sqrt(np.mean((np.asarray(model, np.float64) - true) ** 2, axis=(-2, -1))).tolist()
+
+
+def time_step(equation: Equation, spacing: tuple[float, ...], fastest: float) -> float:
+    """0.9 of the largest stable dt (s) for waves of that speed, in tenths of a millisecond."""
+    stable = 0.9 * (equation.largest_speed(spacing, 1.0) / fastest)
+    return math.floor(stable * 1e4) / 1e4 if stable > 1e-4 else stable
 
 
 def marine_experiment(
@@ -110,8 +121,7 @@ def marine_survey(
         raise ShapeError(f"the model has {nz} x {nx} cells; expected at least 8 x 8")
     if not 1 <= nshots <= nx - 4:
         raise DomainError(f"{nshots} shots over a line of {nx} cells; expected 1 to {nx - 4}, one in a cell")
-    stable = 0.9 * (equation.largest_speed((model.dh, model.dh), 1.0) / fastest)
-    dt = math.floor(stable * 1e4) / 1e4 if stable > 1e-4 else stable
+    dt = time_step(equation, (model.dh, model.dh), fastest)
     seconds = duration if duration is not None else 2.3 * nz * model.dh / 2000 + 1.5 / freq
     nt = math.ceil(seconds / dt)
     depth = 2
