@@ -166,6 +166,7 @@ def test_a_film_has_a_frame_for_each_snapshot(tmp_path, model):
     assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
 
 
+@pytest.mark.slow  # examples/short/wavefield.py makes one, too
 def test_a_film_of_sixty_frames_is_small(tmp_path):
     z, x = np.mgrid[:200, :400]
     radius = np.hypot(z, x - 200)

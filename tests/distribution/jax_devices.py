@@ -4,6 +4,7 @@ python jax_devices.py RESULTS.npz IMPL EQUATION          four virtual CPU device
 python jax_devices.py RESULTS.npz IMPL EQUATION PORT RANK     two processes with two devices each
 """
 
+import functools
 import sys
 
 import jax
@@ -38,6 +39,9 @@ def flat(misfit, gradients):
     return [np.asarray(x) for x in (misfit, *gradients)]
 
 
+compiled = functools.cache(d.make_misfit_and_gradient)
+
+
 def on_devices(solver, devices, shared=False):
     """Misfit and gradient by pmap; with one wavelet and one set of receivers for all shots where `shared`."""
     plan = ShotPlan(COUNT, len(devices))
@@ -48,8 +52,7 @@ def on_devices(solver, devices, shared=False):
     wavelet = WAVELETS[0] if shared else shards(WAVELETS)
     receivers = RECEIVERS[0] if shared else shards(RECEIVERS)
     sources, weights = d.shard_shots(plan, SOURCES, devices)
-    function = d.make_misfit_and_gradient(solver, devices)
-    misfit, gradients = function(MODELS, wavelet, sources, receivers, shards(OBSERVED), weights)
+    misfit, gradients = compiled(solver, tuple(devices))(MODELS, wavelet, sources, receivers, shards(OBSERVED), weights)
     return [np.asarray(x.addressable_shards[0].data) for x in (misfit, *gradients)]
 
 

@@ -1,7 +1,8 @@
 """Installs the packages of this folder as a user would, into a folder that may stand on PYTHONPATH.
 
 ``python install.py target name ...``; no network, and the sources stay as they are. A name may be that of a script of
-the package, ``damped/build.sh``, which is run first: for the plain instruction set alone, since others take a minute.
+the package, ``damped/build.sh``, which is run first: for the plain instruction set alone and hardly optimized, as
+tests are small and the compiler is not quick.
 """
 
 import os
@@ -12,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
+QUICK = ("-DSWEEP_ISAS=portable", "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps")
 
 
@@ -27,7 +29,7 @@ def install(target, *names):
         for name, _, script in (name.partition("/") for name in names):
             copy = shutil.copytree(HERE / name, Path(folder) / name)
             if script:
-                run("sh", script, "-DSWEEP_ISAS=portable", cwd=copy)
+                run("sh", script, *QUICK, cwd=copy)
         copies = (Path(folder) / name.partition("/")[0] for name in names)
         run(sys.executable, *PIP, "--no-build-isolation", "--target", target, *copies)
 
