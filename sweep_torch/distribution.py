@@ -75,10 +75,6 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_launcher()
     if size > 1 and not dist.is_initialized():
-        # Default arguments in it are the default group. Imported later, by an optimiser or DDP, it would hold the group
-        # to the end of the process, and threads of Gloo abort where Python ends under them.
-        from torch.distributed.nn import functional  # noqa: F401
-
         try:
             dist.init_process_group("nccl" if kind == "cuda" else "gloo")
         except (RuntimeError, ValueError) as error:

@@ -4,6 +4,11 @@ import sys
 
 import torch
 
+if torch.distributed.is_available():
+    # Default arguments in it are the default process group. Imported when that is there, by DDP or an optimiser, it
+    # holds the group to the end of the process, and threads of Gloo abort where Python ends under them.
+    import torch.distributed.nn.functional
+
 _functorch = torch._C._functorch
 
 # A context in which torch.func wraps nothing: what is made there has an address, and can be looked at.

@@ -93,8 +93,7 @@ class PropTorch(Propagator, torch.nn.Module):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
-        if not self._cautioned:
-            self._caution(values_at_host(*models, wavelet))
+        self._caution(values_at_host, models, wavelet)
         return record if snapshots is None else (record, seen)
 
     @named_arguments(elsewhere.CALL)
@@ -105,7 +104,10 @@ class PropTorch(Propagator, torch.nn.Module):
             raise UnsupportedError("born is not supported inside torch.compile; call it outside")
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        return born(self.problem, self.impl, shots, self._given(models), perturbations, self.device, d_wavelet)
+        models = self._given(models)
+        record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
+        self._caution(values_at_host, models, wavelet)
+        return record
 
     def _check_parted(self, wavelet, sources, receivers) -> None:
         """ShapeError where DataParallel, which cuts each tensor along its first axis, cut another one than that of the

@@ -1,4 +1,8 @@
-"""PropTorch inside what torch wraps modules in: replicas of DataParallel, FSDP of either kind."""
+"""PropTorch inside what torch wraps modules in: replicas of DataParallel, DDP, FSDP of either kind."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -46,6 +50,27 @@ def test_replicas_share_out_the_shots(owner):
     solver.vp.grad = None
     solver(*survey).square().sum().backward()
     assert error(found, solver.vp.grad.numpy()) < 1e-12
+
+
+GROUP = """
+from pathlib import Path
+import torch
+from sweep_torch import PropTorch
+torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+made = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+print(sum("gloo" in task.read_text() for task in Path("/proc/self/task").glob("*/comm")))
+del made
+torch.distributed.destroy_process_group()
+print(sum("gloo" in task.read_text() for task in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux lists the threads of a process by name")
+def test_a_group_that_a_script_made_itself_ends_before_python_does():
+    """Threads of Gloo that outlive it would abort the process now and then."""
+    done = subprocess.run([sys.executable, "-c", GROUP], capture_output=True, text=True)
+    before, after = map(int, done.stdout.split())
+    assert before > 0 == after
 
 
 def test_a_shared_wavelet_of_each_field_is_refused():
