@@ -287,12 +287,11 @@ class Propagator:
         if status:
             raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
 
-    def _caution(self, values: list[np.ndarray] | None) -> None:
-        """Warns of what is hardly meant in the values of models and wavelet, the first time that they can be read."""
-        if values is not None and not self._cautioned:
+    def _caution(self, read: Callable[..., list[np.ndarray] | None], models, wavelet) -> None:
+        """Warns of what is hardly meant in the values of models and wavelet, the first time that they can be `read`."""
+        if not self._cautioned and (values := read(*models, wavelet)) is not None:
             self._cautioned = True
-            *models, wavelet = values
-            caution(self.problem, models, wavelet)
+            caution(self.problem, values[:-1], values[-1])
 
     def certify(
         self, wavelet, sources, receivers, models=None, observed=None, receiver_mask=None, *, budget=None, seed=0

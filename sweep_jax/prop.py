@@ -98,8 +98,7 @@ class PropJax(Propagator):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
-        if not self._cautioned:
-            self._caution(values_at_host(*models, wavelet))
+        self._caution(values_at_host, models, wavelet)
         if snapshots is None:
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
@@ -109,4 +108,7 @@ class PropJax(Propagator):
     def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
         """The derivative of the record in a direction: waves that a perturbed earth scatters once."""
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        return born(self.problem, self._requested, shots, self._given(models), perturbations, self.device, d_wavelet)
+        models = self._given(models)
+        record = born(self.problem, self._requested, shots, models, perturbations, self.device, d_wavelet)
+        self._caution(values_at_host, models, wavelet)
+        return record

@@ -69,6 +69,17 @@ def test_each_solver_says_it(framework):
     assert [len(warned(call.solver(), call.placed())) for _ in range(2)] == [1, 1]
 
 
+@both
+def test_born_says_it_first_where_it_is_called_first(framework):
+    call = made(framework)
+    silent(call)
+    solver, given = call.solver(), call.placed()
+    with pytest.warns(SweepWarning, match="the wavelet is zero throughout") as seen:
+        solver.born(**given, perturbations=given["models"])
+    assert [w.filename for w in seen if w.category is SweepWarning] == [__file__]
+    assert not warned(solver, given)
+
+
 def test_what_is_traced_is_looked_at_when_it_can_be():
     jax = pytest.importorskip("jax")
     call = made("jax")
