@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 
 from .errors import DtypeError
+from .spectra import fast_length
 
 __all__ = ["disperse", "overrun", "undisperse"]
 
@@ -99,7 +100,7 @@ def make_tables(kind: str, nt: int, dtype: str) -> Tables:
     # Nothing wraps around. `disperse` moves what is at sample j to j cos(w / 2) >= 0, and `undisperse` to
     # j / cos(w / 2) <= 2 j by the choice of STOP, in a transform of twice the length. The rest is room for tails: those
     # of the taper (100 to 200 samples) and of the Airy function that ends the moved signal (6 nt^(1/3) samples).
-    half = _fast_length(nt + nt // 16 + 256)
+    half = fast_length(nt + nt // 16 + 256)
     padded = 2 * half
     if kind == "disperse":
         length = half
@@ -155,15 +156,3 @@ def _taper(frequency: np.ndarray) -> np.ndarray:
     """1 below PASS and 0 above STOP to 1e-12, and smooth between: what it cuts off rings for 200 samples at most."""
     width = (STOP - PASS) / 10
     return np.array([math.erfc((w - (PASS + STOP) / 2) / width) / 2 for w in frequency.tolist()])
-
-
-def _fast_length(least: int) -> int:
-    """The smallest number from `least` on without prime factors above 5."""
-    for length in range(least, 2 * least):
-        rest = length
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return length
-    return least

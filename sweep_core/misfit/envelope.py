@@ -3,6 +3,7 @@
 from functools import partial
 
 from ..errors import OptionError
+from ..spectra import padded
 from .records import TIME, counted, largest, records
 
 FLOOR = 1e-3
@@ -52,7 +53,7 @@ def hilbert(xp, record):
     transpose is its negative.
     """
     nt = record.shape[TIME]
-    length = 1 << (2 * nt - 1).bit_length()
+    length = padded(nt)
     found = xp.fft.rfft(record, n=length, axis=TIME)
     number = counted(xp, xp.real(found))
     turning = (number > 0) & (number < length // 2)  # neither the mean nor Nyquist

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, OptionError
-from .traces import as_traces, padded, positive, put_back
+from ..spectra import padded
+from .traces import as_traces, positive, put_back
 
 
 def bandpass(
@@ -59,7 +60,8 @@ def bandpass(
         factor /= 1 + (frequencies / corners["high"]) ** (2 * order)
     if "low" in corners:
         factor *= 1 - 1 / (1 + (frequencies / corners["low"]) ** (2 * order))
-    found = np.fft.irfft(np.fft.rfft(traces, length) * factor, length)[..., :nt]
+    spectra = np.fft.rfft(traces, length) * factor.astype(traces.dtype)  # of single precision, they stay so
+    found = np.fft.irfft(spectra, length)[..., :nt]
     return put_back(found, axis, traces.dtype)
 
 

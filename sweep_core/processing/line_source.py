@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, OptionError, ShapeError
-from .traces import as_traces, padded, positive, put_back
+from ..spectra import padded
+from .traces import as_traces, positive, put_back
 
 
 def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:

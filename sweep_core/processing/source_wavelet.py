@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, ShapeError
-from .traces import as_traces, padded, positive, put_back
+from ..spectra import padded
+from .traces import as_traces, positive, put_back
 
 
 @attrs.frozen(eq=False)

@@ -1,4 +1,4 @@
-"""Shared by every step on traces: real numbers along an axis of time, and room for what convolution adds."""
+"""Shared by every step on traces: real numbers along an axis of time."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from ..errors import DomainError, DtypeError, ShapeError
 
 
 def as_traces(data: Any, axis: int) -> NDArray[Any]:
-    """A finite real array with time as its last axis; float32 stays float32, the rest becomes float64."""
+    """A finite real array, C-contiguous, with time as its last axis; float32 stays so, the rest becomes float64."""
     try:
         array = np.asarray(data)
     except (TypeError, RuntimeError) as error:  # a tensor on a GPU, or one that requires a gradient
@@ -24,7 +24,9 @@ def as_traces(data: Any, axis: int) -> NDArray[Any]:
         )
     if not np.isfinite(array).all():
         raise DomainError("data hold NaN or infinite values")
-    return np.moveaxis(array, axis, -1).astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
+    return np.ascontiguousarray(
+        np.moveaxis(array, axis, -1), dtype=np.float32 if array.dtype == np.float32 else np.float64
+    )
 
 
 def put_back(traces: NDArray[Any], axis: int, dtype: Any) -> NDArray[Any]:
@@ -38,8 +40,3 @@ def positive(value: Any, name: str, unit: str) -> float:
     if not 0 < value < math.inf:
         raise DomainError(f"{name} is {value}; expected {unit}, positive")
     return float(value)
-
-
-def padded(nt: int) -> int:
-    """A length for transforms in which the end of a trace does not reach its beginning."""
-    return 1 << max(2 * nt - 1, 2).bit_length()

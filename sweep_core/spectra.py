@@ -1,0 +1,18 @@
+"""Lengths of Fourier transforms that are quick."""
+
+
+def fast_length(least: int) -> int:
+    """The smallest number from `least` on without prime factors above 5."""
+    for length in range(least, 2 * least):
+        rest = length
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return length
+    return least
+
+
+def padded(nt: int) -> int:
+    """An even length for transforms of `nt` samples in which the end of a trace does not reach its beginning."""
+    return 2 * fast_length(nt)
