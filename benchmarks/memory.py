@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sweep_core import CkptOptions, MemoryOptions
+from sweep_core import BoundaryOptions, CkptOptions, MemoryOptions
 from sweep_core.memory.limits import readable
 from sweep_core.plot.canvas import new_figure, save
 from sweep_torch import empty_pool
@@ -23,14 +23,19 @@ def ckpt(**options) -> MemoryOptions:
     return MemoryOptions("ckpt", ckpt=CkptOptions(**options))
 
 
-FULL, BOUNDARY = (MemoryOptions("full"), "exact"), MemoryOptions("boundary")
+def boundary(dtype: str) -> MemoryOptions:
+    return MemoryOptions("boundary", boundary=BoundaryOptions(dtype=dtype))
+
+
+FULL, STRIPS = (MemoryOptions("full"), "exact"), ("float32", "float16", "int8")
 CURVES = {
-    "full": [FULL],
+    "full; in 16 and 8 bits": [FULL, *((MemoryOptions("full", dtype=dtype), "exact") for dtype in ("float16", "int8"))],
+    "full, every 2nd, 4th step": [(MemoryOptions("full", interval=interval), "exact") for interval in (2, 4)],
     "ckpt, chunks": [(ckpt(chunks=chunks), "exact") for chunks in (4, 10, 20, 45, 90)],
     "ckpt, chunks on disk": [(ckpt(chunks=chunks, storage="disk"), "exact") for chunks in (10, 20, 45, 90)],
     "ckpt, recursive": [(ckpt(mode="recursive", count=count), "exact") for count in (3, 6, 11, 20, 40)],
-    "boundary": [(BOUNDARY, "exact")],
-    "boundary, interior": [(BOUNDARY, "interior")],
+    "boundary; in 16 and 8 bits": [(boundary(dtype), "exact") for dtype in STRIPS],
+    "boundary, interior; 16, 8 bits": [(boundary(dtype), "interior") for dtype in STRIPS],
 }
 """(strategy, edge_gradient) by the curve on which they lie."""
 

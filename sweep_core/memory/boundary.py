@@ -8,12 +8,15 @@ from .options import BoundaryOptions
 from .strategy import Kept, Run, Strategy, adjoint_steps
 
 AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
+SHORTEST = 8
+"""Steps of a chunk; of fewer, to begin one costs more than the history of the steps takes."""
 
 
 class Boundary(Strategy):
     """Keeps boundary values of the interior at every step; the history of some steps at once is made of them.
 
-    So many as stay in the cache, but no fewer than take about as much as what is saved of the PML before each chunk.
+    So many as stay in the cache, but no fewer than take about as much as what is saved of the PML before each chunk, or
+    than 8 where nothing is.
     """
 
     strips = True
@@ -48,7 +51,8 @@ class Boundary(Strategy):
     def keep(self, run: Run) -> Kept:
         steps = adjoint_steps(run.nt)
         # The state of the PML is about half as large again as the history of a step.
-        chunk = min(max(run.cached(CACHE_BYTES), isqrt(3 * steps // 2)), steps)
+        least = isqrt(3 * steps // 2) if run.in_pml else SHORTEST
+        chunk = min(max(run.cached(CACHE_BYTES), least), steps)
         options = self.options
         return Kept(chunk, storage=options.storage, directory=options.directory, strips=True, dtype=self.lower(run))
 

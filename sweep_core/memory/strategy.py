@@ -36,6 +36,8 @@ class Run:
         Bytes that a gradient takes on the device where a :class:`Kept` is kept.
     slices : bool
         Whether the run can be made in slices.
+    in_pml : bool
+        Whether the gradient needs the waves in the PML.
     dtype : str
         Of the models.
     """
@@ -50,6 +52,7 @@ class Run:
     state: Callable[[], int] = lambda: 0
     taken: Callable[["Kept"], int] = lambda kept: 0
     slices: bool = True
+    in_pml: bool = True
     dtype: str = "float32"
 
     def cached(self, bytes_: int) -> int:

@@ -167,9 +167,13 @@ def boundary_of(problem: Problem, strips: bool) -> int:
     """The sweep_boundary of a run that keeps strips, or does not."""
     if not strips:
         return structs.NO_STRIPS
+    return structs.EXACT if answers_for_pml(problem) else structs.INTERIOR
+
+
+def answers_for_pml(problem: Problem) -> bool:
+    """Whether a gradient needs the waves in the PML."""
     # Between nodes a coefficient of the outermost PML cells depends on the model's edge, too.
-    between = any(field.stagger for field in problem.fields)
-    return structs.INTERIOR if problem.edge_gradient == "interior" and not between else structs.EXACT
+    return problem.edge_gradient == "exact" or any(field.stagger for field in problem.fields)
 
 
 def _buffers(library, problem, shape, struct):

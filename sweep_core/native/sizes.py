@@ -12,7 +12,7 @@ from ..memory import CkptOptions, Cost, Estimate, Kept, MemoryOptions, Run, Take
 from ..memory.limits import available, readable
 from ..problem import Problem
 from . import structs
-from .call import CompiledCall, boundary_of, compiled_call
+from .call import CompiledCall, answers_for_pml, boundary_of, compiled_call
 from .library import supports
 
 SMALL = 64 << 20
@@ -58,8 +58,10 @@ def run_of(
     def taken(kept):
         return taken_by(kind, problem, shape, kept).on_device
 
-    on_cpu = kind == "cpu"
-    return Run(shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices, shape.dtype)
+    on_cpu, in_pml = kind == "cpu", answers_for_pml(problem)
+    return Run(
+        shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices, in_pml, shape.dtype
+    )
 
 
 def kept_by(kind: str, problem: Problem, shape: CallShape, *args, **run) -> Kept:

@@ -148,6 +148,16 @@ def test_boundary_strips_have_a_place_and_a_precision():
     assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(12, strips=True)
 
 
+def test_chunks_between_strips_are_short_where_nothing_is_saved_of_the_pml():
+    """A step of 512 KiB, of which 16 stay in the cache, or of 4 MiB, of which 2 would."""
+    strips, nt = MemoryOptions("boundary"), 2001
+
+    def steps(step, in_pml):
+        return chosen(strips).keep(Run(nt, 1, lambda: step * (nt - 1), never, in_pml=in_pml)).chunk
+
+    assert [steps(1 << 19, True), steps(1 << 19, False), steps(1 << 22, False)] == [isqrt(3000), 16, 8]
+
+
 def test_time_counts_what_is_made_forward():
     """The adjoint as two runs: history kept, recomputed once, or segments as often as the schedule makes them."""
     assert Kept(100).time(101) == 1 and Kept(10).time(101) == 4 / 3
