@@ -16,7 +16,7 @@ class Boundary(Strategy):
     """Keeps boundary values of the interior at every step; the history of some steps at once is made of them.
 
     So many as stay in the cache, but no fewer than take about as much as what is saved of the PML before each chunk, or
-    than 8 where nothing is.
+    than `SHORTEST` where nothing is.
     """
 
     strips = True

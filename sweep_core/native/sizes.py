@@ -58,9 +58,19 @@ def run_of(
     def taken(kept):
         return taken_by(kind, problem, shape, kept).on_device
 
-    on_cpu, in_pml = kind == "cpu", answers_for_pml(problem)
     return Run(
-        shape.steps, shape.shots, history, left, on_cpu, traced, together, state, taken, slices, in_pml, shape.dtype
+        shape.steps,
+        shape.shots,
+        history,
+        left,
+        on_cpu=kind == "cpu",
+        traced=traced,
+        together=together,
+        state=state,
+        taken=taken,
+        slices=slices,
+        in_pml=answers_for_pml(problem),
+        dtype=shape.dtype,
     )
 
 
