@@ -42,7 +42,8 @@ struct History {
   int next_chunk(int u) const {
     const auto& plan = run.plan;
     if (!plan.packed && !plan.saved()) return plan.last;
-    const int rest = plan.chunk - (u - plan.first) % plan.chunk;
+    const int length = plan.packed ? plan.chunk : plan.chunk * plan.saved_every;
+    const int rest = length - (u - plan.first) % length;
     return plan.last - u > rest ? u + rest : plan.last;
   }
   bool begins_chunk(int u) const { return u == run.plan.first || next_chunk(u - 1) == u; }
@@ -58,7 +59,7 @@ struct History {
   template <class Launcher>
   void begin_chunk(Launcher& launcher, Span shots, const Parts<Value>& wave, int u) const {
     const auto& plan = run.plan;
-    if (plan.saved() && u > 0) save(launcher, shots, wave, u);
+    if (plan.saved() && u > 0 && (u - plan.first) / plan.chunk % plan.saved_every == 0) save(launcher, shots, wave, u);
     if (slots().base) open(launcher, shots, wave);
   }
   template <class Launcher>
@@ -81,6 +82,7 @@ struct History {
     const auto& plan = run.plan;
     units.slots = slots();
     units.begin = begin;
+    if (plan.boundary == SWEEP_EXACT) make_states(launcher, shots, units, begin, end);
     if (plan.packed) pack<true>(launcher, shots, plan.boundary && begin ? begin - 1 : begin, end);
     if (plan.boundary)
       reconstruct(launcher, shots, units, end);
@@ -99,8 +101,17 @@ struct History {
   // The state before unit u, which begins a chunk; null before the first step, where it is zero.
   Parts<Value> saved(int u) const {
     const auto& plan = run.plan;
-    const ptrdiff_t number = (u - plan.first) / plan.chunk - (plan.first == 0);
+    const ptrdiff_t number = (u - plan.first) / plan.chunk / plan.saved_every - (plan.first == 0);
     return {u ? checkpoints + number * plan.saved_state() : nullptr, plan.checkpoints_of_shot(), true};
+  }
+  // That of the PML before unit u, wherever it is.
+  Parts<Value> pml_before(int u) const {
+    const auto& plan = run.plan;
+    const int between = u / plan.chunk % plan.saved_every;
+    if (!between) return saved(u);
+    Parts<Value> state = wave(2);
+    state.base += (between - 1) * plan.pml_state();
+    return state;
   }
   // With boundary strips, the state after the last unit.
   Parts<Value> last_state() const {
@@ -116,10 +127,21 @@ struct History {
   void save(Launcher& launcher, Span shots, const Parts<Value>& wave, int u) const {
     const auto& plan = run.plan;
     if (plan.boundary)
-      launcher.elements(PmlState<R>{run, wave, saved(u), false}, PmlState<R>::count(run), shots);
+      move_pml(launcher, shots, wave, u, false);
     else
       copy(launcher, shots, plan, saved(u), of(wave), plan.state);
     launcher.sync();
+  }
+
+  // The state of the PML before unit u, into what is saved or back.
+  template <class Launcher>
+  void move_pml(Launcher& launcher, Span shots, Parts<Value> wave, int u, bool back) const {
+    const auto& plan = run.plan;
+    Parts<Value> there = pml_before(u);
+    launcher.rows(PmlState<R>{run, wave, there, back}, shots);
+    wave.base += plan.wave();
+    there.base += plan.pml_state() - R::Equation::memories * plan.slabs;
+    copy(launcher, shots, plan, back ? wave : there, of(back ? there : wave), R::Equation::memories * plan.slabs);
   }
 
   // The slot before those of a chunk. Where rows are closed as they are made, nothing between them needs to be cleared.
@@ -202,28 +224,48 @@ struct History {
                               begin, top,          units.sources, units.wavelet, units.scratch};
     if (count > 0) launcher.steps(back, 0, count, shots);
   }
+  // The states of the PML before chunks between two that are saved, once the last of these chunks is asked for.
   template <class Launcher>
-  void repeat_pml(Launcher& launcher, Span shots, ForwardUnits<R> units, int end) const {
+  void make_states(Launcher& launcher, Span shots, ForwardUnits<R> units, int begin, int end) const {
+    const auto& plan = run.plan;
+    const int chunk = begin / plan.chunk, first = chunk / plan.saved_every * plan.saved_every;
+    if (chunk == first || (end < plan.last && chunk + 1 < first + plan.saved_every)) return;
+    units.slots = {};
+    for (int u = first * plan.chunk; u < begin; u += plan.chunk) {
+      if (plan.packed) pack<true>(launcher, shots, u ? u - 1 : u, u + plan.chunk);
+      units.begin = u;
+      units.strips = strips(u ? u - 1 : 0);
+      if (u == first * plan.chunk) restore_pml(launcher, shots, units);
+      launcher.steps(units, u, u + plan.chunk, shots);
+      save(launcher, shots, units.wave, u + plan.chunk);
+    }
+  }
+  // The state of the PML before unit units.begin, and the strips around it.
+  template <class Launcher>
+  void restore_pml(Launcher& launcher, Span shots, ForwardUnits<R>& units) const {
     const auto& plan = run.plan;
     const int begin = units.begin;
     units.wave = wave(1);
     units.again = true;
+    units.active.receivers = whole(plan.layout);
     fill(launcher, shots, units.wave, plan.state);
     launcher.sync();
-    if (begin) {
-      launcher.elements(PmlState<R>{run, units.wave, saved(begin), true}, PmlState<R>::count(run), shots);
-      const PutBack<R> strips{run, units.active, units.wave, units.strips, begin - 1};
-      launcher.elements(strips, plan.band.cells(), shots);
-      launcher.sync();
-    }
-    hold<true>(launcher, shots, {run.level(units.wave, 0, begin + 1), units.wave.stride, false}, 0, false);
+    if (!begin) return;
+    move_pml(launcher, shots, units.wave, begin, true);
+    launcher.rows(PutBack<R>{run, units.active, units.wave, units.strips, begin - 1}, shots);
     launcher.sync();
-    launcher.steps(units, begin, end, shots);
+  }
+  template <class Launcher>
+  void repeat_pml(Launcher& launcher, Span shots, ForwardUnits<R> units, int end) const {
+    restore_pml(launcher, shots, units);
+    const Parts<Value> before{run.level(units.wave, 0, units.begin + 1), units.wave.stride, false};
+    hold<true>(launcher, shots, before, 0, false);
+    launcher.sync();
+    launcher.steps(units, units.begin, end, shots);
   }
   template <bool PML, class Launcher>
   void hold(Launcher& launcher, Span shots, const Parts<Value>& from, ptrdiff_t slot, bool placed) const {
-    using Hold = HoldPart<R, PML>;
-    launcher.elements(Hold{run, of(from), slots(), slot, placed}, Hold::count(run), shots);
+    launcher.rows(HoldPart<R, PML>{run, of(from), slots(), slot, placed}, shots);
   }
 };
 

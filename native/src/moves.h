@@ -13,8 +13,9 @@ struct Copy {
   Groups groups;
   Parts<T> to;
   Parts<const T> from;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    to.of(groups, shot)[i] = from.base ? from.of(groups, shot)[i] : T(0);
+  SWEEP_HD void element(int shot, ptrdiff_t i) const { row(shot, i, 1); }
+  SWEEP_HD void row(int shot, ptrdiff_t i, ptrdiff_t count) const {
+    copy_row(to.of(groups, shot) + i, from.base ? from.of(groups, shot) + i : nullptr, count);
   }
 };
 
@@ -122,7 +123,7 @@ struct HoldState {
   }
 };
 
-// The state of the PML, into what is saved of it or back.
+// The fields of a state in the PML, into what is saved of it or back.
 template <class R>
 struct PmlState {
   using Value = typename R::Value;
@@ -130,24 +131,19 @@ struct PmlState {
   Parts<Value> wave, saved;
   bool back;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
+    int at[R::ndim];
+    rind().cell(i, at);
+    row(shot, i, at, 1);
+  }
+  SWEEP_HD void row(int shot, ptrdiff_t i, const int* at, int count) const {
     const auto& plan = run.plan;
     constexpr int fields = R::Equation::levels * field_count<typename R::Equation>;
-    const ptrdiff_t cells = plan.pml.cells();
-    if (i >= cells) return move(shot, plan.wave() + i - cells, i + (fields - 1) * cells);
-    int at[R::ndim];
-    plan.pml.cell(i, at);
-    for (int f = 0; f < fields; ++f) move(shot, f * plan.total + plan.layout.field.at(at), f * cells + i);
+    Value* here = wave.of(plan, shot) + plan.layout.field.at(at);
+    Value* there = saved.of(plan, shot) + i;
+    for (int f = 0; f < fields; ++f, here += plan.total, there += rind().cells())
+      copy_row(back ? here : there, back ? there : here, count);
   }
-  // Cells, then memory variables.
-  SWEEP_HD static ptrdiff_t count(const R& run) {
-    return run.plan.pml.cells() + R::Equation::memories * run.plan.slabs;
-  }
-
- private:
-  SWEEP_HD void move(int shot, ptrdiff_t state, ptrdiff_t kept) const {
-    Value &here = wave.of(run.plan, shot)[state], &there = saved.of(run.plan, shot)[kept];
-    (back ? here : there) = back ? there : here;
-  }
+  SWEEP_HD const Rind<R::ndim>& rind() const { return run.plan.pml; }
 };
 
 // Fields of a state, or of another slot, into a slot: those of the PML, or of all other cells.
@@ -159,20 +155,28 @@ struct HoldPart {
   Parts<Value> slots;
   ptrdiff_t slot;
   bool placed;  // where `from` has only what a slot holds
-  SWEEP_HD static ptrdiff_t count(const R& run) { return PML ? run.plan.pml.cells() : run.plan.pml.inner.cells(); }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& plan = run.plan;
     int at[R::ndim];
     if constexpr (PML)
-      plan.pml.cell(i, at);
+      run.plan.pml.cell(i, at);
     else
-      plan.pml.inner.cell(i, at);
+      run.plan.pml.inner.cell(i, at);
+    row(shot, i, at, 1);
+  }
+  Rind<R::ndim> rind() const {
+    const Box<R::ndim>& inner = run.plan.pml.inner;
+    Box<R::ndim> nothing = inner;
+    nothing.high[0] = nothing.low[0];
+    return PML ? run.plan.pml : Rind<R::ndim>(inner, nothing);
+  }
+  SWEEP_HD void row(int shot, ptrdiff_t, const int* at, int count) const {
+    const auto& plan = run.plan;
     const ptrdiff_t cell = plan.layout.field.at(at);
     for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
       if constexpr (place >= 0)
-        slots.of(plan, shot)[(slot * plan.fields + place) * plan.total + cell] =
-            from.base ? from.of(plan, shot)[(placed ? place : f) * plan.total + cell] : Value(0);
+        copy_row(slots.of(plan, shot) + (slot * plan.fields + place) * plan.total + cell,
+                 from.base ? from.of(plan, shot) + (placed ? place : f) * plan.total + cell : nullptr, count);
     });
   }
 };

@@ -121,8 +121,9 @@ struct Plan : Groups {
   static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
   Layout<NDIM> layout;
   int coefficients, steps, first, last, chunk, chunks, half;
-  int boundary;    // a sweep_boundary
-  bool keeps_all;  // one chunk: the history of the forward run itself
+  int boundary;     // a sweep_boundary
+  int saved_every;  // so many chunks the state is saved
+  bool keeps_all;   // one chunk: the history of the forward run itself
   Packed packed;
   bool sliced;      // the run is not made in one call: states wait for the next
   ptrdiff_t slabs;  // elements of one memory variable on all axes
@@ -188,6 +189,8 @@ struct Plan : Groups {
     chunk = whole_run ? last - first : p.chunk;
     chunks = chunk ? (last - first - 1) / chunk + 1 : 0;
     slots = chunk ? chunk + 1 : 0;
+    saved_every = 1;
+    while (boundary == SWEEP_EXACT && saved_every * saved_every < chunks) ++saved_every;
   }
 
   // Values that stages of one tile in the plane leave behind, twice, and lists of points by rows: see
@@ -213,10 +216,13 @@ struct Plan : Groups {
   SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }
   // The state of the PML alone.
   SWEEP_HD ptrdiff_t pml_state() const { return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * slabs; }
-  // States of a shot before chunks: all but that of zeros, before the first step.
+  // States of a shot before chunks: all but that of zeros, before the first step. Of the PML alone they are small, but
+  // its chunks are short: some are saved, and those between two of them made again, all at once.
   SWEEP_HD int saved() const {
-    return chunks > 1 && (boundary == SWEEP_EXACT || !(boundary || packed)) ? chunks - (first == 0) : 0;
+    return chunks > 1 && (boundary == SWEEP_EXACT || !(boundary || packed)) ? (chunks - 1) / saved_every + (first > 0)
+                                                                            : 0;
   }
+  SWEEP_HD int between() const { return boundary == SWEEP_EXACT ? saved_every - 1 : 0; }
   // With boundary strips these are of the PML alone, and behind them is the last state of all.
   SWEEP_HD ptrdiff_t saved_state() const { return boundary ? pml_state() : state; }
   SWEEP_HD ptrdiff_t checkpoints_of_shot() const { return saved() * saved_state() + (boundary ? state : 0); }
@@ -235,7 +241,8 @@ struct Plan : Groups {
     if (keeps_all || !chunk || operation == SWEEP_BORN || (operation == SWEEP_FORWARD && !packed)) return 0;
     const Size strips = boundary && packed ? Size(chunk + 1) * strips_of_unit() : Size(0);
     if (operation == SWEEP_FORWARD) return boundary ? strips : span();
-    return span() + Size(boundary == SWEEP_EXACT ? 2 : boundary || !packed) * state + strips;
+    const Size states = Size(boundary == SWEEP_EXACT ? 2 : boundary || !packed) * state;
+    return span() + states + Size(between()) * pml_state() + strips;
   }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }

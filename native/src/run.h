@@ -8,6 +8,17 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// Copies values that follow each other; without a source it fills with zero.
+template <class T>
+SWEEP_HD void copy_row(T* to, const T* from, ptrdiff_t count) {
+  if constexpr (together)
+    for (ptrdiff_t i = 0; i < count; ++i) to[i] = from ? from[i] : T(0);
+  else if (from)
+    memcpy(to, from, count * sizeof(T));
+  else
+    memset(to, 0, count * sizeof(T));
+}
+
 template <class T>
 SWEEP_HD constexpr T largest() {
   return sizeof(T) == 4 ? static_cast<T>(3.402823466e38) : static_cast<T>(1.7976931348623157e308);

@@ -47,11 +47,11 @@ struct Cells {
   Box<ndim> extent() const { return whole(run.plan.layout); }
   const Box<ndim>* inside() const { return nullptr; }
   static constexpr bool none = false;  // whether it makes nothing
-  // Once a cell of boundary strips is made.
-  SWEEP_HD static void strip(const View&, ptrdiff_t, const int*) {}
+  // Once so many cells of boundary strips, one after the other along the last axis, are made.
+  SWEEP_HD static void strip(const View&, ptrdiff_t, const int*, int) {}
 };
 
-// What stage STAGE of a unit has made of a cell of the boundary strips, into them, and back.
+// What stage STAGE of a unit has made of `count` cells of the boundary strips, into them, and back.
 template <class R, int STAGE>
 struct StripCells {
   using Value = typename R::Value;
@@ -64,19 +64,29 @@ struct StripCells {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int field = decltype(index)::value;
       if constexpr (table.at_stage[field] == STAGE)
-        f(index, v.field[v.at(field, c)], v.strip_values[field * run.plan.band.cells() + number], c);
+        f(index, v.field + v.at(field, c), v.strip_values + field * run.plan.band.cells() + number, c);
     });
   }
-  SWEEP_HD static void keep(const R& run, const View& v, ptrdiff_t number, const int* i) {
-    each(run, v, number, i, [](auto, Value& field, Value& kept, const auto&) SWEEP_INLINE { kept = field; });
+  SWEEP_HD static void keep(const R& run, const View& v, ptrdiff_t number, const int* i, int count) {
+    each(run, v, number, i,
+         [&](auto, const Value* field, Value* kept, const auto&) SWEEP_INLINE { copy_row(kept, field, count); });
   }
   // Beyond what the forward run had `made` its fields were zero.
-  SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, const Box<R::ndim>& made) {
-    each(run, v, number, i, [&](auto index, Value& field, Value& kept, const auto& c) SWEEP_INLINE {
+  SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, int count,
+                                const Box<R::ndim>& made) {
+    constexpr int last = R::ndim - 1;
+    Box<R::ndim> row = made;
+    row.low[last] = i[last], row.high[last] = i[last] + count;
+    const auto within = [&](int at) { return at < i[last] ? 0 : at > i[last] + count ? count : at - i[last]; };
+    const bool any = row.contains(i);
+    const int low = any ? within(made.low[last]) : count, high = any ? within(made.high[last]) : count;
+    each(run, v, number, i, [&](auto index, Value* field, const Value* kept, const auto& c) SWEEP_INLINE {
       constexpr int place = table.place[decltype(index)::value];
-      field = made.contains(i) ? kept : Value(0);
+      copy_row<Value>(field, nullptr, low);
+      if (low < high) copy_row(field + low, kept + low, high - low);
+      copy_row<Value>(field + high, nullptr, count - high);
       if constexpr (place >= 0)
-        if (v.held) v.held[v.at(place, c)] = field;
+        if (v.held) copy_row<Value>(v.held + v.at(place, c), field, count);
     });
   }
 };
@@ -118,11 +128,11 @@ struct ForwardCells : Cells<R, STAGE> {
     }
   }
   const Box<R::ndim>* inside() const { return again ? &this->run.plan.pml.inner : nullptr; }
-  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
+  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i, int count) const {
     if (again)
-      StripCells<R, STAGE>::put_back(this->run, v, number, i, had);
+      StripCells<R, STAGE>::put_back(this->run, v, number, i, count, had);
     else
-      StripCells<R, STAGE>::keep(this->run, v, number, i);
+      StripCells<R, STAGE>::keep(this->run, v, number, i, count);
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
@@ -153,13 +163,17 @@ struct PutBack {
   Strips<typename R::Value> strips;
   int unit;
   SWEEP_HD void element(int shot, ptrdiff_t number) const {
+    int at[R::ndim];
+    rind().cell(number, at);
+    row(shot, number, at, 1);
+  }
+  SWEEP_HD const Rind<R::ndim>& rind() const { return run.plan.band; }
+  SWEEP_HD void row(int shot, ptrdiff_t number, const int* at, int count) const {
     auto v = run.view(wave, shot, unit);
     v.strip_values = strips.of(run.plan, shot, unit);
-    int at[R::ndim];
-    run.plan.band.cell(number, at);
     for_axes<R::Equation::stages>([&](auto index) SWEEP_INLINE {
       constexpr int stage = decltype(index)::value;
-      StripCells<R, stage>::put_back(run, v, number, at, Cells<R, stage>{run, active, unit}.box());
+      StripCells<R, stage>::put_back(run, v, number, at, count, Cells<R, stage>{run, active, unit}.box());
     });
   }
 };
@@ -196,8 +210,8 @@ struct RewindCells : Cells<R, STAGE> {
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template reverse_stage<V, STAGE>(v, c, Unstretched<Where>{where});
   }
-  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i) const {
-    StripCells<R, STAGE>::put_back(this->run, v, number, i, had);
+  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i, int count) const {
+    StripCells<R, STAGE>::put_back(this->run, v, number, i, count, had);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
     if (this->run.plan.band.inner.contains(c.i))

@@ -1,22 +1,22 @@
 """Strategy ``'boundary'``: strips along the PML are kept, from which the interior is run backward in time."""
 
-from math import isqrt
-
 from ..errors import UnsupportedError
-from .auto import CACHE_BYTES
 from .options import BoundaryOptions
 from .strategy import Kept, Run, Strategy, adjoint_steps
 
 AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
-SHORTEST = 8
+CACHE_BYTES = 2 << 20
+"""What a core has for itself, in which the history of a chunk may stay."""
+SHORTEST = 3
 """Steps of a chunk; of fewer, to begin one costs more than the history of the steps takes."""
 
 
 class Boundary(Strategy):
     """Keeps boundary values of the interior at every step; the history of some steps at once is made of them.
 
-    So many as stay in the cache, but no fewer than take about as much as what is saved of the PML before each chunk, or
-    than `SHORTEST` where nothing is.
+    So many as stay in the cache, or `SHORTEST`. Where the gradient needs the waves in the PML, compiled code saves
+    their state before every so many chunks, and makes it again for those between, all at once: of n chunks about the
+    square root of n states are saved, and as many made. Chunks are then no shorter than takes the least memory.
     """
 
     strips = True
@@ -50,8 +50,9 @@ class Boundary(Strategy):
 
     def keep(self, run: Run) -> Kept:
         steps = adjoint_steps(run.nt)
-        # The state of the PML is about half as large again as the history of a step.
-        least = isqrt(3 * steps // 2) if run.in_pml else SHORTEST
+        # The state of the PML takes about half as much again as the history of a step, h: chunks of n steps take
+        # n h + 2 (steps / n)^(1/2) 1.5 h, which is least where n^3 is 1.5^2 steps.
+        least = round((1.5**2 * steps) ** (1 / 3)) if run.in_pml else SHORTEST
         chunk = min(max(run.cached(CACHE_BYTES), least), steps)
         options = self.options
         return Kept(chunk, storage=options.storage, directory=options.directory, strips=True, dtype=self.lower(run))

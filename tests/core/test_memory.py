@@ -143,19 +143,19 @@ def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
 def test_boundary_strips_have_a_place_and_a_precision():
     there = {"storage": "disk", "directory": "/there"}
     strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
-    assert kept(strips) == Kept(12, None, **there, strips=True, dtype="int8")
+    assert kept(strips) == Kept(6, None, **there, strips=True, dtype="int8")
     plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
-    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(12, strips=True)
+    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(6, strips=True)
 
 
-def test_chunks_between_strips_are_short_where_nothing_is_saved_of_the_pml():
-    """A step of 512 KiB, of which 16 stay in the cache, or of 4 MiB, of which 2 would."""
+def test_chunks_between_strips_are_short():
+    """A step of 64 KiB, of which 32 stay in the cache, or of 4 MiB, of which none does; less where nothing is saved."""
     strips, nt = MemoryOptions("boundary"), 2001
 
     def steps(step, in_pml):
         return chosen(strips).keep(Run(nt, 1, lambda: step * (nt - 1), never, in_pml=in_pml)).chunk
 
-    assert [steps(1 << 19, True), steps(1 << 19, False), steps(1 << 22, False)] == [isqrt(3000), 16, 8]
+    assert [steps(1 << 16, True), steps(1 << 22, True), steps(1 << 22, False)] == [32, round(4500 ** (1 / 3)), 3]
 
 
 def test_time_counts_what_is_made_forward():

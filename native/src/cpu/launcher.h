@@ -100,6 +100,21 @@ class Launcher {
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot)
       for (ptrdiff_t i = share(count, rank_); i < share(count, rank_ + 1); ++i) f.element(shot, i);
   }
+  template <class T>
+  void elements(const Copy<T>& f, ptrdiff_t count, Span shots) const {
+    const ptrdiff_t begin = share(count, rank_), end = share(count, rank_ + 1);
+    for (int shot = shots.first; shot < shots.first + shots.count; ++shot) f.row(shot, begin, end - begin);
+  }
+  template <class F>
+  void rows(const F& f, Span shots) const {
+    const auto rind = f.rind();
+    auto mine = whole(f.run.plan.layout);
+    const Span planes = part(mine);
+    mine.low[0] = planes.first;
+    mine.high[0] = planes.first + planes.count;
+    for (int shot = shots.first; shot < shots.first + shots.count; ++shot)
+      rind.rows(mine, [&](ptrdiff_t i, const int* at, int count) { f.row(shot, i, at, count); });
+  }
 
  private:
   ptrdiff_t share(ptrdiff_t count, int rank) const { return count * rank / size_; }

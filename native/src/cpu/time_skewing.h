@@ -237,9 +237,8 @@ class TimeSkewing {
       inject(s.inject, view, plane);
       if constexpr (Stage::recalls) inject(s.recall, view, plane);
       if (view.strip_values)
-        s.step.run.plan.band.rows(plane, [&](ptrdiff_t number, int* i, int count) {
-          for (; count > 0; --count, ++number, ++i[last]) s.step.strip(view, number, i);
-        });
+        s.step.run.plan.band.rows(
+            plane, [&](ptrdiff_t number, const int* i, int count) { s.step.strip(view, number, i, count); });
       if constexpr (ndim == 2)
         if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
     }

@@ -203,7 +203,7 @@ struct AtStrips {
     const auto view = views.of(shot - first);
     int at[F::ndim];
     f.run.plan.band.cell(i, at);
-    f.strip(view, i, at);
+    f.strip(view, i, at, 1);
   }
 };
 
@@ -266,6 +266,10 @@ class Launcher {
   template <class F>
   void elements(const F& f, ptrdiff_t count, Span shots) {
     if (!error_) error_ = launch(stream_, f, count, shots);
+  }
+  template <class F>
+  void rows(const F& f, Span shots) {
+    elements(f, f.rind().cells(), shots);
   }
 
  private:
