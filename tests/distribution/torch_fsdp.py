@@ -1,6 +1,7 @@
 """Run by torchrun: the same solver plain and under FSDP 1 and 2; rank 0 writes what it found as JSON to a file."""
 
 import json
+import os
 import sys
 import warnings
 
@@ -66,3 +67,4 @@ def main(path):
 
 if __name__ == "__main__":
     main(sys.argv[1])
+    os._exit(0)  # torch caches the mesh of FSDP 2, and with it Gloo's threads: they abort now and then as Python ends
