@@ -59,7 +59,7 @@ struct History {
   template <class Launcher>
   void begin_chunk(Launcher& launcher, Span shots, const Parts<Value>& wave, int u) const {
     const auto& plan = run.plan;
-    if (plan.saved() && u > 0 && (u - plan.first) / plan.chunk % plan.saved_every == 0) save(launcher, shots, wave, u);
+    if (plan.saved() && u > 0 && !between(u)) save(launcher, shots, wave, u);
     if (slots().base) open(launcher, shots, wave);
   }
   template <class Launcher>
@@ -104,13 +104,13 @@ struct History {
     const ptrdiff_t number = (u - plan.first) / plan.chunk / plan.saved_every - (plan.first == 0);
     return {u ? checkpoints + number * plan.saved_state() : nullptr, plan.checkpoints_of_shot(), true};
   }
-  // That of the PML before unit u, wherever it is.
+  // Chunks from the last one before which a state is saved to that of unit u.
+  int between(int u) const { return (u - run.plan.first) / run.plan.chunk % run.plan.saved_every; }
+  // The state of the PML before unit u, wherever it is.
   Parts<Value> pml_before(int u) const {
-    const auto& plan = run.plan;
-    const int between = u / plan.chunk % plan.saved_every;
-    if (!between) return saved(u);
+    if (!between(u)) return saved(u);
     Parts<Value> state = wave(2);
-    state.base += (between - 1) * plan.pml_state();
+    state.base += (between(u) - 1) * run.plan.pml_state();
     return state;
   }
   // With boundary strips, the state after the last unit.
@@ -228,14 +228,14 @@ struct History {
   template <class Launcher>
   void make_states(Launcher& launcher, Span shots, ForwardUnits<R> units, int begin, int end) const {
     const auto& plan = run.plan;
-    const int chunk = begin / plan.chunk, first = chunk / plan.saved_every * plan.saved_every;
-    if (chunk == first || (end < plan.last && chunk + 1 < first + plan.saved_every)) return;
+    if (!between(begin) || (end < plan.last && between(end))) return;
     units.slots = {};
-    for (int u = first * plan.chunk; u < begin; u += plan.chunk) {
+    const int first = begin - between(begin) * plan.chunk;
+    for (int u = first; u < begin; u += plan.chunk) {
       if (plan.packed) pack<true>(launcher, shots, u ? u - 1 : u, u + plan.chunk);
       units.begin = u;
       units.strips = strips(u ? u - 1 : 0);
-      if (u == first * plan.chunk) restore_pml(launcher, shots, units);
+      if (u == first) restore_pml(launcher, shots, units);
       launcher.steps(units, u, u + plan.chunk, shots);
       save(launcher, shots, units.wave, u + plan.chunk);
     }

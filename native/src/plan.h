@@ -222,7 +222,6 @@ struct Plan : Groups {
     return chunks > 1 && (boundary == SWEEP_EXACT || !(boundary || packed)) ? (chunks - 1) / saved_every + (first > 0)
                                                                             : 0;
   }
-  SWEEP_HD int between() const { return boundary == SWEEP_EXACT ? saved_every - 1 : 0; }
   // With boundary strips these are of the PML alone, and behind them is the last state of all.
   SWEEP_HD ptrdiff_t saved_state() const { return boundary ? pml_state() : state; }
   SWEEP_HD ptrdiff_t checkpoints_of_shot() const { return saved() * saved_state() + (boundary ? state : 0); }
@@ -242,7 +241,7 @@ struct Plan : Groups {
     const Size strips = boundary && packed ? Size(chunk + 1) * strips_of_unit() : Size(0);
     if (operation == SWEEP_FORWARD) return boundary ? strips : span();
     const Size states = Size(boundary == SWEEP_EXACT ? 2 : boundary || !packed) * state;
-    return span() + states + Size(between()) * pml_state() + strips;
+    return span() + states + Size(saved_every - 1) * pml_state() + strips;
   }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }

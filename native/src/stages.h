@@ -3,7 +3,7 @@
 #ifndef SWEEP_STAGES_H
 #define SWEEP_STAGES_H
 
-#include "run.h"
+#include "strips.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -49,46 +49,6 @@ struct Cells {
   static constexpr bool none = false;  // whether it makes nothing
   // Once so many cells of boundary strips, one after the other along the last axis, are made.
   SWEEP_HD static void strip(const View&, ptrdiff_t, const int*, int) {}
-};
-
-// What stage STAGE of a unit has made of `count` cells of the boundary strips, into them, and back.
-template <class R, int STAGE>
-struct StripCells {
-  using Value = typename R::Value;
-  using View = typename R::View;
-  static constexpr Tables table = R::Equation::table;
-
-  template <class F>
-  SWEEP_HD static void each(const R& run, const View& v, ptrdiff_t number, const int* i, const F& f) {
-    const auto c = v.layout.cell(i);
-    for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int field = decltype(index)::value;
-      if constexpr (table.at_stage[field] == STAGE)
-        f(index, v.field + v.at(field, c), v.strip_values + field * run.plan.band.cells() + number, c);
-    });
-  }
-  SWEEP_HD static void keep(const R& run, const View& v, ptrdiff_t number, const int* i, int count) {
-    each(run, v, number, i,
-         [&](auto, const Value* field, Value* kept, const auto&) SWEEP_INLINE { copy_row(kept, field, count); });
-  }
-  // Beyond what the forward run had `made` its fields were zero.
-  SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, int count,
-                                const Box<R::ndim>& made) {
-    constexpr int last = R::ndim - 1;
-    Box<R::ndim> row = made;
-    row.low[last] = i[last], row.high[last] = i[last] + count;
-    const auto within = [&](int at) { return at < i[last] ? 0 : at > i[last] + count ? count : at - i[last]; };
-    const bool any = row.contains(i);
-    const int low = any ? within(made.low[last]) : count, high = any ? within(made.high[last]) : count;
-    each(run, v, number, i, [&](auto index, Value* field, const Value* kept, const auto& c) SWEEP_INLINE {
-      constexpr int place = table.place[decltype(index)::value];
-      copy_row<Value>(field, nullptr, low);
-      if (low < high) copy_row(field + low, kept + low, high - low);
-      copy_row<Value>(field + high, nullptr, count - high);
-      if constexpr (place >= 0)
-        if (v.held) copy_row<Value>(v.held + v.at(place, c), field, count);
-    });
-  }
 };
 
 // Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
