@@ -145,6 +145,8 @@ struct ForwardStep {
         if (where.has(a)) {
           Value* const m = memory + v.slab(a, HELD ? term.place : term.slot, c);
           prefetch_next_row<V>(v.layout.slab[a], m);
+          // Rows of a history come from afar, and those beside the PML of the last axis are short.
+          if constexpr (HELD && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
           V psi = load<V>(m);
           if constexpr (!HELD) {
             psi = decay<ForwardStep, V, I>(v, c) * psi + gain<ForwardStep, V, I>(v, c) * d;
@@ -234,7 +236,7 @@ struct ForwardStep {
         constexpr Derivative t = table.term[decltype(index)::value];
         if constexpr (t.place >= 0)
           if (where.has(t.axis))
-            store(v.held_memory + v.slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
+            stream(v.held_memory + v.slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
       });
   }
 };

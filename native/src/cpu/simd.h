@@ -90,11 +90,16 @@ SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int h
     }
 }
 
-// A copy of the view, which no store can change, stays in registers.
+// The same of rows that follow each other. A copy of the view, which no store can change, stays in registers.
 template <class F, class View, int NDIM, class Where>
-SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int shift, int low, int high, Where where) {
+SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int rows, int shift, int low, int high,
+                                  Where where) {
   const View v = view;
-  simd_cells<F>(v, row, shift, low, high, where);
+  for (; rows > 0; --rows, ++row.at[NDIM - 2]) {
+    // Some forty pointers would be stepped from row to row: more code than it saves time.
+    asm("" : "+r"(row.at[NDIM - 2]));
+    simd_cells<F>(v, row, shift, low, high, where);
+  }
 }
 
 // Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. In space loops over small cells
@@ -103,18 +108,20 @@ template <class F, class View, int NDIM, class Beside, class Inside>
 SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
-  constexpr bool small = NDIM == 3 && decltype(F::run)::Equation::second;
-  const View v = view;
-  const auto part = [&](int shift, int low, int high, auto where) SWEEP_INLINE {
-    if constexpr (small)
-      simd_cells<F>(v, row, shift, low, high, where);
-    else if (low < high)
-      simd_cells_apart<F>(view, row, shift, low, high, where);
-  };
-  const int shift = v.layout.shift(last, v.layout.field.n[last] - 1);
-  for (; rows > 0; --rows, ++row.at[last - 1]) {
-    for (int side = 0; side < 2; ++side) part(side ? shift : 0, x[2 * side], x[2 * side + 1], within);
+  const auto each = [&](const auto& part) SWEEP_INLINE {
+    for (int side = 0; side < 2; ++side)
+      part(side ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[2 * side], x[2 * side + 1], within);
     if (middle) part(0, x[1], x[2], beside);
+  };
+  if constexpr (NDIM == 3 && decltype(F::run)::Equation::second) {
+    const View v = view;
+    for (; rows > 0; --rows, ++row.at[last - 1])
+      each([&](int shift, int low, int high, auto where)
+               SWEEP_INLINE { simd_cells<F>(v, row, shift, low, high, where); });
+  } else {
+    each([&](int shift, int low, int high, auto where) SWEEP_INLINE {
+      if (low < high) simd_cells_apart<F>(view, row, rows, shift, low, high, where);
+    });
   }
 }
 
@@ -129,29 +136,29 @@ void with_mask(unsigned mask, const F& f, const G& g) {
     with_mask<COUNT, MASK + 1>(mask, f, g);
 }
 
-// Cells of a box that is one row of the plane, or some of a plane in space, and what rounds rows up to whole vectors:
-// there coefficients and profiles are zero. Rows that lie in the same PMLs are made together, in loops that know it for
-// the first sets of axes. What the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of
-// the last axis are left out.
+// Cells of a box, in space of one plane, and what rounds rows up to whole vectors: there coefficients and profiles are
+// zero. Rows that lie in the same PMLs are made together, in loops that know it for the first sets of axes. What the
+// PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the last axis are left out.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
-  constexpr int last = NDIM - 1;
+  constexpr int last = NDIM - 1, across = last - 1;
   constexpr unsigned end = 1u << last;
   const auto& layout = view.layout;
-  // From where on cells of the box lie beside the low PML of an axis, and from where on in the high one.
-  const auto border = [&](int a, int i) { return i < box.low[a] ? box.low[a] : i > box.high[a] ? box.high[a] : i; };
-  const auto beside = [&](int a) { return border(a, layout.region_low[a]); };
-  const auto beyond = [&](int a) { return border(a, layout.field.n[a] - layout.region_high[a]); };
-  const int x[] = {box.low[last], beside(last), beyond(last), box.high[last]};
+  // Where the low PML of an axis ends, and where the high one begins.
+  const auto beside = [&](int a) { return layout.region_low[a]; };
+  const auto beyond = [&](int a) { return layout.field.n[a] - layout.region_high[a]; };
+  const auto within = [&](int i) {
+    return i < box.low[last] ? box.low[last] : i > box.high[last] ? box.high[last] : i;
+  };
+  const int x[] = {box.low[last], within(beside(last)), within(beyond(last)), box.high[last]};
   const auto rows = [&](int from, int to) {
-    if (from >= to) return;
     Row<NDIM> first;
     first.at[0] = box.low[0];
-    first.at[last - 1] = from;
+    first.at[across] = from;
     int at[NDIM] = {box.low[0]};
-    at[last - 1] = from;
+    at[across] = from;
     const unsigned mask = somewhere(layout, at).mask & ~end;
-    const auto make = [&](auto apart, auto within) { simd_rows<F>(view, first, to - from, x, middle, apart, within); };
+    const auto make = [&](auto apart, auto inside) { simd_rows<F>(view, first, to - from, x, middle, apart, inside); };
     if constexpr (F::slabs) {
       if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
       for_axes<last>([&](auto index) {
@@ -170,12 +177,12 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
           [&] { make(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
     }
   };
-  if constexpr (NDIM == 3) {
-    rows(box.low[1], beside(1));
-    rows(beside(1), beyond(1));
-    rows(beyond(1), box.high[1]);
-  } else {
-    rows(box.low[0], box.low[0] + 1);
+  const int borders[] = {across ? 0 : layout.near, beside(across), beyond(across)};
+  for (int from = box.low[across], to; from < box.high[across]; from = to) {
+    to = box.high[across];
+    for (const int border : borders)
+      if (border > from && border < to) to = border;
+    rows(from, to);
   }
 }
 

@@ -226,13 +226,17 @@ class TimeSkewing {
 
   template <class Stage>
   SWEEP_APART void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, Value* taken) {
+    const auto make = [&](const Box<ndim>& cells) {
+      s.step.parts(cells, [&](const Box<ndim>& part, bool middle) {
+        simd_box<typename decltype(s.step)::Loops>(view, part, middle);
+      });
+    };
+    if constexpr (ndim == 2) make(box);
     for (int z = box.low[0]; z < box.high[0]; ++z) {
       Box<ndim> plane = box;
       plane.low[0] = z;
       plane.high[0] = z + 1;
-      s.step.parts(plane, [&](const Box<ndim>& part, bool middle) {
-        simd_box<typename decltype(s.step)::Loops>(view, part, middle);
-      });
+      if constexpr (ndim == 3) make(plane);
       if constexpr (ndim == 2) s.step.close(view, z, box, Simd<Value>::size);
       inject(s.inject, view, plane);
       if constexpr (Stage::recalls) inject(s.recall, view, plane);
