@@ -26,7 +26,7 @@ from sweep_core.survey import Shots
 
 from .compiling import undisturbed
 from .ops import admitted, readable, tie
-from .private import plain, transformed, without_gradient
+from .private import plain, tangent, transformed, without_gradient
 
 
 def check_device(device) -> torch.device:
@@ -195,7 +195,7 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), list(models), device)[0]
 
     tangents = tuple(perturbations), torch.zeros_like(shots.wavelet) if wavelet is None else wavelet
-    return torch.func.jvp(forward, (tuple(models), shots.wavelet), tangents)[1]
+    return tangent(forward, (tuple(models), shots.wavelet), tangents)
 
 
 def _sequence(models):

@@ -18,7 +18,7 @@ from sweep_core.survey import Shots, samples_of
 from .memory import left_on
 from .operators import Born, Forward, Task
 from .ops import admitted, readable, tie
-from .private import plain, transformed
+from .private import plain, tangent, transformed
 
 
 @lru_cache(maxsize=32)
@@ -90,5 +90,5 @@ def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, per
     def arrays(models, wavelet):
         return _arrays(problem, shape, wavelet, models, task)
 
-    tangents = torch.func.jvp(arrays, given, varied)[1]
+    tangents = tangent(arrays, given, varied)
     return Born.apply(*tangents, coefficients, samples, task)

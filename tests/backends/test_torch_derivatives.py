@@ -1,5 +1,8 @@
 """Derivatives under torch's transforms, compiled and eager, against the Born run of the reference."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from laws import VARIANTS, case, error, executors, reference_born, reference_record, variant
@@ -117,6 +120,20 @@ def test_born_is_transposed_in_the_wavelet_too(entry):
     expected = torch.func.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet)
     for made in (by_autograd(weighted, this.wavelet), torch.func.grad(weighted)(this.wavelet)):
         assert error(made, expected.numpy()) < 1e-12
+
+
+@impls
+def test_born_in_several_threads(entry):
+    """torch counts the levels of forward mode for all threads together."""
+    this = Setting(entry)
+    expected, interval = this.born(this.dvp), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: this.born(this.dvp), range(100 if this.solver.impl == "c" else 12)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(torch.equal(born, expected) for born in found)
 
 
 def twice(s):
