@@ -1,6 +1,6 @@
 // From the C ABI to typed runs: checks the call, lays pointers over the caller's buffers, hands over to the device.
-// A device (cpu/, cuda/) looks at the values when a run starts, executes and finishes it, and poisons the results of a
-// run that it could not refuse.
+// A device (cpu/, cuda/) is told of large arrays, looks at the values when a run starts, executes and finishes it, and
+// poisons the results of a run that it could not refuse.
 #ifndef SWEEP_ENTRY_H
 #define SWEEP_ENTRY_H
 
@@ -53,6 +53,9 @@ struct Entry {
     Given<T> given;
     if (const int status = given.take(buffers, need, operation, context)) return status;
     Device device(context, given.indices(At::flag));
+    constexpr int large[] = {At::history, At::checkpoints, At::state, At::workspace};
+    for (const int b : large)
+      if (given.at[b]) device.in_large_pages(given.at[b], need.bytes[b].count);
     T* const workspace = given.values(At::workspace);
     R run{plan, given.values(At::tables), given.values(At::coefficients), p.earths > 1 ? plan.coefficient_cells() : 0,
           workspace};

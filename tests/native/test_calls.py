@@ -1,5 +1,7 @@
 """What the operations of the C ABI compute between guards: as the reference, however it is asked for, and cancelled."""
 
+import mmap
+import re
 import subprocess
 import sys
 import threading
@@ -188,6 +190,30 @@ def test_every_output_is_written(chunk):
     assert np.isfinite(run.forward()).all() and run["flag"] == 0
     if chunk:
         assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+
+
+def flags_of(address) -> list[str]:
+    """Those of the mapping that an address of this process lies in."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if bounds := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            low, high = (int(bound, 16) for bound in bounds.groups())
+            inside = low <= address < high
+        elif inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError("it is mapped nowhere")
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").is_dir(), reason="this system has no large pages")
+def test_large_arrays_ask_for_large_pages():
+    """NumPy asks for those of its own arrays, so that this one is no array of NumPy's."""
+    run = Run(case(shape=(1200, 1300), nt=3), gradient=False)
+    memory = mmap.mmap(-1, run["workspace"].nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    run.buffers["workspace"].array = np.frombuffer(memory, np.uint8)
+    inside = run["workspace"].ctypes.data + (4 << 20)
+    assert "hg" not in flags_of(inside)
+    run.forward()
+    assert "hg" in flags_of(inside)
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)

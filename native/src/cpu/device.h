@@ -2,6 +2,10 @@
 #ifndef SWEEP_CPU_DEVICE_H
 #define SWEEP_CPU_DEVICE_H
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "launcher.h"
 
 namespace sweep {
@@ -10,6 +14,17 @@ inline namespace SWEEP_VARIANT {
 class Device {
  public:
   Device(const sweep_context* context, int32_t* flag) : context_(context) { *flag = SWEEP_OK; }
+
+  // Before an array is filled: a cell reads many rows, each of them in another small page. A wish, of which nothing
+  // depends on whether the system grants it.
+  void in_large_pages(void* data, int64_t bytes) const {
+#if defined(MADV_HUGEPAGE)
+    constexpr uintptr_t page = 2 << 20;
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(data), first = (begin + page - 1) / page * page;
+    const uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / page * page;
+    if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
+  }
 
   template <class R>
   int start(const R& run, const sweep_problem& p) const {

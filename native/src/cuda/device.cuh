@@ -99,6 +99,8 @@ class Device {
     return with_launcher([&](Launcher& launcher) { launcher.elements(f, count, Span{0, parts}); });
   }
 
+  void in_large_pages(void*, int64_t) const {}  // as all of a card's memory is
+
   template <class T>
   int poison(T* values, int64_t count) const {
     return with_launcher([&](Launcher& launcher) { launcher.elements(Poison<T>{values, flag_}, count, Span{0, 1}); });
