@@ -53,9 +53,8 @@ struct Entry {
     Given<T> given;
     if (const int status = given.take(buffers, need, operation, context)) return status;
     Device device(context, given.indices(At::flag));
-    constexpr int large[] = {At::history, At::checkpoints, At::state, At::workspace};
-    for (const int b : large)
-      if (given.at[b]) device.in_large_pages(given.at[b], need.bytes[b].count);
+    for (int b = 0; b < At::count; ++b)
+      if (given.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(given.at[b], need.bytes[b].count);
     T* const workspace = given.values(At::workspace);
     R run{plan, given.values(At::tables), given.values(At::coefficients), p.earths > 1 ? plan.coefficient_cells() : 0,
           workspace};
