@@ -1,4 +1,4 @@
-"""Full-waveform inversion in three bands: `python -m benchmarks.multiscale --model marmousi_25m.npz --out fwi.png`."""
+"""Full-waveform inversion band by band: `python -m benchmarks.multiscale --model marmousi_25m.npz --out fwi.png`."""
 
 import argparse
 import time
@@ -14,8 +14,17 @@ from sweep_core.io import read_prepared
 from sweep_core.plot import plot_parameters, save
 from sweep_torch import PropTorch, Torch
 
-BANDS = (3.0, 5.0, None)
-"""Hz, of a Ricker wavelet with its peak at 5 Hz."""
+SHOTS = 16
+SMOOTH = [Stage(8, high=3, shots=8, coarsen=2), Stage(8, high=5, shots=8, coarsen=2), Stage(8)]
+LINEAR = [
+    Stage(8, high=1.2, coarsen=4),
+    Stage(8, high=1.6, coarsen=4),
+    Stage(8, high=2.2, coarsen=3),
+    Stage(8, high=3, coarsen=2),
+    Stage(8, high=5, coarsen=2),
+    Stage(12),
+]
+"""Bands by the start, of a Ricker wavelet with its peak at 5 Hz."""
 
 
 def similarity(model: np.ndarray, true: np.ndarray, rock: np.ndarray) -> float:
@@ -46,22 +55,15 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="prepared model (.npz); examples/models/marmousi makes one")
     parser.add_argument("--linear", action="store_true", help="start from a speed that grows with depth")
     parser.add_argument("--adam", type=int, default=0, help="epochs of Adam on all frequencies, instead of L-BFGS")
-    parser.add_argument(
-        "--iterations",
-        type=int,
-        nargs=3,
-        default=(6, 6, 12),
-        help="of the three bands, the first two on every second shot",
-    )
-    parser.add_argument("--coarsen", type=int, default=2, help="of the grid in the first two bands; 1: the same")
-    parser.add_argument("--shots", type=int, default=16)
+    parser.add_argument("--iterations", type=int, nargs="+", help="of each band")
+    parser.add_argument("--fine", action="store_true", help="all bands on the whole grid")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a picture")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     model = read_prepared(given.model)
     model = by_depth(model) if given.linear else model
-    experiment = marine_experiment(model, given.shots, 5.0)
+    experiment = marine_experiment(model, SHOTS, 5.0)
     shots, rock = experiment.shots, ~model.water
     solver = PropTorch(experiment.equation, model.true.shape, model.dh, experiment.dt)
 
@@ -69,9 +71,13 @@ def main() -> None:
         return np.concatenate(modelled(solver.executor, solver.problem, shots, [vp], np.arange(len(shots)), 1))
 
     observed = record(model.true)
-    few = [given.shots // 2, given.shots // 2, None]
-    plan = zip(given.iterations, BANDS, few, strict=True)
-    stages = [Stage(n, high=high, shots=some, coarsen=given.coarsen if high else None) for n, high, some in plan]
+    stages = LINEAR if given.linear else SMOOTH
+    iterations = given.iterations or [stage.iterations for stage in stages]
+    if len(iterations) != len(stages):
+        parser.error(f"--iterations are {len(iterations)} numbers; expected {len(stages)}, one for each band")
+    stages = [attrs.evolve(stage, iterations=n) for stage, n in zip(stages, iterations, strict=True)]
+    if given.fine:
+        stages = [attrs.evolve(stage, coarsen=None) for stage in stages]
     options = {}
     if given.adam:
         steps = given.adam * -(-len(shots) // 8)

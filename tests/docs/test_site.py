@@ -4,9 +4,13 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -32,6 +36,44 @@ def local(self, address):
 socket.socket.connect = local
 sys.exit(main(sys.argv[1:]))
 """
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=300000",
+    "--dump-dom",
+]
+
+# A page that opens each of `pages` in a frame, then searches for each of `words`, and writes what it saw.
+VISIT = """<!doctype html><meta charset="utf-8"><body><script>
+const pages = %s, words = %s;
+const frame = document.body.appendChild(document.createElement("iframe"));
+const open = address => new Promise(done => { frame.onload = () => done(frame.contentDocument); frame.src = address; });
+const seen = { pictures: 0, broken: [], found: {} };
+(async () => {
+  for (const page of pages) {
+    for (const picture of (await open(page)).images) {
+      picture.loading = "eager";
+      seen.pictures++;
+      if (!picture.complete) await new Promise(done => { picture.onload = picture.onerror = done; });
+      if (!picture.naturalWidth) seen.broken.push(page + ": " + picture.src);
+    }
+  }
+  for (const word of words) {
+    const shown = await open("search.html?q=" + word);
+    for (let i = 0; i < 100 && !/found/.test(shown.getElementById("search-results").innerText); i++)
+      await new Promise(done => setTimeout(done, 50));
+    const hits = shown.querySelectorAll("#search-results ul.search > li > a");
+    seen.found[word] = [...hits].map(hit => hit.pathname.slice(1));
+  }
+  document.body.innerText = JSON.stringify(seen);
+})();
+</script></body>"""
 
 
 @attrs.define
@@ -146,6 +188,40 @@ def test_search_finds(site, word):
     index = (site / "searchindex.js").read_text()
     found = json.loads(index[index.index("(") + 1 : index.rindex(")")])
     assert word in found["terms"] or word in found["titleterms"]
+
+
+@pytest.mark.skipif(not BROWSER, reason="no Chromium or Chrome to open the site in")
+def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
+    """Scripts run without an error, ask for nothing that is not there, and a search leads to the page about its word."""
+    sought = {"checkpoint": "docs/memory.html", "segy": "docs/data.html", "envelope": "docs/inversion.html"}
+    missing = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def send_error(self, code, *_):
+            if self.path != "/favicon.ico":  # which every browser asks for
+                missing.append(f"{code} {self.path}")
+            super().send_error(code)
+
+    addresses = [str(page.relative_to(site)) for page in pages]
+    (site / "visit.html").write_text(VISIT % (json.dumps(addresses), json.dumps(list(sought))))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/visit.html"
+        command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path}", address]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        finally:
+            server.shutdown()
+            (site / "visit.html").unlink()
+    body = re.search(r"<body>({.*})</body>", done.stdout, re.DOTALL)
+    assert body, done.stdout[-2000:] + done.stderr[-2000:]
+    seen = json.loads(body[1])
+    assert seen["pictures"] > 20 and not seen["broken"] and not missing
+    assert not re.findall(r"CONSOLE.*Uncaught.*", done.stderr)
+    assert not {word: seen["found"][word] for word, page in sought.items() if page not in seen["found"][word]}
 
 
 def test_every_public_name_has_an_entry(site, pages):
