@@ -12,14 +12,15 @@ WORTHWHILE = 16
 """Steps that a chunk in the cache has at least: to save states for shorter ones costs more than it spares."""
 CALL = 0.5, 2 << 30
 """Of one call whose buffers are used again: the share of what is left that a history may take, and the bytes that it
-may take where little speaks for keeping it, or where nothing tells what is left."""
+may take where others live beside it, or where nothing tells what is left."""
 PROGRAM = 0.25, 0
 """The same of a program for many calls, which is compiled before anybody knows what will be left to them."""
 
 
 class Auto(Strategy):
-    """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory. Within a
-    budget, which is stated to be used, the fastest that fits.
+    """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory. A program
+    on a CPU, which finds fresh memory at each call, rather keeps chunks in the cache. Within a budget, the fastest that
+    fits.
     """
 
     @property
@@ -31,9 +32,10 @@ class Auto(Strategy):
             return _fastest_within(self.memory.budget, run)
         steps, history = adjoint_steps(run.nt), run.history()
         cached = run.cached(CACHE_BYTES)
-        if _is_room(run, history, run.on_cpu and cached >= WORTHWHILE):
+        in_cache = cached >= WORTHWHILE
+        if _is_room(run, history, run.on_cpu and run.traced and in_cache):
             return Kept(steps)
-        return Kept(min(steps, cached if cached >= WORTHWHILE else round(sqrt(steps))))
+        return Kept(min(steps, cached if in_cache else round(sqrt(steps))))
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt if barred else max(isqrt(nt), 1)
@@ -63,12 +65,12 @@ def _fastest_within(budget: int, run: Run) -> Kept:
     )
 
 
-def _is_room(run: Run, history: int, beside_cache: bool) -> bool:
-    """Whether all of a history may be kept; chunks `beside_cache` of a CPU would cost little instead."""
+def _is_room(run: Run, history: int, spared: bool) -> bool:
+    """Whether all of a history may be kept; it is to be `spared` if more than little."""
     share, little = PROGRAM if run.traced else CALL
     if history <= CACHE_BYTES:
         return True
-    if history > little and (beside_cache or run.together):
+    if history > little and (spared or run.together):
         return False
     left = run.left()
     return history <= (little if left is None else share * left)
