@@ -60,6 +60,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a picture")
     given = parser.parse_args()
+    stages = LINEAR if given.linear else SMOOTH
+    iterations = given.iterations or [stage.iterations for stage in stages]
+    if len(iterations) != len(stages):
+        parser.error(f"--iterations are {len(iterations)} numbers; expected {len(stages)}, one for each band")
+    stages = [attrs.evolve(stage, iterations=n) for stage, n in zip(stages, iterations, strict=True)]
+    if given.fine:
+        stages = [attrs.evolve(stage, coarsen=None) for stage in stages]
     torch.set_num_threads(given.threads)
     model = read_prepared(given.model)
     model = by_depth(model) if given.linear else model
@@ -71,13 +78,6 @@ def main() -> None:
         return np.concatenate(modelled(solver.executor, solver.problem, shots, [vp], np.arange(len(shots)), 1))
 
     observed = record(model.true)
-    stages = LINEAR if given.linear else SMOOTH
-    iterations = given.iterations or [stage.iterations for stage in stages]
-    if len(iterations) != len(stages):
-        parser.error(f"--iterations are {len(iterations)} numbers; expected {len(stages)}, one for each band")
-    stages = [attrs.evolve(stage, iterations=n) for stage, n in zip(stages, iterations, strict=True)]
-    if given.fine:
-        stages = [attrs.evolve(stage, coarsen=None) for stage in stages]
     options = {}
     if given.adam:
         steps = given.adam * -(-len(shots) // 8)
