@@ -60,6 +60,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a picture")
     given = parser.parse_args()
+    if given.adam and (given.iterations or given.fine):
+        parser.error("--iterations and --fine are of bands, which --adam does not have")
     stages = LINEAR if given.linear else SMOOTH
     iterations = given.iterations or [stage.iterations for stage in stages]
     if len(iterations) != len(stages):

@@ -7,16 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from functools import partial
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import attrs
 import pytest
+from serving import Quiet, serve
 
 from sweep_core import Acoustic, native
 
@@ -196,10 +195,7 @@ def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
     sought = {"checkpoint": "docs/memory.html", "segy": "docs/data.html", "envelope": "docs/inversion.html"}
     missing = []
 
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
+    class Handler(Quiet):
         def send_error(self, code, *_):
             if self.path != "/favicon.ico":  # which every browser asks for
                 missing.append(f"{code} {self.path}")
@@ -207,15 +203,10 @@ def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
 
     addresses = [str(page.relative_to(site)) for page in pages]
     (site / "visit.html").write_text(VISIT % (json.dumps(addresses), json.dumps(list(sought))))
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/visit.html"
-        command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path}", address]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        finally:
-            server.shutdown()
-            (site / "visit.html").unlink()
+    with serve(partial(Handler, directory=site)) as address:
+        command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path}", f"{address}/visit.html"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    (site / "visit.html").unlink()
     body = re.search(r"<body>({.*})</body>", done.stdout, re.DOTALL)
     assert body, done.stdout[-2000:] + done.stderr[-2000:]
     seen = json.loads(body[1])

@@ -1,9 +1,7 @@
 """The five commands from the published Marmousi-II archive to a prepared model, on a small one made here."""
 
-import contextlib
 import functools
 import hashlib
-import http.server
 import importlib
 import io
 import json
@@ -13,11 +11,11 @@ import socket
 import subprocess
 import sys
 import tarfile
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from serving import Quiet, serve
 
 from sweep_core.io import faulted_model, read_prepared, write_prepared
 
@@ -103,19 +101,6 @@ def archive(tmp_path, segy):
             member(outer, f"elastic-marmousi-model/model/{file.name}.tar.gz", inner.getvalue())
     shutil.rmtree(segy)
     return path
-
-
-@contextlib.contextmanager
-def serve(handler):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
 
 
 @pytest.fixture
