@@ -164,8 +164,8 @@ struct History {
       unsigned char* const to = reinterpret_cast<unsigned char*>(kept) + before * plan.packed.bytes();
       const ptrdiff_t stride = plan.packed.interval * arrays * size;
       const Parts<unsigned char> packed{to, plan.history(sizeof(Value)).count, true};
-      launcher.elements(Pack<Value, BACK>{plan, plan.packed, values, packed, size, arrays, stride},
-                        units * arrays * Packed::blocks(size), shots);
+      const Pack<Value, BACK> moved{plan, plan.packed, values, packed, size, arrays, stride, units};
+      launcher.elements(moved, moved.blocks(), shots);
     };
     if (plan.boundary) {
       constexpr int fields = field_count<typename R::Equation>;

@@ -63,7 +63,9 @@ struct AsInt8 {
   SWEEP_HD static Wide read(Stored stored) { return stored; }
 };
 
-// A block: its scale, if it has one, then its values.
+// A block: its scale, if it has one, then its values. What rounding to multiples of a scale takes from them is given to
+// those of the next unit, `after` them, if there is one (noise shaping): images add up products with a smooth wave, in
+// which it cancels. Beside it, bfloat16 would be off by twice as much in a run of a few steps of noise.
 template <class As, class Value>
 struct Block {
   using Wide = typename As::Wide;
@@ -73,7 +75,7 @@ struct Block {
   SWEEP_HD typename As::Stored* stored() const {
     return reinterpret_cast<typename As::Stored*>(at + (As::top ? sizeof(float) : 0));
   }
-  SWEEP_HD void pack(const Value* from) const {
+  SWEEP_HD void pack(const Value* from, Value* after) const {
     float by = 1;
     if constexpr (As::top > 0) by = set_scale(from);
     for (int i = 0; i < count; ++i) {
@@ -81,18 +83,28 @@ struct Block {
       if constexpr (As::top > 0) value = by > 0 ? value * by : 0;
       stored()[i] = As::store(value);
     }
+    if (As::top > 0 && after) give(from, after);
   }
   SWEEP_HD void unpack(Value* to) const {
-    float scale = 1;
-    if constexpr (As::top > 0) memcpy(&scale, at, sizeof(scale));
-    for (int i = 0; i < count; ++i) {
-      Wide value = As::read(stored()[i]);
-      if constexpr (As::top > 0) value *= scale;
-      to[i] = static_cast<Value>(value);
-    }
+    const float by = scale();
+    for (int i = 0; i < count; ++i) to[i] = value(i, by);
   }
 
  private:
+  SWEEP_HD float scale() const {
+    float scale = 1;
+    if constexpr (As::top > 0) memcpy(&scale, at, sizeof(scale));
+    return scale;
+  }
+  SWEEP_HD Value value(int i, float scale) const {
+    Wide value = As::read(stored()[i]);
+    if constexpr (As::top > 0) value *= scale;
+    return static_cast<Value>(value);
+  }
+  SWEEP_HD void give(const Value* from, Value* after) const {
+    const float by = scale();
+    for (int i = 0; i < count; ++i) after[i] += from[i] - value(i, by);
+  }
   // What values are multiplied with, or 0. Magnitudes are compared as integers, which order them alike. What is not
   // finite stays so, as the scale.
   SWEEP_HD float set_scale(const Value* from) const {
@@ -109,8 +121,8 @@ struct Block {
   }
 };
 
-// Arrays of `size` values into blocks, or back: number i is a block. So many arrays lie together in `values`, and each
-// `stride` values there are as many.
+// Arrays of `size` values into blocks, or back: number i is a block of each of so many units, whose values lie `stride`
+// apart, and whose blocks follow each other.
 template <class Value, bool BACK>
 struct Pack {
   Groups groups;
@@ -118,11 +130,13 @@ struct Pack {
   Parts<Value> values;
   Parts<unsigned char> packed;
   ptrdiff_t size, arrays, stride;
+  int units;
 
+  SWEEP_HD ptrdiff_t blocks() const { return arrays * Packed::blocks(size); }
   SWEEP_HD_APART void element(int shot, ptrdiff_t i) const {
     const ptrdiff_t array = i / Packed::blocks(size), first = i % Packed::blocks(size) * Packed::block;
     const int count = static_cast<int>(size - first < Packed::block ? size - first : Packed::block);
-    Value* const plain = values.of(groups, shot) + array / arrays * stride + array % arrays * size + first;
+    Value* const plain = values.of(groups, shot) + array * size + first;
     unsigned char* const at = packed.of(groups, shot) + i * as.bytes();
     switch (as.type) {
       case SWEEP_FLOAT32: return move(plain, Block<AsItIs<float>, Value>{at, count});
@@ -135,11 +149,12 @@ struct Pack {
 
  private:
   template <class Block>
-  SWEEP_HD static void move(Value* plain, const Block& block) {
-    if constexpr (BACK)
-      block.unpack(plain);
-    else
-      block.pack(plain);
+  SWEEP_HD void move(Value* plain, Block block) const {
+    for (int u = 0; u < units; ++u, plain += stride, block.at += blocks() * as.bytes())
+      if constexpr (BACK)
+        block.unpack(plain);
+      else
+        block.pack(plain, u + 1 < units ? plain + stride : nullptr);
   }
 };
 
