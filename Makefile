@@ -59,7 +59,7 @@ help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make fwi-elastic  the same for vp, vs and rho, of Marmousi-II at 25 m where SWEEP_DATA has it (FWI_ELASTIC="...")'
 	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 minutes (PYTEST="-k name": some of them)'
-	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: half an hour'
+	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: half an hour and more'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
