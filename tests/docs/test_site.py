@@ -205,8 +205,10 @@ def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
     (site / "visit.html").write_text(VISIT % (json.dumps(addresses), json.dumps(list(sought))))
     with serve(partial(Handler, directory=site)) as address:
         command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path}", f"{address}/visit.html"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    (site / "visit.html").unlink()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        finally:
+            (site / "visit.html").unlink()
     body = re.search(r"<body>({.*})</body>", done.stdout, re.DOTALL)
     assert body, done.stdout[-2000:] + done.stderr[-2000:]
     seen = json.loads(body[1])
