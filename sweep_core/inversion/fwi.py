@@ -91,6 +91,7 @@ def invert(
     wavelet, sources, receivers, receiver_mask
         As in its call; of any array library.
     observed : (nshots, nt, nrec, nfield) array
+        What masked receivers hold, be it NaN, says nothing.
     start : list of (nz, nx) or (nz, ny, nx) arrays
         In the order of ``equation.parameters``.
     stages : Stage or sequence of Stage

@@ -6,12 +6,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
 from .descent import DAMPING
 from .illumination import illumination
-from .objective import Objective, make_objective, problem_of
+from .objective import make_objective, problem_of
 from .unknowns import held_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")
@@ -188,7 +187,7 @@ def least_squares_migrate(
             f"no wave in observed is one that a perturbation of {objective.problem.equation.parameters[index].name} "
             "would make; check data, weights and mask"
         )
-    data = _listened(objective)
+    data = float(np.sum(objective.aim(np.arange(len(objective.shots))).astype(np.float64) ** 2))
     history, reached, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
     with tqdm(total=iterations, unit="it", disable=not progress or objective.group.rank > 0) as bar:
 
@@ -232,10 +231,3 @@ def _laplacian(image: np.ndarray, spacing: Sequence[float]) -> np.ndarray:
     from scipy.ndimage import correlate1d
 
     return sum(correlate1d(image, [1, -2, 1], axis, mode="nearest") / h**2 for axis, h in enumerate(spacing))
-
-
-def _listened(objective: Objective) -> float:
-    """|w F d|^2 of the receivers that are not masked."""
-    everything = np.arange(len(objective.shots))
-    mask = 1 if objective.shots.mask is None else numpy_of(objective.shots.mask)[:, None, :, None]
-    return float(np.sum((mask * objective.aim(everything).astype(np.float64)) ** 2))

@@ -13,7 +13,7 @@ from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, least_squares
 from ..problem import Problem
 from ..processing import bandpass
-from ..survey import Shots
+from ..survey import Shots, check_mask
 
 AfterShots = Callable[[Any, Any], None] | None
 
@@ -69,7 +69,7 @@ class Objective:
     shots : Shots
         All of the survey.
     observed : (nshots, nt, nrec, nfield) NumPy array
-        Of the dtype of the models.
+        Of the dtype of the models. What masked receivers hold, be it NaN, is taken as zero, as their records are.
     misfit : Misfit
         One of :mod:`sweep_core.misfit`, or one's own.
     weights : array, optional
@@ -106,6 +106,10 @@ class Objective:
             raise ShapeError(
                 f"weights have shape {given}; expected ({nshots}, nt, nrec, nfield), 1 where all are alike"
             )
+        if self.shots.mask is not None:
+            check_mask(self.shots.mask, nshots, nrec)
+            heard = numpy_of(self.shots.mask)[:, None, :, None]
+            object.__setattr__(self, "observed", np.where(heard, self.observed, np.zeros_like(self.observed)))
         if not callable(self.misfit):
             raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
         if not np.isfinite(self.observed).all():

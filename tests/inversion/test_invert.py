@@ -296,6 +296,17 @@ def test_refused(data, options, kind, words):
         call(given, stages, **options)
 
 
+@pytest.mark.parametrize("coarsen", [1, 2])
+def test_what_masked_receivers_hold_says_nothing(data, coarsen):
+    mask = np.ones((3, 18), bool)
+    mask[1, ::3] = mask[2] = False
+    silent, broken = (np.where(mask[:, None, :, None], data, bad).astype(np.float32) for bad in (0, np.nan))
+    options = {"receiver_mask": mask, "misfit": envelope}
+    one, other = (call(x, Stage(2, high=8.0, coarsen=coarsen), **options) for x in (silent, broken))
+    np.testing.assert_array_equal(one.models[0], other.models[0])
+    assert [told["misfit"] for told in one.history] == [told["misfit"] for told in other.history]
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
