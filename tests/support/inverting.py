@@ -1,7 +1,7 @@
 """A small inversion: a body in a gradient below water, three shots."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 
@@ -64,7 +64,19 @@ class Rank:
 
 
 def on_ranks(size, work):
-    """``work(group)`` of each rank."""
+    """``work(group)`` of each rank; the error of the first that fails, not of those that then wait for it in vain."""
+    _, barrier = shared = [None] * size, Barrier(size, timeout=60)
+
+    def alone(rank):
+        try:
+            return work(Rank(rank, size, shared))
+        except BaseException:
+            barrier.abort()
+            raise
+
     with ThreadPoolExecutor(size) as pool:
-        shared = [None] * size, Barrier(size, timeout=60)
-        return list(pool.map(lambda rank: work(Rank(rank, size, shared)), range(size)))
+        ranks = [pool.submit(alone, rank) for rank in range(size)]
+    errors = [rank.exception() for rank in ranks if rank.exception()]
+    for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
+        raise error
+    return [rank.result() for rank in ranks]
