@@ -51,7 +51,7 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
   else \
     reason=$$(grep -E '(ERROR|[Ee]rror):' $(log) | grep -v subprocess-exited | head -n 1); \
   fi; \
-  echo "make: the set-up failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
+  echo "make: pip failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
 .PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site wheel clean
 

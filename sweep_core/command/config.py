@@ -150,6 +150,9 @@ def read_data(config: Config, dh: Any) -> Gathers:
 def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
     """The samples of [wavelet], (nt,)."""
     wavelet = config["wavelet"]
+    for name in ("ricker", "delay", "scale"):
+        if type(wavelet.get(name, 1.0)) not in (int, float):
+            raise OptionError(f"{config.path}: [wavelet] {name} is {wavelet[name]!r}; expected a number")
     if "file" in wavelet:
         if left := sorted({"ricker", "delay"} & set(wavelet)):
             raise OptionError(f"{config.path}: [wavelet] has file and {left[0]}; give one of them")
@@ -161,9 +164,6 @@ def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
         raise OptionError(
             f"{config.path}: [wavelet] needs ricker, a peak frequency in Hz, or file, a .npy of samples at dt"
         )
-    for name in ("ricker", "delay", "scale"):
-        if type(wavelet.get(name, 1.0)) not in (int, float):
-            raise OptionError(f"{config.path}: [wavelet] {name} is {wavelet[name]!r}; expected a number")
     return ricker(wavelet["ricker"], nt, dt, wavelet.get("delay")) * wavelet.get("scale", 1.0)
 
 

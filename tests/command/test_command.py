@@ -210,6 +210,7 @@ def test_shoot_refuses_by_name(survey, capsys, change, expected):
         (('file = "observed.npz"', 'file = "observed.npz"\nsource_depth = 3'), "source_depth is for SEG-Y files"),
         (("ricker = 6.0", 'ricker = 6.0\nfile = "w.npy"'), "file and ricker; give one"),
         (("ricker = 6.0", 'file = "water.npy"'), r"expected \(200,\)"),
+        (("ricker = 6.0", 'file = "water.npy"\nscale = "loud"'), "scale is 'loud'; expected a number"),
     ],
 )
 def test_invert_refuses_by_name(survey, capsys, change, expected):
