@@ -179,7 +179,7 @@ def invert(
 
 def _checked(optimiser: Any) -> Any:
     """OptionError unless it can minimise."""
-    if not hasattr(optimiser, "minimise"):
+    if isinstance(optimiser, type) or not hasattr(optimiser, "minimise"):
         raise OptionError(
             f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
             "sweep_jax.Optax(optax.adam(0.5))"
@@ -188,6 +188,8 @@ def _checked(optimiser: Any) -> Any:
 
 
 def _records(observers):
+    if not isinstance(observers, list | tuple):
+        raise OptionError(f"observers are {observers!r}; expected a list of functions of one Observation")
     return [ObserverRecord(getattr(each, "__name__", repr(each)), "iteration", each) for each in observers]
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from ..arrays import numpy_of
 from ..call import wavelet_layout
 from ..distribution import SerialDistributor, ShotPlan
-from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
+from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, least_squares
 from ..problem import Problem
 from ..processing import bandpass
-from ..survey import Shots, check_mask
+from ..survey import Shots, check_mask, check_positions
 
 AfterShots = Callable[[Any, Any], None] | None
 
@@ -95,6 +95,10 @@ class Objective:
     _aim: np.ndarray = attrs.field(init=False)
 
     def __attrs_post_init__(self):
+        if not hasattr(self.group, "all_reduce"):
+            raise OptionError(f"group is {self.group!r}; expected a Distributor, such as SerialDistributor()")
+        for name in ("sources", "receivers"):
+            check_positions(name, getattr(self.shots, name), self.problem.grid.ndim)
         nshots, nfield = len(self.shots), len(self.problem.receiver_type)
         nrec = int(self.shots.receivers.shape[-2])
         shape = np.shape(self.observed)
@@ -222,8 +226,11 @@ def make_objective(
     weights: Any = None, receiver_mask: Any = None, **options: Any,
 ) -> Objective:  # fmt: skip
     """The objective of arrays of any library, for models of a dtype."""
+    observed = numpy_of(observed)
+    if observed.dtype.kind not in "fiu":
+        raise DtypeError(f"observed is of {observed.dtype}; expected real numbers, (nshots, nt, nrec, nfield)")
     shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
     return Objective(
         executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
-        numpy_of(observed).astype(dtype, copy=False), weights=None if weights is None else numpy_of(weights), **options,
+        observed.astype(dtype, copy=False), weights=None if weights is None else numpy_of(weights), **options,
     )  # fmt: skip

@@ -86,6 +86,6 @@ def check_regularisers(given: Any) -> tuple[Regulariser, ...]:
     """A tuple of regularisers; OptionError for what is none."""
     found = tuple(given) if isinstance(given, list | tuple) else (given,)
     for each in found:
-        if not callable(each) or not hasattr(each, "weight"):
+        if isinstance(each, type) or not callable(each) or not hasattr(each, "weight"):
             raise OptionError(f"regularise holds {each!r}; expected TotalVariation(weight), Tikhonov(weight), ...")
     return found

@@ -87,8 +87,11 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     low, high, free = [], [], []
     for name, model in zip(names, models, strict=True):
         held = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
-        least, most = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
-        least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in (least, most))
+        pair = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
+        try:
+            least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in pair)
+        except (TypeError, ValueError):
+            raise OptionError(f"bounds of {name} are {pair!r}; expected numbers or arrays {model.shape}") from None
         wrong = ~held & ~((least <= model) & (model <= most) & (least < most))
         if wrong.any():
             cell = tuple(int(i) for i in np.argwhere(wrong)[0])

@@ -45,7 +45,8 @@ def call(data, stages, start=None, make=solver, **options):
     shots = survey()
     options = {"fixed": earth()[2], "progress": False, **options}
     start = [earth()[1]] if start is None else start
-    return invert(make(), shots.wavelet, shots.sources, shots.receivers, data, start, stages, **options)
+    receivers = options.pop("receivers", shots.receivers)
+    return invert(make(), shots.wavelet, shots.sources, receivers, data, start, stages, **options)
 
 
 class Rank:
