@@ -1,15 +1,16 @@
-"""What an attribute of an option may be: validators of attrs that refuse by an OptionError."""
+"""What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
 
 import inspect
 from collections.abc import Mapping
 from functools import wraps
-from math import inf
+from math import inf, isfinite
 from numbers import Integral
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 
-from .errors import OptionError, UnknownOptionError
+from .errors import DomainError, DtypeError, OptionError, UnknownOptionError
 
 
 def refuse_unknown(
@@ -68,6 +69,23 @@ def named_arguments(elsewhere: Mapping[str, str]):
         return checked
 
     return decorate
+
+
+def check_number(value: Any, what: str, meaning: str) -> float:
+    """`value`, a number or an array of one without axes, as a float; DtypeError or DomainError unless it is finite."""
+    number = value.item() if getattr(value, "ndim", None) == 0 else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
+    if not isfinite(number):
+        raise DomainError(f"{what} is {value}; expected {meaning}, finite")
+    return float(number)
+
+
+def check_positive(value: Any, what: str, meaning: str) -> float:
+    """The same, above zero."""
+    if not (number := check_number(value, what, meaning)) > 0:
+        raise DomainError(f"{what} is {value}; expected {meaning}, above zero")
+    return number
 
 
 def one_of(*allowed):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .elsewhere import RICKER
 from .errors import DomainError
-from .validators import named_arguments
+from .validators import check_number, check_positive, named_arguments
 
 
 @named_arguments(RICKER)
@@ -30,17 +30,19 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
 
     Raises
     ------
+    DtypeError
+        Where one of them is no number.
     DomainError
         Where `freq` or `dt` is not positive, `nt` is not a positive whole number, or the peak frequency lies above
         the Nyquist frequency 1 / (2 dt).
     """
-    if not (freq > 0 and dt > 0 and np.isfinite(freq) and np.isfinite(dt)):
-        raise DomainError(f"ricker: freq is {freq} Hz and dt is {dt} s; both must be positive")
-    if not 1 <= nt < np.inf or nt != int(nt):
+    freq, dt = check_positive(freq, "ricker: freq", "Hz"), check_positive(dt, "ricker: dt", "seconds")
+    delay = 1.5 / freq if delay is None else check_number(delay, "ricker: delay", "seconds")
+    if (count := check_number(nt, "ricker: nt", "a whole number of samples")) < 1 or count % 1:
         raise DomainError(f"ricker: nt is {nt}; expected a positive whole number of samples")
     if freq > 0.5 / dt:
-        raise DomainError(f"ricker: {freq} Hz lies above the Nyquist frequency {0.5 / dt:g} Hz of dt = {dt} s")
-    a = (np.pi * freq * (np.arange(int(nt)) * dt - (1.5 / freq if delay is None else delay))) ** 2
+        raise DomainError(f"ricker: {freq:g} Hz lies above the Nyquist frequency {0.5 / dt:g} Hz of dt = {dt:g} s")
+    a = (np.pi * freq * (np.arange(count) * dt - delay)) ** 2
     return (1 - 2 * a) * np.exp(-a)
 
 

@@ -8,9 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DomainError, DtypeError, ShapeError
+from ..errors import DomainError, DtypeError, OptionError, ShapeError
+from ..validators import check_positive
 from .line import Line, Misfit
-from .prepared import c_ordered, check_positive
+from .prepared import c_ordered
 
 
 def check_spacings(dh: Any) -> tuple[float, float]:
@@ -27,6 +28,14 @@ def check_gathers(gathers: Any, which: str = "") -> None:
     """DtypeError for anything but `Gathers`, `which` may say why it must be some."""
     if not isinstance(gathers, Gathers):
         raise DtypeError(f"gathers are {type(gathers).__name__}; expected sweep_core.io.Gathers{which}")
+
+
+def check_field(gathers: Any, field: Any) -> int:
+    """`field`, or a refusal where the gathers do not hold it."""
+    nfield = gathers.observed.shape[3]
+    if isinstance(field, bool) or not isinstance(field, int | np.integer) or not 0 <= field < nfield:
+        raise OptionError(f"field is {field!r}; observed holds fields 0 to {nfield - 1}")
+    return int(field)
 
 
 def _interval(dt: Any) -> float:

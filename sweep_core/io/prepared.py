@@ -13,6 +13,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
+from ..validators import check_positive
 from .arrays import read_archive
 from .quantities import check_plausible
 from .replacing import replacing
@@ -24,15 +25,6 @@ _KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
 _SEA_WATER = (1400.0, 1600.0)  # m/s: what a top row may read and still be taken for water unasked
 _WIDEST = 10_000  # cells of a window
 _WATER_TOLERANCE = 0.5  # m/s: rounding of the file formats, well below the step to the softest mud
-
-
-def check_positive(value: Any, what: str, meaning: str) -> float:
-    """`value` as a float, refused unless it is one finite number above zero."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
-    if not (math.isfinite(value) and value > 0):
-        raise DomainError(f"{what} is {float(value)!r}; expected {meaning}, finite and above zero")
-    return float(value)
 
 
 def check_spacing(dh: Any, what: str = "dh") -> float:

@@ -14,7 +14,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, ShapeError
-from .prepared import PreparedModel, check_positive, check_spacing, downsample, smooth
+from ..validators import check_positive
+from .prepared import PreparedModel, check_spacing, downsample, smooth
 
 _WATER, _MUD, _FASTEST = (
     1500.0,

@@ -24,6 +24,9 @@ def records(synthetic, observed) -> Any:
     """
     from array_api_compat import array_namespace
 
+    for name, record in (("synthetic", synthetic), ("observed", observed)):
+        if not hasattr(record, "shape"):
+            raise DtypeError(f"{name} is a {type(record).__name__}; expected a record, an array")
     check_like_record("observed", observed, synthetic)
     if len(synthetic.shape) != 4:
         raise ShapeError(f"the record has shape {tuple(synthetic.shape)}; expected (nshots, nt, nrec, nfield)")

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ..errors import DomainError, OptionError
 from ..spectra import padded
-from .traces import as_traces, positive, put_back
+from ..validators import check_positive
+from .traces import as_traces, put_back
 
 
 def bandpass(
@@ -41,12 +42,12 @@ def bandpass(
     DomainError, OptionError, DtypeError, ShapeError
     """
     traces = as_traces(data, axis)
-    dt = positive(dt, "dt", "seconds")
+    dt = check_positive(dt, "dt", "seconds")
     if low is None and high is None:
         raise OptionError("neither low nor high is given; expected one of them, or both, in Hz")
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 20:
         raise OptionError(f"order is {order!r}; expected a whole number from 1 to 20")
-    corners = {name: positive(f, name, "Hz") for name, f in (("low", low), ("high", high)) if f is not None}
+    corners = {name: check_positive(f, name, "Hz") for name, f in (("low", low), ("high", high)) if f is not None}
     for name, corner in corners.items():
         if corner >= 0.5 / dt:
             raise DomainError(f"{name} is {corner:g} Hz; expected less than the Nyquist frequency {0.5 / dt:g} Hz")
@@ -87,7 +88,7 @@ def spectrum(data: Any, dt: float, *, axis: int = 1) -> tuple[NDArray[Any], NDAr
         seconds; traces that are zero throughout do not count.
     """
     traces = as_traces(data, axis)
-    dt = positive(dt, "dt", "seconds")
+    dt = check_positive(dt, "dt", "seconds")
     traces = traces.reshape(-1, traces.shape[-1])
     traces = traces[traces.any(axis=1)]
     length = traces.shape[1]

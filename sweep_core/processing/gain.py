@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError
-from .traces import as_traces, positive, put_back
+from ..validators import check_number, check_positive
+from .traces import as_traces, put_back
 
 
 def time_gain(data: Any, dt: float, power: float = 1.0, *, axis: int = 1) -> NDArray[Any]:
@@ -19,8 +20,8 @@ def time_gain(data: Any, dt: float, power: float = 1.0, *, axis: int = 1) -> NDA
     power : float
         From 0 on.
     """
-    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
-    if not 0 <= power < np.inf:
+    traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
+    if check_number(power, "power", "0 or more") < 0:
         raise DomainError(f"power is {power}; expected 0 or more")
     return put_back(traces * (np.arange(traces.shape[-1]) * dt) ** power, axis, traces.dtype)
 
@@ -45,8 +46,8 @@ def agc(data: Any, dt: float, window: float, *, axis: int = 1) -> NDArray[Any]:
     window : float
         Seconds; at an end of the trace, as much of it as there is.
     """
-    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
-    half = max(1, round(0.5 * positive(window, "window", "seconds") / dt))
+    traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
+    half = max(1, round(0.5 * check_positive(window, "window", "seconds") / dt))
     nt = traces.shape[-1]
     running = np.concatenate(
         [np.zeros((*traces.shape[:-1], 1)), np.cumsum(traces.astype(np.float64) ** 2, -1)], axis=-1

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import DomainError, OptionError, ShapeError
 from ..spectra import padded
-from .traces import as_traces, positive, put_back
+from ..validators import check_positive
+from .traces import as_traces, put_back
 
 
 def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:
@@ -25,7 +26,7 @@ def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:
     data, dt, axis
         As in `bandpass`; zero before the first sample.
     """
-    traces, dt = as_traces(data, axis), positive(dt, "dt", "seconds")
+    traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
     nt = traces.shape[-1]
     k = np.arange(nt + 1, dtype=np.float64)
     power = np.concatenate([[1.0], k**1.5])  # at -1 it is that of 1: the first weight is of one half of the hat
@@ -75,7 +76,7 @@ def to_line_source(
         raise DomainError(f"delay is {delay}; expected seconds")
     times = np.maximum(np.arange(traces.shape[-1]) * dt - delay, 0)
     if velocity is not None:
-        factor: NDArray[Any] = np.sqrt(2 * np.pi * times) * positive(velocity, "velocity", "metres per second")
+        factor: NDArray[Any] = np.sqrt(2 * np.pi * times) * check_positive(velocity, "velocity", "metres per second")
     else:
         offset = np.abs(np.asarray(offset, dtype=np.float64))
         if not np.isfinite(offset).all():

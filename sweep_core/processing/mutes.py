@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, ShapeError
-from ..io.gathers import Gathers, check_gathers
-from .traces import positive
+from ..io.gathers import Gathers, check_field, check_gathers
+from ..validators import check_positive
 
 
 def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
@@ -19,7 +19,7 @@ def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
 
 
 def _width(taper: Any, unit: str) -> float:
-    return 0.0 if taper == 0 else positive(taper, "taper", unit)
+    return 0.0 if taper == 0 else check_positive(taper, "taper", unit)
 
 
 def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
@@ -50,6 +50,8 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
                 f"{name} has shape {edge.shape}; expected a number or (nshots, nrec) = {gathers.receiver_mask.shape}"
             )
         edges.append(np.broadcast_to(edge, gathers.receiver_mask.shape)[:, None])
+    if (edges[0] > edges[1]).all():
+        raise DomainError(f"begin is {begin}, end {end}; expected seconds, begin before end")
     weights = _taper(times - edges[0], width) * _taper(edges[1] - times, width)
     weights = np.where(np.isnan(edges[0] + edges[1]), 0, weights) if np.isnan(edges).any() else weights
     return np.ascontiguousarray(weights[..., None], dtype=gathers.observed.dtype)
@@ -91,10 +93,10 @@ def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0
         Seconds; NaN where there is no trace, or a dead one.
     """
     check_gathers(gathers, ", which know the offsets")
-    length = max(2, round(positive(window, "window", "seconds") / gathers.dt))
-    if positive(threshold, "threshold", "a part of the largest amplitude") > 1:
+    length = max(2, round(check_positive(window, "window", "seconds") / gathers.dt))
+    if check_positive(threshold, "threshold", "a part of the largest amplitude") > 1:
         raise DomainError(f"threshold is {threshold}; expected a part of the largest amplitude, up to 1")
-    nt, traces = gathers.nt, np.moveaxis(gathers.observed[..., field], 1, 2).astype(np.float64)
+    nt, traces = gathers.nt, np.moveaxis(gathers.observed[..., check_field(gathers, field)], 1, 2).astype(np.float64)
     peak = np.abs(traces).max(axis=-1, keepdims=True)
     live = gathers.receiver_mask & (peak[..., 0] > 0)
     floor = (threshold * np.where(peak == 0, 1, peak)) ** 2  # a trace without noise does not begin at its first bit

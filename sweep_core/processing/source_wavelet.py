@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ..errors import DomainError, ShapeError
 from ..spectra import padded
-from .traces import as_traces, positive, put_back
+from ..validators import check_positive
+from .traces import as_traces, put_back
 
 
 @attrs.frozen(eq=False)
@@ -75,7 +76,7 @@ def estimate_wavelet(
         raise ShapeError(f"the wavelet has shape {first.shape}; expected ({nt},), or ({nshots}, {nt})")
     if shared and first.ndim == 2 and (first != first[0]).any():
         raise ShapeError("each shot was modelled with a wavelet of its own; expected one, or shared=False")
-    damping = positive(damping, "damping", "a part of the largest energy")
+    damping = check_positive(damping, "damping", "a part of the largest energy")
     if weights is not None:
         factor = as_traces(weights, 1)
         if factor.ndim != 4 or any(n not in (1, m) for n, m in zip(factor.shape, data.shape, strict=True)):

@@ -1,6 +1,6 @@
 """Shared by every step on traces: real numbers along an axis of time."""
 
-import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ def as_traces(data: Any, axis: int) -> NDArray[Any]:
         raise DtypeError(f"data cannot be read as a NumPy array: {error}") from None
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"data are of {array.dtype}; expected real numbers")
-    if not -array.ndim <= axis < array.ndim or array.shape[axis] == 0:
+    if not isinstance(axis, Integral) or not -array.ndim <= axis < array.ndim or array.shape[axis] == 0:
         raise ShapeError(
-            f"data have shape {array.shape}; expected time along axis {axis}: 1 of (nshots, nt, nrec, nfield), "
+            f"data have shape {array.shape}; expected time along axis {axis!r}: 1 of (nshots, nt, nrec, nfield), "
             "-1 of a wavelet"
         )
     if not np.isfinite(array).all():
@@ -32,11 +32,3 @@ def as_traces(data: Any, axis: int) -> NDArray[Any]:
 def put_back(traces: NDArray[Any], axis: int, dtype: Any) -> NDArray[Any]:
     """Traces with time last, in the order and dtype of the data that they were made of, C-contiguous."""
     return np.ascontiguousarray(np.moveaxis(traces, -1, axis), dtype=dtype)
-
-
-def positive(value: Any, name: str, unit: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise DtypeError(f"{name} is {value!r}; expected {unit}")
-    if not 0 < value < math.inf:
-        raise DomainError(f"{name} is {value}; expected {unit}, positive")
-    return float(value)

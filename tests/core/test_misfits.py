@@ -168,6 +168,7 @@ def test_the_distance_of_moved_masses_is_their_way():
         (lambda s, d: wasserstein(s, d, sharpness=0), DomainError, "sharpness is 0; expected a positive"),
         (lambda s, d: wasserstein(s, d, sharpness="3"), DomainError, "sharpness is '3'"),
         (lambda s, d: envelope(s, d, power=3), OptionError, "power is 3; expected 1 or 2"),
+        (lambda s, d: envelope(s.tolist(), d), DtypeError, "synthetic is a list; expected a record"),
         (lambda s, d: envelope(s, d[:, 1:]), ShapeError, r"observed has shape \(2, 59, 3, 2\); expected that of"),
         (lambda s, d: global_correlation(s[0], d[0]), ShapeError, r"expected \(nshots, nt, nrec, nfield\)"),
         (lambda s, d: global_correlation(s, np.array(d, object)), DtypeError, "observed object; expected both float32"),

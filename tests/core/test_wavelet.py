@@ -29,15 +29,16 @@ def test_the_default_delay_is_one_and_a_half_periods():
 
 
 BAD = {
-    "freq 0": ((0, 10, 1e-3), "freq is 0 Hz"),
-    "freq negative": ((-5, 10, 1e-3), "freq is -5 Hz"),
+    "freq 0": ((0, 10, 1e-3), "freq is 0; expected Hz, above zero"),
+    "freq negative": ((-5, 10, 1e-3), "freq is -5"),
     "freq nan": ((float("nan"), 10, 1e-3), "freq is nan"),
     "freq inf": ((float("inf"), 10, 1e-3), "freq is inf"),
-    "dt 0": ((10, 10, 0.0), "dt is 0.0 s"),
+    "dt 0": ((10, 10, 0.0), "dt is 0.0; expected seconds"),
     "dt nan": ((10, 10, float("nan")), "dt is nan"),
     "nt 0": ((10, 0, 1e-3), "nt is 0"),
     "nt 10.5": ((10, 10.5, 1e-3), "nt is 10.5"),
     "nt nan": ((10, float("nan"), 1e-3), "nt is nan"),
+    "delay nan": ((10, 10, 1e-3, float("nan")), "delay is nan"),
     "above Nyquist": ((600, 10, 1e-3), "600 Hz lies above the Nyquist frequency 500 Hz"),
 }
 
@@ -46,6 +47,16 @@ BAD = {
 def test_a_bad_ricker_is_refused(arguments, message):
     with pytest.raises(DomainError, match=message):
         ricker(*arguments)
+
+
+@pytest.mark.parametrize(("name", "at"), [("freq", 0), ("nt", 1), ("dt", 2), ("delay", 3)])
+def test_a_ricker_is_of_numbers(name, at):
+    given = [15.0, 10, 1e-3, 0.1]
+    np.testing.assert_array_equal(ricker(*map(np.array, given)), ricker(*given))
+    for odd in ("5", True, [5.0]):
+        given[at] = odd
+        with pytest.raises(DtypeError, match=f"ricker: {name} is .*; expected one number"):
+            ricker(*given)
 
 
 def test_resampling_keeps_a_band_limited_wavelet():

@@ -188,7 +188,7 @@ def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
         ({"water": None}, DtypeError, "water is NoneType"),
         ({"water": np.ones((20, 14), bool)}, ShapeError, "water has shape"),
         ({"water": np.ones((20, 15), bool)}, DomainError, "every cell is water"),
-        ({"dh": 0}, DomainError, "dh is 0.0"),
+        ({"dh": 0}, DomainError, "dh is 0;"),
         ({"dh": float("nan")}, DomainError, "dh is nan"),
         ({"dh": (12.5, 12.5)}, DtypeError, "one number"),
         ({"dh": True}, DtypeError, "one number"),
@@ -352,8 +352,8 @@ def test_detail_below_the_coarse_cell_does_not_alias():
     [
         (12.5, 30, DomainError, r"nearest that are: 25 and 37\.5 m"),
         (12.5, 6.25, DomainError, r"nearest that are: 12\.5 and 25 m"),
-        (0, 25, DomainError, "source_dh is 0.0"),
-        (12.5, -25, DomainError, "target_dh is -25.0"),
+        (0, 25, DomainError, "source_dh is 0;"),
+        (12.5, -25, DomainError, "target_dh is -25;"),
         (12.5, "25", DtypeError, "target_dh is '25'"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import segy as standard
 
-from sweep_core import DataError, DomainError, UnsupportedError
+from sweep_core import DataError, DomainError, DtypeError, UnsupportedError
 from sweep_core.io import open_segy, read_segy
 
 pytest.importorskip("segyio", reason="segyio is not installed")
@@ -94,6 +94,10 @@ REFUSED = {
     "dh": ({}, {"dh": 0.0}, DomainError, "dh is 0.0"),
     "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),
     "nt": ({}, {"nt": 10.5}, DomainError, "nt is 10.5; expected a whole number"),
+    "line": ({}, {"line": "north"}, DtypeError, "line is 'north'; expected sweep_core.io.Line"),
+    "datum": ({}, {"datum": "sea"}, DtypeError, "datum is 'sea'; expected one number, metres"),
+    "depth": ({}, {"source_depth": "5 m"}, DtypeError, "source_depth is '5 m'"),
+    "codes": ({}, {"codes": 1}, DtypeError, r"codes is 1; expected trace identification codes, such as \(1,\)"),
     "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
     "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),

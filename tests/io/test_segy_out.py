@@ -1,5 +1,7 @@
 """SEG-Y out: what was written is read back, by us, by the letter of the standard, and by segyio."""
 
+import re
+
 import attrs
 import numpy as np
 import pytest
@@ -77,8 +79,9 @@ def test_one_field_of_several(tmp_path):
 @pytest.mark.parametrize("dh", [5.0, (1.25, 12.5)])
 def test_a_section_is_read_back(tmp_path, dh):
     model = np.random.default_rng(0).uniform(1500, 4500, (40, 30)).astype(np.float32)
-    path = write_segy_section(tmp_path / "vp.sgy", model, dh, line=NORTH, datum=-3.0, text=["VP IN M/S"])
+    path = write_segy_section(tmp_path / "vp.sgy", model, dh, line=NORTH, datum=-3.0, text="VP IN M/S\nBY HAND")
     segy, dz = open_segy(path), np.broadcast_to(dh, 2)[0]
+    assert re.search(r"VP IN M/S *\nC.\d BY HAND", segy.text)
     assert segy.section().flags.c_contiguous and 1e3 * segy.interval == dz
     np.testing.assert_array_equal(segy.section(), model)
     along, off = NORTH.project(segy.sources[:, :2])
@@ -97,6 +100,8 @@ REFUSED = {
     "start": (lambda p: write_segy(p, gathers(), start=1 / 3), UnsupportedError, "start is 0.333"),
     "far away": (lambda p: write_segy(p, gathers(Line((3e9, 0)))), UnsupportedError, "coordinates reach 3e\\+09 m"),
     "field": (lambda p: write_segy(p, gathers(), field=1), OptionError, "fields 0 to 0"),
+    "field text": (lambda p: write_segy(p, gathers(), field="p"), OptionError, "field is 'p'; observed holds fields 0 to 0"),
+    "a record": (lambda p: write_segy(p, gathers().observed), DtypeError, "gathers are ndarray"),
     "no trace": (lambda p: write_segy(p, gathers().take([])), DomainError, "no trace"),
     "text": (lambda p: write_segy(p, gathers(), text=["X" * 77]), OptionError, "more than 76 characters"),
     "a cube": (lambda p: write_segy_section(p, np.zeros((2, 2, 2)), 1.0), ShapeError, r"expected \(nz, nx\)"),

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import DomainError, DtypeError, ShapeError, ricker
+from sweep_core import DomainError, DtypeError, OptionError, ShapeError, ricker
 from sweep_core.io import Gathers
 from sweep_core.processing import first_breaks, mute_offset, mute_time
 
@@ -83,5 +83,9 @@ def test_odd_requests_are_refused(gathers):
         mute_time(gathers, 0.1, taper=-1.0)
     with pytest.raises(DomainError, match="nearest is 300 m, farthest 200"):
         mute_offset(gathers, 300, 200)
+    with pytest.raises(DomainError, match="begin is 0.2, end 0.1; expected seconds, begin before end"):
+        mute_time(gathers, 0.2, 0.1)
+    with pytest.raises(OptionError, match="field is 3; observed holds fields 0 to 0"):
+        first_breaks(gathers, field=3)
     with pytest.raises(DomainError, match="threshold is 0"):
         first_breaks(gathers, threshold=0)

@@ -98,13 +98,15 @@ ODD = {
     "above Nyquist": (lambda: bandpass(TIMES, DT, None, 250, axis=-1), DomainError, "high is 250 Hz; expected less than the Nyquist"),
     "crossed": (lambda: bandpass(TIMES, DT, 30, 20, axis=-1), DomainError, "low below high"),
     "order": (lambda: bandpass(TIMES, DT, 30, order=0, axis=-1), OptionError, "order is 0"),
-    "negative": (lambda: bandpass(TIMES, DT, -1.0, axis=-1), DomainError, "low is -1.0; expected Hz, positive"),
+    "negative": (lambda: bandpass(TIMES, DT, -1.0, axis=-1), DomainError, "low is -1.0; expected Hz, above zero"),
     "text": (lambda: bandpass(TIMES, DT, "5", axis=-1), DtypeError, "low is '5'"),
     "dt": (lambda: bandpass(TIMES, 0, 5, axis=-1), DomainError, "dt is 0; expected seconds"),
     "axis": (lambda: bandpass(TIMES, DT, 5), ShapeError, r"shape \(400,\); expected time along axis 1: .*-1 of a wavelet"),
+    "no axis": (lambda: bandpass(TIMES, DT, 5, axis="t"), ShapeError, "time along axis 't'"),
     "complex": (lambda: lowpass(TIMES * 1j, DT, 5, axis=-1), DtypeError, "complex128"),
     "nan": (lambda: lowpass(TIMES * np.nan, DT, 5, axis=-1), DomainError, "NaN"),
     "power": (lambda: time_gain(TIMES, DT, -1, axis=-1), DomainError, "power is -1"),
+    "power text": (lambda: time_gain(TIMES, DT, "2", axis=-1), DtypeError, "power is '2'; expected one number"),
     "window": (lambda: agc(TIMES, DT, 0.0, axis=-1), DomainError, "window is 0.0"),
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """A SEG-Y file, known before its samples are read."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError, OptionError
+from ...errors import DataError, DtypeError, OptionError
 from .headers import Headers, read_headers, scale_headers
 from .layout import FORMATS, TEXT, Layout, read_layout
 from .samples import check_format, read_samples
@@ -108,6 +109,8 @@ class SegyFile:
         ------
         DataError
         """
+        if codes is not None and (isinstance(codes, str) or not isinstance(codes, Iterable)):
+            raise DtypeError(f"codes is {codes!r}; expected trace identification codes, such as (1,)")
         found = self.header("TraceIdentificationCode")
         kinds = {int(code) for code in np.unique(found)} & set(SEISMIC)
         if codes is None:

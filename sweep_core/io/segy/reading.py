@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError, DomainError
+from ...errors import DataError, DomainError, DtypeError
 from ...resampling import sampled
+from ...validators import check_number, check_positive
 from ..gathers import Gathers, check_spacings
 from ..line import Line, fit_line, misfit_to
-from ..prepared import check_positive
 from .index import DEAD, SEISMIC, SegyFile, open_segy
 from .samples import is_clipped, is_dead
 
@@ -63,6 +63,11 @@ def read_segy(
     ------
     DataError, DomainError, ShapeError, OptionError, UnsupportedError
     """
+    if line is not None and not isinstance(line, Line):
+        raise DtypeError(f"line is {line!r}; expected sweep_core.io.Line")
+    for name, value in (("datum", datum), ("source_depth", source_depth), ("receiver_depth", receiver_depth)):
+        if value is not None:
+            check_number(value, name, "metres")
     segy = segy if isinstance(segy, SegyFile) else open_segy(segy)
     dz, dx = check_spacings(dh)
     groups = segy.shots(codes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
-from ..gathers import Gathers, check_spacings
+from ..gathers import Gathers, check_field, check_gathers, check_spacings
 from ..line import Line
 from ..replacing import replacing
 from .headers import fields
@@ -41,7 +41,7 @@ def write_segy(
         Which field, where there are several.
     start : float
         Time of the first sample, s, as `solver.time(field)[0]` says; written as the delay.
-    text : iterable of str
+    text : str, or iterable of str
         Lines of up to 76 characters for the textual header, after what is always there.
 
     Raises
@@ -50,11 +50,11 @@ def write_segy(
         Where the format cannot hold it: dt, nt, a place or a time.
     OptionError, StorageError
     """
+    check_gathers(gathers)
     nfield = gathers.observed.shape[3]
     if field is None and nfield > 1:
         raise OptionError(f"observed holds {nfield} fields; say which by field=")
-    if field is not None and not 0 <= field < nfield:
-        raise OptionError(f"field is {field}; observed holds fields 0 to {nfield - 1}")
+    field = 0 if field is None else check_field(gathers, field)
     if not (gathers.traces >= 0).any():
         raise DomainError("gathers hold no trace; expected some to write")
     shot, receiver = np.nonzero(gathers.traces >= 0)
@@ -80,9 +80,10 @@ def write_segy(
         headers[name] = value
     lines = [
         f"SHOT GATHERS: {gathers.name}", f"{len(gathers)} SHOTS, {len(shot)} TRACES OF {gathers.nt} SAMPLES, "
-        f"{1e3 * gathers.dt:g} MS", f"MODEL CELLS DX {dx:g} M, DZ {dz:g} M", *_line_text(gathers.line, datum), *text,
+        f"{1e3 * gathers.dt:g} MS", f"MODEL CELLS DX {dx:g} M, DZ {dz:g} M", *_line_text(gathers.line, datum),
+        *_own_lines(text),
     ]  # fmt: skip
-    records = (gathers.observed[n, :, gathers.traces[n] >= 0, field or 0] for n in range(len(gathers)))
+    records = (gathers.observed[n, :, gathers.traces[n] >= 0, field] for n in range(len(gathers)))
     return _write(Path(path), lines, headers, records, traces=int((gathers.traces >= 0).sum(axis=1).max()), sorting=1)
 
 
@@ -135,7 +136,7 @@ def write_segy_section(
     headers["TraceIdentificationCode"], headers["DataUse"] = 1, 1
     lines = [
         "SECTION IN DEPTH", f"{count} TRACES OF {len(section)} SAMPLES", f"DX {dx:g} M, DZ {dz:g} M",
-        "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *text,
+        "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *_own_lines(text),
     ]  # fmt: skip
     return _write(Path(path), lines, headers, [section.T], traces=1, sorting=4)
 
@@ -179,6 +180,10 @@ def _delay(start: float) -> tuple[int, int]:
     raise UnsupportedError(
         f"start is {start!r} s; SEG-Y holds it as a whole number of 0.0001 to 1 ms, up to 32767 of them"
     )
+
+
+def _own_lines(text: Iterable[str]) -> Iterable[str]:
+    return text.splitlines() if isinstance(text, str) else text
 
 
 def _line_text(line: Line, datum: float) -> list[str]:
