@@ -278,13 +278,17 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       });
       if (v.images > 0) {
         Value* const to = v.image + v.at(m.coefficient, c);
-        store(to, load<V>(to) + load<V>(v.held + v.at(m.target, c)) * (every<V>(v.images) * g));
+        const Value* const held = v.held + v.at(m.target, c);
+        prefetch_next_row<V>(v.layout.field, to);
+        prefetch_next_row<V>(v.layout.field, held);
+        store(to, load<V>(to) + load<V>(held) * (every<V>(v.images) * g));
       }
     });
   }
   // y of (1 + P) y = g: one number of the past is kept.
   template <class V, int A>
   SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
+    prefetch_next_row<V>(v.layout.slab[A], past);
     const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) * profile_at<V, A>(v, c, 2);
     store(past, y - g);
     return y;
