@@ -107,7 +107,7 @@ class SegyFile:
 
         Raises
         ------
-        DataError
+        DataError, DtypeError
         """
         if codes is not None and (isinstance(codes, str) or not isinstance(codes, Iterable)):
             raise DtypeError(f"codes is {codes!r}; expected trace identification codes, such as (1,)")

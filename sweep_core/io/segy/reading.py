@@ -61,7 +61,7 @@ def read_segy(
 
     Raises
     ------
-    DataError, DomainError, ShapeError, OptionError, UnsupportedError
+    DataError, DomainError, DtypeError, ShapeError, OptionError, UnsupportedError
     """
     if line is not None and not isinstance(line, Line):
         raise DtypeError(f"line is {line!r}; expected sweep_core.io.Line")

@@ -48,7 +48,7 @@ def write_segy(
     ------
     UnsupportedError
         Where the format cannot hold it: dt, nt, a place or a time.
-    OptionError, StorageError
+    DtypeError, OptionError, StorageError
     """
     check_gathers(gathers)
     nfield = gathers.observed.shape[3]
