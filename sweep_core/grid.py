@@ -59,7 +59,8 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     if len(cells) not in AXES or not all(_whole(n) and n > 0 for n in cells):
         raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx), positive whole numbers")
     try:
-        sizes = tuple(float(h) for h in ((spacing,) * len(cells) if np.ndim(spacing) == 0 else spacing))
+        given = (spacing,) * len(cells) if np.ndim(spacing) == 0 else tuple(spacing)
+        sizes = tuple(math.nan if isinstance(h, str) else float(h) for h in given)
     except (TypeError, ValueError):
         raise DomainError(f"dh is {spacing!r}; expected metres, a number or one per axis") from None
     if len(sizes) != len(cells):

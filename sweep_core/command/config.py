@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from ..errors import OptionError, SweepError
+from ..grid import make_grid
 from ..inversion import Stage, TotalVariation
 from ..io import Gathers, open_segy, read_array, read_gathers, read_prepared, read_segy
 from ..memory import MemoryOptions
@@ -105,7 +106,9 @@ def read_earth(config: Config, which: str, names: list[str]) -> Earth:
         raise OptionError(f"{config.path}: {which} is {given!r}; expected {{{_example(names)}}}")
     if dh is None:
         raise OptionError(f"{config.path}: [model] has no dh; expected the spacing of {which} in metres")
-    return Earth([read_array(config.file(files[name])) for name in names], tuple(dh) if isinstance(dh, list) else dh)
+    models, dh = [read_array(config.file(files[name])) for name in names], tuple(dh) if isinstance(dh, list) else dh
+    make_grid(models[0].shape, dh)  # refuses what is none
+    return Earth(models, dh)
 
 
 def _example(names):
@@ -115,7 +118,7 @@ def _example(names):
 def make_equation(config: Config) -> Any:
     """Of [physics]: acoustic waves, order 8, unless it says otherwise."""
     known, name = equations(), config["physics"].get("equation", "acoustic")
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise OptionError(f"{config.path}: equation is {name!r}; expected one of {sorted(known)}")
     return known[name](spatial_order=config["physics"].get("spatial_order", 8))
 
@@ -150,6 +153,8 @@ def read_data(config: Config, dh: Any) -> Gathers:
 def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
     """The samples of [wavelet], (nt,)."""
     wavelet = config["wavelet"]
+    if not wavelet.get("scale", 1.0):
+        raise OptionError(f"{config.path}: [wavelet] scale is zero, of which nothing is left; leave it out")
     for name in ("ricker", "delay", "scale"):
         if type(wavelet.get(name, 1.0)) not in (int, float):
             raise OptionError(f"{config.path}: [wavelet] {name} is {wavelet[name]!r}; expected a number")
@@ -201,7 +206,7 @@ def stages_of(config: Config) -> list[Stage]:
 
 def misfit_of(config: Config, name: Any) -> Any:
     """A function of sweep_core.misfit by its name."""
-    if name not in MISFITS:
+    if not isinstance(name, str) or name not in MISFITS:
         raise OptionError(f"{config.path}: misfit is {name!r}; expected one of {sorted(MISFITS)}")
     return MISFITS[name]
 
@@ -209,6 +214,9 @@ def misfit_of(config: Config, name: Any) -> Any:
 def inversion_options(config: Config, earth: Earth) -> dict[str, Any]:
     """What [inversion] says to :func:`sweep_core.inversion.invert`."""
     said = dict(config["inversion"])
+    for table, name in (("wavelet", "estimate"), ("inversion", "precondition")):
+        if not isinstance(value := config[table].get(name, True), bool):
+            raise OptionError(f"{config.path}: [{table}] {name} is {value!r}; expected true or false")
     found: dict[str, Any] = {name: said[name] for name in ("precondition", "batch") if name in said}
     if "misfit" in said:
         found["misfit"] = misfit_of(config, said["misfit"])

@@ -70,10 +70,9 @@ def run(given: argparse.Namespace) -> int:
     def record(models: Sequence[np.ndarray], shots: Shots) -> np.ndarray:
         return np.concatenate(modelled(executor, problem, shots, models, np.arange(len(shots)), 4))
 
-    observed = data.observed.astype(dtype, copy=False)
+    observed, options = data.observed.astype(dtype, copy=False), inversion_options(config, earth)
     if config["wavelet"].get("estimate", False):
         shots = explained(shots, data, record(earth.models, shots))
-    options = inversion_options(config, earth)
     true = read_earth(config, "true", names).models if "true" in config["model"] else None
     if given.overwrite:
         remove_run(out)
