@@ -60,7 +60,8 @@ def _transport(xp, p, q, nt):
     of_p, of_q = (xp.cumulative_sum(masses, axis=TIME) for masses in (p, q))
     levels = xp.concat([of_p, of_q], axis=TIME)
     order = xp.argsort(levels, axis=TIME, stable=True)
-    is_p = xp.astype(order < nt, order.dtype)
+    ends_p = order < nt
+    is_p = xp.astype(ends_p, order.dtype)
     passed = xp.cumulative_sum(is_p, axis=TIME) - is_p  # levels of p below a part
     high = xp.take_along_axis(levels, order, axis=TIME)
 
@@ -69,16 +70,22 @@ def _transport(xp, p, q, nt):
 
     low = before(high)
 
-    def within(masses, level, sample):
-        """Where a part begins and ends, in samples, and its sample."""
+    def within(masses, level, sample, ends):
+        """Where a part begins and ends, in samples, and its sample, which `ends` with it or goes on."""
+        beyond = sample >= nt  # what rounding leaves behind the last one
         sample = xp.clip(sample, max=nt - 1)
         mass = xp.take_along_axis(masses, sample, axis=TIME)
         below = xp.take_along_axis(level - masses, sample, axis=TIME)
+        # Of loud traces masses lie below the rounding of levels, or are zero: their ends are known all the same.
+        zero, one, some = 0 * mass, 0 * mass + 1, xp.where(mass > 0, mass, mass + 1)
+        begin, end = (xp.clip((at - below) / some, min=0, max=1) for at in (low, high))
+        begins = xp.concat([xp.ones_like(ends[:, :1]), ends[:, :-1]], axis=TIME)
+        begin, end = xp.where(begins, zero, begin), xp.where(ends, one, end)
         sample = xp.astype(sample, masses.dtype)
-        return sample + (low - below) / mass, sample + (high - below) / mass, sample
+        return sample + xp.where(beyond, one, begin), sample + xp.where(beyond, one, end), sample
 
-    begin, end, sample = within(p, of_p, passed)
-    first, last, _ = within(q, of_q, counted(xp, order) - passed)
+    begin, end, sample = within(p, of_p, passed, ends_p)
+    first, last, _ = within(q, of_q, counted(xp, order) - passed, ~ends_p)
     a, b = (begin - first) / nt, (end - last) / nt
     cost = xp.sum((high - low) * (a * a + a * b + b * b), axis=TIME, keepdims=True) / 3
     left, right = sample + 1 - begin, sample + 1 - end

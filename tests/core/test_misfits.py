@@ -162,6 +162,23 @@ def test_the_distance_of_moved_masses_is_their_way():
     assert far / near == pytest.approx(16, rel=0.15)
 
 
+@pytest.mark.parametrize("loud", [0.1, 7.0, 30.0, 1e3])
+def test_a_loud_record_is_compared_as_any(loud):
+    """Softplus of its troughs is below the rounding of cumulative masses, or zero."""
+    times = 0.002 * np.arange(200)[:, None]
+    crests = (
+        np.exp(-((60 * (times - at - [0, 0.01])) ** 2)) * np.cos(120 * (times - at - [0, 0.01])) for at in (0.17, 0.15)
+    )
+    synthetic, observed = (crest[None, :, :, None] for crest in crests)
+    value, slope = wasserstein(loud * synthetic, observed)
+    way, h = np.random.default_rng(0).standard_normal(observed.shape), 1e-6 * loud
+    one, other = (wasserstein(loud * synthetic + side * way, observed)[0] for side in (h, -h))
+    assert (one - other) / (2 * h) == pytest.approx((slope * way).sum(), rel=1e-4)
+    single = wasserstein((loud * synthetic).astype(np.float32), observed.astype(np.float32))
+    assert float(single[0]) == pytest.approx(float(value), rel=1e-4)
+    np.testing.assert_allclose(single[1], slope, atol=1e-3 * np.abs(slope).max())
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
