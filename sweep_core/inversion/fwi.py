@@ -10,17 +10,18 @@ import numpy as np
 
 from ..arrays import numpy_of
 from ..distribution import Distributor, SerialDistributor
-from ..errors import OptionError
+from ..errors import OptionError, SweepError
+from ..executor import check_support
 from ..hookspecs import Observation, ObserverRecord
 from ..memory import MemoryOptions
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
-from .coarse import on_coarser_grid
+from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
 from .journal import Journal, identity
 from .lbfgs import LBFGS
-from .objective import AfterShots, make_objective, problem_of
+from .objective import AfterShots, Objective, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
 from .stage import Stage
@@ -148,6 +149,13 @@ def invert(
         stages=[stage.said() for stage in plan], optimiser=optimiser,
         regularise=regularise, precondition=precondition, batch=batch,
     )  # fmt: skip
+    for number, stage in enumerate(plan, start=1):  # before the first is run
+        try:
+            _checked(stage.optimiser or optimiser or LBFGS())
+            check_regularisers(regularise if stage.regularise is None else stage.regularise)
+            _of_stage(data, stage)
+        except SweepError as error:
+            raise type(error)(f"stage {number}: {error}") from error
     journal = Journal(folder, about, unknowns.start, ranks)
     told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks, journal)
     with closing(journal), told.bar(sum(stage.iterations for stage in plan), progress):
@@ -157,10 +165,8 @@ def invert(
                 told.ended(stage, history)
                 unknowns = attrs.evolve(unknowns, start=models)
                 continue
-            changes = {name: value for name in ("low", "high", "misfit", "weights")
-                       if (value := getattr(stage, name)) is not None}  # fmt: skip
-            optimises = _checked(stage.optimiser or optimiser or LBFGS())
-            objective = attrs.evolve(data, **changes)
+            optimises = stage.optimiser or optimiser or LBFGS()
+            objective = _of_stage(data, stage)
             if (factor := stage.coarsen or 1) > 1:
                 chosen = spread(len(shots), stage.shots)
                 objective = on_coarser_grid(objective, factor, list(unknowns.start), chosen)
@@ -175,6 +181,15 @@ def invert(
             unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
             journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)
+
+
+def _of_stage(data: Objective, stage: Stage) -> Objective:
+    """The objective of a stage; refusals name what it states."""
+    changes = {name: value for name in ("low", "high", "misfit", "weights")
+               if (value := getattr(stage, name)) is not None}  # fmt: skip
+    if (factor := stage.coarsen or 1) > 1:
+        check_support(data.executor.name, Coarse(data.executor, factor), data.problem)
+    return attrs.evolve(data, **changes)
 
 
 def _checked(optimiser: Any) -> Any:

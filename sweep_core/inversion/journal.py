@@ -5,8 +5,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -23,18 +25,40 @@ Answer = tuple[float, list[np.ndarray]]
 
 
 def identity(**said: Any) -> dict[str, str]:
-    """What is said of a run, as text that can be compared: arrays by a digest, all else by what it prints."""
+    """What is said of a run, as text that can be compared: arrays and functions by digests, all else as it prints."""
+    return {name: _told(value) for name, value in said.items()}
 
-    def told(value):
-        if hasattr(value, "shape"):
-            value = numpy_of(value)
-            digest = hashlib.sha256(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).data)
-            return f"{value.dtype} array {value.shape} {digest.hexdigest()[:16]}"
-        if isinstance(value, list | tuple):
-            return f"({', '.join(map(told, value))})"
-        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
-    return {name: told(value) for name, value in said.items()}
+def _told(value: Any, within: tuple[Any, ...] = ()) -> str:
+    """One of them, `within` which of others it was met."""
+    if any(value is outer for outer in within):
+        return "itself"
+    told = partial(_told, within=(*within, value))
+    if hasattr(value, "shape"):
+        value = numpy_of(value)
+        digest = hashlib.sha256(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).data)
+        return f"{value.dtype} array {value.shape} {digest.hexdigest()[:16]}"
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(told, value))})"
+    if isinstance(value, Mapping):
+        return told(sorted(value.items()))
+    if isinstance(value, partial):
+        return f"partial {told((value.func, value.args, value.keywords))}"
+    if isinstance(value, MethodType):
+        return f"method {told((value.__func__, value.__self__))}"
+    if isinstance(value, FunctionType) and not value.__module__.startswith("sweep_core."):
+        # Of one name, two may hold other values, or do something else since its text was changed.
+        held = [cell.cell_contents for cell in value.__closure__ or ()]
+        digest = hashlib.sha256(repr(_written(value.__code__)).encode())
+        given = held, value.__defaults__ or (), value.__kwdefaults__ or {}
+        return f"{value.__qualname__} {digest.hexdigest()[:16]} {told(given)}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _written(code: CodeType) -> tuple[Any, ...]:
+    """What a function does, but not where its text lies."""
+    constants = [_written(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, constants
 
 
 class Journal:

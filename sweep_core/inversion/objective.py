@@ -110,6 +110,8 @@ class Objective:
             raise ShapeError(
                 f"weights have shape {given}; expected ({nshots}, nt, nrec, nfield), 1 where all are alike"
             )
+        if self.weights is not None and not np.isfinite(self.weights).all():
+            raise DomainError("weights hold NaN or infinite values; give zeros where nothing is to count")
         if self.shots.mask is not None:
             check_mask(self.shots.mask, nshots, nrec)
             heard = numpy_of(self.shots.mask)[:, None, :, None]
@@ -226,11 +228,12 @@ def make_objective(
     weights: Any = None, receiver_mask: Any = None, **options: Any,
 ) -> Objective:  # fmt: skip
     """The objective of arrays of any library, for models of a dtype."""
-    observed = numpy_of(observed)
-    if observed.dtype.kind not in "fiu":
-        raise DtypeError(f"observed is of {observed.dtype}; expected real numbers, (nshots, nt, nrec, nfield)")
+    observed, weights = numpy_of(observed), None if weights is None else numpy_of(weights)
+    for name, array in (("observed", observed), ("wavelet", numpy_of(wavelet)), ("weights", weights)):
+        if array is not None and array.dtype.kind not in "fiub":
+            raise DtypeError(f"{name} is of {array.dtype}; expected an array of real numbers")
     shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
     return Objective(
         executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
-        observed.astype(dtype, copy=False), weights=None if weights is None else numpy_of(weights), **options,
+        observed.astype(dtype, copy=False), weights=weights, **options,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from sweep_core import (
     DtypeError,
     OptionError,
     ShapeError,
+    SweepError,
     backend,
     make_problem,
 )
@@ -288,7 +289,7 @@ def test_some_shots_are_a_stage(data):
         ({"data": np.zeros((3, NT, 18, 1), np.float32)}, DomainError, "observed is zero throughout"),
         ({"make": lambda: 5}, OptionError, "solver is 5; expected a PropTorch"),
         ({"batch": 0}, OptionError, "batch is 0; expected"),
-        ({"data": np.zeros((3, NT, 18, 1), complex)}, DtypeError, "observed is of complex128; expected real"),
+        ({"data": np.zeros((3, NT, 18, 1), complex)}, DtypeError, "observed is of complex128; expected an array"),
         ({"data": "observed.npy"}, DtypeError, "observed is of <U12"),
         ({"receivers": "line"}, ShapeError, r"receivers have shape \(\)"),
         ({"bounds": {"vp": ("slow", "fast")}}, OptionError, r"bounds of vp are \('slow', 'fast'\); expected numbers"),
@@ -298,12 +299,34 @@ def test_some_shots_are_a_stage(data):
         ({"observers": print}, OptionError, "observers are <built-in function print>; expected a list"),
         ({"group": "mpi"}, OptionError, "group is 'mpi'; expected a Distributor"),
         ({"weights": np.zeros((3, 1, 1, 1))}, DomainError, "the misfit at the start is 0"),
+        ({"weights": np.full((3, 1, 1, 1), np.nan)}, DomainError, "weights hold NaN"),
+        ({"weights": np.ones((3, 1, 1, 1), complex)}, DtypeError, "weights is of complex128"),
     ],
 )
 def test_refused(data, options, kind, words):
     stages, given = options.pop("stages", Stage(1)), options.pop("data", data)
     with pytest.raises(kind, match=words):
         call(given, stages, **options)
+
+
+@pytest.mark.parametrize(
+    ("late", "words"),
+    [
+        ({"low": 9.0, "high": 5.0}, "low is 9 Hz, high 5"),
+        ({"high": 1e4}, "the Nyquist frequency 250 Hz"),
+        ({"misfit": "envelope"}, "misfit is 'envelope'"),
+        ({"optimiser": "adam"}, "optimiser is 'adam'"),
+        ({"regularise": "tv"}, "regularise holds 'tv'"),
+        ({"weights": np.ones((3, 7, 1, 1))}, "weights have shape"),
+        ({"high": 5.0, "coarsen": 20}, "backend 'torch' does not run|cells"),
+    ],
+)
+def test_a_late_stage_is_refused_before_the_first_is_run(data, late, words):
+    def never(synthetic, aim):
+        raise AssertionError("nothing is to be computed")
+
+    with pytest.raises(SweepError, match=f"stage 2: .*({words})"):
+        call(data, [Stage(1, misfit=never), Stage(1, **late)])
 
 
 @pytest.mark.parametrize("coarsen", [1, 2])

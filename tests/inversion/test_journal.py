@@ -1,5 +1,7 @@
 """An inversion that was ended by whatever goes on to the same bits, and is told from any other."""
 
+from functools import partial
+
 import attrs
 import numpy as np
 import pytest
@@ -161,3 +163,28 @@ def test_identity_tells_arrays_and_functions_apart():
     assert one["x"] != other["x"] and one["f"] != other["f"] and one["g"] == other["g"]
     assert identity(w=[None, torch.ones(2)])["w"].startswith("(None, float32 array (2,) ")
     assert identity(f=lambda: 0) == identity(f=lambda: 0), "an address says nothing"
+
+
+def test_identity_tells_functions_of_one_name_apart():
+    def scaled(by):
+        def misfit(s, d, power=2):
+            return (by * abs(s - d) ** power).sum(), None
+
+        return misfit
+
+    def again(s, d):
+        return again(s, d)
+
+    long = np.zeros(5000)
+    pairs = [
+        (scaled(1.0), scaled(2.0)),
+        (partial(least_squares, normalise="trace"), partial(least_squares, normalise="shot")),
+        (partial(scaled(1.0), 1, power=long), partial(scaled(1.0), 1, power=long + (np.arange(5000) == 2500))),
+        (lambda s: s, lambda s: -s),
+        ({"a": long}, {"a": long + (np.arange(5000) == 2500)}),
+        (Counted(1).__call__, Counted(1).__init__),
+    ]
+    for one, other in pairs:
+        assert identity(f=one) == identity(f=one) != identity(f=other)
+    assert identity(f=scaled(1.0)) == identity(f=scaled(1.0))
+    assert "itself" in identity(f=again)["f"]
