@@ -28,6 +28,7 @@ def write_segy(
 ) -> Path:  # fmt: skip
     """Writes shot gathers, whole or not at all; `attrs.evolve(gathers, observed=record)` are those that a solver made.
 
+    What `recorded` and `clipped` tell is lost: samples that were not recorded are zeros.
     Places are written on the map, along `gathers.line`, depths below `gathers.datum`, both with the scalar by which
     they are exact, or else as fine as they fit. Padding is left out; dead traces are called so.
 
@@ -47,7 +48,7 @@ def write_segy(
     Raises
     ------
     UnsupportedError
-        Where the format cannot hold it: dt, nt, a place or a time.
+        Where the format cannot hold it: dt, nt, a place, a time, a number of a shot or a sample.
     DtypeError, OptionError, StorageError
     """
     check_gathers(gathers)
@@ -57,6 +58,10 @@ def write_segy(
     field = 0 if field is None else check_field(gathers, field)
     if not (gathers.traces >= 0).any():
         raise DomainError("gathers hold no trace; expected some to write")
+    check_samples(gathers.nt, gathers.dt, start)
+    _check_shots(gathers)
+    if not np.abs(gathers.observed).max() <= np.finfo(np.float32).max:
+        raise UnsupportedError("observed reaches beyond single precision, which SEG-Y holds; scale it")
     shot, receiver = np.nonzero(gathers.traces >= 0)
     (dz, dx), datum = gathers.dh, gathers.datum
     places = (
@@ -148,6 +153,27 @@ def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
     headers["TRACE_SEQUENCE_LINE"] = headers["TRACE_SEQUENCE_FILE"] = np.arange(1, count + 1)
     headers["TRACE_SAMPLE_COUNT"], headers["TRACE_SAMPLE_INTERVAL"] = nt, interval
     return headers
+
+
+def check_samples(nt: int, dt: float, start: float = 0.0) -> None:
+    """UnsupportedError where the format cannot hold so many samples, their interval, or the time of the first."""
+    _whole(nt, "nt", "samples")
+    _microseconds(dt)
+    _delay(start)
+
+
+def _check_shots(gathers: Gathers) -> None:
+    """UnsupportedError where numbers of shots do not fit, or a reader would take two shots for one."""
+    if len(gathers) and not -_LARGEST - 1 <= gathers.shots.min() <= gathers.shots.max() <= _LARGEST:
+        raise UnsupportedError(f"shots are {gathers.shots.tolist()[:9]}; SEG-Y holds numbers of 32 bits")
+    known: dict[Any, int] = {}
+    for row, key in enumerate(zip(gathers.shots.tolist(), map(tuple, gathers.sources.tolist()), strict=True)):
+        if key in known:
+            raise UnsupportedError(
+                f"shots {known[key]} and {row} have one number, {key[0]}, and one place: a reader would take them for "
+                "one; give them numbers by attrs.evolve(gathers, shots=...)"
+            )
+        known[key] = row
 
 
 def _whole(value: float, name: str, unit: str) -> int:
