@@ -1,7 +1,6 @@
 """``seismic-sweep invert``: from gathers to a model, told by a file."""
 
 import argparse
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import CheckpointError
 from ..inversion import invert
 from ..inversion.experiment import model_error
 from ..inversion.objective import modelled
+from ..inversion.unknowns import one_earth
 from ..io import Gathers, replacing
 from ..plot import plot_comparison, plot_epoch, save
 from ..processing import estimate_wavelet
@@ -47,13 +46,6 @@ class Solver:
     problem: Any
 
 
-def remove_run(folder: Path) -> None:
-    """Removes a folder that a run wrote; CheckpointError where it holds anything else."""
-    if folder.exists() and not (folder / "run.json").exists():
-        raise CheckpointError(f"{folder} holds no run of this command; remove it by hand, or name another by --out")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def run(given: argparse.Namespace) -> int:
     config = read_config(given.config)
     out = given.out or config.path.with_suffix("")
@@ -73,12 +65,11 @@ def run(given: argparse.Namespace) -> int:
     observed, options = data.observed.astype(dtype, copy=False), inversion_options(config, earth)
     if config["wavelet"].get("estimate", False):
         shots = explained(shots, data, record(earth.models, shots))
-    true = read_earth(config, "true", names).models if "true" in config["model"] else None
-    if given.overwrite:
-        remove_run(out)
+    true = one_earth(problem, read_earth(config, "true", names).models, "true") if "true" in config["model"] else None
     found = invert(
         Solver(executor, problem), shots.wavelet, shots.sources, shots.receivers, observed, earth.models, stages,
-        weights=data.weights(), receiver_mask=shots.mask, folder=out, **options,
+        weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=given.overwrite,
+        **options,
     )  # fmt: skip
     for name, model in zip(names, found.models, strict=True):
         with replacing(out / f"{name}.npy") as stream:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import CheckpointError, DomainError
 from ..io import PreparedModel, downsample, find_water, read_array, smooth, write_prepared
 from ..io.quantities import check_section
+from .options import check_new
 
 
 def add(commands) -> None:
@@ -46,12 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     )
     add("--name", "of the model and its file", **({} if "name" in defaults else {"default": "model"}))
     add("--out", "file to write", type=Path)
+    parser.add_argument("--overwrite", action="store_true", help="replace the file, if it is there")
 
 
 def run(given: argparse.Namespace, folder: Path = Path()) -> int:
     """Prepares a model and writes it to --out, or into the folder, by its name and spacing."""
     spacing = f"{given.target_dh:g}".replace(".", "p")
     out = given.out or folder / f"{given.name}_{spacing}m.npz"
+    check_new(out, given.overwrite)
     model = prepare(given)
     write_prepared(out, model)
     print(f"{summary(model)}\nwritten    {out}")

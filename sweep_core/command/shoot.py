@@ -1,8 +1,11 @@
 """``seismic-sweep shoot``: the record of a survey."""
 
 import argparse
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import attrs
 import numpy as np
 
 from ..arrays import numpy_of
@@ -11,6 +14,7 @@ from ..grid import make_grid
 from ..inversion.experiment import time_step
 from ..inversion.objective import batches
 from ..io import Gathers, write_gathers, write_segy
+from ..io.segy.writing import check_samples
 from ..survey import Shots
 from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
 from .options import add_backend, add_config, check_new, check_problem, chosen_backend
@@ -27,8 +31,8 @@ def add(commands) -> None:
     parser.set_defaults(run=run)
 
 
-def survey_of(config: Config, equation, earth: Earth) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, float]:
-    """(sources, receivers, mask, nt, dt): of [survey], or of the data that are there."""
+def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
+    """Gathers whose records are yet to be made: of [survey], or of the data that are there."""
     if config["survey"]:
         nt = config.need("physics", "nt", "the samples of a record")
         if type(nt) is not int or nt < 1:
@@ -38,9 +42,10 @@ def survey_of(config: Config, equation, earth: Earth) -> tuple[np.ndarray, np.nd
         if (dt := config["physics"].get("dt")) is None:
             grid, fastest = make_grid(earth.models[0].shape, earth.dh), float(np.max(equation.speed(*earth.models)))
             dt = time_step(equation, grid.spacing, fastest)
-        return sources, every, None, nt, dt
+        silence = np.broadcast_to(np.float32(0), (len(sources), nt, len(receivers), 1))
+        return Gathers(sources, every, silence, dt, earth.dh, name=name)
     data = read_data(config, earth.dh)
-    return data.sources, data.receivers, data.receiver_mask, data.nt, data.dt
+    return attrs.evolve(data, name=name, clipped=np.zeros_like(data.clipped), notes=())
 
 
 def run(given: argparse.Namespace) -> int:
@@ -52,19 +57,30 @@ def run(given: argparse.Namespace) -> int:
     if given.out is None and not config["survey"]:
         raise OptionError(f"{config.path} has no [survey], so [data] is what was recorded; write elsewhere by --out")
     out = given.out or config.file(config.need("data", "file", "the name of a file, or give --out"))
+    if out.suffix not in (".npz", ".sgy", ".segy"):
+        raise OptionError(f"{out} ends in {out.suffix!r}; expected gathers, .npz, or SEG-Y, .sgy or .segy")
+    if not config["survey"] and out.resolve() == config.file(config["data"].get("file")).resolve():
+        raise OptionError(f"{out} is what was recorded; write elsewhere by --out")
     check_new(out, given.overwrite)
     equation = make_equation(config)
     earth = read_earth(config, given.model, [parameter.name for parameter in equation.parameters])
-    sources, receivers, mask, nt, dt = survey_of(config, equation, earth)
-    problem, executor = problem_of(config, equation, earth, dt), chosen_backend(given)
+    survey = survey_of(config, equation, earth, out.stem)
+    problem, executor = problem_of(config, equation, earth, survey.dt), chosen_backend(given)
     check_problem(executor, problem)
-    wavelet = wavelet_of(config, nt, dt).astype(earth.models[0].dtype)
-    shots, parts = Shots(wavelet, sources, receivers, mask), []
-    with tqdm(total=len(sources), unit="shot") as bar:
-        for some in batches(np.arange(len(sources)), given.batch):
+    write: Any = partial(write_gathers, out)
+    if out.suffix != ".npz":
+        if len(problem.receiver_type) > 1:
+            raise OptionError(f"{out} holds one field, and receiver_type names {problem.receiver_type}; write .npz")
+        start = float(problem.time(problem.receiver_type[0], 1)[0])
+        check_samples(survey.nt, survey.dt, start)
+        write = partial(write_segy, out, start=start)
+    wavelet = wavelet_of(config, survey.nt, survey.dt).astype(earth.models[0].dtype)
+    shots, parts = Shots(wavelet, survey.sources, survey.receivers, survey.receiver_mask), []
+    with tqdm(total=len(survey), unit="shot") as bar:
+        for some in batches(np.arange(len(survey)), given.batch):
             parts.append(numpy_of(executor.forward(problem, shots.take(some), earth.models)))
             bar.update(len(some))
-    gathers = Gathers(sources, receivers, np.concatenate(parts), dt, earth.dh, receiver_mask=mask, name=out.stem)
-    (write_gathers if out.suffix == ".npz" else write_segy)(out, gathers)
+    gathers = attrs.evolve(survey, observed=np.concatenate(parts))
+    write(gathers)
     print(f"{gathers}\nwritten    {out}")
     return 0

@@ -76,6 +76,7 @@ def invert(
     precondition: bool = True,
     batch: int = 4,
     folder: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     group: Distributor | None = None,
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
@@ -115,6 +116,8 @@ def invert(
     folder : path-like, optional
         Keeps every gradient of a stage, then what the stage came to, so that the same call, typed again after whatever
         ended it, goes on from there, to the same bits. Observers are told once more of the stage that had not ended.
+    overwrite : bool
+        Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
     group : Distributor, optional
         Of the ranks that share out the shots; each comes to the same models.
     observers : sequence of callable
@@ -156,7 +159,7 @@ def invert(
             _of_stage(data, stage)
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
-    journal = Journal(folder, about, unknowns.start, ranks)
+    journal = Journal(folder, about, unknowns.start, ranks, overwrite)
     told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks, journal)
     with closing(journal), told.bar(sum(stage.iterations for stage in plan), progress):
         for stage in plan:

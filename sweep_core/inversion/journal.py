@@ -76,6 +76,8 @@ class Journal:
         The parameters.
     group : Distributor
         Its rank 0 reads and writes.
+    overwrite : bool
+        Removes the files of a run that the folder holds, and nothing else.
 
     Raises
     ------
@@ -86,16 +88,16 @@ class Journal:
 
     def __init__(
         self, folder: str | os.PathLike[str] | None, about: dict[str, str], like: Sequence[np.ndarray],
-        group: Distributor,
+        group: Distributor, overwrite: bool = False,
     ):  # fmt: skip
         self.folder = Path(os.path.abspath(folder)) if folder else None
         self.like, self.group = like, group
         self.stage, self._count, self._begin = 0, 0, time.perf_counter()
         self._lock: Lock | None = None
         if self.folder:
-            on_root(group, self._claim, self.folder, about)
+            on_root(group, self._claim, self.folder, about, overwrite)
 
-    def _claim(self, folder: Path, about: dict[str, str]) -> None:
+    def _claim(self, folder: Path, about: dict[str, str], overwrite: bool) -> None:
         path = folder / "run.json"
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -103,6 +105,10 @@ class Journal:
         if others and not path.exists() and others != ["run.lock"]:
             raise CheckpointError(f"{folder} holds {sorted(others)[0]} and no run; name another folder")
         self._lock = Lock(folder / "run.lock")
+        if overwrite:
+            with storing(folder):
+                for old in (path, *folder.glob("stage_*.npz")):
+                    old.unlink(missing_ok=True)
         if not path.exists():
             with replacing(path) as stream:
                 stream.write(json.dumps(about, indent=1).encode())

@@ -12,7 +12,8 @@ import pytest
 from sweep_core import OptionError, SweepError, backends
 from sweep_core.command import main
 from sweep_core.command.config import read_config, wavelet_of
-from sweep_core.io import open_segy, read_gathers
+from sweep_core.inversion.lock import Lock
+from sweep_core.io import Gathers, Line, open_segy, read_gathers, read_segy, write_gathers
 
 PAGE = Path(__file__).parents[2] / "docs/command.md"
 pytest.importorskip("torch")
@@ -254,8 +255,97 @@ def test_a_folder_that_no_run_left_is_not_removed(survey, capsys):
     for words in ([], ["--overwrite"]):
         capsys.readouterr()
         assert main(["invert", str(survey), *words]) == 1
-        assert re.search("holds thesis.txt and no run|holds no run", said(capsys)[1])
+        assert "holds thesis.txt and no run" in said(capsys)[1]
     assert (survey.parent / "survey/thesis.txt").read_text() == "all I have"
+
+
+def test_a_run_is_replaced_once_all_is_checked_and_what_else_is_there_stays(survey, capsys):
+    text = survey.read_text().replace("nt = 900", "nt = 200").replace("ricker = 6.0", "ricker = 8.0")
+    survey.write_text(text)
+    assert main(["shoot", str(survey)]) == main(["invert", str(survey)]) == 0
+    folder = survey.parent / "survey"
+    (folder / "notes.txt").write_text("of mine")
+    kept = (folder / "run.json").read_bytes()
+    survey.write_text(text.replace("[1400, 3500]", "[1700, 3500]"))
+    assert main(["invert", str(survey), "--overwrite"]) == 1 and (folder / "run.json").read_bytes() == kept
+    survey.write_text(text.replace("[1400, 3500]", "[1400, 3600]"))
+    assert main(["invert", str(survey)]) == 1 and "holds another run" in said(capsys)[1]
+    assert main(["invert", str(survey), "--overwrite"]) == 0 and (folder / "run.json").read_bytes() != kept
+    assert (folder / "notes.txt").read_text() == "of mine"
+    lock = Lock(folder / "run.lock")
+    try:
+        assert main(["invert", str(survey), "--overwrite"]) == 1 and "is in use by process" in said(capsys)[1]
+    finally:
+        lock.release()
+
+
+def test_a_true_model_that_is_none_is_refused_before_anything_is_inverted(survey, capsys):
+    survey.write_text(survey.read_text().replace("nt = 900", "nt = 200").replace("ricker = 6.0", "ricker = 8.0"))
+    assert main(["shoot", str(survey)]) == 0
+    for odd, words in (
+        (np.ones((3, 3), np.float32), "has shape"),
+        (np.full((60, 100), np.nan, np.float32), "NaN"),
+    ):
+        np.save(survey.parent / "true.npy", odd)
+        assert main(["invert", str(survey)]) == 1 and re.search(words, said(capsys)[1])
+        assert not (survey.parent / "survey").exists()
+
+
+def test_field_data_are_shot_again_in_their_place(survey, capsys):
+    """Two shots of one number less than a multiple, the second with fewer channels, on a line that runs north-east."""
+    folder, text = survey.parent, survey.read_text()
+    receivers = np.stack([np.linspace(10, 90, 6), np.full(6, 2.0)], axis=1)
+    mask, traces = np.ones((2, 6), bool), np.arange(12).reshape(2, 6)
+    mask[1, 4:], traces[1, 4:] = False, -1
+    line = Line((5000.0, 70000.0), (1.0, 2.0))
+    field = Gathers(
+        np.array([[20.0, 2.0], [60.0, 2.0]]), np.stack([receivers] * 2), np.zeros((2, 200, 6, 1), np.float32), 0.002,
+        20.0, receiver_mask=mask, traces=traces, shots=np.array([101, 103]), line=line,
+    )  # fmt: skip
+    write_gathers(folder / "field.npz", field)
+    text = re.sub(r"\[survey\].*?\[data\]", "[data]", text, flags=re.DOTALL).replace("observed.npz", "field.npz")
+    survey.write_text(text.replace("nt = 900\n", "").replace("ricker = 6.0", "ricker = 8.0"))
+    for out in ("made.npz", "made.sgy"):
+        assert main(["shoot", str(survey), "--out", str(folder / out)]) == 0, said(capsys)
+    made, read = read_gathers(folder / "made.npz"), read_segy(folder / "made.sgy", 20.0, line=line)
+    assert made.observed[0].any() and not made.observed[1, :, 4:].any() and (made.traces == traces).all()
+    assert made.line == line and made.shots.tolist() == read.shots.tolist() == [101, 103]
+    np.testing.assert_array_equal(read.observed[read.receiver_mask.nonzero()[0][:1]], made.observed[:1])
+    np.testing.assert_allclose(read.sources, field.sources, atol=1e-3)
+    assert open_segy(folder / "made.sgy").header("TraceNumber").size == 10
+    assert main(["shoot", str(survey), "--out", str(folder / "field.npz"), "--overwrite"]) == 1
+    assert "is what was recorded" in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("out", "change", "words"),
+    [
+        ("made.txt", ("", ""), "ends in '.txt'; expected gathers, .npz, or SEG-Y"),
+        ("made.sgy", ('equation = "acoustic"', 'equation = "acoustic_variable_density"\nreceiver_type = ["vx", "vz"]'), "holds one field"),
+        ("made.sgy", ("dt = 0.002", "dt = 0.0012345678"), "dt is 1234.5678 microseconds"),
+    ],
+)  # fmt: skip
+def test_what_a_file_cannot_hold_is_refused_before_anything_is_shot(survey, capsys, monkeypatch, out, change, words):
+    def never(*_):
+        raise AssertionError("nothing is to be computed")
+
+    monkeypatch.setattr("sweep_core.command.shoot.batches", never)
+    text = survey.read_text().replace(*change)
+    both = '{vp = "true.npy", rho = "true.npy"}' if "density" in text else '"true.npy"'
+    survey.write_text(text.replace('true = "true.npy"', f"true = {both}"))
+    assert main(["shoot", str(survey), "--out", str(survey.parent / out)]) == 1
+    assert re.search(words, said(capsys)[1])
+
+
+def test_a_prepared_model_replaces_no_file_unasked(tmp_path, capsys):
+    np.save(tmp_path / "in.npy", np.full((40, 60), 2000, np.float32))
+    given = ["model", str(tmp_path / "in.npy"), "--source-dh", "10", "--target-dh", "10", "--radii", "2,2", "--out"]
+    for out in ("in.npy", "new.npz", "new.npz"):
+        main([*given, str(tmp_path / out)])
+    assert said(capsys)[1].count("is there already; give --overwrite") == 2
+    assert (
+        np.load(tmp_path / "in.npy").shape == (40, 60) and main([*given, str(tmp_path / "new.npz"), "--overwrite"]) == 0
+    )
 
 
 def test_it_is_installed_by_its_name_and_imports_no_framework():

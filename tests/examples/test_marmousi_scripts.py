@@ -331,7 +331,7 @@ def test_a_wrong_shape_and_a_missing_or_damaged_file_are_refused(run, tmp_path, 
 def prepare(run, tmp_path, earth):
     """Prepare a small model with more arguments: the code, what was printed, the file."""
     np.save(tmp_path / "vp.npy", earth["vp"])
-    fixed = ("--input", tmp_path / "vp.npy", "--source-dh", 12.5, "--radii", "2,2")
+    fixed = ("--input", tmp_path / "vp.npy", "--source-dh", 12.5, "--radii", "2,2", "--overwrite")
 
     def call(*more):
         out = tmp_path / "out.npz"
