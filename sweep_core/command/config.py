@@ -17,7 +17,7 @@ from ..memory import MemoryOptions
 from ..misfit import envelope, global_correlation, least_squares, wasserstein
 from ..plugins import equations
 from ..problem import Problem, make_problem
-from ..validators import refuse_unknown
+from ..validators import check_number, refuse_unknown
 from ..wavelet import ricker
 
 MISFITS: dict[str, Any] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
@@ -144,7 +144,9 @@ def read_data(config: Config, dh: Any) -> Gathers:
             f"{config.path}: [data] {next(iter(options))} is for SEG-Y files; {path.name} has been prepared"
         )
     gathers = read_gathers(path)
-    for name, stated in (("dh", dh), ("dt", config["physics"].get("dt"))):
+    if (dt := config["physics"].get("dt")) is not None:
+        check_number(dt, "dt", "seconds")
+    for name, stated in (("dh", dh), ("dt", dt)):
         if stated is not None and not np.allclose(getattr(gathers, name), stated, rtol=1e-6):
             raise OptionError(f"{path} is for {name} = {getattr(gathers, name)}; {config.path} has {stated}")
     return gathers
@@ -164,6 +166,8 @@ def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
         samples = read_array(config.file(wavelet["file"]))
         if samples.shape != (nt,):
             raise OptionError(f"{wavelet['file']} has shape {samples.shape}; expected ({nt},), the samples of the data")
+        if samples.dtype.kind not in "fiu":
+            raise OptionError(f"{wavelet['file']} holds {samples.dtype}; expected real numbers")
         return samples * wavelet.get("scale", 1.0)
     if "ricker" not in wavelet:
         raise OptionError(

@@ -1,6 +1,7 @@
 """The command line."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,7 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module.add(commands)
     given = parser.parse_args(arguments)
     try:
-        return given.run(given)
+        status = given.run(given)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # of `| head`; nobody reads what is left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (SweepError, ModuleNotFoundError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -44,6 +44,8 @@ def check_problem(executor: Any, problem: Problem) -> None:
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """OptionError where a file that would be written is there."""
+    """OptionError where a file that would be written is there, or has no name."""
+    if not path.name:
+        raise OptionError(f"--out is {str(path)!r}; expected the name of a file")
     if path.exists() and not overwrite:
         raise OptionError(f"{path} is there already; give --overwrite to replace it, or another name by --out")

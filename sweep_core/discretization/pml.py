@@ -1,6 +1,7 @@
 """Convolutional perfectly matched layers (CPML): where they lie and how they damp."""
 
 import math
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
@@ -17,10 +18,9 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
     faces = FACES[ndim]
     same = isinstance(value, int | np.integer) and not isinstance(value, bool)
     values = (value,) * len(faces) if same else value
-    try:
-        values = tuple(values)
-    except TypeError:
-        raise OptionError(f"pml_width is {value!r}; expected a number of cells, or one per face {faces}") from None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise OptionError(f"pml_width is {value!r}; expected a number of cells, or one per face {faces}")
+    values = tuple(values)
     if len(values) != len(faces):
         raise ShapeError(f"pml_width has {len(values)} values; expected one, or one per face {faces}")
     if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and w >= 0 for w in values):

@@ -132,6 +132,9 @@ def invert(
         Naming the argument.
     """
     problem = problem_of(solver)
+    for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
+        if not isinstance(flag, bool | np.bool_):
+            raise OptionError(f"{name} is {flag!r}; expected True or False")
     ranks: Any = group or SerialDistributor()
     plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
     if not plan or not all(isinstance(stage, Stage) for stage in plan):

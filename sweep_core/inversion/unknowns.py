@@ -85,13 +85,17 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
         if unknown:
             raise OptionError(f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {names}")
     low, high, free = [], [], []
-    for name, model in zip(names, models, strict=True):
+    for parameter, model in zip(parameters, models, strict=True):
+        name = parameter.name
         held = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
         pair = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
         try:
-            least, most = (np.broadcast_to(np.asarray(side, model.dtype), model.shape) for side in pair)
-        except (TypeError, ValueError):
-            raise OptionError(f"bounds of {name} are {pair!r}; expected numbers or arrays {model.shape}") from None
+            least, most = (np.broadcast_to(numpy_of(side), model.shape) for side in pair)
+        except ValueError:
+            least = most = np.array("of another shape")
+        if any(side.dtype.kind not in "fiu" for side in (least, most)):
+            raise OptionError(f"bounds of {name} are {pair!r}; expected numbers or arrays {model.shape}")
+        least, most = least.astype(model.dtype), most.astype(model.dtype)
         wrong = ~held & ~((least <= model) & (model <= most) & (least < most))
         if wrong.any():
             cell = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -99,6 +103,8 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
                 f"start {name} is {model[cell]:g} at {cell}; expected a value within the bounds {least[cell]:g} to "
                 f"{most[cell]:g}, which must leave room"
             )
+        if not np.all(held | parameter.admits(least)):
+            raise DomainError(f"bounds of {name} begin at {least[~held].min():g}, which {name} cannot be; raise them")
         low.append(least)
         high.append(most)
         free.append(~held)

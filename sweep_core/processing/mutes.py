@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DomainError, ShapeError
+from ..errors import DomainError, DtypeError, ShapeError
 from ..io.gathers import Gathers, check_field, check_gathers
 from ..validators import check_positive
 
@@ -44,12 +44,14 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
     width, times = _width(taper, "seconds"), gathers.times[:, None]
     edges = []
     for name, edge in (("begin", begin), ("end", end)):
-        edge = np.asarray(edge, dtype=np.float64)
+        edge = np.asarray(edge)
+        if edge.dtype.kind not in "fiu":
+            raise DtypeError(f"{name} is {edge.tolist()!r}; expected seconds")
         if edge.shape not in ((), gathers.receiver_mask.shape):
             raise ShapeError(
                 f"{name} has shape {edge.shape}; expected a number or (nshots, nrec) = {gathers.receiver_mask.shape}"
             )
-        edges.append(np.broadcast_to(edge, gathers.receiver_mask.shape)[:, None])
+        edges.append(np.broadcast_to(edge.astype(np.float64), gathers.receiver_mask.shape)[:, None])
     if (edges[0] > edges[1]).all():
         raise DomainError(f"begin is {begin}, end {end}; expected seconds, begin before end")
     weights = _taper(times - edges[0], width) * _taper(edges[1] - times, width)

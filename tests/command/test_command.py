@@ -28,7 +28,7 @@ def survey(tmp_path):
     true, water = start.copy(), np.zeros((60, 100), bool)
     true[25:35, 35:60] += 300
     water[:4] = True
-    for name, array in {"start": start, "true": true, "water": water}.items():
+    for name, array in {"start": start, "true": true, "water": water, "words": np.array(["fast"] * 200)}.items():
         np.save(tmp_path / f"{name}.npy", array)
     path = tmp_path / "survey.toml"
     path.write_text(text.replace("iterations = 4", "iterations = 1").replace("iterations = 6", "iterations = 2"))
@@ -213,6 +213,8 @@ def test_shoot_refuses_by_name(survey, capsys, change, expected):
         (("high = 4.0", "high = -4.0"), r"\[\[stage\]\] 1: .*high is -4.0"),
         (("high = 4.0", "hihg = 4.0"), r"\[stage\] has no option 'hihg'.*high"),
         (("dt = 0.002", "dt = 0.001"), "is for dt = 0.002"),
+        (("dt = 0.002", 'dt = "0.002"'), "dt is '0.002'; expected one number"),
+        (("ricker = 6.0", 'file = "words.npy"'), "words.npy holds <U4; expected real numbers"),
         (("dh = 20.0", "dh = 25.0"), "is for dh"),
         (('file = "observed.npz"', 'file = "none.npz"'), "none.npz"),
         (('file = "observed.npz"', 'file = "observed.npz"\nsource_depth = 3'), "source_depth is for SEG-Y files"),
@@ -317,9 +319,18 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     assert "is what was recorded" in said(capsys)[1]
 
 
+def test_a_reader_may_leave_early(survey):
+    """As `| head` does."""
+    code = "import sys; from sweep_core.command import main; sys.exit(main(['info']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:
+        told.stdout.close()
+        assert not told.stderr.read()
+
+
 @pytest.mark.parametrize(
     ("out", "change", "words"),
     [
+        ("", ("", ""), "ends in ''; expected gathers"),
         ("made.txt", ("", ""), "ends in '.txt'; expected gathers, .npz, or SEG-Y"),
         ("made.sgy", ('equation = "acoustic"', 'equation = "acoustic_variable_density"\nreceiver_type = ["vx", "vz"]'), "holds one field"),
         ("made.sgy", ("dt = 0.002", "dt = 0.0012345678"), "dt is 1234.5678 microseconds"),

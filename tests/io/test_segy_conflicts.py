@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import segy as standard
 
-from sweep_core import DataError, DomainError, DtypeError, UnsupportedError
+from sweep_core import DataError, DomainError, DtypeError, OptionError, UnsupportedError
 from sweep_core.io import open_segy, read_segy
 
 pytest.importorskip("segyio", reason="segyio is not installed")
@@ -100,6 +100,8 @@ REFUSED = {
     "codes": ({}, {"codes": 1}, DtypeError, r"codes is 1; expected trace identification codes, such as \(1,\)"),
     "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
     "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
+    "no unit": ({}, {"unit": ["m"]}, OptionError, r"unit is \['m'\]"),
+    "no format": ({}, {"sample_format": [1]}, UnsupportedError, r"sample_format = \[1\] is not read"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
     "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
 }  # fmt: skip
@@ -108,8 +110,9 @@ REFUSED = {
 @pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
+    header = {name: options.pop(name) for name in ("unit", "sample_format") if name in options}
     with pytest.raises(kind, match=says):
-        read_segy(path, **{"dh": 12.5} | options)
+        read_segy(open_segy(path, **header), **{"dh": 12.5} | options)
 
 
 def test_a_revision_that_is_none_is_said(write):

@@ -85,6 +85,9 @@ def test_odd_requests_are_refused(gathers):
         mute_offset(gathers, 300, 200)
     with pytest.raises(DomainError, match="begin is 0.2, end 0.1; expected seconds, begin before end"):
         mute_time(gathers, 0.2, 0.1)
+    for odd in (None, "0.1"):
+        with pytest.raises(DtypeError, match=f"begin is {odd!r}; expected seconds"):
+            mute_time(gathers, odd)
     with pytest.raises(OptionError, match="field is 3; observed holds fields 0 to 0"):
         first_breaks(gathers, field=3)
     with pytest.raises(DomainError, match="threshold is 0"):

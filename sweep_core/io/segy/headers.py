@@ -137,7 +137,7 @@ def _check_counts(layout: Layout, raw: NDArray[Any], notes: list[str]) -> None:
 
 def _unit(layout: Layout, unit: str | None, notes: list[str]) -> float:
     if unit is not None:
-        if unit not in UNITS:
+        if not isinstance(unit, str) or unit not in UNITS:
             raise OptionError(f"unit is {unit!r}; expected one of {', '.join(map(repr, UNITS))}")
         return UNITS[unit]
     if layout.unit == 2:
