@@ -130,7 +130,7 @@ def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:
         raise DataError(f"{path} has {len(head)} bytes; expected a SEG-Y file, whose first two headers take 3600")
     codes = {order: struct.unpack_from(f"{order}h", head, 3224)[0] for order in "><"}
     if stated is not None:
-        if not isinstance(stated, int) or stated not in FORMATS:
+        if not isinstance(stated, int | np.integer) or stated not in FORMATS:
             raise UnsupportedError(f"sample_format = {stated!r} is not read; expected one of {_formats()}")
         return ("<" if codes[">"] not in FORMATS and codes["<"] in FORMATS else ">"), stated
     for order, code in codes.items():
