@@ -155,11 +155,11 @@ def read_data(config: Config, dh: Any) -> Gathers:
 def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
     """The samples of [wavelet], (nt,)."""
     wavelet = config["wavelet"]
-    if not wavelet.get("scale", 1.0):
-        raise OptionError(f"{config.path}: [wavelet] scale is zero, of which nothing is left; leave it out")
     for name in ("ricker", "delay", "scale"):
         if type(wavelet.get(name, 1.0)) not in (int, float):
             raise OptionError(f"{config.path}: [wavelet] {name} is {wavelet[name]!r}; expected a number")
+    if not wavelet.get("scale", 1.0):
+        raise OptionError(f"{config.path}: [wavelet] scale is zero, of which nothing is left; leave it out")
     if "file" in wavelet:
         if left := sorted({"ricker", "delay"} & set(wavelet)):
             raise OptionError(f"{config.path}: [wavelet] has file and {left[0]}; give one of them")

@@ -68,8 +68,7 @@ def run(given: argparse.Namespace) -> int:
     true = one_earth(problem, read_earth(config, "true", names).models, "true") if "true" in config["model"] else None
     found = invert(
         Solver(executor, problem), shots.wavelet, shots.sources, shots.receivers, observed, earth.models, stages,
-        weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=given.overwrite,
-        **options,
+        weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=given.overwrite, **options,
     )  # fmt: skip
     for name, model in zip(names, found.models, strict=True):
         with replacing(out / f"{name}.npy") as stream:

@@ -92,7 +92,7 @@ class Objective:
     high: float | None = None
     batch: int = 4
     group: Any = attrs.field(factory=SerialDistributor)
-    _aim: np.ndarray = attrs.field(init=False)
+    _aim: np.ndarray | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self):
         if not hasattr(self.group, "all_reduce"):
@@ -125,12 +125,15 @@ class Objective:
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
 
-        everything = np.arange(len(self.shots))
-        object.__setattr__(self, "_aim", self.weighed(self.filtered(self.observed), everything))
+        self.filtered(self.observed[:1, :, :1])  # refuses corners that are none
 
     def aim(self, some: np.ndarray) -> np.ndarray:
-        """w F d of some shots."""
-        return self._aim[some]
+        """w F d of some shots; the whole is filtered when it is first asked for."""
+        whole = self._aim
+        if whole is None:
+            whole = self.weighed(self.filtered(self.observed), np.arange(len(self.shots)))
+            object.__setattr__(self, "_aim", whole)
+        return whole[some]
 
     @property
     def plain(self) -> bool:
@@ -228,11 +231,11 @@ def make_objective(
     weights: Any = None, receiver_mask: Any = None, **options: Any,
 ) -> Objective:  # fmt: skip
     """The objective of arrays of any library, for models of a dtype."""
+    shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
     observed, weights = numpy_of(observed), None if weights is None else numpy_of(weights)
-    for name, array in (("observed", observed), ("wavelet", numpy_of(wavelet)), ("weights", weights)):
+    for name, array in (("observed", observed), ("wavelet", shots.wavelet), ("weights", weights)):
         if array is not None and array.dtype.kind not in "fiub":
             raise DtypeError(f"{name} is of {array.dtype}; expected an array of real numbers")
-    shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
     return Objective(
         executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
         observed.astype(dtype, copy=False), weights=weights, **options,

@@ -294,7 +294,7 @@ def test_a_true_model_that_is_none_is_refused_before_anything_is_inverted(survey
 
 
 def test_field_data_are_shot_again_in_their_place(survey, capsys):
-    """Two shots of one number less than a multiple, the second with fewer channels, on a line that runs north-east."""
+    """Two shots, the second with fewer channels, on a line that runs north-east."""
     folder, text = survey.parent, survey.read_text()
     receivers = np.stack([np.linspace(10, 90, 6), np.full(6, 2.0)], axis=1)
     mask, traces = np.ones((2, 6), bool), np.arange(12).reshape(2, 6)
@@ -319,7 +319,7 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     assert "is what was recorded" in said(capsys)[1]
 
 
-def test_a_reader_may_leave_early(survey):
+def test_a_reader_may_leave_early():
     """As `| head` does."""
     code = "import sys; from sweep_core.command import main; sys.exit(main(['info']))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:

@@ -110,9 +110,10 @@ REFUSED = {
 @pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
-    header = {name: options.pop(name) for name in ("unit", "sample_format") if name in options}
+    header = {name: options[name] for name in ("unit", "sample_format") if name in options}
+    others = {name: value for name, value in options.items() if name not in header}
     with pytest.raises(kind, match=says):
-        read_segy(open_segy(path, **header), **{"dh": 12.5} | options)
+        read_segy(open_segy(path, **header), **{"dh": 12.5} | others)
 
 
 def test_a_revision_that_is_none_is_said(write):

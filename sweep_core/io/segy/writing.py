@@ -58,7 +58,6 @@ def write_segy(
     field = 0 if field is None else check_field(gathers, field)
     if not (gathers.traces >= 0).any():
         raise DomainError("gathers hold no trace; expected some to write")
-    check_samples(gathers.nt, gathers.dt, start)
     _check_shots(gathers)
     if not np.abs(gathers.observed).max() <= np.finfo(np.float32).max:
         raise UnsupportedError("observed reaches beyond single precision, which SEG-Y holds; scale it")
@@ -147,8 +146,7 @@ def write_segy_section(
 
 
 def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
-    if nt > _MOST:
-        raise UnsupportedError(f"traces have {nt} samples; SEG-Y of revision 1 holds {_MOST}: cut or sample them anew")
+    _check_count(nt)
     headers = np.zeros(count, fields(">"))
     headers["TRACE_SEQUENCE_LINE"] = headers["TRACE_SEQUENCE_FILE"] = np.arange(1, count + 1)
     headers["TRACE_SAMPLE_COUNT"], headers["TRACE_SAMPLE_INTERVAL"] = nt, interval
@@ -157,9 +155,14 @@ def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
 
 def check_samples(nt: int, dt: float, start: float = 0.0) -> None:
     """UnsupportedError where the format cannot hold so many samples, their interval, or the time of the first."""
-    _whole(nt, "nt", "samples")
+    _check_count(nt)
     _microseconds(dt)
     _delay(start)
+
+
+def _check_count(nt: int) -> None:
+    if nt > _MOST:
+        raise UnsupportedError(f"traces have {nt} samples; SEG-Y of revision 1 holds {_MOST}: cut or sample them anew")
 
 
 def _check_shots(gathers: Gathers) -> None:
