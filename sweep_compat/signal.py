@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sweep_core.validators import named_arguments
+from sweep_core.validators import check_positive, named_arguments
 
 __all__ = ["ricker"]
 
@@ -22,5 +22,5 @@ def ricker(t, f=10.0):
     -------
     array of the shape of `t`
     """
-    a = (np.pi * f * np.asarray(t)) ** 2
+    a = (np.pi * check_positive(f, "ricker: f", "Hz") * np.asarray(t)) ** 2
     return (1 - 2 * a) * np.exp(-a)

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -11,7 +12,7 @@ import pluggy
 
 from . import hookspecs
 from .equations import BROUGHT
-from .errors import PluginError
+from .errors import PluginError, UnknownOptionError
 from .executor import lacking
 from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
 
@@ -139,6 +140,8 @@ def backend(name: str, **options):
     ------
     PluginError
         Where no such backend is known, something it requires is missing, it fails to load or is no executor.
+    UnknownOptionError
+        Where the backend takes no such option.
     """
     known = {status.name: status for status in reversed(backends())}
     if name not in known:
@@ -149,7 +152,10 @@ def backend(name: str, **options):
     try:
         target = load(status.record.target)
         makes = isinstance(target, type) or (callable(target) and lacking(target))
+        _check_options(name, target, options)
         made = target(**options) if makes or options else target
+    except UnknownOptionError:
+        raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
     if missing := lacking(made):
@@ -157,6 +163,18 @@ def backend(name: str, **options):
             f"backend {name!r} is a {type(made).__name__} that lacks {', '.join(missing)}; expected an Executor"
         )
     return made
+
+
+def _check_options(name, target, options):
+    """UnknownOptionError for one that is no parameter of what makes the executor, as far as it tells them."""
+    try:
+        known = inspect.signature(target).parameters
+    except (TypeError, ValueError):
+        return
+    unknown = [option for option in options if option not in known]
+    if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        instead = f"it takes {', '.join(known)}" if known else "leave it out"
+        raise UnknownOptionError(f"backend {name!r} takes no {unknown[0]!r}; {instead}")
 
 
 def equation_failures() -> dict[str, str]:

@@ -27,6 +27,11 @@ class Torch(Stepwise):
         if not (isinstance(make, type) and issubclass(make, torch.optim.Optimizer)):
             raise OptionError(f"make is {make!r}; expected a class of torch.optim, such as torch.optim.Adam")
         self.make, self.options = make, options
+        try:  # of what it refuses now, an inversion would learn after its first gradient
+            self.begin(np.ones(1))
+            self.step(np.ones(1), np.ones(1))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise OptionError(f"{self!r} cannot step: {error}") from error
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())

@@ -200,8 +200,8 @@ class Translated:
 
     def _check_equation(self, shape, backend):
         equation = self.equation
-        if not hasattr(equation, "aliases"):
-            raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations")
+        if isinstance(equation, type) or not hasattr(equation, "aliases"):
+            raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations, such as Acoustic()")
         if len(shape) != equation.dim:
             raise ShapeError(f"shape is {shape}; {type(equation).__name__} is in {equation.dim} dimensions")
         framework = self._backend if backend in LEGACY else backend or equation.backend

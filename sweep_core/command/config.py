@@ -138,7 +138,10 @@ def read_data(config: Config, dh: Any) -> Gathers:
     options = {name: value for name, value in config["data"].items() if name != "file"}
     if path.suffix != ".npz":
         header = {name: options.pop(name) for name in ("sample_format", "unit") if name in options}
-        return read_segy(open_segy(path, **header), dh, dt=config["physics"].get("dt"), **options)
+        gathers = read_segy(open_segy(path, **header), dh, dt=config["physics"].get("dt"), **options)
+        if not len(gathers):
+            raise OptionError(f"{config.path}: [data] shots is {options['shots']!r}; expected numbers of some shots")
+        return gathers
     if options:
         raise OptionError(
             f"{config.path}: [data] {next(iter(options))} is for SEG-Y files; {path.name} has been prepared"

@@ -112,6 +112,8 @@ class Objective:
             )
         if self.weights is not None and not np.isfinite(self.weights).all():
             raise DomainError("weights hold NaN or infinite values; give zeros where nothing is to count")
+        if self.weights is not None and not np.any(self.weights):
+            raise DomainError("weights are zero throughout, so that nothing counts; give ones where data are to be met")
         if self.shots.mask is not None:
             check_mask(self.shots.mask, nshots, nrec)
             heard = numpy_of(self.shots.mask)[:, None, :, None]

@@ -22,7 +22,8 @@ class Stage:
     low, high : float, optional
         Corners in Hz of the filter that both sides of the misfit pass; all frequencies by default.
     shots : int, optional
-        How many: evenly spaced over the survey for an optimiser that needs the same in every iteration; all by default.
+        How many: evenly spaced over the survey for an optimiser that needs the same in every iteration; all by default,
+        and where there are fewer.
     coarsen : int, optional
         Every so many nodes and time steps are computed on, which is enough for low frequencies and a fraction of the
         work: needs `high`. See :class:`sweep_core.inversion.Coarse`.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
-from ..validators import check_positive
+from ..validators import check_number, check_positive
 from .line import Line, Misfit
 from .prepared import c_ordered
 
@@ -40,6 +40,10 @@ def check_field(gathers: Any, field: Any) -> int:
 
 def _interval(dt: Any) -> float:
     return check_positive(dt, "dt", "the sampling interval in seconds")
+
+
+def _datum(value: Any) -> float:
+    return check_number(value, "datum", "an elevation in metres")
 
 
 OF_SHOTS = "sources", "receivers", "receiver_mask", "recorded", "clipped", "shots", "traces"
@@ -101,11 +105,14 @@ class Gathers:
     traces: NDArray[np.int64] = attrs.field(default=None, repr=False, converter=c_ordered)
     line: Line = attrs.field(factory=Line)
     misfit: Misfit = attrs.field(factory=Misfit)
-    datum: float = attrs.field(default=0.0, converter=float)
+    datum: float = attrs.field(default=0.0, converter=_datum)
     name: str = "gathers"
     notes: tuple[str, ...] = attrs.field(default=(), repr=False)
 
     def __attrs_post_init__(self) -> None:
+        for key, kind in (("line", Line), ("misfit", Misfit), ("name", str)):
+            if not isinstance(value := getattr(self, key), kind):
+                raise DtypeError(f"{key} is {value!r}; expected {kind.__name__}")
         for key in ("sources", "receivers", "observed"):
             value = getattr(self, key)
             if not isinstance(value, np.ndarray) or value.dtype.kind != "f":

@@ -11,8 +11,8 @@ from ..errors import DomainError, ShapeError
 
 
 def _pair(value: Any) -> tuple[float, float]:
-    pair = np.asarray(value, dtype=np.float64)
-    if pair.shape != (2,) or not np.isfinite(pair).all():
+    pair = np.asarray(value)
+    if pair.shape != (2,) or pair.dtype.kind not in "iuf" or not np.isfinite(pair).all():
         raise ShapeError(f"{value!r} is no point of a map; expected (x, y)")
     return float(pair[0]), float(pair[1])
 

@@ -317,6 +317,9 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     assert open_segy(folder / "made.sgy").header("TraceNumber").size == 10
     assert main(["shoot", str(survey), "--out", str(folder / "field.npz"), "--overwrite"]) == 1
     assert "is what was recorded" in said(capsys)[1]
+    survey.write_text(survey.read_text().replace('"field.npz"', '"made.sgy"\nshots = []'))
+    assert main(["shoot", str(survey), "--out", str(folder / "none.npz")]) == 1
+    assert "[data] shots is []; expected numbers of some shots" in said(capsys)[1]
 
 
 def test_a_reader_may_leave_early():

@@ -222,6 +222,11 @@ REFUSED = {
     "a backend": ({"backend": "jax"}, OptionError, "backend is 'jax'; PropTorch is 'torch'"),
     "an equation's backend": ({"equation": equations.Acoustic(backend="jax")}, OptionError, "backend is 'jax'"),
     "an equation of ours": ({"equation": sweep_core.Acoustic()}, OptionError, "expected one of sweep_compat.equations"),
+    "a class": (
+        {"equation": equations.Acoustic},
+        OptionError,
+        r"expected one of sweep_compat.equations, .* Acoustic\(\)",
+    ),
     "dimensions": ({"shape": (20, 20, 20)}, ShapeError, "Acoustic is in 2 dimensions"),
     "a face": ({"free_surface": "front"}, OptionError, "free_surface is 'front'; expected True, names of faces"),
     "widths": ({"abcn": (8, 8), "free_surface": True}, ShapeError, "abcn is .*one for each face: top, bottom"),
@@ -261,6 +266,7 @@ OPTIONS = {
     "an order": (equations.Acoustic, {"space_order": 8}, UnknownOptionError, "'spatial_order'"),
     "a dimension": (equations.Acoustic, {"dim": 3}, OptionError, "dim is 3"),
     "a wavelet": (ricker, {"t": 0.0, "freq": 3}, UnknownOptionError, "is f in sweep-solver"),
+    "a frequency": (ricker, {"t": 0.0, "f": "3"}, DtypeError, "f is '3'; expected one number, Hz"),
 }
 
 

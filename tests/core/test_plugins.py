@@ -18,6 +18,7 @@ from sweep_core import (
     equations,
 )
 from sweep_core.command.info import run as main
+from sweep_core.errors import UnknownOptionError
 from sweep_core.hookspecs import impl
 from sweep_core.plugins import registry
 from sweep_core.reference import ReferenceExecutor
@@ -188,6 +189,19 @@ def test_a_target_that_does_not_load_is_refused(install, target):
     install(("s", plugin(sweep_backends=[BackendRecord("late", target)])))
     with pytest.raises(PluginError, match="backend 'late' failed to load: "):
         backend("late")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("sweep_core.reference:ReferenceExecutor", "backend 'late' takes no 'device'; leave it out"),
+        ("sweep_core.distribution:ShotPlan", "backend 'late' takes no 'device'; it takes count, size"),
+    ],
+)
+def test_an_option_that_the_backend_does_not_take_is_refused(install, target, words):
+    install(("s", plugin(sweep_backends=[BackendRecord("late", target)])))
+    with pytest.raises(UnknownOptionError, match=words):
+        backend("late", device="cpu")
 
 
 def test_an_unknown_backend_is_refused_with_what_is_known(install):

@@ -303,7 +303,7 @@ def test_some_shots_are_a_stage(data):
         ({"regularise": TotalVariation}, OptionError, r"regularise holds <class .*; expected TotalVariation\(weight\)"),
         ({"observers": print}, OptionError, "observers are <built-in function print>; expected a list"),
         ({"group": "mpi"}, OptionError, "group is 'mpi'; expected a Distributor"),
-        ({"weights": np.zeros((3, 1, 1, 1))}, DomainError, "the misfit at the start is 0"),
+        ({"weights": np.zeros((3, 1, 1, 1))}, DomainError, "weights are zero throughout"),
         ({"weights": np.full((3, 1, 1, 1), np.nan)}, DomainError, "weights hold NaN"),
         ({"weights": np.ones((3, 1, 1, 1), complex)}, DtypeError, "weights is of complex128"),
     ],
@@ -356,6 +356,9 @@ def test_what_masked_receivers_hold_says_nothing(data, coarsen):
         (lambda: TotalVariation(1.0, edge=0), "edge is 0"),
         (lambda: Torch(torch.optim.Adam, shots=0), "shots is 0"),
         (lambda: Torch("adam"), "make is 'adam'; expected a class of torch.optim"),
+        (lambda: Torch(torch.optim.Adam, lr="1"), r"Torch\(Adam, shots=4, lr='1'\) cannot step: "),
+        (lambda: Torch(torch.optim.Adam, rate=1), "cannot step: .*unexpected keyword argument 'rate'"),
+        (lambda: Torch(torch.optim.LBFGS), "cannot step: .*closure"),
     ],
 )
 def test_options_are_refused(make, words):

@@ -146,6 +146,10 @@ ODD = {
     "masked samples": ({"receiver_mask": np.zeros((NSHOTS, NREC), bool)}, DomainError, "samples where receiver_mask is False"),
     "dt": ({"dt": 0.0}, DomainError, "dt is 0.0"),
     "dh": ({"dh": (1.0, 2.0, 3.0)}, ShapeError, r"dh is \(1.0, 2.0, 3.0\)"),
+    "datum": ({"datum": "sea"}, DtypeError, "datum is 'sea'; expected one number, an elevation in metres"),
+    "no datum": ({"datum": np.nan}, DomainError, "datum is nan"),
+    "name": ({"name": 3}, DtypeError, "name is 3; expected str"),
+    "line": ({"line": "a"}, DtypeError, "line is 'a'; expected Line"),
     "shots": ({"shots": np.arange(3)}, ShapeError, r"shots has shape \(3,\); expected \(5,\)"),
 }  # fmt: skip
 
@@ -154,6 +158,12 @@ ODD = {
 def test_odd_gathers_are_refused(changes, kind, says):
     with pytest.raises(kind, match=says):
         Gathers(**parts(**changes))
+
+
+@pytest.mark.parametrize("origin", ["ab", ("1", "2"), (0.0, np.nan), (True, False), 3.0])
+def test_an_origin_that_is_none_is_refused(origin):
+    with pytest.raises(ShapeError, match="no point of a map; expected"):
+        Line(origin)
 
 
 def test_taking_what_is_not_there():

@@ -68,6 +68,11 @@ def test_headers_are_those_of_the_standard(tmp_path):
     assert open_segy(path).delay[0] == pytest.approx(0.00075)
 
 
+def test_a_long_name_is_cut(tmp_path):
+    write_segy(path := tmp_path / "out.sgy", attrs.evolve(gathers(), name="N" * 90))
+    assert "SHOT GATHERS: " + "N" * 62 + "\n" in open_segy(path).text
+
+
 def test_one_field_of_several(tmp_path):
     both = gathers(observed=np.repeat(gathers().observed, 2, axis=3) * np.float32([1, 2]))
     with pytest.raises(OptionError, match="2 fields; say which by field="):
@@ -106,7 +111,11 @@ REFUSED = {
     "two in one": (lambda p: write_segy(p, attrs.evolve(gathers().take([1, 1]))), UnsupportedError, "shots 0 and 1 have one number"),
     "loud": (lambda p: write_segy(p, gathers(observed=gathers().observed.astype(float) + 1e39 * (gathers().observed != 0))), UnsupportedError, "beyond single precision"),
     "no trace": (lambda p: write_segy(p, gathers().take([])), DomainError, "no trace"),
-    "text": (lambda p: write_segy(p, gathers(), text=["X" * 77]), OptionError, "more than 76 characters"),
+    "text": (lambda p: write_segy(p, gathers(), text=["X" * 77]), OptionError, "text has the line 'XXX.*up to 76 characters"),
+    "lines": (lambda p: write_segy(p, gathers(), text="X\n" * 40), OptionError, "45 lines .* 37 at most"),
+    "a number of text": (lambda p: write_segy(p, gathers(), text=[1]), OptionError, "text has the line 1; expected text"),
+    "a word for start": (lambda p: write_segy(p, gathers(), start="a"), DtypeError, "start is 'a'; expected one number, seconds"),
+    "a word for datum": (lambda p: write_segy_section(p, np.zeros((2, 2)), 1.0, datum="a"), DtypeError, "datum is 'a'"),
     "a cube": (lambda p: write_segy_section(p, np.zeros((2, 2, 2)), 1.0), ShapeError, r"expected \(nz, nx\)"),
     "nan": (lambda p: write_segy_section(p, np.full((2, 2), np.nan), 1.0), DomainError, "NaN"),
     "complex": (lambda p: write_segy_section(p, np.zeros((2, 2), complex), 1.0), DtypeError, "complex128"),

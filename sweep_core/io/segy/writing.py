@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
+from ...validators import check_number
 from ..gathers import Gathers, check_field, check_gathers, check_spacings
 from ..line import Line
 from ..replacing import replacing
@@ -20,6 +21,7 @@ from .layout import BINARY, TEXT, load_segyio
 _MOST = 65535  # what two bytes hold
 _SCALARS = (1, 10, 100, 1000, 10000)
 _LARGEST = 2**31 - 1
+_WIDTH = 76  # characters of a line of the textual header beside its number
 
 
 def write_segy(
@@ -128,7 +130,7 @@ def write_segy_section(
         raise DomainError("the section holds NaN or infinite values; expected finite numbers")
     (dz, dx), line, count = check_spacings(dh), line or Line(), section.shape[1]
     xy, scalar = _scaled(line.place(np.arange(count) * dx), "coordinates")
-    elevation, z_scalar = _scaled(np.array([datum]), "elevations")
+    elevation, z_scalar = _scaled(np.array([check_number(datum, "datum", "metres")]), "elevations")
     headers = _headers(count, section.shape[0], _whole(1e3 * dz, "dz", "mm"))
     for name in ("CDP", "CDP_TRACE", "FieldRecord", "TraceNumber", "ShotPoint"):
         headers[name] = 1 if name in ("CDP_TRACE", "FieldRecord") else np.arange(1, count + 1)
@@ -202,6 +204,7 @@ def _scaled(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.int64], 
 
 
 def _delay(start: float) -> tuple[int, int]:
+    check_number(start, "start", "seconds")
     for scale in _SCALARS:
         value = 1e3 * start * scale
         if math.isclose(value, round(value), rel_tol=1e-9, abs_tol=1e-9) and abs(value) < 32768:
@@ -211,8 +214,12 @@ def _delay(start: float) -> tuple[int, int]:
     )
 
 
-def _own_lines(text: Iterable[str]) -> Iterable[str]:
-    return text.splitlines() if isinstance(text, str) else text
+def _own_lines(text: Iterable[str]) -> list[str]:
+    lines = text.splitlines() if isinstance(text, str) else list(text)
+    for line in lines:
+        if not isinstance(line, str) or len(line) > _WIDTH:
+            raise OptionError(f"text has the line {line!r}; expected text of up to {_WIDTH} characters")
+    return lines
 
 
 def _line_text(line: Line, datum: float) -> list[str]:
@@ -224,12 +231,12 @@ def _write(
     path: Path, lines: list[str], headers: NDArray[Any], records: Iterable[NDArray[Any]], traces: int, sorting: int
 ) -> Path:
     """Textual and binary header, then traces of `records`, arrays (n, nt), whose headers follow each other."""
+    if len(lines) > 37:
+        raise OptionError(f"the textual header has {len(lines)} lines with those of text; expected 37 at most")
     text = load_segyio().create_text_header(
-        {n: line for n, line in enumerate(["WRITTEN BY SWEEP", *lines], 1)}
+        {n: line[:_WIDTH] for n, line in enumerate(["WRITTEN BY SWEEP", *lines], 1)}
         | {39: "SEG Y REV1", 40: "END TEXTUAL HEADER"}
     )
-    if any(len(line) > 76 for line in lines) or len(lines) > 37:
-        raise OptionError("text has more than 37 lines with what is always there, or one of more than 76 characters")
     binary = bytearray(BINARY)
     nt, interval = int(headers["TRACE_SAMPLE_COUNT"][0]), int(headers["TRACE_SAMPLE_INTERVAL"][0])
     where = load_segyio().BinField
