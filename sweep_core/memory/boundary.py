@@ -54,8 +54,8 @@ class Boundary(Strategy):
         # n h + 2 (steps / n)^(1/2) 1.5 h, which is least where n^3 is 1.5^2 steps.
         least = round((1.5**2 * steps) ** (1 / 3)) if run.in_pml else SHORTEST
         chunk = min(max(run.cached(CACHE_BYTES), least), steps)
-        options = self.options
-        return Kept(chunk, storage=options.storage, directory=options.directory, strips=True, dtype=self.lower(run))
+        place = self.options.storage, self.options.directory
+        return Kept(chunk, None, *place, strips=True, in_pml=run.in_pml, dtype=self.lower(run))
 
     def segment(self, nt: int, barred: str = "") -> int:
         raise UnsupportedError(self.eager_refusal)

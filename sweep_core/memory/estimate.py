@@ -12,7 +12,8 @@ PURPOSES = "history", "states", "workspace", "records", "gradients", "inputs"
 class Taken:
     """Bytes by purpose that a gradient takes at most at once, on the device, at the host and on disk: the ``"history"``
     and ``"states"`` that are kept for the adjoint, ``"workspace"`` of compiled code, ``"records"`` and residuals,
-    ``"gradients"`` and ``"inputs"``: coefficients of the padded grid, wavelets, positions as rows.
+    ``"gradients"`` with what takes them to the models, and ``"inputs"``: coefficients of the padded grid, wavelets,
+    positions as rows.
     """
 
     device: dict[str, int] = attrs.field(factory=dict)

@@ -75,6 +75,8 @@ class Kept:
         Where those states are, or else the history; see :class:`CkptOptions`.
     strips : bool
         Whether the history of a chunk is made of boundary strips.
+    in_pml : bool
+        With strips, whether the waves in the PML are made again, too.
     dtype : str, optional
         The precision of the history, in which all steps of it are kept, where it is less than that of the run.
     interval : int
@@ -86,6 +88,7 @@ class Kept:
     storage: str = "gpu"
     directory: str | None = None
     strips: bool = False
+    in_pml: bool = False
     dtype: str | None = None
     interval: int = 1
 
@@ -105,8 +108,11 @@ class Kept:
         return self.states is not None
 
     def time(self, nt: int) -> float:
-        """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds."""
-        forward = 1.0 if (self.chunk >= adjoint_steps(nt) or self.packed) and not self.strips else 2.0
+        """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds.
+
+        With strips, what is in the PML is made twice more, which counts as if all cells were: most work is there.
+        """
+        forward = 1.0 if (self.chunk >= adjoint_steps(nt) or self.packed) and not self.strips else 2.0 + self.in_pml
         if self.sliced:
             segments = self.schedule(nt).segments
             forward = 1 + fewest_advances(segments, (self.states or 0) + 1) / segments

@@ -15,6 +15,9 @@ from . import structs
 from .call import CompiledCall, answers_for_pml, boundary_of, compiled_call
 from .library import supports
 
+CHAIN = 2
+"""What the framework holds to take gradients of coefficients to the models, by the size of the former: what it keeps of
+the padded models, and the results. Measured: 1.5 to 3.1."""
 SMALL = 64 << 20
 """Bytes up to which nobody asks what is left."""
 PURPOSES = {
@@ -115,6 +118,7 @@ def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken
     for phase, needs in zip(phases, (forward, adjoint | handed), strict=True):
         for name, size in (needs | given).items():
             phase[PURPOSES.get(name, "inputs")] += size
+    phases[1]["gradients"] += CHAIN * adjoint["gradient_coefficients"]
     if kept.sliced:  # the replay has a state and a record of its own, and shares the workspace
         phases[1]["workspace"] += forward["state"] + max(forward["workspace"] - adjoint["workspace"], 0)
         phases[1]["records"] += forward["record"]

@@ -78,15 +78,15 @@ class Setting:
 
 @equation
 @pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
-def test_within_a_tenth_of_what_is_measured(memory, equation):
-    """On the device; of the inputs torch makes temporary copies, a part of the workspace."""
+def test_within_two_percent_of_what_is_measured(memory, equation):
+    """On the device; how many copies of the models torch holds is a guess, from 1.5 to 3.1 of the coefficients."""
     this = Setting(memory, equation)
-    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.1)
+    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
 
 
 def test_with_a_free_surface_and_one_shot():
     this = Setting(KINDS["recursive"], nshots=1, free_surface=True)
-    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.1)
+    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
 
 
 @equation

@@ -140,9 +140,9 @@ def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
 def test_boundary_strips_have_a_place_and_a_precision():
     there = {"storage": "disk", "directory": "/there"}
     strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
-    assert kept(strips) == Kept(6, None, **there, strips=True, dtype="int8")
+    assert kept(strips) == Kept(6, None, **there, strips=True, in_pml=True, dtype="int8")
     plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
-    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(6, strips=True)
+    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(6, strips=True, in_pml=True)
 
 
 def test_chunks_between_strips_are_short():
@@ -156,8 +156,9 @@ def test_chunks_between_strips_are_short():
 
 
 def test_time_counts_what_is_made_forward():
-    """The adjoint as two runs: history kept, recomputed once, or segments as often as the schedule makes them."""
+    """The adjoint as two runs: history kept, recomputed once, with the PML twice, or as often as the schedule says."""
     assert Kept(100).time(101) == 1 and Kept(10).time(101) == 4 / 3
+    assert Kept(10, strips=True).time(101) == 4 / 3 and Kept(10, strips=True, in_pml=True).time(101) == 5 / 3
     assert Kept(10, 8).time(100) == pytest.approx((1 + 9 / 10 + 2) / 3)
     assert Kept(10, 0).time(100) == pytest.approx((1 + 45 / 10 + 2) / 3)
 
