@@ -58,8 +58,8 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make fwi-elastic  the same for vp, vs and rho, of Marmousi-II at 25 m where SWEEP_DATA has it (FWI_ELASTIC="...")'
-	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 minutes (PYTEST="-k name": some of them)'
-	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: half an hour and more'
+	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 to 45 minutes (PYTEST="-k name": some of them)'
+	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: twice as long and more'
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
@@ -184,7 +184,7 @@ endif
 	@rm -f $(state)/packages-* && touch $@
 
 $(native): $(packages)
-	@echo 'make: building the native libraries: 2 minutes on two cores, 3 with nvcc (SWEEP_CUDA=OFF: without; log: $(log))'
+	@echo 'make: building the native libraries: 2 to 10 minutes on two cores, half as long again with nvcc (SWEEP_CUDA=OFF: without; log: $(log))'
 	@: >$(log)
 	@$(call pip,--verbose --no-build-isolation --no-deps --editable .)
 	@$(report)
