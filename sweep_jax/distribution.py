@@ -4,6 +4,7 @@ What every device has is an array with a leading axis of the devices; what is sh
 """
 
 from functools import lru_cache
+from numbers import Integral
 
 import attrs
 import jax
@@ -12,7 +13,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, OptionError, ShapeError
+from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
+from sweep_core.misfit import check_like_record
 from sweep_core.survey import Shots
 
 from .executor import check_readable, device_name, refuse_rounding
@@ -110,7 +112,7 @@ def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
 
 
 def _check_number(count):
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
         raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
 
 
@@ -172,7 +174,9 @@ def make_misfit_and_gradient(solver, devices):
 
     def local(models, wavelet, sources, receivers, observed, weights):
         def misfit(models):
-            residual = solver(wavelet, sources, receivers, models=models) - observed
+            record = solver(wavelet, sources, receivers, models=models)
+            check_like_record("observed on a device", observed, record)
+            residual = record - observed
             each = 0.5 * (residual * residual).sum(axis=tuple(range(1, residual.ndim)))
             return (weights.astype(each.dtype) * each).sum()
 
@@ -183,6 +187,8 @@ def make_misfit_and_gradient(solver, devices):
         return jax.pmap(local, AXIS, in_axes=(None, *in_axes), devices=devices)
 
     def misfit_and_gradient(models, wavelet, sources, receivers, observed, weights):
+        if not isinstance(models, list | tuple):
+            raise DtypeError(f"models is a {type(models).__name__}; expected a list, [vp] say")
         own = {"sources": sources, "observed": observed, "weights": weights}
         own |= {"wavelet": wavelet} if wavelet.ndim > 1 else {}
         own |= {"receivers": receivers} if receivers.ndim > 2 else {}

@@ -140,6 +140,22 @@ def test_shapes_are_checked():
     one, two = np.zeros((1, 1)), np.zeros((1, 2, 2))
     with pytest.raises(ShapeError, match=r"sources have shape \(1, 2, 2\); expected \(1, 1\)"):
         function([one], np.zeros(3), two, np.zeros((4, 2)), np.zeros((1, 1, 3, 4, 1)), one)
+    with pytest.raises(DtypeError, match="models is a ndarray; expected a list"):
+        function(one, np.zeros(3), one, one, one, one)
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 1), (1, 4, 1), (3, 4)])
+def test_data_that_would_be_broadcast_are_refused(shape):
+    def solver(*given, models):
+        return models[0].sum() * jax.numpy.ones((1, 3, 4, 1), np.float32)
+
+    one, at, model = np.ones((1, 1), np.float32), np.zeros((1, 1, 2)), np.ones(2, np.float32)
+    with pytest.raises(
+        ShapeError, match=r"observed on a device has shape \(1, .*; expected that of the record, \(1, 3, 4, 1\)"
+    ):
+        d.make_misfit_and_gradient(solver, d.local_devices(1))(
+            [model], np.zeros(3, np.float32), at, np.zeros((4, 2)), np.zeros((1, 1, *shape), np.float32), one
+        )
 
 
 def test_distributor_is_one():
