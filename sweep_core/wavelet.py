@@ -4,6 +4,7 @@ import numpy as np
 
 from .elsewhere import RICKER
 from .errors import DomainError
+from .spectra import padded
 from .validators import check_number, check_positive, named_arguments
 
 
@@ -52,12 +53,13 @@ def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -
     Parameters
     ----------
     samples : array
-        Signals, along `axis` at multiples of `dt`, in s.
+        Signals, along `axis` at multiples of `dt`, in s, and zero before and after: a sudden end has all frequencies.
     """
-    spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), axis=axis))
+    length = padded(np.shape(samples)[axis])
+    spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), length, axis=axis))
     strong = np.moveaxis(spectrum, axis, -1).reshape(-1, spectrum.shape[axis]).max(axis=0)
     above = np.flatnonzero(strong > level * strong.max())
-    return float(above[-1] / (np.shape(samples)[axis] * dt)) if above.size else 0.0
+    return float(above[-1] / (length * dt)) if above.size else 0.0
 
 
 def energy_below(samples, dt: float, part: float, axis: int = -1) -> float:

@@ -61,7 +61,7 @@ def _fastest_within(budget: int, run: Run) -> Kept:
     least = min(map(run.taken, ways))
     raise MemoryLimitError(
         f"MemoryOptions: budget is {budget} bytes, and a gradient of this call takes {least} at least; give more, or "
-        "fewer shots a call"
+        "fewer shots a call, or CkptOptions(storage='disk') where states may lie on disk"
     )
 
 

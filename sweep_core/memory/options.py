@@ -137,7 +137,8 @@ class MemoryOptions:
     interval : int
         ``'full'`` keeps every so many steps, each of which stands for as many; of equations of second order in time,
         with ``impl='c'`` only. At most 1 / (2 f dt), where f is the highest frequency of the wavelet, beyond which its
-        spectrum stays below a hundredth of its maximum: the products of two such waves would alias.
+        spectrum stays below a hundredth of its maximum: the products of two such waves would alias. Residuals are not
+        looked at: filter those of noisy data first.
     budget : int, optional
         Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
         the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
@@ -157,7 +158,7 @@ class MemoryOptions:
 
     @strategy.validator
     def _known(self, _, strategy):
-        if strategy not in self.STRATEGIES:
+        if not isinstance(strategy, str) or strategy not in self.STRATEGIES:
             known = ", ".join(map(repr, self.STRATEGIES))
             raise OptionError(
                 f"MemoryOptions: strategy is {strategy!r}; expected one of {known}: they are SWEEP's own, and a plugin "

@@ -80,6 +80,7 @@ def test_the_highest_frequency_is_that_of_a_hundredth():
     several = np.stack([0 * samples, samples], axis=-1)[None]
     assert highest_frequency(several, 1e-3, axis=-2) == highest_frequency(samples, 1e-3)
     assert highest_frequency(0 * samples, 1e-3) == 0
+    assert highest_frequency(np.ones(300), 1e-3) > 30 and highest_frequency(samples[150:], 1e-3) > 100  # a sudden end
 
 
 @pytest.mark.slow
