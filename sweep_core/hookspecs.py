@@ -15,6 +15,16 @@ impl = pluggy.HookimplMarker(GROUP)
 """Marks a plugin's functions as implementations of these hooks."""
 
 
+def _name(instance, attribute, value):
+    if not isinstance(value, str) or not value:
+        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a name")
+
+
+def _names(instance, attribute, value):
+    if not isinstance(value, tuple | list) or not all(isinstance(name, str) and name for name in value):
+        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a tuple of names")
+
+
 @attrs.frozen
 class BackendRecord:
     """A backend, by name, without importing it.
@@ -33,19 +43,19 @@ class BackendRecord:
         What `target` takes as ``impl=``, such as ``("eager", "c")``, where it runs a problem in more than one way.
     """
 
-    name: str
-    target: str
-    requires: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ("cpu",)
-    impls: tuple[str, ...] = ()
+    name: str = attrs.field(validator=_name)
+    target: str = attrs.field(validator=_name)
+    requires: tuple[str, ...] = attrs.field(default=(), validator=_names)
+    devices: tuple[str, ...] = attrs.field(default=("cpu",), validator=_names)
+    impls: tuple[str, ...] = attrs.field(default=(), validator=_names)
 
 
 @attrs.frozen
 class EquationRecord:
     """An equation, by name: ``target`` is ``"package.module:Class"``."""
 
-    name: str
-    target: str
+    name: str = attrs.field(validator=_name)
+    target: str = attrs.field(validator=_name)
 
 
 @attrs.frozen(eq=False)
@@ -102,7 +112,7 @@ class ObserverRecord:
         For an unknown event, or what cannot be called.
     """
 
-    name: str
+    name: str = attrs.field(validator=_name)
     event: str = attrs.field()
     call: Callable[[Observation], Any] = attrs.field()
 

@@ -145,7 +145,7 @@ def backend(name: str, **options):
     """
     known = {status.name: status for status in reversed(backends())}
     if name not in known:
-        raise PluginError(f"no backend is called {name!r}; known are {sorted(known)}")
+        raise PluginError(f"no backend is called {name!r}; known are {sorted(s.name for s in registry().backends)}")
     status = known[name]
     if status.record is None or not status.available:
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")

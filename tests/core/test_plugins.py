@@ -144,6 +144,15 @@ def nonsense():
 BROKEN = {
     "import fails": (ImportError("no module named gpulib"), "ImportError: no module named gpulib"),
     "hook raises": (plugin(sweep_backends=nonsense), "RuntimeError: no licence"),
+    "no name": (
+        plugin(sweep_backends=lambda: [BackendRecord(None, "m:C")]),
+        "BackendRecord: name is None; expected a name",
+    ),
+    "a bare name": (
+        plugin(sweep_backends=lambda: [BackendRecord("x", "m:C", requires="numpy")]),
+        "BackendRecord: requires is 'numpy'; expected a tuple of names",
+    ),
+    "no equation": (plugin(sweep_equations=lambda: [EquationRecord(5, "m:C")]), "EquationRecord: name is 5"),
     "wrong records": (plugin(sweep_backends=["torch"]), "TypeError: sweep_backends returned 'torch'; expected Backend"),
     "nothing returned": (plugin(sweep_backends=lambda: None), "TypeError"),
     "misspelt hook": (plugin(sweep_backend=[TINY]), "unknown hook 'sweep_backend'"),
