@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .errors import OptionError
 from .grid import AXES
 
 
@@ -47,6 +48,8 @@ class Medium:
 
     def _next(self, x, axis):
         """The cell after each one along an axis."""
+        if axis not in self.axes:
+            raise OptionError(f"the axis of a mean is {axis!r}; there are {self.axes}")
         depth = self.axes.index(axis) - len(self.axes)
         after = (slice(None),) * (-depth - 1)
         rest, last = x[(Ellipsis, slice(1, None), *after)], x[(Ellipsis, slice(-1, None), *after)]

@@ -30,8 +30,11 @@ def extend(problem, model: Array, xp, hold=None) -> Array:
 def coefficients_of(problem, models, earths: int, xp, hold) -> tuple[Array, ...]:
     """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`."""
     hold = hold if problem.edge_gradient == "interior" else None
-    made = problem.equation.coefficients(Medium(problem, xp), *(extend(problem, m, xp, hold) for m in models))
-    return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in made)
+    extended = [extend(problem, m, xp, hold) for m in models]
+    made = problem.equation.coefficients(Medium(problem, xp), *extended)
+    # torch broadcasts no numbers
+    arrays = (c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made)
+    return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in arrays)
 
 
 class Ops:

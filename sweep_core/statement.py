@@ -3,6 +3,7 @@
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def check_declared(equation: Equation) -> None:
         if not isinstance(ndims, tuple | list) or not ndims or not set(ndims) <= {2, 3}:
             refuse(where, ndims, "(2,), (3,) or (2, 3)")
     for f in equation.fields:
-        if not set(f.stagger) <= set("xyzt"):
+        if not isinstance(f.stagger, tuple | list | str) or not set(f.stagger) <= set("xyzt"):
             refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")
         if f.parity not in ((-1, 1) if f.mirrored else (-1, 0, 1)):
             refuse(f"parity of {f.name}", f.parity, "-1 or 1, or 0 where it is not mirrored")
@@ -59,6 +60,9 @@ def check_declared(equation: Equation) -> None:
     if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
         refuse("float32_error", error, "a number between 0 and 1")
     for p in equation.parameters:
+        bounds = (p.low, p.high, *(p.typical if isinstance(p.typical, tuple | list) else ()))
+        if not all(isinstance(x, Real) for x in bounds) or len(bounds) != (2 if p.typical is None else 4):
+            refuse(f"interval of {p.name}", (p.low, p.high, p.typical), "numbers low and high, and typical=(low, high)")
         if not p.low < p.high:
             refuse(f"interval of {p.name}", (p.low, p.high), "low < high")
         if p.typical is not None and not p.low <= p.typical[0] <= p.typical[1] <= p.high:
@@ -145,7 +149,7 @@ def _check_parameters(equation, models, shape):
         _refuse(equation, "speed", _shape(speed), f"an array of the parameters' shape, here {shape}")
     with _said(equation, "fits(*parameters)"):
         fits = equation.fits(*models)
-    if not isinstance(fits, bool) and _shape(fits) not in (shape, ()):
+    if fits is not True and _shape(fits) not in (shape, ()):
         _refuse(equation, "fits", _shape(fits), f"True, or an array of the parameters' shape, here {shape}")
 
 
@@ -162,6 +166,8 @@ def _check_sources(equation, ndim, fields):
             _refuse(equation, f"source_weight({field!r}, ...)", "no finite number", "one")
     with _said(equation, "derived(ndim)"):
         derived = equation.derived(ndim)
+    if not isinstance(derived, dict):
+        _refuse(equation, "derived(ndim)", type(derived).__name__, "a dict, empty where there is none")
     for name, parts in derived.items():
         if name in fields:
             _refuse(equation, "derived", f"{name!r}, which is a field", "another name")
@@ -188,16 +194,26 @@ def _coefficients(equation, problem, models):
 
 def _check_step(equation, problem, coefficients, fields):
     names, shape, driven = equation.state_names(problem.grid.ndim), (1, *problem.padded_shape), []
+    random = np.random.default_rng(0)
+    before = {name: random.standard_normal(shape) for name in names}
 
-    def inject(field, x):
-        if field not in fields:
-            raise OptionError(f"step calls inject with {field!r}; there are the fields {fields}")
-        driven.append(field)
-        return x
+    def stepped(kick):
+        """A step from `before`, whose sources add `kick` to all cells."""
 
-    state = _State({name: np.zeros(shape) for name in names})
-    with _said(equation, "step(ops, state, coefficients, inject)"):
+        def inject(field, x):
+            if field not in fields:
+                raise OptionError(f"step calls inject with {field!r}; there are the fields {fields}")
+            driven.append(field)
+            return x + kick
+
+        state = _State({name: x.copy() for name, x in before.items()})
         new = equation.step(NumpyOps(problem, np.float64), state, coefficients, inject)
+        if state.keys() != before.keys() or any((state[name] != x).any() for name, x in before.items()):
+            raise OptionError("step changes the state that it is given; expected a new dict of new arrays")
+        return new
+
+    with _said(equation, "step(ops, state, coefficients, inject)"):
+        new = stepped(0.0)
     if not isinstance(new, dict):
         _refuse(equation, "step", type(new).__name__, f"the new state, a dict of {list(names)}")
     for kind, wrong in (("lacks", set(names) - new.keys()), ("has besides", new.keys() - set(names))):
@@ -211,6 +227,14 @@ def _check_step(equation, problem, coefficients, fields):
             raise OptionError(
                 f"{equation.name}: step calls inject({field!r}, ...) {driven.count(field)} times; expected once for "
                 "each field, or its sources would be lost or doubled"
+            )
+    with _said(equation, "step(ops, state, coefficients, inject)"):
+        kicked = stepped(1.0)
+    for field in fields:
+        if np.array_equal(kicked[field], new[field]):
+            raise OptionError(
+                f"{equation.name}: step drops what inject({field!r}, ...) gives; expected it in the new state, or the "
+                "sources would be lost"
             )
 
 

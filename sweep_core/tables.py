@@ -51,9 +51,22 @@ def _check_tables(equation: type["TableEquation"]) -> None:
     of grids that lack it, so a misspelt name would be, too.
     """
     for name, kind in (("rates", Rate), ("moduli", Modulus)):
+        if not isinstance(getattr(equation, name), tuple | list):
+            raise OptionError(
+                f"{equation.name}: {name} is {getattr(equation, name)!r}; expected a tuple of {kind.__name__}"
+            )
         wrong = [entry for entry in getattr(equation, name) if not isinstance(entry, kind)]
         if wrong:
             raise OptionError(f"{equation.name}: {name} holds {wrong[0]!r}; expected {kind.__name__}(...)")
+    for rate in equation.rates:
+        pairs = rate.terms if isinstance(rate.terms, tuple | list) else [None]
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise OptionError(f"{equation.name}: the terms of {rate} are no tuple of pairs (axis, field)")
+    if not isinstance(equation.source_coefficients, dict):
+        raise OptionError(
+            f"{equation.name}: source_coefficients is {equation.source_coefficients!r}; expected a dict of names of "
+            "coefficients by field"
+        )
     stated: dict[str, list] = {
         "rate": [rate.name for rate in equation.rates],
         "term (operator, axis, field)": [(rate.of, *term) for rate in equation.rates for term in rate.terms],

@@ -31,7 +31,7 @@ class Entry:
             self.absent(str(reason))
         support = executor.supports(problem)
         if not support:
-            self.absent(support.reason)
+            self.absent(getattr(support, "reason", "supports(problem) is false, and says no more"))
         return executor
 
     def absent(self, reason: str):

@@ -5,6 +5,7 @@ import pytest
 
 from sweep_core import Acoustic, AcousticVariableDensity, Field, OptionError, Parameter, make_problem
 from sweep_core.equation import Equation
+from sweep_core.ops import coefficients_of
 from sweep_core.staggered import Rate, StaggeredEquation
 
 
@@ -63,6 +64,8 @@ WRONG = {
     "parameters that are names": ({"parameters": ("vp",)}, "parameters is .*; expected a tuple of Parameter"),
     "one parameter": ({"parameters": VP}, "parameters is .*; expected a tuple of Parameter"),
     "bounds reversed": ({"parameters": (Parameter("vp", "", 3, 1),)}, r"interval of vp is \(3, 1\); expected low < high"),
+    "no bound": ({"parameters": (Parameter("vp", "", low=None),)}, "interval of vp is .None, inf, None.; expected numbers"),
+    "one typical": ({"parameters": (Parameter("vp", "", typical=5),)}, r"vp is \(0.0, inf, 5\); .* typical=\(low, high\)"),
     "typical outside": ({"parameters": (Parameter("vp", "", typical=(-5, 3)),)}, "typical of vp is .* within 0..inf"),
     "one name": ({"coefficient_names": "vp2"}, "coefficient_names is 'vp2'; expected a tuple of names"),
     "misspelt memories": ({"memories": ("psi", "zet")}, r"step asks for 'zeta_0' of the state, .*'zet_0'"),
@@ -72,6 +75,7 @@ WRONG = {
     "one dimension": ({"ndims": 2}, r"ndims is 2; expected \(2,\), \(3,\) or \(2, 3\)"),
     "two fields of a name": ({"fields": (H1, H1)}, "fields is .*; expected each name once"),
     "unknown stagger": ({"fields": (Field("h1", "", ("w",)),)}, r"stagger of h1 is \('w',\)"),
+    "no stagger": ({"fields": (Field("h1", "", 5),)}, "stagger of h1 is 5; expected some of"),
     "no parity": ({"fields": (Field("h1", "", parity=0),)}, "parity of h1 is 0; expected -1 or 1, or 0"),
     "a field nowhere": ({"fields": (Field("h1", "", ndims=(4,)),)}, r"ndims of h1 is \(4,\)"),
     "no field here": ({"fields": (Field("h1", "", ndims=(3,)),)}, "no field in 2 dimensions"),
@@ -80,11 +84,14 @@ WRONG = {
     "a bare coefficient": ({"coefficients": lambda s, m, vp: vp}, "coefficients gives ndarray; expected a tuple"),
     "arguments": ({"coefficients": lambda s, m: ()}, "coefficients.* raises TypeError"),
     "a cropped coefficient": ({"coefficients": lambda s, m, vp: (vp[1:],)}, r"coefficient 'vp2' gives \(5, 6\)"),
+    "no such axis": ({"coefficients": lambda s, m, vp: (m.mean(vp, "y"),)}, r"axis of a mean is 'y'; there are \('z', 'x'\)"),
     "source's coefficient": ({"source_coefficient": lambda s, f: "vp3"}, "'vp3'; expected None or one of .'vp2'"),
     "source's weight": ({"source_weight": lambda s, f, dt, v: None}, "source_weight.* raises TypeError"),
     "a cropped speed": ({"speed": lambda s, vp: vp[1:]}, r"speed gives \(5, 6\); expected an array of .* \(6, 6\)"),
     "one speed": ({"speed": lambda s, vp: 2000.0}, "speed gives float; expected an array"),
     "fits": ({"fits": lambda s, vp: vp[1:] > 0}, r"fits gives \(5, 6\); expected True, or an array"),
+    "never fits": ({"fits": lambda s, vp: False}, "fits gives bool; expected True, or an array"),
+    "derived nothing": ({"derived": lambda s, n: None}, r"derived\(ndim\) gives NoneType; expected a dict"),
     "derived of what": ({"derived": lambda s, n: {"p": {"h9": 1.0}}}, "derived 'p' gives .*'h9'.*; expected a weight"),
     "derived times": ({"fields": (H1, LATE), "derived": lambda s, n: {"p": {"h1": 1, "u": 1}}}, "p.*known at the same times"),
     "derived list": ({"derived": lambda s, n: {"p": ["h1"]}}, "derived 'p' gives .*; expected a weight"),
@@ -96,6 +103,8 @@ WRONG = {
     "a cropped state": (stepped(lambda new, *_: new | {"psi_0": new["psi_0"][:, 1:]}), r"'psi_0' gives \(1, 5, 6\)"),
     "another key": (stepped(lambda new, old, _: {"h1": old["h2"]}), "step asks for 'h2' of the state"),
     "another field": (stepped(lambda new, old, inject: inject("h2", 0)), "inject with 'h2'; there are the fields"),
+    "a changed state": (stepped(lambda new, old, _: old.update(new) or new), "step changes the state that it is given"),
+    "a lost source": (stepped(lambda new, old, _: new | {"h1": old["h1"]}), r"step drops what inject\('h1', ...\) gives"),
     "sources twice": (stepped(lambda new, old, inject: new | {"h1": inject("h1", new["h1"])}), "2 times; expected once"),
 }  # fmt: skip
 
@@ -111,6 +120,12 @@ STAGGERED = {
     "a rate twice": ({"rates": (*RATES, RATES[0])}, "rates state the rate 'ax' twice"),
     "a derivative twice": ({"rates": (*RATES, Rate("again", RATES[0].terms))}, r"\('D', 'x', 'p'\) twice"),
     "no Rate": ({"rates": (("x", "p"),)}, r"rates holds \('x', 'p'\); expected Rate"),
+    "one rate": ({"rates": RATES[0]}, "rates is Rate.*; expected a tuple of Rate"),
+    "no pairs": (
+        {"rates": (Rate("ax", ("x", "p")), *RATES[1:])},
+        "terms of Rate.* are no tuple of pairs .axis, field.",
+    ),
+    "a tuple of sources": ({"source_coefficients": ("p",)}, r"source_coefficients is \('p',\); expected a dict"),
     "no sign": ({"rates": (Rate("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
     "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),
     "source": ({"source_coefficients": {"p": "kapa"}}, "source_coefficients names the coefficient 'kapa'"),
@@ -139,8 +154,16 @@ def test_tables_that_are_not_stated_are_named():
         make_problem(Bare(), (12, 14), 10.0, 0.001)
 
 
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax.numpy"])
+def test_a_coefficient_may_be_a_number(library):
+    xp = pytest.importorskip(library)
+    problem = make_problem(acoustic(coefficients=lambda s, m, vp: (4.0,))(), (12, 14), 10.0, 0.001)
+    (made,) = coefficients_of(problem, [2000 * xp.ones((12, 14))], 1, xp, None)
+    assert tuple(made.shape) == (1, *problem.padded_shape) and bool((made == 4).all())
+
+
 def test_a_class_is_looked_at_once():
-    """At each order, not for each problem: the trial step is counted."""
+    """At each order, not for each problem: the two trial steps are counted."""
     steps = []
 
     def count(new, *_):
@@ -151,7 +174,7 @@ def test_a_class_is_looked_at_once():
     for n in (20, 21, 22):
         for order in (2, 4):
             make_problem(cls(spatial_order=order), (n, n), 10.0, 0.001)
-    assert len(steps) == 2
+    assert len(steps) == 4
 
 
 def test_what_is_right_passes():
