@@ -45,9 +45,10 @@ def call_shape(
     """
     given = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
     for name, value in given.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
+        absent = value is None and name == "nreceivers"
+        if not absent and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
             raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
-    if dtype not in ("float32", "float64"):
+    if not isinstance(dtype, str) or dtype not in ("float32", "float64"):
         raise DtypeError(f"dtype is {dtype!r}; expected 'float32' or 'float64'")
     steps = nt + (overrun(nt) if problem.time_dispersion == "corrected" else 0)
     return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)

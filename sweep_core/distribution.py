@@ -33,7 +33,7 @@ class ShotPlan:
 
     def part(self, rank: int) -> range:
         """Positions of the shots of `rank`, in order."""
-        if not 0 <= rank < self.size:
+        if not 0 <= _whole("rank", rank, 0) < self.size:
             raise OptionError(f"rank is {rank}; expected 0..{self.size - 1}")
         return range(self.count * rank // self.size, self.count * (rank + 1) // self.size)
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from math import isfinite, prod
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any
 
 import attrs
 import numpy as np
@@ -92,14 +93,20 @@ class Problem:
         """Times (s) of the samples of a recorded field: k dt, half a step later where it is staggered in time."""
         if field not in self.receiver_type:
             raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
-        return (np.arange(nt) + 0.5 * self.at_half_step(next(iter(self.parts(field))))) * self.dt
+        return (np.arange(_samples(nt)) + 0.5 * self.at_half_step(next(iter(self.parts(field))))) * self.dt
 
     def source_time(self, field: str, nt: int) -> np.ndarray:
         """Times (s) at which the samples of a wavelet act on a field: midway between the values that it has there."""
         if field not in self.source_type:
             raise OptionError(f"field {field!r} has no source; source_type is {list(self.source_type)}")
         between = self.equation.levels == 1 and not self.at_half_step(field)
-        return (np.arange(nt) + 0.5 * between) * self.dt
+        return (np.arange(_samples(nt)) + 0.5 * between) * self.dt
+
+
+def _samples(nt: Any) -> int:
+    if isinstance(nt, bool) or not isinstance(nt, Integral) or nt < 0:
+        raise DomainError(f"nt is {nt!r}; expected a whole number of samples")
+    return int(nt)
 
 
 def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:

@@ -268,7 +268,8 @@ class Propagator:
                 f"an estimate is what compiled code says that it takes; this is impl={impl!r} ({reason}); use impl='c'"
             )
         models = self._own_models()
-        dtype = dtype or (dtype_name(models[0]) if models else "float32")
+        if dtype is None:
+            dtype = dtype_name(models[0]) if models else "float32"
         shape = call_shape(self.problem, nshots, nt, nsources, nreceivers, dtype)
         kind, left, run = self._place()
         return native.estimate(kind, self.problem, shape, left, **run)

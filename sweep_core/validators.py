@@ -92,7 +92,7 @@ def one_of(*allowed):
     """One of these values."""
 
     def check(instance, attribute, value):
-        if value not in allowed:
+        if getattr(value, "ndim", 0) or value not in allowed:
             raise OptionError(
                 f"{type(instance).__name__}: {attribute.name} is {value!r}; expected one of "
                 + ", ".join(repr(a) for a in allowed)

@@ -18,7 +18,7 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
     faces = FACES[ndim]
     same = isinstance(value, int | np.integer) and not isinstance(value, bool)
     values = (value,) * len(faces) if same else value
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise OptionError(f"pml_width is {value!r}; expected a number of cells, or one per face {faces}")
     values = tuple(values)
     if len(values) != len(faces):

@@ -1,5 +1,7 @@
 """What gradients take is told before they are made: by the allocations of torch, for every equation and strategy."""
 
+import re
+
 import numpy as np
 import pytest
 from laws import case, executors, known_equations
@@ -146,8 +148,11 @@ def test_what_it_cannot_tell_is_refused():
     solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c")
     with pytest.raises(DomainError, match="nshots is 0; expected a number from 1 on"):
         solver.estimate(0, 100)
-    with pytest.raises(DtypeError, match="dtype is 'float16'"):
-        solver.estimate(1, 100, dtype="float16")
+    with pytest.raises(DomainError, match="nt is None; expected a number from 1 on"):
+        solver.estimate(1, None)
+    for dtype in ("float16", np.dtype("float64"), False):
+        with pytest.raises(DtypeError, match=re.escape(f"dtype is {dtype!r}; expected 'float32' or 'float64'")):
+            solver.estimate(1, 100, dtype=dtype)
 
 
 def test_defaults_are_those_of_the_solver():

@@ -37,6 +37,7 @@ BAD = {
     "count bool": (lambda: ShotPlan(True, 2), OptionError, "count is True"),
     "size 0": (lambda: ShotPlan(4, 0), OptionError, "size is 0; expected a whole number from 1 on"),
     "rank too large": (lambda: ShotPlan(4, 2).part(2), OptionError, r"rank is 2; expected 0\.\.1"),
+    "rank a float": (lambda: ShotPlan(4, 2).part(1.0), OptionError, "rank is 1.0; expected a whole number"),
     "rank negative": (lambda: ShotPlan(4, 2).part(-1), OptionError, "rank is -1"),
     "nothing to pad": (lambda: ShotPlan(0, 2).padded(), ShapeError, "a plan of no shots"),
     "another group": (lambda: SerialDistributor().scatter(ShotPlan(4, 2), np.ones(4)), ShapeError, "is for 2 ranks"),

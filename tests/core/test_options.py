@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 
 from sweep_core import (
@@ -25,6 +26,11 @@ WRONG = {
     ),
     "storage": (BoundaryOptions, {"storage": "tape"}, "storage is 'tape'; expected one of 'gpu', 'cpu', 'disk'"),
     "mode": (CkptOptions, {"mode": "random"}, "mode is 'random'; expected one of 'chunk', 'recursive'"),
+    "modes": (
+        CkptOptions,
+        {"mode": np.array(["chunk", "full"])},
+        "mode is array.*; expected one of 'chunk', 'recursive'",
+    ),
     "ckpt storage": (CkptOptions, {"storage": "tape"}, "storage is 'tape'"),
     "chunks 0": (CkptOptions, {"chunks": 0}, "chunks is 0; expected a number from 1 on"),
     "chunks float": (CkptOptions, {"chunks": 4.0}, "chunks is 4.0"),

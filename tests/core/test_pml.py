@@ -34,6 +34,8 @@ def test_one_width_or_one_per_face(value, ndim, expected):
         ((1, 2, 3, 4.5), DomainError, "expected whole numbers"),
         ((1, 2, 3, True), DomainError, "expected whole numbers"),
         (True, OptionError, "pml_width is True"),
+        (b"full", OptionError, "pml_width is b'full'"),
+        (np.array(20), OptionError, r"pml_width is array\(20\); expected a number of cells"),
         (None, OptionError, "pml_width is None"),
         ((1, 2, 3), ShapeError, "pml_width has 3 values; expected one, or one per face"),
     ],

@@ -106,6 +106,14 @@ def test_time_of_a_field_that_is_not_recorded_is_refused():
         make_problem(**BASE).time("vx", 4)
 
 
+@pytest.mark.parametrize("nt", [-1, 2.5, True, "a", None])
+def test_times_of_no_number_of_samples_are_refused(nt):
+    problem = make_problem(**BASE)
+    for times in (problem.time, problem.source_time):
+        with pytest.raises(DomainError, match=f"nt is {nt!r}; expected a whole number of samples"):
+            times("h1", nt)
+
+
 def test_tables_hold_weights_scaled_by_the_step_and_profiles():
     problem = make_problem(**{**BASE, "dh": (10.0, 5.0)}, pml_width=(1, 2, 3, 4))
     table, at = native.tables(problem), 0
