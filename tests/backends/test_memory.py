@@ -124,7 +124,7 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     gradient(entry.name, "full", NT + 1)
     monkeypatch.setattr("sweep_core.native.sizes.SMALL", 0)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="takes 5.2 MiB, and 1.9 MiB are left") as caught:
+    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, and 1.9 MiB are left") as caught:
         gradient(entry.name, "full", NT + 1)
     table = str(caught.value).splitlines()
     assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')) fits" in table[0]
