@@ -1,7 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
 from math import isfinite, prod
-from numbers import Integral
 
 import attrs
 import numpy as np
@@ -13,6 +12,7 @@ from .points.receivers import listening
 from .problem import Problem
 from .snapshots import Snapshots, check_snapshots
 from .survey import Shots, check_inside, check_mask, check_positions
+from .validators import is_whole
 from .wavelet import highest_frequency
 
 
@@ -46,7 +46,7 @@ def call_shape(
     given = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
     for name, value in given.items():
         absent = value is None and name == "nreceivers"
-        if not absent and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
+        if not absent and not is_whole(value, 1):
             raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
     if not isinstance(dtype, str) or dtype not in ("float32", "float64"):
         raise DtypeError(f"dtype is {dtype!r}; expected 'float32' or 'float64'")
@@ -259,6 +259,6 @@ def without_shots(problem: Problem, shape: CallShape, zeros):
 
 def check_forward_batchsize(value) -> int:
     """A number of shots from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if not is_whole(value, 1):
         raise OptionError(f"forward_batchsize is {value!r}; expected a number of shots from 1 on")
     return int(value)

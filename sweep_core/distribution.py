@@ -8,10 +8,11 @@ import numpy as np
 
 from .arrays import numpy_of
 from .errors import DistributedError, OptionError, ShapeError, SweepError
+from .validators import is_whole
 
 
 def _whole(name, value, least):
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_whole(value, least):
         raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
     return int(value)
 

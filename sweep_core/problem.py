@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite, prod
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import attrs
@@ -15,6 +15,7 @@ from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .memory import MemoryOptions
 from .statement import check_equation
+from .validators import is_whole
 
 
 @attrs.frozen(cache_hash=True)
@@ -104,7 +105,7 @@ class Problem:
 
 
 def _samples(nt: Any) -> int:
-    if isinstance(nt, bool) or not isinstance(nt, Integral) or nt < 0:
+    if not is_whole(nt, 0):
         raise DomainError(f"nt is {nt!r}; expected a whole number of samples")
     return int(nt)
 

@@ -88,6 +88,11 @@ def check_positive(value: Any, what: str, meaning: str) -> float:
     return number
 
 
+def is_whole(value: Any, least: int) -> bool:
+    """Whether it is a whole number from `least` on, Python's or NumPy's."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
 def one_of(*allowed):
     """One of these values."""
 
@@ -103,7 +108,7 @@ def one_of(*allowed):
 
 def positive(instance, attribute, value):
     """A number from 1 on, or None."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
+    if value is not None and not is_whole(value, 1):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
 
 

@@ -4,7 +4,6 @@ What every device has is an array with a leading axis of the devices; what is sh
 """
 
 from functools import lru_cache
-from numbers import Integral
 
 import attrs
 import jax
@@ -16,6 +15,7 @@ from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
 from sweep_core.misfit import check_like_record
 from sweep_core.survey import Shots
+from sweep_core.validators import is_whole
 
 from .executor import check_readable, device_name, refuse_rounding
 
@@ -112,7 +112,7 @@ def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
 
 
 def _check_number(count):
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+    if not is_whole(count, 1):
         raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError, DomainError, DtypeError
 from ...resampling import sampled
-from ...validators import check_number, check_positive
+from ...validators import check_number, check_positive, is_whole
 from ..gathers import Gathers, check_spacings
 from ..line import Line, fit_line, misfit_to
 from .index import DEAD, SEISMIC, SegyFile, open_segy
@@ -126,7 +126,7 @@ def _numbers(given: Iterable[int], count: int, name: str, kind: str) -> NDArray[
 def _samples(segy: SegyFile, used: NDArray[np.int64], dt: float, nt: int | None) -> int:
     """How many samples the result has."""
     if nt is not None:
-        if isinstance(nt, bool) or not isinstance(nt, int | np.integer) or nt < 1:
+        if not is_whole(nt, 1):
             raise DomainError(f"nt is {nt!r}; expected a whole number of samples, positive")
         return int(nt)
     length = (segy.nt - 1) * segy.interval
