@@ -1,9 +1,13 @@
 """What an equation's coefficients may ask for beside the parameters: the time step, and averages between cells."""
 
+from functools import lru_cache
 from typing import Any
 
+import attrs
+import numpy as np
+
 from .errors import OptionError
-from .grid import AXES
+from .grid import AXES, Grid
 
 
 class Medium:
@@ -54,3 +58,21 @@ class Medium:
         after = (slice(None),) * (-depth - 1)
         rest, last = x[(Ellipsis, slice(1, None), *after)], x[(Ellipsis, slice(-1, None), *after)]
         return self.xp.concatenate([rest, last], depth)
+
+
+@lru_cache(maxsize=64)
+def rows_before(problem) -> int | None:
+    """Rows of coefficients before a row of the parameters that depend on it: 1 where there are means along z. None
+    where all may, or an equation does not tell of a few cells.
+    """
+    shape, changed = (8,) + (2,) * (problem.grid.ndim - 1), 6
+    few, rng = attrs.evolve(problem, grid=Grid(shape, problem.grid.spacing)), np.random.default_rng(0)
+    try:
+        one, other = (problem.equation.example(shape, rng) for _ in range(2))
+        mixed = [np.concatenate([a[:changed], b[changed:]]) for a, b in zip(one, other, strict=True)]
+        made = [problem.equation.coefficients(Medium(few, np), *models) for models in (one, mixed)]
+    except Exception:  # such as one that holds an array of a model's shape
+        return None
+    differ = [np.broadcast_to(a != b, shape).any(axis=tuple(range(1, len(shape)))) for a, b in zip(*made, strict=True)]
+    first = int(np.argmax(np.any(differ, axis=0)))
+    return changed - first if first else None

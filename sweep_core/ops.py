@@ -27,8 +27,16 @@ def extend(problem, model: Array, xp, hold=None) -> Array:
     return model
 
 
+def _held_above(row: int, model: Array, ndim: int, xp, hold) -> Array:
+    """A model (..., *grid) whose rows above `row` no derivative reaches."""
+    before = (slice(None),) * (model.ndim - ndim)
+    return xp.concatenate([hold(model[(*before, slice(0, row))]), model[(*before, slice(row, None))]], len(before))
+
+
 def coefficients_of(problem, models, earths: int, xp, hold) -> tuple[Array, ...]:
     """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`."""
+    if known := problem.memory.known_above:
+        models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
     hold = hold if problem.edge_gradient == "interior" else None
     extended = [extend(problem, m, xp, hold) for m in models]
     made = problem.equation.coefficients(Medium(problem, xp), *extended)

@@ -194,6 +194,11 @@ def make_problem(
         raise DomainError(
             f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
         )
+    if memory is not None and memory.known_above >= grid.shape[0]:
+        raise DomainError(
+            f"MemoryOptions: known_above is {memory.known_above}, and the models have {grid.shape[0]} rows; expected a "
+            "row that leaves free ones"
+        )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
     check_cells(equation, grid, cpml_width, free_surface is True)
     if pml_type is not None and pml_type != equation.pml_type:

@@ -136,6 +136,10 @@ struct Plan : Groups {
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
   Rind<NDIM> band, pml;     // the cells of boundary strips, around those where no PML is felt; those of the PML
 
+  int imaged_from, held_from;  // the first planes of the first axis that are imaged, and that a history has
+  ptrdiff_t unheld, held;      // elements of a field that lie before those planes, and of what a history has of it
+  ptrdiff_t held_slabs, held_slab_at[NDIM];  // the same of a memory variable on all axes, and where an axis begins
+
   Plan() = default;
   explicit Plan(const sweep_problem& p) {
     half = layout.half = p.order / 2;
@@ -171,6 +175,18 @@ struct Plan : Groups {
       slabs += layout.slab[a].total;
     }
     total = layout.field.total;
+    imaged_from = p.imaged_from;
+    // What is imaged are differences, those of the rows near a free surface of all of them.
+    held_from = p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half;
+    unheld = static_cast<ptrdiff_t>(held_from) * layout.field.stride[0];
+    held = apart(total - unheld);
+    held_slabs = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      const int rows = a || held_from < layout.region_low[0] ? held_from : layout.region_low[0];
+      const ptrdiff_t before = static_cast<ptrdiff_t>(rows) * layout.slab[a].stride[0];
+      held_slab_at[a] = held_slabs - before;
+      held_slabs += apart(layout.slab[a].total - before);
+    }
     state = wave() + Eq::memories * slabs;
     boundary = p.boundary;
     Box<NDIM> inside, unfelt;
@@ -200,7 +216,7 @@ struct Plan : Groups {
     return together || NDIM == 3 ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
-  Size span() const { return Size(slots) * (fields * total + memories * slabs); }
+  Size span() const { return Size(slots) * (fields * held + memories * held_slabs); }
   // Bytes of the history of a shot: slots, boundary strips, or either of all steps in blocks.
   Size history(int item) const {
     if (packed) return (packed_fields(packed.before(last) + 1) + packed_memories(packed.before(last))) * packed.bytes();
@@ -209,9 +225,11 @@ struct Plan : Groups {
   // Blocks of what so many slots hold, or so many units of strips.
   Size packed_fields(int count) const {
     if (boundary) return Size(steps) * field_count<Eq> * Packed::blocks(band.cells());
-    return Size(count) * fields * Packed::blocks(total);
+    return Size(count) * fields * Packed::blocks(held);
   }
-  Size packed_memories(int units) const { return boundary ? Size(0) : Size(units) * memories * Packed::blocks(slabs); }
+  Size packed_memories(int units) const {
+    return boundary ? Size(0) : Size(units) * memories * Packed::blocks(held_slabs);
+  }
   // Boundary strips of all fields that one unit makes.
   SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }
   // The state of the PML alone.
@@ -357,6 +375,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
                 p.dtype);
   if ((p.boundary || Packed(p)) && (p.first > 0 || p.last < p.steps))
     return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips, and nothing in less precision");
+  if (p.imaged_from < 0 || p.imaged_from >= p.shape[0])
+    return fail(context, SWEEP_BAD_CALL, "images are to begin at plane %d of %d", p.imaged_from, p.shape[0]);
   if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
     return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);
   if (p.interval > 1 && (p.boundary || !Eq::second))

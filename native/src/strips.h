@@ -40,7 +40,7 @@ struct StripCells {
       if (had < count) copy_row<Value>(field, nullptr, count);
       if (had > 0) copy_row(field + from, kept + from, had);
       if constexpr (place >= 0)
-        if (v.held) copy_row<Value>(v.held + v.at(place, c), field, count);
+        if (v.holds(c)) copy_row<Value>(v.held + v.held_at(place, c), field, count);
     });
   }
 };

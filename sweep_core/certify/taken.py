@@ -97,6 +97,8 @@ def whole_call(problem: Problem, shots: Shots, models) -> Part:
     models = [read(f"model {i}", m) for i, m in enumerate(models)]
     check_survey(problem, shots)
     check_values(problem, models, shots.wavelet)
+    memory = attrs.evolve(problem.memory, known_above=0)  # the derivative is looked at everywhere
+    problem = attrs.evolve(problem, memory=memory)
     return Part(problem, shots, models, tuple(range(len(shots))), np.arange(shots.receivers.shape[-2]))
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import attrs
 
 from ..errors import OptionError, UnsupportedError
-from ..validators import kind, named, one_of, positive
+from ..validators import is_whole, kind, named, one_of, positive
 
 STORAGE = "gpu", "cpu", "disk"
 """Where what is kept may lie; 'gpu' means the device of the computation, also where that is a CPU."""
@@ -143,6 +143,11 @@ class MemoryOptions:
         Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
         the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
         counted for a gradient inside one ``jax.jit``; see docs/memory.md). With ``impl='c'`` only.
+    known_above : int
+        Row of the models, a cell along z from 0 on, above which they are known, such as water or an overburden: of
+        these rows the gradient is zero, with any strategy and backend. Compiled code then keeps nothing of them, but
+        for the few that differences of free ones reach, and makes no images there; strips of ``'boundary'`` and states
+        of ``'ckpt'``, from which waves are made again, stay whole.
     """
 
     __str__ = written
@@ -155,6 +160,15 @@ class MemoryOptions:
     dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
     interval: int = attrs.field(default=1, validator=positive)
     budget: int | None = attrs.field(default=None, validator=positive)
+    known_above: int = attrs.field(default=0)
+
+    @known_above.validator
+    def _a_row(self, _, row):
+        if not is_whole(row, 0):
+            raise OptionError(
+                f"MemoryOptions: known_above is {row!r}; expected a row of the models, a whole number from 0 on: of a "
+                "seafloor of varying depth the first that has a free cell"
+            )
 
     @strategy.validator
     def _known(self, _, strategy):

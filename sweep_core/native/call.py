@@ -12,6 +12,7 @@ import numpy as np
 from ..call import CallShape
 from ..discretization.operators import along_z, axis_of, closed
 from ..errors import UnsupportedError
+from ..medium import rows_before
 from ..memory import chosen
 from ..points.sources import signals_of_each
 from ..problem import Problem
@@ -155,6 +156,7 @@ def compiled_call(
         boundary=boundary_of(problem, bool(chunk) and chosen(problem.memory).strips),
         stored=structs.DTYPES[chosen(problem.memory).dtype or shape.dtype],
         interval=chosen(problem.memory).interval,
+        imaged_from=imaged_from(problem),
         coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
@@ -174,6 +176,12 @@ def answers_for_pml(problem: Problem) -> bool:
     """Whether a gradient needs the waves in the PML."""
     # Between nodes a coefficient of the outermost PML cells depends on the model's edge, too.
     return problem.edge_gradient == "exact" or any(field.stagger for field in problem.fields)
+
+
+def imaged_from(problem: Problem) -> int:
+    """The first row of the padded grid whose coefficients depend on models that are not known."""
+    before = rows_before(problem) if problem.memory.known_above else None
+    return 0 if before is None else max(problem.pml[0][0] + problem.memory.known_above - before, 0)
 
 
 def _buffers(library, problem, shape, struct):

@@ -52,7 +52,7 @@ def run_of(
     """What a memory strategy is told of a call."""
 
     def history():
-        full = attrs.evolve(problem, memory=MemoryOptions("full"))
+        full = attrs.evolve(problem, memory=MemoryOptions("full", known_above=problem.memory.known_above))
         return compiled_call(kind, full, shape, shape.steps).history
 
     def state():
@@ -147,7 +147,8 @@ def estimate(
             return False
         return not (at_host or (run.get("traced") and chosen(memory).traced_refusal))
 
-    costs = sorted(map(cost, filter(possible, STRATEGIES)), key=lambda c: c.time)
+    ways = [attrs.evolve(memory, known_above=problem.memory.known_above) for memory in STRATEGIES]
+    costs = sorted(map(cost, filter(possible, ways)), key=lambda c: c.time)
     return Estimate(tuple(costs), cost(problem.memory), there)
 
 

@@ -65,7 +65,7 @@ class SweepProblem(Checked):
         ("boundary", c.c_int32),
         ("stored", c.c_int32),
         ("interval", c.c_int32),
-        ("padding", c.c_int32),
+        ("imaged_from", c.c_int32),
         ("coefficient_limit", c.c_double),
         ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),
         ("equation", _name),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import SweepError, UnsupportedError
 from ..survey import Shots
-from .cases import INEXACT, born_of_cell, reference_born, reference_record
+from .cases import INEXACT, STRATEGIES, born_of_cell, reference_born, reference_record
 from .entries import numpy_of
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "half_the_sum_of_squares",
     "held",
     "jacobian_and_adjoint",
+    "known_rows_have_no_gradient",
     "no_shots",
     "pullback_is_the_gradient",
     "reciprocity",
@@ -251,6 +252,17 @@ def strategies_agree(entry, made, strategy) -> Figure:
     pairs = zip(*(entry.jacobian_transposed(c, y) for c in (made.remembering(strategy), full)), strict=True)
     bound = max(entry.rounding, INEXACT.get(strategy, 0.0))
     return held(np.max([error(a, b) for a, b in pairs]), bound, f"gradients of {strategy!r} and 'full'")
+
+
+def known_rows_have_no_gradient(entry, made, strategy="full", row=8) -> Figure:
+    """Above MemoryOptions(known_above=row); others have that of a run in which none are known, bit for bit as above."""
+    y, found, memory = made.noise(), [], STRATEGIES[strategy]
+    known = made.remembering(attrs.evolve(memory, known_above=row))
+    for g, whole in zip(*(entry.jacobian_transposed(c, y) for c in (known, made.remembering(memory))), strict=True):
+        expected = whole.copy()
+        expected[(..., slice(0, row), *(slice(None),) * (made.problem.grid.ndim - 1))] = 0
+        found.append(np.abs(g - expected).max() / np.abs(whole).max())
+    return held(np.max(found), max(entry.rounding, INEXACT.get(strategy, 0.0)), f"gradient known above row {row}")
 
 
 def everything(entry, made) -> list:

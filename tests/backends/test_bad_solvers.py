@@ -82,6 +82,11 @@ SOLVERS = {
     "cuda_options of another class": ({"cuda_options": FULL}, OptionError, r"expected CUDAOptions\(...\)"),
     "strategy": ({"memory": lambda: MemoryOptions("magic")}, OptionError, "strategy is 'magic'; expected one of 'auto"),
     "ckpt with full": ({"memory": lambda: MemoryOptions("full", ckpt=CkptOptions())}, OptionError, "ckpt=... does not"),
+    "all rows known": (
+        {"memory": MemoryOptions(known_above=30)},
+        DomainError,
+        "known_above is 30, and the models have 30 rows; expected a row that leaves free ones",
+    ),
     "int8 with eager": (
         {"impl": "eager", "memory": MemoryOptions("full", dtype="int8")},
         UnsupportedError,

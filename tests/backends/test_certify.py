@@ -43,6 +43,7 @@ SOUND = {
     "boundary of int8": {"memory": MemoryOptions("boundary", boundary=BoundaryOptions(dtype="int8")), "impl": "c"},
     "bfloat16": {"memory": MemoryOptions("full", dtype="bfloat16"), "impl": "c"},
     "every other step": {"memory": MemoryOptions("full", interval=2), "impl": "c"},
+    "known rows": {"memory": MemoryOptions(known_above=20)},
     "edges as given": {"edge_gradient": "interior"},
     "edges as given, elastic": {**ELASTIC, "edge_gradient": "interior"},
     "no time dispersion": {"time_dispersion": "corrected"},

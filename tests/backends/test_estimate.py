@@ -2,6 +2,7 @@
 
 import re
 
+import attrs
 import numpy as np
 import pytest
 from laws import case, executors, known_equations
@@ -84,6 +85,20 @@ def test_within_two_percent_of_what_is_measured(memory, equation):
     """On the device; how many copies of the models torch holds is a guess, from 1.5 to 3.1 of the coefficients."""
     this = Setting(memory, equation)
     assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
+
+
+@equation
+@pytest.mark.parametrize(
+    "memory", [MemoryOptions("full"), MemoryOptions("full", dtype="int8"), ckpt(chunks=3)], ids=str
+)
+def test_of_known_rows_nothing_is_kept(memory, equation):
+    """A third of the rows, and half of those of the PML: less by at least a quarter, as said, as measured."""
+    full, known = Setting(memory, equation), Setting(attrs.evolve(memory, known_above=40), equation)
+    history = [this.estimate.chosen.taken.device.get("history", 0) for this in (full, known)]
+    assert history[1] < 0.75 * history[0] or history == [0, 0]
+    assert known.estimate.chosen.taken.on_device == pytest.approx(known.most(), rel=0.02)
+    assert known.most() < full.most()
+    assert [c.memory.known_above for c in known.estimate.costs] == [40] * len(known.estimate.costs)
 
 
 def test_with_a_free_surface_and_one_shot():

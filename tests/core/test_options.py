@@ -47,6 +47,13 @@ WRONG = {
     "a number for a folder": (CkptOptions, {"storage": "disk", "directory": 3}, "directory is 3; expected the path"),
     "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
     "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
+    "known rows": (MemoryOptions, {"known_above": -1}, "known_above is -1; expected a row of the models"),
+    "a fraction of known rows": (MemoryOptions, {"known_above": 4.5}, "known_above is 4.5; expected a row"),
+    "known rows as a mask": (
+        MemoryOptions,
+        {"known_above": [True]},
+        r"known_above is \[True\]; .* first that has a free",
+    ),
     "dtype": (MemoryOptions, {"dtype": "float8"}, "dtype is 'float8'; expected one of None, 'float64'"),
     "ckpt of another kind": (MemoryOptions, {"strategy": "ckpt", "ckpt": {"chunks": 3}}, "expected CkptOptions"),
     "ckpt with full": (MemoryOptions, {"strategy": "full", "ckpt": CkptOptions()}, "ckpt=... does not apply to"),
@@ -93,7 +100,7 @@ def test_wrong_options_are_refused_by_name(kind, arguments, message):
             (BoundaryOptions, name, "sweep-solver has it")
             for name in ("transfer_interval", "disk_async_read", "tail_steps")
         ),
-        (MemoryOptions, "stratgy", "'interval', 'budget'"),
+        (MemoryOptions, "stratgy", "'interval', 'budget', 'known_above'"),
     ],
 )
 def test_options_that_are_not_there_are_told_apart_by_name(kind, name, hint):
@@ -106,7 +113,7 @@ def test_options_are_written_as_a_user_does():
     for options in (
         MemoryOptions(),
         MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=3)),
-        MemoryOptions(budget=5),
+        MemoryOptions(budget=5, known_above=3),
     ):
         assert eval(str(options)) == options
     assert str(MemoryOptions("ckpt", ckpt=CkptOptions())) == "MemoryOptions(strategy='ckpt', ckpt=CkptOptions())"

@@ -19,7 +19,7 @@ OTHER = {
     "pml_width": 10,
     "pml_velocity": 2500.0,
     "pml_freq": 7.0,
-    "memory": MemoryOptions("full"),
+    "memory": MemoryOptions("full", known_above=3),
     "free_surface": True,
     "source_scaling": "increment",
     "edge_gradient": "interior",

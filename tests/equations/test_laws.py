@@ -234,6 +234,14 @@ def test_law4_strategies_agree_with_full(entry, equation, strategy):
 
 
 @equation
+@pytest.mark.parametrize("row", [1, 4, 18])
+@pytest.mark.parametrize(("entry", "strategy"), remembering())
+def test_law4_known_rows_have_no_gradient(entry, equation, strategy, row):
+    """Bit for bit."""
+    laws.known_rows_have_no_gradient(entry, case(equation), strategy, row)
+
+
+@equation
 @pytest.mark.parametrize("pml", [0, (0, 5, 7, 0), (9, 1, 0, 4)], ids=str)
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_law4_of_strips_along_any_faces(entry, equation, pml):

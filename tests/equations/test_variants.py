@@ -152,6 +152,16 @@ def test_law4_strategies_agree_with_full(entry, strategy, name, equation):
 
 @equation
 @anything
+@pytest.mark.parametrize("row", [4, 9])
+@pytest.mark.parametrize("strategy", ["full", "ckpt-7", "boundary"])
+@quick
+def test_law4_known_rows_have_no_gradient(entry, strategy, row, name, equation):
+    """Bit for bit."""
+    laws.known_rows_have_no_gradient(entry, made_of(name, equation), strategy, row)
+
+
+@equation
+@anything
 @quick
 def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, threads):
     made = made_of(name, equation)

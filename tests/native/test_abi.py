@@ -208,6 +208,7 @@ CONTRADICTIONS = {
     "boundary": [-1, 3, 2**31 - 1],
     "stored": [-1, 5, 2**31 - 1],
     "interval": [0, -1, 2**30 + 1],
+    "imaged_from": [-1, 24, 2**31 - 1],  # of 19 rows and a PML of 5 above
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
     "last": [49, 0, -1],

@@ -143,7 +143,7 @@ class Case:
         )
         p.earths, p.steps, p.first, p.last, p.chunk = earths, steps, 0, steps, chunk
         p.boundary, p.interval = grid.get("boundary", structs.NO_STRIPS), grid.get("interval", 1)
-        p.stored = structs.DTYPES[grid.get("stored", dtype)]
+        p.stored, p.imaged_from = structs.DTYPES[grid.get("stored", dtype)], grid.get("imaged_from", 0)
         p.source_traces, p.receiver_traces = p.source_columns, p.receiver_columns = sources, receivers
         p.source_points[0], p.receiver_points[0] = sources * taps, receivers * taps
         p.coefficient_limit, p.equation = 0.4, b"acoustic"
@@ -287,7 +287,14 @@ def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, su
 
 @pytest.mark.parametrize(
     "kept",
-    [{"stored": "bfloat16"}, {"stored": "int8"}, {"stored": "float16", "boundary": structs.EXACT}, {"interval": 3}],
+    [
+        {"stored": "bfloat16"},
+        {"stored": "int8"},
+        {"stored": "float16", "boundary": structs.EXACT},
+        {"interval": 3},
+        {"imaged_from": 17},
+        {"imaged_from": 9, "interval": 2},
+    ],
     ids=str,
 )
 def test_keeps_less_as_the_cpu_does(cpu, device, kept):

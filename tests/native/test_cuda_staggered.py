@@ -16,7 +16,7 @@ import attrs, ctypes, os, sys
 sys.path[:0] = [{str(SUPPORT)!r}]
 from columns import columns_add
 from laws import TABLE, case, error, record_error, reference_born, reference_record, variant
-from sweep_core.testing.laws import strategies_agree
+from sweep_core.testing.laws import known_rows_have_no_gradient, strategies_agree
 from sweep_core import equations
 
 (entry,) = [e for e in TABLE if e.name == "torch-c"]
@@ -48,6 +48,8 @@ for name in ("an earth each", "free surface, between nodes", "3-D"):
 for one in strips:
     strategies_agree(entry, one, "boundary")
 strategies_agree(entry, case(equation), "float16")
+known_rows_have_no_gradient(entry, case(equation))
+known_rows_have_no_gradient(entry, case(equation), "ckpt-7", 2)
 for one in made:
     y = one.noise()
     assert record_error(entry.forward(one), reference_record(one)) < 1e-12

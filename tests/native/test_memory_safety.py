@@ -24,7 +24,7 @@ sys.path.append({support!r})
 import numpy as np
 from abi import Run
 from laws import VARIANTS, case, variant
-from sweep_core import Acoustic, AcousticVariableDensity, Elastic, Snapshots, SweepError
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, MemoryOptions, Snapshots, SweepError
 
 def sound(made, chunk, threads, boundary=0, **kept):
     every = min(2, made.shots.wavelet.shape[-1])
@@ -63,6 +63,9 @@ for equation, shape, chunk in itertools.product(
     sound(made.typed(np.float32), chunk, 2)
     sound(made, 3, 2, 2)
     sound(made, 3, 2, stored=3)
+    if chunk:
+        some = made.remembering(MemoryOptions(known_above=7)).typed(np.float32)
+        sound(some, chunk, 2, stored=0 if chunk == 3 else 4)
 
 refused = 0
 listed = [

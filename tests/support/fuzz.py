@@ -123,6 +123,8 @@ class Trial:
             p.stored = draw.choice([n for n in structs.DTYPES.values() if n != structs.DTYPES["float64"] or p.dtype])
             if self.equation.levels == 2 and not p.boundary:
                 p.interval = draw.choice((1, 1, 2, 3, p.steps))
+        if draw.random() < 0.3:
+            p.imaged_from = draw.randrange(p.shape[0])
 
     def _points(self, counts) -> tuple[int, int]:
         """(traces, columns), and how many points each field has."""
@@ -200,7 +202,8 @@ class Trial:
         assert forward["state"] >= level and forward["tables"] >= sum(p.shape[: p.ndim]) * 2 * item
         assert needs["adjoint"]["state"] >= level + earth and needs["born"]["state"] >= 2 * level
         assert all(needs[operation]["workspace"] >= earth for operation in needs)
-        steps = p.last - p.first
+        steps, imaged = p.last - p.first, cells // p.shape[0] * (p.shape[0] - p.imaged_from)
+        assert 0 <= p.imaged_from < p.shape[0]
         packed, width = p.chunk and (p.stored != p.dtype or p.interval > 1), (4, 8, 2, 2, 1)[p.stored]
         assert 0 < p.interval <= structs.MAX_STEPS and (not packed or steps == p.steps)
         assert p.boundary in (structs.NO_STRIPS, structs.INTERIOR, structs.EXACT)
@@ -209,13 +212,13 @@ class Trial:
             assert p.chunk > 0 and steps == p.steps and forward["checkpoints"] >= p.shots * level
             assert (forward["history"] > 0) == (layers > 0)
         elif packed:
-            assert forward["history"] >= p.shots * ((steps - 1) // p.interval + 1) * cells * width
+            assert forward["history"] >= p.shots * ((steps - 1) // p.interval + 1) * imaged * width
             assert forward["checkpoints"] == 0
         elif 0 < p.chunk < steps - 1:
             states = (steps - 2) // p.chunk + (p.first > 0)
             assert forward["checkpoints"] >= p.shots * states * level and forward["history"] == 0
         else:
-            kept = p.shots * steps * cells * item if p.chunk and steps > 1 else 0
+            kept = p.shots * steps * imaged * item if p.chunk and steps > 1 else 0
             assert forward["history"] >= kept and forward["checkpoints"] == 0
         expected = self.bytes_of()
         for operation, sizes in needs.items():

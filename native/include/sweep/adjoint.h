@@ -38,13 +38,13 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
         if (f != field) return;
-        if (v.images > 0) v.image[v.at(own, c)] += v.images * v.held[v.at(f, c)] * amount;
+        if (v.is_imaged(c)) v.image[v.at(own, c)] += v.images * v.held[v.held_at(f, c)] * amount;
         v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, past, amount);
       });
       return;
     }
     Value e[table.rates];
-    held_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
+    if (v.is_imaged(c)) held_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       constexpr int r = m.rate;
@@ -59,7 +59,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           if (v.layout.in_region(a, c.i[a]))
             v.memory[v.slab(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
       });
-      if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
+      if constexpr (m.coefficient >= 0)
+        if (v.is_imaged(c)) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
@@ -212,6 +213,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           store(m, decay<Forward, V, i>(v, c) * load<V>(m) + gain<Forward, V, i>(v, c) * made[r]);
         }
     });
+    if (!v.is_imaged(c)) return;
     held_rates<V, STAGE>(v, c, where, e);
     correlate<V, STAGE>(v, c, made, kept, e);
   }
@@ -223,14 +225,14 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
         if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
-          e[r] = load<V>(v.held + v.at(table.rate_place[r], c));
+          e[r] = load<V>(v.held + v.held_at(table.rate_place[r], c));
       });
     else if constexpr (STAGE == table.held)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.place[f];
         if constexpr (place >= 0) {
           constexpr int r = table.modulus[sole(f)].rate;
-          const ptrdiff_t at = v.at(place, c);
+          const ptrdiff_t at = v.held_at(place, c);
           prefetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
           e[r] = load<V>(v.held + at) - load<V>(v.before + at);
         }
@@ -276,9 +278,9 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         constexpr int a = decltype(axis)::value;
         if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
       });
-      if (v.images > 0) {
+      if (v.is_imaged(c)) {
         Value* const to = v.image + v.at(m.coefficient, c);
-        const Value* const held = v.held + v.at(m.target, c);
+        const Value* const held = v.held + v.held_at(m.target, c);
         prefetch_next_row<V>(v.layout.field, to);
         prefetch_next_row<V>(v.layout.field, held);
         store(to, load<V>(to) + load<V>(held) * (every<V>(v.images) * g));

@@ -82,6 +82,9 @@ struct Ghosted {
   }
 };
 
+// From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
+inline ptrdiff_t apart(ptrdiff_t total) { return total + (1024 + 144 - total % 1024) % 1024; }
+
 template <int NDIM>
 Ghosted<NDIM> ghosted(const int* n, int half) {
   const auto round = [](ptrdiff_t count) { return (count + 15) / 16 * 16; };
@@ -95,9 +98,7 @@ Ghosted<NDIM> ghosted(const int* n, int half) {
     if (a == NDIM - 1) stride = round(stride);
   }
   f.lead = static_cast<Offset>(round(lead));
-  // From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
-  f.total = round(round(lead) - lead + stride);
-  f.total += (1024 + 144 - f.total % 1024) % 1024;
+  f.total = apart(round(round(lead) - lead + stride));
   return f;
 }
 

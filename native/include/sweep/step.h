@@ -53,7 +53,7 @@ struct ForwardStep {
     rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
     applied<V, STAGE>(v.coefficient, v, c, e, change);
     add<V, STAGE>(v.field, v.now, v, c, where, change);
-    if (v.held) hold<V, STAGE>(v, c, where, change, e);
+    if (v.holds(c)) hold<V, STAGE>(v, c, where, change, e);
   }
 
   // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
@@ -78,7 +78,7 @@ struct ForwardStep {
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
       v.field[v.at(f, c)] += amount;
       if constexpr (place >= 0)
-        if (v.held) v.held[v.at(place, c)] += amount;
+        if (v.holds(c)) v.held[v.held_at(place, c)] += amount;
     });
   }
 
@@ -132,10 +132,10 @@ struct ForwardStep {
   SWEEP_HD static V taken(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
                           Where where) {
     constexpr Derivative term = table.term[I];
-    constexpr int a = term.axis, which = HELD ? table.place[term.field] : term.field;
-    const Value* const from = field + v.at(which, c);
+    constexpr int a = term.axis;
+    const Value* const from = field + (HELD ? v.held_at(table.place[term.field], c) : v.at(term.field, c));
     if constexpr (term.of == CHANGE) {
-      return Value(2) * (load<V>(from) - load<V>(old + v.at(which, c)));
+      return Value(2) * (load<V>(from) - load<V>(old + v.at(term.field, c)));
     } else {
       V d = difference<ForwardStep, V, I, false>(v, c, from, where);
       prefetch_next_row<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
@@ -143,7 +143,7 @@ struct ForwardStep {
         if (where.has(a)) d = stretched<ForwardStep, V, I>(v, c, memory, d);
       } else if constexpr (term.memories == 1) {
         if (where.has(a)) {
-          Value* const m = memory + v.slab(a, HELD ? term.place : term.slot, c);
+          Value* const m = memory + (HELD ? v.held_slab(a, term.place, c) : v.slab(a, term.slot, c));
           prefetch_next_row<V>(v.layout.slab[a], m);
           // Rows of a history come from afar, and those beside the PML of the last axis are short.
           if constexpr (HELD && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
@@ -221,22 +221,22 @@ struct ForwardStep {
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
         if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
-          stream(v.held + v.at(table.rate_place[r], c), e[r]);
+          stream(v.held + v.held_at(table.rate_place[r], c), e[r]);
       });
     else if constexpr (STAGE == table.held)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.place[f];
         if constexpr (place >= 0 && SOON)
-          store(v.held + v.at(place, c), made[f]);
+          store(v.held + v.held_at(place, c), made[f]);
         else if constexpr (place >= 0)
-          stream(v.held + v.at(place, c), made[f]);
+          stream(v.held + v.held_at(place, c), made[f]);
       });
     else
       for_axes<table.terms>([&](auto index) SWEEP_INLINE {
         constexpr Derivative t = table.term[decltype(index)::value];
         if constexpr (t.place >= 0)
           if (where.has(t.axis))
-            stream(v.held_memory + v.slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
+            stream(v.held_memory + v.held_slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
       });
   }
 };

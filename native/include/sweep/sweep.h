@@ -93,7 +93,8 @@ typedef struct sweep_problem {
   int32_t stored;   /* dtype, or a sweep_dtype of less precision: all steps of the history are kept in it, and `chunk`
                        says how many are packed at once */
   int32_t interval; /* 1; or of second order in time, every so many steps are kept and imaged, as so many */
-  int32_t padding;
+  int32_t imaged_from; /* planes [0, imaged_from) of the first axis are not imaged: their images are not to be used.
+                          A history that is kept or recomputed is without those that no image needs */
   double coefficient_limit; /* the largest stable value of the first coefficient */
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]
    * with the middle one first, and mean[n]; differences times dt / dh. */

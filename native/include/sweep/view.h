@@ -88,13 +88,18 @@ struct View : Stencils<Value, NDIM, HALF> {
   Value* scattered;          // Born: fields, what they are made of, and memory again
   const Value* scattered_now;
   Value* scattered_memory;
-  Value* held;          // (held fields, cells) after this unit: forward writes, adjoint reads; may be null
+  Value* held;          // (held fields, cells) after this unit: forward writes, adjoint reads
   const Value* before;  // the same after the unit before
   Value* held_memory;   // of this unit
   Value* adjoint;       // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
   Value* image;         // adjoint: (coefficients, cells), summed over steps and shots
-  Value images;         // of second order: as how many steps this unit is imaged, or 0
+  Value images;         // of second order: as how many steps this unit is imaged
   Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
+
+  static constexpr int nowhere = 0x7fffffff;
+  int held_from, imaged_from;  // the first planes of the first axis that are held and imaged; or nowhere
+  ptrdiff_t held_cells;        // from one held field to the next; and so for their memory variables
+  ptrdiff_t held_slabs, held_slab_at[NDIM];
 
   // f(pointer) for each array that is a shot's own.
   static constexpr int arrays = 14;
@@ -105,6 +110,12 @@ struct View : Stencils<Value, NDIM, HALF> {
   }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
+  SWEEP_HD ptrdiff_t held_at(int place, const Cell<NDIM>& c) const { return place * held_cells + c.at; }
+  SWEEP_HD ptrdiff_t held_slab(int axis, int place, const Cell<NDIM>& c) const {
+    return place * held_slabs + held_slab_at[axis] + layout.in_slab(axis, c);
+  }
+  SWEEP_HD bool holds(const Cell<NDIM>& c) const { return c.i[0] >= held_from; }
+  SWEEP_HD bool is_imaged(const Cell<NDIM>& c) const { return c.i[0] >= imaged_from; }
   SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
     return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
   }

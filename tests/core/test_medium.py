@@ -1,0 +1,49 @@
+"""Which rows of coefficients depend on a row of the parameters: what known rows leave to be imaged."""
+
+import attrs
+import pytest
+
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, MemoryOptions, make_problem
+from sweep_core.medium import rows_before
+from sweep_core.native.call import imaged_from
+
+
+class TwoMeans(Acoustic):
+    """Of means of means."""
+
+    def coefficients(self, medium, vp):
+        return (medium.dt**2 * medium.mean(medium.mean(vp, "z"), "z") ** 2,)
+
+
+class OfAll(Acoustic):
+    def coefficients(self, medium, vp):
+        return ((medium.dt * vp) ** 2 * vp.mean(),)
+
+
+class OfAnArray(Acoustic):
+    def coefficients(self, medium, vp):
+        raise ValueError("operands could not be broadcast together with shapes (90,110) (8,2)")
+
+
+def problem_of(equation, ndim=2, known=9, **options):
+    memory = MemoryOptions(known_above=known)
+    return attrs.evolve(
+        make_problem(Acoustic(4), (20, 22, 24)[:ndim], 10.0, 1e-3, memory=memory, **options), equation=equation
+    )
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("free_surface", [False, True])
+@pytest.mark.parametrize(
+    ("equation", "rows"),
+    [(Acoustic, 0), (AcousticVariableDensity, 1), (Elastic, 1), (TwoMeans, 2), (OfAll, None), (OfAnArray, None)],
+)
+def test_rows_before_a_row_that_depend_on_it(equation, rows, free_surface, ndim):
+    problem = problem_of(equation(4), ndim, free_surface=free_surface, pml_width=10)
+    assert rows_before(problem) == rows
+    assert imaged_from(problem) == (0 if rows is None else 9 + 10 * (not free_surface) - rows)
+
+
+def test_nothing_is_left_out_where_no_row_is_known():
+    assert imaged_from(problem_of(Elastic(4), known=0)) == 0
+    assert imaged_from(problem_of(Elastic(4), known=1, free_surface=True)) == 0
