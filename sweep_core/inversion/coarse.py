@@ -29,7 +29,9 @@ def coarser(problem: Problem, factor: int) -> Problem:
     width = tuple((-(-low // factor), -(-high // factor)) for low, high in problem.pml)
     grid = make_grid(shape, tuple(factor * h for h in problem.grid.spacing))
     check_cells(problem.equation, grid, width, problem.free_surface)
-    return attrs.evolve(problem, grid=grid, dt=factor * problem.dt, cpml=attrs.evolve(problem.cpml, width=width))
+    memory = attrs.evolve(problem.memory, known_above=problem.memory.known_above // factor)  # below, no mean has it
+    cpml = attrs.evolve(problem.cpml, width=width)
+    return attrs.evolve(problem, grid=grid, dt=factor * problem.dt, cpml=cpml, memory=memory)
 
 
 @lru_cache(maxsize=16)
@@ -122,7 +124,10 @@ class Coarse:
             given = numpy_of(cotangent)
             parts = [along(matrix.T, given[..., f], 1) for f, matrix in enumerate(up)]
             slopes = pull(np.stack(parts, axis=-1))
-            return [self._along(numpy_of(slope), transpose=True, cells=problem.grid.shape) for slope in slopes]
+            fine = [self._along(numpy_of(slope), transpose=True, cells=problem.grid.shape) for slope in slopes]
+            for slope in fine:
+                slope[: problem.memory.known_above] = 0
+            return fine
 
         return self._interpolated(up, record), back
 

@@ -34,5 +34,10 @@ def illumination(
         square = slope**2
         inner = square[tuple(slice(1, -1) for _ in square.shape)]
         # An edge cell answers for all the PML cells that continue it.
-        found.append(gaussian_filter(np.pad(inner, 1, mode="edge"), smooth, mode="nearest"))
+        lit = gaussian_filter(np.pad(inner, 1, mode="edge"), smooth, mode="nearest")
+        if known := objective.problem.memory.known_above:  # means are of cells that have a derivative
+            share = gaussian_filter((np.arange(len(lit)) >= known).astype(float), smooth, mode="nearest")
+            lit[known:] /= share[known:].reshape(-1, *(1,) * (lit.ndim - 1))
+            lit[:known] = 0
+        found.append(lit)
     return found

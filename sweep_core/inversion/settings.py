@@ -126,7 +126,7 @@ def read_settings(
         resume=arguments.resume,
         backend=arguments.backend,
         impl=arguments.impl,
-        memory=MemoryOptions(arguments.memory),
+        memory=MemoryOptions(arguments.memory, known_above=int(np.argmin(model.water.all(axis=1)))),
         overwrite=arguments.overwrite,
     )
 

@@ -139,7 +139,7 @@ def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
 @pytest.mark.parametrize("which", ["torch alone", "jax"])
 def test_memory_is_asked_for_and_said(runs, model, tmp_path, which):
     said = launch(which, *small(model, tmp_path, 4), "--impl", "c", "--memory", "boundary")
-    assert "gradients with MemoryOptions(strategy='boundary')" in said
+    assert "gradients with MemoryOptions(strategy='boundary', known_above=" in said
     assert float(LAST.search(said)[2]) == pytest.approx(float(runs[which][1][2]), rel=1e-2)
 
 

@@ -9,6 +9,7 @@ from sweep_core import (
     Acoustic,
     AcousticVariableDensity,
     DomainError,
+    MemoryOptions,
     OptionError,
     SerialDistributor,
     Shots,
@@ -127,6 +128,23 @@ def test_illumination_is_of_the_cells_of_the_model():
     model = [earth()[1].astype(np.float64)]
     light, fine = (illumination(objective(factor=factor), model)[0] for factor in (2, 0))
     assert light.shape == SHAPE and np.corrcoef(np.log(light[6:]).ravel(), np.log(fine[6:]).ravel())[0, 1] > 0.8
+
+
+def test_illumination_below_known_rows_is_not_dimmed_by_them():
+    """Its means are of cells that have a derivative; beside known rows those of more of them, in part as lit."""
+    model, known = [earth()[1].astype(np.float64)], 6
+    plain, fine = objective(), objective(memory=MemoryOptions(known_above=known))
+    full, found = (illumination(each, model)[0] for each in (plain, fine))
+    unsmoothed = illumination(plain, model, smooth=1e-6)[0]
+    assert not found[:known].any() and np.allclose(found[known + 17 :], full[known + 17 :], rtol=1e-12, atol=0)
+    assert 0.2 < found[known].mean() / unsmoothed[known : known + 5].mean() < 2
+
+
+@pytest.mark.parametrize("known", [4, 5])
+def test_known_rows_have_no_derivative_and_others_theirs(known):
+    model = [earth()[1].astype(np.float64)]
+    (whole,), (found,) = (objective(factor=3, memory=MemoryOptions(known_above=row))(model)[1] for row in (0, known))
+    assert not found[:known].any() and np.array_equal(found[known:], whole[known:])
 
 
 def test_the_residual_of_the_first_model_is_that_of_the_finer_grid():

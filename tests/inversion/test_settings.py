@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep_core import MemoryOptions, SweepError
+from sweep_core import SweepError
 from sweep_core.inversion import make_elastic_parser, make_parser, read_elastic_settings, read_settings
 from sweep_core.io import faulted_model, write_prepared
 
@@ -44,7 +44,14 @@ def test_numbers_out_of_range_are_refused(read, option):
 def test_a_memory_strategy_is_one_of_those_that_are_there(read):
     with pytest.raises(SweepError, match="--memory is 'most'; expected one of .'auto', 'full', 'ckpt', 'boundary'"):
         read("--memory=most")
-    assert read().memory == MemoryOptions() and read("--memory=boundary").memory == MemoryOptions("boundary")
+    assert read().memory.strategy == "auto" and read("--memory=boundary").memory.strategy == "boundary"
+
+
+def test_rows_of_water_are_known(read):
+    """Those of water from side to side, whose gradient nobody would use."""
+    settings = read()
+    water, known = settings.experiment.model.water, settings.memory.known_above
+    assert 0 < known < len(water) and water[:known].all() and not water[known].all()
 
 
 def test_a_start_in_other_units_is_refused_by_its_rock(read, tmp_path):
