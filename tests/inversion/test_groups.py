@@ -89,7 +89,7 @@ def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_pa
     if backend == "jax":
         pytest.importorskip("jax")
     made = inverted(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
-    assert "MemoryOptions(strategy='boundary'" in made.engine.about
+    assert "MemoryOptions(strategy='boundary', known_above=2)" in made.engine.about
     np.testing.assert_allclose(made.current(), expected, rtol=0, atol=0.1)
 
 

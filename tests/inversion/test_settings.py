@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep_core import SweepError
+from sweep_core import MemoryOptions, SweepError
 from sweep_core.inversion import make_elastic_parser, make_parser, read_elastic_settings, read_settings
 from sweep_core.io import faulted_model, write_prepared
 
@@ -44,7 +44,9 @@ def test_numbers_out_of_range_are_refused(read, option):
 def test_a_memory_strategy_is_one_of_those_that_are_there(read):
     with pytest.raises(SweepError, match="--memory is 'most'; expected one of .'auto', 'full', 'ckpt', 'boundary'"):
         read("--memory=most")
-    assert read().memory.strategy == "auto" and read("--memory=boundary").memory.strategy == "boundary"
+    known = read().memory.known_above
+    assert read().memory == MemoryOptions(known_above=known)
+    assert read("--memory=boundary").memory == MemoryOptions("boundary", known_above=known)
 
 
 def test_rows_of_water_are_known(read):
