@@ -43,7 +43,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       });
       return;
     }
-    Value e[table.rates];
+    Value e[table.rates] = {};
     if (v.is_imaged(c)) held_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
@@ -59,8 +59,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           if (v.layout.in_region(a, c.i[a]))
             v.memory[v.slab(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
       });
-      if constexpr (m.coefficient >= 0)
-        if (v.is_imaged(c)) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
+      if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
