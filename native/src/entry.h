@@ -6,6 +6,7 @@
 
 #include "buffers.h"
 #include "driver.h"
+#include "refusals.h"
 #include "table.h"
 
 namespace sweep {

@@ -1,0 +1,111 @@
+// What of a problem is refused before anything is laid out: what contradicts itself, and what this build does not hold.
+#ifndef SWEEP_REFUSALS_H
+#define SWEEP_REFUSALS_H
+
+#include "plan.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// Refuses points of fields that there are not, and points and columns that do not share out among traces, or are
+// without each other.
+inline int check_points(const sweep_problem& p, const int32_t* points, int traces, int columns, int fields,
+                        const sweep_context* context) {
+  for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
+    if (points[f] < 0 || (f >= fields && points[f]))
+      return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
+                  fields);
+  const long long total = sum(points, SWEEP_MAX_FIELDS);
+  if (total > INT32_MAX)
+    return fail(context, SWEEP_BAD_CALL, "a shot has %lld points, more than the 2^31 - 1 that int32 can count", total);
+  bool shared = (traces > 0) == (columns > 0) && (traces > 0) == (total > 0);
+  if (shared && traces) shared = columns % traces == 0;
+  for (int f = 0; f < SWEEP_MAX_FIELDS && shared && traces; ++f) shared = points[f] % traces == 0;
+  if (!shared)
+    return fail(context, SWEEP_BAD_CALL, "%d columns and %lld points do not share out among %d traces", columns, total,
+                traces);
+  return SWEEP_OK;
+}
+
+// Refuses what is no role of a face, and roles that a face cannot have.
+inline int check_faces(const sweep_problem& p, const sweep_context* context) {
+  for (int a = 0; a < SWEEP_MAX_AXES; ++a)
+    for (int high = 0; high < 2; ++high) {
+      const char* const side = high ? "high" : "low";
+      const int face = (high ? p.face_high : p.face_low)[a];
+      if (face < SWEEP_ZERO || face > SWEEP_EXCHANGE)
+        return fail(context, SWEEP_BAD_CALL, "face_%s of axis %d is %d, which is no sweep_face", side, a, face);
+      if (face == SWEEP_EXCHANGE)
+        return fail(context, SWEEP_UNSUPPORTED,
+                    "face_%s of axis %d is SWEEP_EXCHANGE, but no neighbour can fill ghost cells yet; use SWEEP_ZERO",
+                    side, a);
+      if (face == SWEEP_SURFACE && (a > 0 || high))
+        return fail(context, SWEEP_UNSUPPORTED,
+                    "face_%s of axis %d is SWEEP_SURFACE, which the low face of axis 0 alone can be", side, a);
+    }
+  if (p.face_low[0] == SWEEP_SURFACE && p.pml_low[0])
+    return fail(context, SWEEP_BAD_CALL, "face_low of axis 0 is SWEEP_SURFACE with a PML of %d cells on that face",
+                p.pml_low[0]);
+  return SWEEP_OK;
+}
+
+// Refuses a problem that this build does not hold or that contradicts itself. In what remains each axis has at least
+// two cells, so fewer than 2^30, and whatever is counted along axes or in steps, half a stencil or twice as many too,
+// fits into an int, and what belongs to one grid into 64 bits; only what is multiplied by shots, steps or points is a
+// Size.
+template <class Eq, int NDIM>
+int check_problem(const sweep_problem& p, const sweep_context* context) {
+  if (p.order < 2 || p.order % 2 || p.order > SWEEP_MAX_ORDER || p.shots < 1 || p.steps < 1 || p.chunk < 0 ||
+      p.source_traces < 0 || p.receiver_traces < 0 || p.source_columns < 0 || p.receiver_columns < 0 ||
+      (p.earths != 1 && p.earths != p.shots) || p.first < 0 || p.last > p.steps || p.first >= p.last ||
+      p.steps > SWEEP_MAX_STEPS || !(p.coefficient_limit > 0))
+    return fail(context, SWEEP_BAD_CALL, "sweep_problem contradicts itself (order, shots, steps, earths or range)");
+  int64_t cells = 1;
+  for (int a = 0; a < NDIM; ++a) {
+    const int64_t inside = static_cast<int64_t>(p.shape[a]) - p.pml_low[a] - p.pml_high[a];
+    if (p.pml_low[a] < 0 || p.pml_high[a] < 0 || inside < p.order)
+      return fail(context, SWEEP_BAD_CALL, "axis %d has %lld cells inside its PML; order %d needs at least %d", a,
+                  static_cast<long long>(inside), p.order, p.order);
+    cells *= p.shape[a];
+    if (cells > INT32_MAX)
+      return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
+  }
+  if (p.boundary < SWEEP_NO_STRIPS || p.boundary > SWEEP_EXACT || (p.boundary && p.chunk < 1))
+    return fail(context, SWEEP_BAD_CALL, "boundary is %d, with chunks of %d steps", p.boundary, p.chunk);
+  if (p.stored < SWEEP_FLOAT32 || p.stored > SWEEP_INT8 || (p.stored == SWEEP_FLOAT64 && p.dtype != SWEEP_FLOAT64))
+    return fail(context, SWEEP_BAD_CALL, "stored is %d, which is no sweep_dtype of a history of dtype %d", p.stored,
+                p.dtype);
+  if ((p.boundary || Packed(p)) && (p.first > 0 || p.last < p.steps))
+    return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips, and nothing in less precision");
+  if (p.imaged_from < 0 || p.imaged_from >= p.shape[0])
+    return fail(context, SWEEP_BAD_CALL, "images are to begin at plane %d of %d", p.imaged_from, p.shape[0]);
+  if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
+    return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);
+  if (p.interval > 1 && (p.boundary || !Eq::second))
+    return fail(
+        context, SWEEP_UNSUPPORTED,
+        "an interval of %d steps: equation %s is imaged at each step, where it is of first order in time or has "
+        "boundary strips",
+        p.interval, p.equation);
+  if (p.boundary && !Eq::table.reversible())
+    return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips",
+                p.equation);
+  if (const int status = check_faces(p, context)) return status;
+  if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
+    return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));
+  const int fields = field_count<Eq>;
+  if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
+    return fail(context, SWEEP_BAD_CALL, "snapshots every %d steps of fields %d are none", p.snapshot_every,
+                p.snapshot_fields);
+  for (int a = 0; a < NDIM && p.snapshot_every; ++a)
+    if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
+      return fail(context, SWEEP_BAD_CALL, "snapshots of cells %d to %d of axis %d, which has %d", p.snapshot_low[a],
+                  p.snapshot_high[a], a, p.shape[a]);
+  if (const int status = check_points(p, p.source_points, p.source_traces, p.source_columns, fields, context))
+    return status;
+  return check_points(p, p.receiver_points, p.receiver_traces, p.receiver_columns, fields, context);
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
