@@ -32,9 +32,13 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
 
-def _positive(instance, attribute, value):
-    if not (math.isfinite(value) and value > 0):
-        raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number")
+RANGE = (1e-12, 1e12)
+"""Smallest and largest design speed (m/s) and frequency (Hz): no profile is 0 / 0 or infinite between them."""
+
+
+def _in_range(instance, attribute, value):
+    if not RANGE[0] <= value <= RANGE[1]:
+        raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number, {RANGE[0]:g} to {RANGE[1]:g}")
 
 
 @attrs.frozen
@@ -65,8 +69,8 @@ class CPML:
     """
 
     width: tuple[tuple[int, int], ...]
-    velocity: float = attrs.field(default=3000.0, converter=float, validator=_positive)
-    freq: float = attrs.field(default=5.0, converter=float, validator=_positive)
+    velocity: float = attrs.field(default=3000.0, converter=float, validator=_in_range)
+    freq: float = attrs.field(default=5.0, converter=float, validator=_in_range)
     order: int = 4
     power: int = 2
 

@@ -40,12 +40,17 @@ def _path(value):
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+def _number(value):
+    """A whole number as Python's, also where it is NumPy's: messages tell it as a user writes it."""
+    return int(value) if is_whole(value, 0) else value
+
+
 def _directory(instance, attribute, value):
     """A folder, of storage 'disk' alone."""
     if value is None:
         return
     name = type(instance).__name__
-    if not isinstance(value, str):
+    if not isinstance(value, str) or "\0" in value:
         raise OptionError(f"{name}: directory is {value!r}; expected the path of a folder")
     if instance.storage != "disk":
         raise OptionError(f"{name}: directory={value!r} does not apply to storage {instance.storage!r}; use 'disk'")
@@ -103,8 +108,8 @@ class CkptOptions:
     """
 
     mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
-    chunks: int | None = attrs.field(default=None, validator=positive)
-    count: int | None = attrs.field(default=None, validator=positive)
+    chunks: int | None = attrs.field(default=None, converter=_number, validator=positive)
+    count: int | None = attrs.field(default=None, converter=_number, validator=positive)
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
     directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
 
@@ -158,9 +163,9 @@ class MemoryOptions:
     boundary: BoundaryOptions | None = attrs.field(default=None, validator=kind(BoundaryOptions))
     ckpt: CkptOptions | None = attrs.field(default=None, validator=kind(CkptOptions))
     dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
-    interval: int = attrs.field(default=1, validator=positive)
-    budget: int | None = attrs.field(default=None, validator=positive)
-    known_above: int = attrs.field(default=0)
+    interval: int = attrs.field(default=1, converter=_number, validator=positive)
+    budget: int | None = attrs.field(default=None, converter=_number, validator=positive)
+    known_above: int = attrs.field(default=0, converter=_number)
 
     @known_above.validator
     def _a_row(self, _, row):

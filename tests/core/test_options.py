@@ -45,6 +45,7 @@ WRONG = {
     "a folder of no files": (CkptOptions, {"directory": "/tmp"}, "directory='/tmp' does not apply to storage 'gpu'"),
     "a folder of strips": (BoundaryOptions, {"storage": "cpu", "directory": "/tmp"}, "does not apply to storage 'cpu'"),
     "a number for a folder": (CkptOptions, {"storage": "disk", "directory": 3}, "directory is 3; expected the path"),
+    "a folder of two names": (CkptOptions, {"storage": "disk", "directory": "a\0b"}, "directory is 'a.*; expected the"),
     "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
     "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
     "known rows": (MemoryOptions, {"known_above": -1}, "known_above is -1; expected a row of the models"),
@@ -117,6 +118,7 @@ def test_options_are_written_as_a_user_does():
     ):
         assert eval(str(options)) == options
     assert str(MemoryOptions("ckpt", ckpt=CkptOptions())) == "MemoryOptions(strategy='ckpt', ckpt=CkptOptions())"
+    assert str(MemoryOptions("full", interval=np.int64(3))) == "MemoryOptions(strategy='full', interval=3)"
 
 
 def test_a_folder_may_be_a_path():
