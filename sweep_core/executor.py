@@ -5,8 +5,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from .errors import OptionError, UnsupportedError
+from .errors import UnsupportedError
 from .memory import chosen
+from .validators import check_choice
 
 
 @attrs.frozen
@@ -41,8 +42,7 @@ def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], S
         For an unknown name, or ``'c'`` where compiled code cannot run the problem, or eager operations where they
         cannot remember it as they are told to.
     """
-    if impl not in IMPLS:
-        raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+    check_choice(impl, "impl", IMPLS)
     reason = "impl='eager' was asked for"
     if impl != "eager":
         found = support()

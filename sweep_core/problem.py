@@ -15,7 +15,7 @@ from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .memory import MemoryOptions
 from .statement import check_equation
-from .validators import is_whole
+from .validators import check_choice, is_whole
 
 
 @attrs.frozen(cache_hash=True)
@@ -201,14 +201,13 @@ def make_problem(
         )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
     check_cells(equation, grid, cpml_width, free_surface is True)
-    if pml_type is not None and pml_type != equation.pml_type:
+    if pml_type is not None and not (isinstance(pml_type, str) and pml_type == equation.pml_type):
         raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
     if not isinstance(free_surface, bool):
         raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
     chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
     for name, value in chosen.items():
-        if value not in CHOICES[name]:
-            raise OptionError(f"{name} is {value!r}; expected one of {CHOICES[name]}")
+        check_choice(value, name, CHOICES[name])
     if time_dispersion == "corrected" and any("t" in f.stagger for f in equation.fields):
         raise UnsupportedError(
             f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from .call import CallShape, check_call, check_survey, check_values, driving, finished, without_shots
+from .call import (
+    CallShape,
+    check_call,
+    check_perturbations,
+    check_survey,
+    check_values,
+    driving,
+    finished,
+    without_shots,
+)
 from .eager import EagerRun
 from .errors import UnsupportedError
 from .executor import Support
@@ -37,10 +46,13 @@ class ReferenceExecutor:
         Im F(m + i h dm) / h with h = 1e-30 (Squire and Trapp 1998, SIAM Review 40).
         """
         shots, shape, models = self._checked(problem, shots, models)
+        if isinstance(perturbations, list | tuple):
+            perturbations = [np.asarray(d, np.float64) for d in perturbations]
+        check_perturbations(problem, models, perturbations, None, None)
         if not len(shots):
             return without_shots(problem, shape, np.zeros)[0]
         h = 1e-30
-        stepped = [m + 1j * h * np.asarray(d, np.float64) for m, d in zip(models, perturbations, strict=True)]
+        stepped = [m + 1j * h * d for m, d in zip(models, perturbations, strict=True)]
         return finished(np, problem, shape, shots.mask, self._run(problem, shots, shape, stepped)[0].imag / h)
 
     def misfit_and_gradient(self, problem, shots, models, observed):

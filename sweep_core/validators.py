@@ -1,7 +1,7 @@
 """What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import wraps
 from math import inf, isfinite
 from numbers import Integral
@@ -86,6 +86,13 @@ def check_positive(value: Any, what: str, meaning: str) -> float:
     if not (number := check_number(value, what, meaning)) > 0:
         raise DomainError(f"{what} is {value}; expected {meaning}, above zero")
     return number
+
+
+def check_choice(value: Any, what: str, among: Iterable[str | None]) -> None:
+    """OptionError unless `value` is one of the words `among` which it is chosen."""
+    words = tuple(among)
+    if not isinstance(value, str) or value not in words:
+        raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, words))}")
 
 
 def is_whole(value: Any, least: int) -> bool:

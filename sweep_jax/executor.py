@@ -8,14 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core import executor as core
-from sweep_core.call import check_call, check_perturbations, check_survey, check_values, without_shots
-from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
+from sweep_core.call import check_call, check_models, check_perturbations, check_survey, check_values, without_shots
+from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.points.positions import interpolated
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
+from sweep_core.validators import check_choice
 
 from . import native, propagate, shim
 from .private import Tracer, varies_over_devices
@@ -239,8 +240,7 @@ class JaxExecutor:
     name = "jax"
 
     def __init__(self, impl: str = "auto", device=None):
-        if impl not in IMPLS:
-            raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+        check_choice(impl, "impl", IMPLS)
         self.impl, self.device = impl, None if device is None else check_device(device)
 
     def supports(self, problem) -> Support:
@@ -258,6 +258,7 @@ class JaxExecutor:
         return misfit, pull(residual)
 
     def pullback(self, problem, shots, models):
+        check_models(problem, models)
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
         with native.refusals(problem.memory):
             record, back = jax.vjp(lambda leaves: self.forward(problem, shots, leaves), leaves)
@@ -272,5 +273,4 @@ class JaxExecutor:
         return record, pull
 
     def born(self, problem, shots, models, perturbations):
-        models, perturbations = ([place("a model", m, self.device) for m in g] for g in (models, perturbations))
         return born(problem, self.impl, shots, models, perturbations, self.device)

@@ -11,18 +11,20 @@ from sweep_core import native as compiled
 from sweep_core.call import (
     CallShape,
     check_call,
+    check_models,
     check_perturbations,
     check_survey,
     check_values,
     finished,
     without_shots,
 )
-from sweep_core.errors import DeviceError, DtypeError, OptionError, UnsupportedError
+from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import MemoryOptions, chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.problem import Problem
 from sweep_core.survey import Shots
+from sweep_core.validators import check_choice
 
 from .compiling import undisturbed
 from .ops import admitted, readable, tie
@@ -34,7 +36,7 @@ def check_device(device) -> torch.device:
     try:
         checked = torch.device(device)
         torch.empty(0, device=checked)
-    except (RuntimeError, TypeError, AssertionError) as error:
+    except (RuntimeError, TypeError, ValueError, OverflowError, AssertionError) as error:
         reason = str(error).split("\n")[0]
         raise DeviceError(f"device {device!r} cannot be used: {reason}; 'cpu' always can") from None
     if checked.type == "cuda" and checked.index is None:
@@ -214,8 +216,7 @@ class TorchExecutor:
     name = "torch"
 
     def __init__(self, impl: str = "auto", device="cpu"):
-        if impl not in IMPLS:
-            raise OptionError(f"impl is {impl!r}; expected one of {IMPLS}")
+        check_choice(impl, "impl", IMPLS)
         self.impl, self.device = impl, check_device(device)
 
     def supports(self, problem) -> Support:
@@ -226,36 +227,46 @@ class TorchExecutor:
 
     def _run(self, problem, shots, models):
         impl = choose_impl(problem, self.impl, self.device)[0]
-        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet))
+        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         return run(problem, impl, placed, models, self.device)[0]
 
-    def array(self, x) -> torch.Tensor:
-        """A tensor on the executor's device, from a tensor there or from a NumPy array."""
-        return x if isinstance(x, torch.Tensor) else torch.from_numpy(np.array(x)).to(self.device)
+    def array(self, x, name: str) -> torch.Tensor:
+        """A tensor on the executor's device, from a tensor there or from a NumPy array; DtypeError otherwise."""
+        if isinstance(x, torch.Tensor):
+            return x
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf":
+            given = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+            raise DtypeError(f"{name} is {given}; expected a torch.Tensor or a NumPy array of numbers")
+        return torch.from_numpy(np.array(x)).to(self.device)
+
+    def _arrays(self, values, name: str):
+        """The arrays of a list; what is no list is left to whoever checks it."""
+        return [self.array(x, f"{name} {i}") for i, x in enumerate(values)] if _sequence(values) else values
 
     def forward(self, problem, shots, models):
         with torch.no_grad():
-            return self._run(problem, shots, [self.array(m) for m in models])
+            return self._run(problem, shots, self._arrays(models, "model"))
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         record, pull = self.pullback(problem, shots, models)
-        misfit, residual = least_squares(record, self.array(observed))
+        misfit, residual = least_squares(record, self.array(observed, "observed"))
         return misfit, pull(residual)
 
     def pullback(self, problem, shots, models):
-        leaves = [self.array(m).detach().requires_grad_() for m in models]
+        check_models(problem, models)
+        leaves = [m.detach().requires_grad_() for m in self._arrays(models, "model")]
         with torch.enable_grad():
             record = self._run(problem, shots, leaves)
 
         def pull(cotangent):
-            given = self.array(cotangent)
+            given = self.array(cotangent, "the cotangent")
             check_like_record("the cotangent", given, record)
             return list(torch.autograd.grad(record, leaves, given.to(record.dtype), retain_graph=True))
 
         return record.detach(), pull
 
     def born(self, problem, shots, models, perturbations):
-        models, perturbations = ([self.array(m) for m in group] for group in (models, perturbations))
-        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet))
+        models, perturbations = self._arrays(models, "model"), self._arrays(perturbations, "perturbation")
+        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         impl = choose_impl(problem, self.impl, self.device)[0]
         return born(problem, impl, placed, models, perturbations, self.device)

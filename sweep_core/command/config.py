@@ -17,7 +17,7 @@ from ..memory import MemoryOptions
 from ..misfit import envelope, global_correlation, least_squares, wasserstein
 from ..plugins import equations
 from ..problem import Problem, make_problem
-from ..validators import check_number, refuse_unknown
+from ..validators import check_choice, check_number, refuse_unknown
 from ..wavelet import ricker
 
 MISFITS: dict[str, Any] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
@@ -118,8 +118,7 @@ def _example(names):
 def make_equation(config: Config) -> Any:
     """Of [physics]: acoustic waves, order 8, unless it says otherwise."""
     known, name = equations(), config["physics"].get("equation", "acoustic")
-    if not isinstance(name, str) or name not in known:
-        raise OptionError(f"{config.path}: equation is {name!r}; expected one of {sorted(known)}")
+    check_choice(name, f"{config.path}: equation", sorted(known))
     return known[name](spatial_order=config["physics"].get("spatial_order", 8))
 
 
@@ -213,8 +212,7 @@ def stages_of(config: Config) -> list[Stage]:
 
 def misfit_of(config: Config, name: Any) -> Any:
     """A function of sweep_core.misfit by its name."""
-    if not isinstance(name, str) or name not in MISFITS:
-        raise OptionError(f"{config.path}: misfit is {name!r}; expected one of {sorted(MISFITS)}")
+    check_choice(name, f"{config.path}: misfit", sorted(MISFITS))
     return MISFITS[name]
 
 

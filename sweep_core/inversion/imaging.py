@@ -8,6 +8,7 @@ import numpy as np
 
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
+from ..validators import check_choice
 from .descent import DAMPING
 from .illumination import illumination
 from .objective import make_objective, problem_of
@@ -73,8 +74,7 @@ def migrate(
     SweepError
         Naming the argument.
     """
-    if condition not in CONDITIONS:
-        raise OptionError(f"condition is {condition!r}; expected one of {CONDITIONS}")
+    check_choice(condition, "condition", CONDITIONS)
     problem = problem_of(solver)
     if condition == "impedance":
         names = [p.name for p in problem.equation.parameters]

@@ -13,6 +13,7 @@ from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepErro
 from ..executor import IMPLS
 from ..io import PreparedModel, faulted_model, read_array, read_prepared
 from ..memory import MemoryOptions
+from ..validators import check_choice
 from .experiment import Experiment, marine_experiment
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
@@ -106,10 +107,8 @@ def read_settings(
     for name in ("lr", "freq"):
         if not 0 < getattr(arguments, name) < math.inf:
             raise DomainError(f"--{name} is {getattr(arguments, name)}; expected a positive, finite number")
-    if arguments.impl not in IMPLS:
-        raise OptionError(f"--impl is {arguments.impl!r}; expected one of {IMPLS}")
-    if arguments.memory not in MemoryOptions.STRATEGIES:
-        raise OptionError(f"--memory is {arguments.memory!r}; expected one of {MemoryOptions.STRATEGIES}")
+    check_choice(arguments.impl, "--impl", IMPLS)
+    check_choice(arguments.memory, "--memory", MemoryOptions.STRATEGIES)
     if arguments.resume and arguments.overwrite:
         raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
     model = _started((read or prepared_model)(arguments), arguments.init)

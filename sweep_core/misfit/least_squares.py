@@ -1,6 +1,6 @@
 """Differences of samples."""
 
-from ..errors import OptionError
+from ..validators import check_choice
 from .records import TIME, check_like_record, largest, records
 
 NORMS = None, "trace", "shot"
@@ -29,8 +29,7 @@ def least_squares(synthetic, observed, normalise=None):
         check_like_record("observed", observed, synthetic)
         residual = synthetic - observed
         return 0.5 * (residual * residual).sum(), residual
-    if normalise not in NORMS:
-        raise OptionError(f"normalise is {normalise!r}; expected one of {NORMS}")
+    check_choice(normalise, "normalise", NORMS)
     xp, axes = records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
     scale = largest(xp, observed, axes)
     energy = xp.sum((observed / scale) ** 2, axis=axes, keepdims=True)

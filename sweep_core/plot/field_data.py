@@ -6,11 +6,12 @@ import numpy as np
 
 from ..errors import DomainError
 from ..io.gathers import Gathers, check_gathers
+from ..validators import check_choice
 from .canvas import panels
 from .colours import add_colour_bar, largest
 from .components import component
 from .gathers import STYLES, amplify, draw_gather
-from .inputs import check_choice, check_number
+from .inputs import check_number
 from .survey import add_legend
 
 AXES = {"offset": "offset (m)", "x": "x (km)"}

@@ -6,10 +6,11 @@ import numpy as np
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from ..processing import agc, time_gain
+from ..validators import check_choice
 from .canvas import PANELS, WIDEST, map_extent, panels
 from .colours import GREY, SIGNED, add_colour_bar, largest
 from .components import component
-from .inputs import as_numbers, check_choice, check_positive
+from .inputs import as_numbers, check_positive
 
 STYLES = ("image", "wiggle", "both")
 MOST = 60  # wiggles side by side in a panel; more run into each other

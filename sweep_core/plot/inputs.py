@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numpy_of
-from ..errors import DomainError, DtypeError, OptionError, ShapeError
+from ..errors import DomainError, DtypeError, ShapeError
 
 
 def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:
@@ -90,12 +90,6 @@ def check_labels(labels: Any) -> Sequence[str]:
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) and label.strip() for label in labels):
         raise DtypeError(f"labels are {labels!r}; expected a list of names with units, such as ['vp (m/s)']")
     return labels
-
-
-def check_choice(value: Any, name: str, among: Sequence[str]) -> None:
-    """OptionError unless `value` is `among` the words that there are."""
-    if value not in among:
-        raise OptionError(f"{name} is {value!r}; expected one of {', '.join(map(repr, among))}")
 
 
 def check_number(value: Any, name: str, count: int, whose: str) -> int:

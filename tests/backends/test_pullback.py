@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from laws import case, executors, known_equations, numpy_of
 
-from sweep_core import Acoustic, ShapeError, UnsupportedError
+from sweep_core import Acoustic, DtypeError, ShapeError, SweepError, UnsupportedError
 from sweep_core.native import CompiledCall
 from sweep_core.reference import ReferenceExecutor
 
@@ -101,3 +101,39 @@ def test_the_reference_refuses_by_name():
         UnsupportedError, match="the reference backend computes no gradient; use backend 'torch' or 'jax'"
     ):
         ReferenceExecutor().pullback(made.problem, made.shots, made.models)
+
+
+NO_MODELS = {
+    "a dictionary": lambda model: {"vp": model},
+    "a name": lambda model: "vp",
+    "None": lambda model: None,
+    "None in a list": lambda model: [None],
+    "a name in a list": lambda model: ["vp"],
+    "text in an array": lambda model: [np.full(model.shape, "fast")],
+    "whole numbers": lambda model: [model.astype(np.int64)],
+}
+
+
+@pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
+@pytest.mark.parametrize("make", NO_MODELS.values(), ids=NO_MODELS)
+def test_law7_an_executor_refuses_what_is_no_list_of_models(entry, make):
+    """By what is wrong with them, not by a TypeError of torch from within."""
+    made = case(nt=4)
+    executor, given, bad = entry.executor_for(made.problem), (made.problem, made.shots), make(made.models[0])
+    for call in (
+        lambda: executor.forward(*given, bad),
+        lambda: executor.pullback(*given, bad),
+        lambda: executor.misfit_and_gradient(*given, bad, made.noise()),
+        lambda: executor.born(*given, bad, made.models),
+    ):
+        with pytest.raises(DtypeError, match=r"models? .*; expected"):
+            call()
+    with pytest.raises(SweepError, match=r"perturbation.*; expected"):
+        executor.born(*given, made.models, bad)
+
+
+def test_law7_the_reference_refuses_what_is_no_list_of_perturbations():
+    made = case(nt=4)
+    for bad in ({"vp": made.models[0]}, None, [None], 2 * made.models):
+        with pytest.raises(ShapeError, match=r"perturbation.*; expected"):
+            ReferenceExecutor().born(made.problem, made.shots, made.models, bad)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, DtypeError, OptionError
+from ...validators import check_choice
 from .layout import TRACE, Layout, load_segyio
 
 FOOT = 0.3048
@@ -137,8 +138,7 @@ def _check_counts(layout: Layout, raw: NDArray[Any], notes: list[str]) -> None:
 
 def _unit(layout: Layout, unit: str | None, notes: list[str]) -> float:
     if unit is not None:
-        if not isinstance(unit, str) or unit not in UNITS:
-            raise OptionError(f"unit is {unit!r}; expected one of {', '.join(map(repr, UNITS))}")
+        check_choice(unit, "unit", UNITS)
         return UNITS[unit]
     if layout.unit == 2:
         return FOOT
