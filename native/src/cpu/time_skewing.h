@@ -67,7 +67,7 @@ class TimeSkewing {
     points_ = units.template stage<0>(0).gather.points.total;
   }
 
-  void operator()(int begin, int end) {
+  SWEEP_APART void operator()(int begin, int end) {
     const auto& plan = units_.run.plan;
     Value* const taken = units_.scratch + plan.group_of(shot_) * plan.taken(points_);
     if constexpr (ndim == 2) {
@@ -134,8 +134,7 @@ class TimeSkewing {
         });
     };
     each([&](auto& s, int i, int unit, auto index) {
-      s = units_.template stage<decltype(index)::value>(unit);
-      prepare(s, views[i], seen[i], box[i]);
+      prepare<decltype(index)::value>(unit, s, views[i], seen[i], box[i]);
     });
     const int all = stages * count, sunk = (all - 1) * half_;
     Box<ndim> any = box[0];
@@ -145,7 +144,7 @@ class TimeSkewing {
         if (box[i].high[a] > any.high[a]) any.high[a] = box[i].high[a];
       }
     // Planes from .. to - 1 of stage i; in space, rows low .. high - 1 of them.
-    const auto make_of = [&](int i, int from, int to, int low, int high) {
+    const auto make_of = [&](int i, int from, int to, int low, int high) SWEEP_APART {
       Box<ndim> part = box[i];
       if (from > part.low[0]) part.low[0] = from;
       if (to < part.high[0]) part.high[0] = to;
@@ -217,8 +216,9 @@ class TimeSkewing {
     meet();
   }
 
-  template <class Stage>
-  void prepare(const Stage& s, View& view, View& seen, Box<ndim>& box) {
+  template <int S, class Stage>
+  SWEEP_APART void prepare(int unit, Stage& s, View& view, View& seen, Box<ndim>& box) {
+    s = units_.template stage<S>(unit);
     view = s.step.view(shot_);
     seen = s.gather.view(shot_);
     box = s.step.box();
