@@ -150,7 +150,7 @@ struct History {
     if constexpr (!R::Equation::holds_fields) return;  // nobody differentiates it
     const ClearGhosts<R> ghosts{run, slots(), !Launcher::template closes_rows<R::ndim>};
     launcher.elements(ghosts, ghosts.count(), shots);
-    launcher.elements(HoldState<R>{run, wave, slots()}, run.plan.total - run.plan.unheld, shots);
+    launcher.elements(HoldState<R>{run, wave, slots()}, run.plan.total - run.plan.held.before, shots);
     launcher.sync();
   }
 
@@ -176,11 +176,11 @@ struct History {
       const int skipped = first * plan.packed.interval - begin;  // to the first that is kept
       const int ahead = plan.packed.interval == 1 && (BACK || begin == 0);
       Parts<Value> fields = slots(), memories = fields;
-      fields.base += (1 - ahead + skipped) * plan.fields * plan.held;
-      memories.base += (plan.slots * plan.fields * plan.held) + skipped * plan.memories * plan.held_slabs;
-      blocks(fields, plan.packed_fields(first + 1 - ahead).count, plan.held, plan.fields, units + ahead);
+      fields.base += (1 - ahead + skipped) * plan.fields * plan.held.field;
+      memories.base += plan.slots * plan.fields * plan.held.field + skipped * plan.memories * plan.held.memory;
+      blocks(fields, plan.packed_fields(first + 1 - ahead).count, plan.held.field, plan.fields, units + ahead);
       const ptrdiff_t all = plan.packed_fields(plan.packed.before(plan.last) + 1).count;
-      blocks(memories, all + plan.packed_memories(first).count, plan.held_slabs, plan.memories, units);
+      blocks(memories, all + plan.packed_memories(first).count, plan.held.memory, plan.memories, units);
     }
     launcher.sync();
   }

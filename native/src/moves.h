@@ -35,16 +35,16 @@ struct ClearGhosts {
 
   SWEEP_HD static ptrdiff_t rows(const R& run) {
     const auto& n = run.plan.layout.field.n;
-    return run.plan.layout.cells / n[R::ndim - 1] / n[0] * (n[0] - run.plan.held_from);
+    return run.plan.layout.cells / n[R::ndim - 1] / n[0] * (n[0] - run.plan.held.from);
   }
   SWEEP_HD ptrdiff_t each() const { return between ? rows(run) + 1 : 2; }
   ptrdiff_t count() const { return run.plan.slots * run.plan.fields * each(); }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto& array = run.plan.layout.field;
     const ptrdiff_t in_slot = i % each(), row = between ? in_slot : in_slot * rows(run), n = array.n[R::ndim - 1];
-    T* const base = history.of(run.plan, shot) + i / each() * run.plan.held;
+    T* const base = history.of(run.plan, shot) + i / each() * run.plan.held.field;
     const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
-    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : run.plan.held;
+    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : run.plan.held.field;
     for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;
   }
 };
@@ -122,7 +122,7 @@ struct HoldState {
     for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
       if constexpr (place >= 0)
-        slots.of(plan, shot)[place * plan.held + i] = wave.of(plan, shot)[f * plan.total + plan.unheld + i];
+        slots.of(plan, shot)[place * plan.held.field + i] = wave.of(plan, shot)[f * plan.total + plan.held.before + i];
     });
   }
 };
@@ -179,7 +179,7 @@ struct HoldPart {
     for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
       if constexpr (place >= 0)
-        copy_row(slots.of(plan, shot) + (slot * plan.fields + place) * plan.held + cell,
+        copy_row(slots.of(plan, shot) + (slot * plan.fields + place) * plan.held.field + cell,
                  from.base ? from.of(plan, shot) + (placed ? place : f) * plan.total + cell : nullptr, count);
     });
   }

@@ -136,9 +136,8 @@ struct Plan : Groups {
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
   Rind<NDIM> band, pml;     // the cells of boundary strips, around those where no PML is felt; those of the PML
 
-  int imaged_from, held_from;  // the first planes of the first axis that are imaged, and that a history has
-  ptrdiff_t unheld, held;      // elements of a field that lie before those planes, and of what a history has of it
-  ptrdiff_t held_slabs, held_slab_at[NDIM];  // the same of a memory variable on all axes, and where an axis begins
+  int imaged_from;  // the first plane of the first axis that is imaged
+  Held<NDIM> held;
 
   Plan() = default;
   explicit Plan(const sweep_problem& p) {
@@ -177,16 +176,7 @@ struct Plan : Groups {
     total = layout.field.total;
     imaged_from = p.imaged_from;
     // What is imaged are differences, those of the rows near a free surface of all of them.
-    held_from = p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half;
-    unheld = static_cast<ptrdiff_t>(held_from) * layout.field.stride[0];
-    held = apart(total - unheld);
-    held_slabs = 0;
-    for (int a = 0; a < NDIM; ++a) {
-      const int rows = a || held_from < layout.region_low[0] ? held_from : layout.region_low[0];
-      const ptrdiff_t before = static_cast<ptrdiff_t>(rows) * layout.slab[a].stride[0];
-      held_slab_at[a] = held_slabs - before;
-      held_slabs += apart(layout.slab[a].total - before);
-    }
+    held = {layout, p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half};
     state = wave() + Eq::memories * slabs;
     boundary = p.boundary;
     Box<NDIM> inside, unfelt;
@@ -216,7 +206,7 @@ struct Plan : Groups {
     return together || NDIM == 3 ? 0 : 2 * most_stages * points + 2 * (points + Eq::stages * rows + 2);
   }
   // The slots of a shot: fields, then memory variables.
-  Size span() const { return Size(slots) * (fields * held + memories * held_slabs); }
+  Size span() const { return Size(slots) * (fields * held.field + memories * held.memory); }
   // Bytes of the history of a shot: slots, boundary strips, or either of all steps in blocks.
   Size history(int item) const {
     if (packed) return (packed_fields(packed.before(last) + 1) + packed_memories(packed.before(last))) * packed.bytes();
@@ -225,10 +215,10 @@ struct Plan : Groups {
   // Blocks of what so many slots hold, or so many units of strips.
   Size packed_fields(int count) const {
     if (boundary) return Size(steps) * field_count<Eq> * Packed::blocks(band.cells());
-    return Size(count) * fields * Packed::blocks(held);
+    return Size(count) * fields * Packed::blocks(held.field);
   }
   Size packed_memories(int units) const {
-    return boundary ? Size(0) : Size(units) * memories * Packed::blocks(held_slabs);
+    return boundary ? Size(0) : Size(units) * memories * Packed::blocks(held.memory);
   }
   // Boundary strips of all fields that one unit makes.
   SWEEP_HD ptrdiff_t strips_of_unit() const { return field_count<Eq> * band.cells(); }

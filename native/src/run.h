@@ -170,7 +170,7 @@ struct Run {
     }
     v.closure = table;
     v.slabs = plan.slabs;
-    v.held_from = v.imaged_from = View::nowhere;
+    v.in_history.from = v.imaged_from = View::nowhere;
     v.coefficient = earth(profile, shot);
     return v;
   }
@@ -183,14 +183,11 @@ struct Run {
   }
   // Unit `index` of the history at `slots`.
   SWEEP_HD void open(View& v, Value* slots, ptrdiff_t index) const {
-    const ptrdiff_t size = plan.fields * plan.held;
-    v.before = slots + index * size - plan.unheld;
-    v.held = slots + (index + 1) * size - plan.unheld;
-    v.held_cells = plan.held;
-    v.held_from = plan.held_from;
-    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.held_slabs;
-    v.held_slabs = plan.held_slabs;
-    for (int a = 0; a < ndim; ++a) v.held_slab_at[a] = plan.held_slab_at[a];
+    const ptrdiff_t size = plan.fields * plan.held.field;
+    v.before = slots + index * size - plan.held.before;
+    v.held = slots + (index + 1) * size - plan.held.before;
+    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.held.memory;
+    v.in_history = plan.held;
   }
 };
 

@@ -103,11 +103,11 @@ struct ForwardCells : Cells<R, STAGE> {
   SWEEP_HD static void close(const View& v, int z, const Box<2>& box, int size) {
     constexpr bool holds = STAGE == R::Equation::table.held && R::Equation::holds_fields;
     const int n = v.layout.field.n[1], at[] = {z, 0};
-    if (!holds || z < v.held_from || (box.low[1] && box.high[1] < n)) return;
+    if (!holds || z < v.in_history.from || (box.low[1] && box.high[1] < n)) return;
     Value* const row = v.held + v.layout.field.at(at);
     for (int f = 0; f < decltype(R::plan)::fields; ++f)
       for (ptrdiff_t i = box.high[1] < n ? n : (n + size - 1) / size * size; i < v.layout.field.stride[0]; ++i)
-        row[f * v.held_cells + i] = 0;
+        row[f * v.in_history.field + i] = 0;
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
     if (!again || !this->run.plan.pml.inner.contains(c.i)) R::Equation::inject(v, c, field, amount);

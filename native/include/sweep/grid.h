@@ -170,6 +170,27 @@ SWEEP_HD Offset Layout<NDIM>::in_slab(int a, const Cell<NDIM>& c) const {
   return offset;
 }
 
+// What a history has of each array: all but its first planes.
+template <int NDIM>
+struct Held {
+  int from;                           // the first plane of the first axis
+  ptrdiff_t before, field;            // elements of a field before that plane, and from one held field to the next
+  ptrdiff_t memory, memory_at[NDIM];  // from a memory variable of all axes to the next, and where an axis begins
+
+  Held() = default;
+  Held(const Layout<NDIM>& layout, int first) : from(first) {
+    before = first * static_cast<ptrdiff_t>(layout.field.stride[0]);
+    field = apart(layout.field.total - before);
+    memory = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      const int planes = a || first < layout.region_low[0] ? first : layout.region_low[0];
+      const ptrdiff_t lacking = planes * static_cast<ptrdiff_t>(layout.slab[a].stride[0]);
+      memory_at[a] = memory - lacking;
+      memory += apart(layout.slab[a].total - lacking);
+    }
+  }
+};
+
 // Cells low .. high - 1 of each axis.
 template <int NDIM>
 struct Box {

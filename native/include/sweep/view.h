@@ -97,9 +97,8 @@ struct View : Stencils<Value, NDIM, HALF> {
   Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
 
   static constexpr int nowhere = 0x7fffffff;
-  int held_from, imaged_from;  // the first planes of the first axis that are held and imaged; or nowhere
-  ptrdiff_t held_cells;        // from one held field to the next; and so for their memory variables
-  ptrdiff_t held_slabs, held_slab_at[NDIM];
+  int imaged_from;        // the first plane of the first axis that is imaged, or nowhere
+  Held<NDIM> in_history;  // what is held of each array, from nowhere on where nothing is
 
   // f(pointer) for each array that is a shot's own.
   static constexpr int arrays = 14;
@@ -110,11 +109,11 @@ struct View : Stencils<Value, NDIM, HALF> {
   }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
-  SWEEP_HD ptrdiff_t held_at(int place, const Cell<NDIM>& c) const { return place * held_cells + c.at; }
+  SWEEP_HD ptrdiff_t held_at(int place, const Cell<NDIM>& c) const { return place * in_history.field + c.at; }
   SWEEP_HD ptrdiff_t held_slab(int axis, int place, const Cell<NDIM>& c) const {
-    return place * held_slabs + held_slab_at[axis] + layout.in_slab(axis, c);
+    return place * in_history.memory + in_history.memory_at[axis] + layout.in_slab(axis, c);
   }
-  SWEEP_HD bool holds(const Cell<NDIM>& c) const { return c.i[0] >= held_from; }
+  SWEEP_HD bool holds(const Cell<NDIM>& c) const { return c.i[0] >= in_history.from; }
   SWEEP_HD bool is_imaged(const Cell<NDIM>& c) const { return c.i[0] >= imaged_from; }
   SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
     return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
