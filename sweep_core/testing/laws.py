@@ -261,7 +261,7 @@ def known_rows_have_no_gradient(entry, made, strategy="full", row=8) -> Figure:
     for g, whole in zip(*(entry.jacobian_transposed(c, y) for c in (known, made.remembering(memory))), strict=True):
         expected = whole.copy()
         expected[(..., slice(0, row), *(slice(None),) * (made.problem.grid.ndim - 1))] = 0
-        found.append(np.abs(g - expected).max() / np.abs(whole).max())
+        found.append(relative(np.abs(g - expected).max(), 0.0, np.abs(whole).max()))
     return held(np.max(found), max(entry.rounding, INEXACT.get(strategy, 0.0)), f"gradient known above row {row}")
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from functools import partial
 from typing import ClassVar
 from unittest import SkipTest
 
@@ -116,6 +117,7 @@ def tiny():
         (laws.no_shots, {"forward": lambda r: np.zeros((1, *r.shape[1:])) if not len(r) else r}),
         (laws.no_shots, {"gradient": lambda g: [x[0] for x in g]}),
         (laws.no_shots, {"gradient": lambda g: [x + 1 for x in g]}),
+        (partial(laws.known_rows_have_no_gradient, row=2), {"gradient": lambda g: [x + 1 for x in g]}),
     ],
 )
 def test_laws_see_faults(law, changed, tiny):
@@ -129,6 +131,11 @@ def test_laws_see_faults(law, changed, tiny):
 )
 def test_laws_hold_where_nothing_is_wrong(law, tiny):
     assert law(entry(), tiny).value < 1e-13
+
+
+def test_known_rows_of_a_parameter_that_nothing_depends_on(tiny):
+    """Such as one of a third axis, in the plane: all of its gradient is zero."""
+    assert laws.known_rows_have_no_gradient(entry(gradient=lambda g: [0 * x for x in g]), tiny, row=2).value == 0
 
 
 def test_reciprocity_is_asked_of_the_fields_that_promise_it():
