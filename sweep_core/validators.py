@@ -1,7 +1,7 @@
 """What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import wraps
 from math import inf, isfinite
 from numbers import Integral
@@ -88,11 +88,11 @@ def check_positive(value: Any, what: str, meaning: str) -> float:
     return number
 
 
-def check_choice(value: Any, what: str, among: Iterable[str | None]) -> None:
-    """OptionError unless `value` is one of the words `among` which it is chosen."""
-    words = tuple(among)
-    if not isinstance(value, str) or value not in words:
-        raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, words))}")
+def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
+    """OptionError unless `value` is one of those `among` which it is chosen."""
+    known = tuple(among)
+    if not isinstance(value, Hashable) or value not in known:  # an array compares its elements
+        raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, known))}")
 
 
 def is_whole(value: Any, least: int) -> bool:
@@ -104,11 +104,7 @@ def one_of(*allowed):
     """One of these values."""
 
     def check(instance, attribute, value):
-        if getattr(value, "ndim", 0) or value not in allowed:
-            raise OptionError(
-                f"{type(instance).__name__}: {attribute.name} is {value!r}; expected one of "
-                + ", ".join(repr(a) for a in allowed)
-            )
+        check_choice(value, f"{type(instance).__name__}: {attribute.name}", allowed)
 
     return check
 
