@@ -66,10 +66,15 @@ struct Entry {
     if (const int status = check(device, run, p, given)) return status;
     if (const int status = prepare(device, run, p, workspace)) return status;
     T* const scratch = workspace + plan.prepared(p.earths).count;
-    if (const int status = operation == SWEEP_FORWARD   ? forward(device, run, p, given, scratch)
-                           : operation == SWEEP_ADJOINT ? adjoint(device, run, p, given, scratch)
-                                                        : born(device, run, p, given, scratch))
-      return status;
+    if (operation == SWEEP_BORN)
+      if (const int status = with_ghosts(device, run, given.values(At::tangent_coefficients), scratch, p.earths))
+        return status;
+    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, given, scratch))
+                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, given, scratch))
+                                                    : device.execute(run.plan, born(run, p, given, scratch));
+    if (status) return status;
+    if (operation == SWEEP_ADJOINT)
+      if (const int finished = adjoint(run, p, given, scratch).finish(device, p.earths)) return finished;
     for (int b = 0; b < At::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
         if (const int status = device.poison(static_cast<T*>(given.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
@@ -97,47 +102,41 @@ struct Entry {
     return {run, operation, given.values(At::history), given.values(At::checkpoints), room};
   }
 
-  static int forward(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
-    const Forward<R> forward{run,
-                             given.points(At::source_inject_cell, p),
-                             given.points(At::receiver_gather_cell, p),
-                             Snapshots<NDIM>(p),
-                             given.values(At::wavelet),
-                             given.values(At::record),
-                             given.values(At::snapshots),
-                             given.values(At::state),
-                             history(run, SWEEP_FORWARD, given, scratch)};
-    return device.execute(run.plan, forward);
+  static Forward<R> forward(const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+    return {run,
+            given.points(At::source_inject_cell, p),
+            given.points(At::receiver_gather_cell, p),
+            Snapshots<NDIM>(p),
+            given.values(At::wavelet),
+            given.values(At::record),
+            given.values(At::snapshots),
+            given.values(At::state),
+            history(run, SWEEP_FORWARD, given, scratch)};
   }
 
-  static int adjoint(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
-    const Adjoint<R> adjoint{run,
-                             given.points(At::source_inject_cell, p),
-                             given.points(At::source_gather_cell, p),
-                             given.points(At::receiver_inject_cell, p),
-                             given.values(At::wavelet),
-                             given.values(At::cotangent),
-                             given.values(At::gradient_wavelet),
-                             given.values(At::state),
-                             given.values(At::gradient_coefficients),
-                             history(run, SWEEP_ADJOINT, given, scratch)};
-    if (const int status = device.execute(run.plan, adjoint)) return status;
-    return adjoint.finish(device, p.earths);
+  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+    return {run,
+            given.points(At::source_inject_cell, p),
+            given.points(At::source_gather_cell, p),
+            given.points(At::receiver_inject_cell, p),
+            given.values(At::wavelet),
+            given.values(At::cotangent),
+            given.values(At::gradient_wavelet),
+            given.values(At::state),
+            given.values(At::gradient_coefficients),
+            history(run, SWEEP_ADJOINT, given, scratch)};
   }
 
-  static int born(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given, T* tangent) {
-    if (const int status = with_ghosts(device, run, given.values(At::tangent_coefficients), tangent, p.earths))
-      return status;
-    const Born<R> born{run,
-                       given.points(At::source_inject_cell, p),
-                       given.points(At::receiver_gather_cell, p),
-                       given.values(At::wavelet),
-                       tangent,
-                       given.values(At::tangent_wavelet),
-                       given.values(At::record),
-                       given.values(At::state),
-                       tangent + p.earths * run.plan.coefficient_size()};
-    return device.execute(run.plan, born);
+  static Born<R> born(const R& run, const sweep_problem& p, const Given<T>& given, T* tangent) {
+    return {run,
+            given.points(At::source_inject_cell, p),
+            given.points(At::receiver_gather_cell, p),
+            given.values(At::wavelet),
+            tangent,
+            given.values(At::tangent_wavelet),
+            given.values(At::record),
+            given.values(At::state),
+            tangent + p.earths * run.plan.coefficient_size()};
   }
 };
 

@@ -77,8 +77,10 @@ class Launcher {
 
   // Units [begin, end) of a run of one shot.
   template <class Units>
-  void steps(const Units& units, int begin, int end, Span shots) {
-    TimeSkewing<Launcher, Units>(*this, units, shots.first, rank_, size_)(begin, end);
+  SWEEP_APART void steps(const Units& units, int begin, int end, Span shots) {
+    TimeSkewing<Launcher, Units> tiles(*this, units, shots.first, rank_, size_);
+    for (int u = begin, most = tiles.together(); u < end && !stopped(); u += most)
+      tiles.make(u, u + most < end ? most : end - u);
   }
 
   template <class F>

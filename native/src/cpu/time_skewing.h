@@ -48,8 +48,10 @@ class TimeSkewing {
   Launcher& launcher_;
   const Units& units_;
   int shot_, rank_, size_, half_, planes_, near_;
-  int rows_ = 1;                 // in space, of a block
-  ptrdiff_t points_;             // of this shot that values are taken at
+  int rows_ = 1;      // in space, of a block
+  ptrdiff_t points_;  // of this shot that values are taken at
+  Value* taken_;      // there, of units that are made at once, and in the plane of those before
+  int parity_ = 0;
   int32_t *row_begin_, *order_;  // in the plane: those in row r of fields of the first stage, then of the others
 
  public:
@@ -64,36 +66,20 @@ class TimeSkewing {
       rows_ = rows_ < 16 ? 16 : rows_ > 64 ? 64 : rows_;
     }
     near_ = units.run.plan.layout.near;
-    points_ = units.template stage<0>(0).gather.points.total;
-  }
-
-  SWEEP_APART void operator()(int begin, int end) {
-    const auto& plan = units_.run.plan;
-    Value* const taken = units_.scratch + plan.group_of(shot_) * plan.taken(points_);
+    const auto gather = units.template stage<0>(0).gather;
+    points_ = gather.points.total;
+    taken_ = units.scratch + units.run.plan.group_of(shot) * units.run.plan.taken(points_);
     if constexpr (ndim == 2) {
-      row_begin_ = reinterpret_cast<int32_t*>(taken + 2 * most * points_);
+      row_begin_ = reinterpret_cast<int32_t*>(taken_ + 2 * most * points_);
       order_ = row_begin_ + stages * planes_ + 1;
-      if (rank_ == 0 && points_) sort(units_.template stage<0>(begin).gather);
+      if (rank == 0 && points_) sort(gather);
       meet();
     }
-    const int together = tile();
-    for (int u = begin, parity = 0; u < end && !launcher_.stopped(); u += together, parity ^= ndim == 2)
-      make(u, u + together < end ? together : end - u, taken + parity * most * points_);
-  }
-
- private:
-  void meet() {
-    settle();
-    launcher_.sync();
-  }
-
-  ptrdiff_t row_bytes() const {
-    return units_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
   }
 
   // Units that are made at once: what the second-level cache holds of all arrays, or in space of blocks of the fields.
   // There no more than leave behind all that receivers see.
-  int tile() const {
+  int together() const {
     constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 3 ? 2 : Equation::second ? 6 : 24;
     ptrdiff_t count = cache / (row_bytes() * rows_ * arrays * half_);
     const int fit = (planes_ / size_ - band - near_) / (2 * half_);
@@ -102,27 +88,10 @@ class TimeSkewing {
     return ndim == 3 && units > Equation::levels ? Equation::levels : units;
   }
 
-  // The planes of a thread at the first stage, and whether another has those above and below.
-  struct Share {
-    int begin, end;
-    bool above, below;
-  };
-  // Threads that have a share, at least one.
-  int sharers(int planes, int sunk) const {
-    const int most = planes / (2 * (sunk + half_) + band + near_);
-    return most < 1 ? 1 : most < size_ ? most : size_;
-  }
-  Share share(int low, int high, int sunk) const {
-    const int planes = high > low ? high - low : 0, threads = sharers(planes, sunk);
-    const auto border = [&](int r) {
-      const int at = low + static_cast<int>(static_cast<ptrdiff_t>(planes) * r / threads) - sunk / 2;
-      return r == 0 ? low : r == threads ? high : at;
-    };
-    if (rank_ >= threads) return {high, high, false, false};
-    return {border(rank_), border(rank_ + 1), rank_ > 0, rank_ + 1 < threads};
-  }
-
-  void make(int u, int count, Value* taken) {
+  // So many units from u on, no more than `together`. What is taken is read while the next units are made already.
+  void make(int u, int count) {
+    Value* const taken = taken_ + parity_ * most * points_;
+    parity_ ^= ndim == 2;
     Tile<Units, stages, room> tile;
     View views[most], seen[most];
     Box<ndim> box[most];
@@ -187,6 +156,36 @@ class TimeSkewing {
                              int, ptrdiff_t p, const Cell<ndim>&) { return from[p - first]; });
       });
     if (ndim == 3 && points_) meet();  // the next units write what was seen of these
+  }
+
+ private:
+  void meet() {
+    settle();
+    launcher_.sync();
+  }
+
+  ptrdiff_t row_bytes() const {
+    return units_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
+  }
+
+  // The planes of a thread at the first stage, and whether another has those above and below.
+  struct Share {
+    int begin, end;
+    bool above, below;
+  };
+  // Threads that have a share, at least one.
+  int sharers(int planes, int sunk) const {
+    const int most = planes / (2 * (sunk + half_) + band + near_);
+    return most < 1 ? 1 : most < size_ ? most : size_;
+  }
+  Share share(int low, int high, int sunk) const {
+    const int planes = high > low ? high - low : 0, threads = sharers(planes, sunk);
+    const auto border = [&](int r) {
+      const int at = low + static_cast<int>(static_cast<ptrdiff_t>(planes) * r / threads) - sunk / 2;
+      return r == 0 ? low : r == threads ? high : at;
+    };
+    if (rank_ >= threads) return {high, high, false, false};
+    return {border(rank_), border(rank_ + 1), rank_ > 0, rank_ + 1 < threads};
   }
 
   // So many stages, each half a stencil behind the one before.
