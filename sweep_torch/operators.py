@@ -30,7 +30,6 @@ class Task:
     sliced: CompiledCall
     again: CompiledCall
 
-    @undisturbed
     def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
         """Makes an operation; its outputs by buffer name, and of a forward run in slices what is ``"held"``."""
         if recorded():
@@ -120,6 +119,7 @@ class Forward(torch.autograd.Function):
         ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
+    @undisturbed
     def backward(ctx, cotangent, *_):
         if cotangent is None:
             return None, None, None
@@ -154,6 +154,7 @@ class Adjoint(torch.autograd.Function):
         ctx.save_for_backward(coefficients, wavelet)
 
     @staticmethod
+    @undisturbed
     def backward(ctx, *gradients):
         _refuse_second(any(ctx.needs_input_grad[1:3]))
         return Born.apply(*gradients, *ctx.saved_tensors, ctx.task), *[None] * 6
@@ -184,6 +185,7 @@ class Born(torch.autograd.Function):
         ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
+    @undisturbed
     def backward(ctx, cotangent):
         _refuse_second(any(ctx.needs_input_grad[2:4]))
         _, _, _, *kept = Forward.apply(*ctx.saved_tensors, ctx.task)

@@ -179,17 +179,21 @@ class Library:
 
     def buffers(self, operation: str, problem: structs.SweepProblem) -> list[structs.SweepNeed]:
         """What an operation, ``'forward'`` or another, is handed, in its order."""
-        needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
-        self._run(self.dll.sweep_buffers, problem, operation, c.byref(needs))
+        needs, number = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds)), structs.OPERATIONS.index(operation)
+        context, text = self._context()
+        status = self.dll.sweep_buffers(c.byref(problem), number, c.byref(needs), c.byref(context))
+        raise_for(status, text.value.decode(errors="replace"))
         return list(needs.buffer[: needs.count])
 
     def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
         """Runs an operation on (address, bytes) pairs in the order of :meth:`buffers`."""
-        array = (structs.SweepBuffer * len(buffers))(*buffers)
-        options = {"threads": threads, "stream": stream, "control": control}
-        self._run(self.dll.sweep_run, problem, operation, array, len(buffers), **options)
+        array, number = (structs.SweepBuffer * len(buffers))(*buffers), structs.OPERATIONS.index(operation)
+        context, text = self._context(threads, stream, control)
+        status = self.dll.sweep_run(c.byref(problem), number, array, len(buffers), c.byref(context))
+        raise_for(status, text.value.decode(errors="replace"))
 
-    def _run(self, function, problem, operation, *arguments, threads=1, stream=0, control=None):
+    def _context(self, threads=1, stream=0, control=None):
+        """The context of a call, and the text that it may leave there."""
         text = c.create_string_buffer(512)
         forced = os.environ.get("SWEEP_ISA") and self.kind == "cpu"
         context = structs.SweepContext(
@@ -202,10 +206,7 @@ class Library:
             error=c.addressof(text),
             error_bytes=len(text),
         )
-        number = structs.OPERATIONS.index(operation)
-        status = function(c.byref(problem), number, *arguments, c.byref(context))
-        if status != structs.OK:
-            raise_for(status, text.value.decode(errors="replace"))
+        return context, text
 
 
 def raise_for(status: int, text: str) -> None:
