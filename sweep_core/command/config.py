@@ -27,11 +27,14 @@ def _arguments(function: Callable, *but: str) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name not in but]
 
 
+OVERRULED = "sample_format", "unit", "stacked"
+"""Of :func:`sweep_core.io.open_segy`: what a file may say, and be wrong about."""
+
 TABLES = {
     "physics": ["equation", "spatial_order", "nt", *_arguments(make_problem, "equation", "shape", "dh")],
     "model": ["start", "true", "dh"],
     "survey": ["sources", "receivers"],
-    "data": ["file", *_arguments(read_segy, "segy", "dh", "dt", "line", "codes"), "sample_format", "unit"],
+    "data": ["file", *_arguments(read_segy, "segy", "dh", "dt", "line", "codes"), *OVERRULED],
     "wavelet": ["ricker", "delay", "scale", "file", "estimate"],
     "inversion": ["bounds", "fixed", "misfit", "total_variation", "precondition", "batch"],
     "stage": ["iterations", "low", "high", "shots", "coarsen", "encoded", "misfit"],
@@ -136,7 +139,7 @@ def read_data(config: Config, dh: Any) -> Gathers:
     path = config.file(config.need("data", "file", "gathers (.npz) or a SEG-Y file"))
     options = {name: value for name, value in config["data"].items() if name != "file"}
     if path.suffix != ".npz":
-        header = {name: options.pop(name) for name in ("sample_format", "unit") if name in options}
+        header = {name: options.pop(name) for name in OVERRULED if name in options}
         gathers = read_segy(open_segy(path, **header), dh, dt=config["physics"].get("dt"), **options)
         if not len(gathers):
             raise OptionError(f"{config.path}: [data] shots is {options['shots']!r}; expected numbers of some shots")

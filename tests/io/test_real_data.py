@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, Shots, backend, make_problem, ricker
+from sweep_core.errors import DataError
 from sweep_core.io import (
     Gathers,
     Line,
@@ -72,6 +73,8 @@ def test_a_section_of_integers_with_a_scalar():
     steps = np.linalg.norm(np.diff(segy.sources[:18, :2], axis=0), axis=1)
     np.testing.assert_allclose(steps, 25, atol=0.5)
     assert np.abs(segy.traces()).max() > 1000 and segy.interval == 0.004
+    with pytest.raises(DataError, match=r"f3.sgy is a section: its binary header .* \(sorting code 4\)"):
+        read_segy(segy, dh=12.5)
 
 
 def test_shots_over_marmousi_come_back_from_segy_as_the_solver_made_them(tmp_path):

@@ -103,6 +103,8 @@ REFUSED = {
     "no unit": ({}, {"unit": ["m"]}, OptionError, r"unit is \['m'\]"),
     "no format": ({}, {"sample_format": [1]}, UnsupportedError, r"sample_format = \[1\] is not read"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
+    "section": ({"binary": {"SortingCode": 4}}, {}, DataError, r"is a section: .* say open_segy\(stacked=False\)"),
+    "no bool": ({}, {"stacked": 1}, DtypeError, "stacked is 1; expected True or False"),
     "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
 }  # fmt: skip
 
@@ -110,7 +112,7 @@ REFUSED = {
 @pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
-    header = {name: options[name] for name in ("unit", "sample_format") if name in options}
+    header = {name: options[name] for name in ("unit", "sample_format", "stacked") if name in options}
     others = {name: value for name, value in options.items() if name not in header}
     with pytest.raises(kind, match=says):
         read_segy(open_segy(path, **header), **{"dh": 12.5} | others)

@@ -16,6 +16,7 @@ BINARY_FIELDS = {
     "Samples": (3221, "H"),
     "Format": (3225, "h"),
     "Unit": (3255, "h"),
+    "SortingCode": (3229, "h"),
     "Texts": (3505, "h"),
 }
 KINDS = {1: "u4", 2: "i4", 3: "i2", 5: "f4", 6: "f8", 8: "i1", 10: "u4", 11: "u2", 16: "u1"}

@@ -152,7 +152,7 @@ class SegyFile:
 def open_segy(
     path: str | os.PathLike[str], *, nt: int | None = None, interval: float | None = None,
     sample_format: int | None = None, unit: str | None = None, coordinate_scalar: int | None = None,
-    elevation_scalar: int | None = None,
+    elevation_scalar: int | None = None, stacked: bool | None = None,
 ) -> SegyFile:  # fmt: skip
     """Indexes the headers of a SEG-Y file, once; samples are read later.
 
@@ -171,6 +171,8 @@ def open_segy(
         Of coordinates and elevations.
     coordinate_scalar, elevation_scalar : int, optional
         As in the header: a negative one divides, zero is one.
+    stacked : bool, optional
+        Whether traces are a section, of which `read_segy` makes no gathers.
 
     Raises
     ------
@@ -179,6 +181,10 @@ def open_segy(
     UnsupportedError, OptionError, DtypeError
     """
     layout = read_layout(path, nt, sample_format)
+    if stacked is not None:
+        if not isinstance(stacked, bool):
+            raise DtypeError(f"stacked is {stacked!r}; expected True or False")
+        layout = attrs.evolve(layout, stacked=stacked)
     raw = read_headers(layout)
     headers = scale_headers(layout, raw, interval, unit, coordinate_scalar, elevation_scalar)
     if sample_format is None:

@@ -32,6 +32,8 @@ FORMATS: Mapping[int, tuple[str, str]] = MappingProxyType(
         16: ("u1", "1-byte unsigned integer"),
     }
 )
+STACKED = 4
+"""Sorting code of traces that are sums of others, as those of a section."""
 _FOREIGN = {4: "fixed point with gain", 7: "3-byte integer", 15: "3-byte unsigned integer"}
 
 
@@ -65,6 +67,8 @@ class Layout:
         Measurement system of the binary header: 1 metres, 2 feet, 0 not stated.
     revision : int
         Major revision of the standard.
+    stacked : bool
+        Whether its binary header calls its traces stacked: a section.
     notes : tuple of str
         Where the file contradicts itself, and what was believed.
     """
@@ -78,6 +82,7 @@ class Layout:
     interval: int
     unit: int
     revision: int
+    stacked: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -122,7 +127,8 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
     count, said = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
     interval, (unit,) = struct.unpack_from(f"{order}H", head, 3216)[0], struct.unpack_from(f"{order}h", head, 3254)
     traces = (size - begin) // (TRACE + width * count)
-    return Layout(path, order, code, count, traces, begin, interval, unit, revision, notes + said)
+    stacked = struct.unpack_from(f"{order}h", head, 3228)[0] == STACKED
+    return Layout(path, order, code, count, traces, begin, interval, unit, revision, stacked, notes + said)
 
 
 def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from ...validators import check_number, check_positive, is_whole
 from ..gathers import Gathers, check_spacings
 from ..line import Line, fit_line, misfit_to
 from .index import DEAD, SEISMIC, SegyFile, open_segy
+from .layout import STACKED
 from .samples import is_clipped, is_dead
 
 _LONGEST = 10  # recordings: how late the last sample may be
@@ -69,6 +70,11 @@ def read_segy(
         if value is not None:
             check_number(value, name, "metres")
     segy = segy if isinstance(segy, SegyFile) else open_segy(segy)
+    if segy.layout.stacked:
+        raise DataError(
+            f"{segy.path} is a section: its binary header calls its traces stacked (sorting code {STACKED}); expected "
+            "shot gathers. open_segy(...).section() reads it; if they are gathers, say open_segy(stacked=False)"
+        )
     dz, dx = check_spacings(dh)
     groups = segy.shots(codes)
     alive = ~np.isin(segy.header("TraceIdentificationCode"), DEAD)

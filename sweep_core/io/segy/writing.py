@@ -16,7 +16,7 @@ from ..gathers import Gathers, check_field, check_gathers, check_spacings
 from ..line import Line
 from ..replacing import replacing
 from .headers import fields
-from .layout import BINARY, TEXT, load_segyio
+from .layout import BINARY, STACKED, TEXT, load_segyio
 
 _MOST = 65535  # what two bytes hold
 _SCALARS = (1, 10, 100, 1000, 10000)
@@ -144,7 +144,7 @@ def write_segy_section(
         "SECTION IN DEPTH", f"{count} TRACES OF {len(section)} SAMPLES", f"DX {dx:g} M, DZ {dz:g} M",
         "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *_own_lines(text),
     ]  # fmt: skip
-    return _write(Path(path), lines, headers, [section.T], traces=1, sorting=4)
+    return _write(Path(path), lines, headers, [section.T], traces=1, sorting=STACKED)
 
 
 def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
