@@ -1,6 +1,7 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
 from math import isfinite, prod
+from typing import Any
 
 import attrs
 import numpy as np
@@ -54,6 +55,16 @@ def call_shape(
     return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)
 
 
+def check_given(problem: Any, *shots: Any) -> None:
+    """DtypeError unless an executor is given a Problem and, where it takes them, Shots."""
+    made = {"problem": (problem, Problem, "what make_problem(...) makes")}
+    if shots:
+        made["shots"] = *shots, Shots, "Shots(wavelet, sources, receivers)"
+    for name, (given, kind, example) in made.items():
+        if not isinstance(given, kind):
+            raise DtypeError(f"{name} is a {type(given).__name__}; expected a sweep_core.{kind.__name__}: {example}")
+
+
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
     """Checks whatever can be checked without reading values. Where the time dispersion is corrected, more steps are run
     than the wavelet has samples. There may be no shots: see :func:`without_shots`.
@@ -62,6 +73,7 @@ def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | No
     ------
     ShapeError, DtypeError, OptionError, UnsupportedError
     """
+    check_given(problem, shots)
     dtype = check_models(problem, models)
     ndim = problem.grid.ndim
     check_positions("sources", shots.sources, ndim)

@@ -5,6 +5,7 @@ import numpy as np
 from .call import (
     CallShape,
     check_call,
+    check_given,
     check_perturbations,
     check_survey,
     check_values,
@@ -26,6 +27,7 @@ class ReferenceExecutor:
     name = "reference"
 
     def supports(self, problem) -> Support:
+        check_given(problem)
         return Support(True)
 
     def forward(self, problem, shots, models):
@@ -64,6 +66,7 @@ class ReferenceExecutor:
     @staticmethod
     def _checked(problem, shots, models, snapshots=None) -> tuple[Shots, CallShape, list]:
         """The arguments in float64, after all checks."""
+        check_given(problem, shots)
         wavelet = np.asarray(shots.wavelet, np.float64)
         mask = None if shots.mask is None else np.asarray(shots.mask)
         shots = Shots(wavelet, np.asarray(shots.sources), np.asarray(shots.receivers), mask)

@@ -8,7 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core import executor as core
-from sweep_core.call import check_call, check_models, check_perturbations, check_survey, check_values, without_shots
+from sweep_core.call import (
+    check_call,
+    check_given,
+    check_models,
+    check_perturbations,
+    check_survey,
+    check_values,
+    without_shots,
+)
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import chosen
@@ -244,12 +252,14 @@ class JaxExecutor:
         self.impl, self.device = impl, None if device is None else check_device(device)
 
     def supports(self, problem) -> Support:
+        check_given(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device or default_device())[1])
         except UnsupportedError as error:
             return Support(False, str(error))
 
     def forward(self, problem, shots, models):
+        check_given(problem, shots)
         return run(problem, self.impl, shots, models, self.device)[0]
 
     def misfit_and_gradient(self, problem, shots, models, observed):
@@ -258,6 +268,7 @@ class JaxExecutor:
         return misfit, pull(residual)
 
     def pullback(self, problem, shots, models):
+        check_given(problem, shots)
         check_models(problem, models)
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
         with native.refusals(problem.memory):
@@ -273,4 +284,5 @@ class JaxExecutor:
         return record, pull
 
     def born(self, problem, shots, models, perturbations):
+        check_given(problem, shots)
         return born(problem, self.impl, shots, models, perturbations, self.device)

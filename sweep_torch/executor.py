@@ -11,6 +11,7 @@ from sweep_core import native as compiled
 from sweep_core.call import (
     CallShape,
     check_call,
+    check_given,
     check_models,
     check_perturbations,
     check_survey,
@@ -220,12 +221,14 @@ class TorchExecutor:
         self.impl, self.device = impl, check_device(device)
 
     def supports(self, problem) -> Support:
+        check_given(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device)[1])
         except UnsupportedError as error:
             return Support(False, str(error))
 
     def _run(self, problem, shots, models):
+        check_given(problem, shots)
         impl = choose_impl(problem, self.impl, self.device)[0]
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         return run(problem, impl, placed, models, self.device)[0]
@@ -253,6 +256,7 @@ class TorchExecutor:
         return misfit, pull(residual)
 
     def pullback(self, problem, shots, models):
+        check_given(problem, shots)
         check_models(problem, models)
         leaves = [m.detach().requires_grad_() for m in self._arrays(models, "model")]
         with torch.enable_grad():
@@ -266,6 +270,7 @@ class TorchExecutor:
         return record.detach(), pull
 
     def born(self, problem, shots, models, perturbations):
+        check_given(problem, shots)
         models, perturbations = self._arrays(models, "model"), self._arrays(perturbations, "perturbation")
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         impl = choose_impl(problem, self.impl, self.device)[0]

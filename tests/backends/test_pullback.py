@@ -137,3 +137,24 @@ def test_law7_the_reference_refuses_what_is_no_list_of_perturbations():
     for bad in ({"vp": made.models[0]}, None, [None], 2 * made.models):
         with pytest.raises(ShapeError, match=r"perturbation.*; expected"):
             ReferenceExecutor().born(made.problem, made.shots, made.models, bad)
+
+
+@pytest.mark.parametrize("entry", [*executors("torch-c", "torch-eager", "jax-c"), ReferenceExecutor()])
+@pytest.mark.parametrize("bad", [None, "marmousi", (1, 2)], ids=str)
+def test_law7_an_executor_refuses_what_is_no_problem_and_no_shots(entry, bad):
+    made = case(nt=4)
+    executor = entry if isinstance(entry, ReferenceExecutor) else entry.executor_for(made.problem)
+    verbs = (
+        lambda *given: executor.forward(*given, made.models),
+        lambda *given: executor.born(*given, made.models, made.models),
+        lambda *given: executor.misfit_and_gradient(*given, made.models, made.noise()),
+        lambda *given: executor.pullback(*given, made.models),
+    )
+    kind = type(bad).__name__
+    for call in verbs[: 2 if executor.name == "reference" else None]:
+        with pytest.raises(DtypeError, match=f"problem is a {kind}; expected a sweep_core.Problem: what make_problem"):
+            call(bad, made.shots)
+        with pytest.raises(DtypeError, match=rf"shots is a {kind}; expected a sweep_core.Shots: Shots\(wavelet, sou"):
+            call(made.problem, bad)
+    with pytest.raises(DtypeError, match=f"problem is a {kind}"):
+        executor.supports(bad)
