@@ -1,6 +1,6 @@
 """``python -m sweep_core``: what is installed, what is not, and why."""
 
-from .command.info import run
+from .command import main
 
 if __name__ == "__main__":
-    run()
+    main(["info"])
