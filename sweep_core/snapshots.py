@@ -1,5 +1,6 @@
 """Snapshots: which wavefields a call hands out, where and when."""
 
+import operator
 from numbers import Integral
 
 import attrs
@@ -9,7 +10,11 @@ from .errors import DomainError, OptionError, ShapeError
 
 
 def _region(value):
-    return None if value is None else tuple(tuple(int(n) for n in bounds) for bounds in value)
+    if value is None:
+        return None
+    if not len(value) or any(isinstance(n, bool) for bounds in value for n in bounds):
+        raise TypeError
+    return tuple(tuple(operator.index(n) for n in bounds) for bounds in value)
 
 
 @attrs.frozen
@@ -43,7 +48,9 @@ class Snapshots:
         try:
             object.__setattr__(self, "region", _region(self.region))
         except (TypeError, ValueError):
-            raise OptionError(f"Snapshots: region is {self.region!r}; expected (low, high) for each axis") from None
+            raise OptionError(
+                f"Snapshots: region is {self.region!r}; expected (low, high) for each axis, in whole cells"
+            ) from None
 
     def count(self, nt: int) -> int:
         """Snapshots of a run of nt samples."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from .errors import DomainError, DtypeError, ShapeError
 from .points.positions import RADIUS, dtype_name, interpolated
+from .validators import chosen_shots
 
 
 @attrs.frozen(eq=False)
@@ -33,8 +34,8 @@ class Shots:
     mask: Any = None
 
     def take(self, indices) -> "Shots":
-        """The shots of `indices`, in that order; what is shared by all shots stays shared."""
-        indices = np.asarray(indices, dtype=np.int64)
+        """The shots of `indices`, counted from 0, in that order; what is shared by all shots stays shared."""
+        indices = chosen_shots(indices, len(self))
         own = len(self.wavelet.shape) > 1 and self.wavelet.shape[0] == len(self)  # otherwise (nt, nfield) for all
         wavelet = self.wavelet[indices] if own else self.wavelet
         receivers = self.receivers if len(self.receivers.shape) == 2 else self.receivers[indices]

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
+import numpy as np
 
 from .errors import DomainError, DtypeError, OptionError, UnknownOptionError
 
@@ -95,9 +96,34 @@ def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
         raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, known))}")
 
 
+def check_flag(value: Any, what: str) -> None:
+    """OptionError unless `value` is true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{what} is {value!r}; expected True or False")
+
+
 def is_whole(value: Any, least: int) -> bool:
     """Whether it is a whole number from `least` on, Python's or NumPy's."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def whole_numbers(given: Any, name: str, kind: str) -> np.ndarray:
+    """Numbers of things, such as shots, as (n,) int64; DomainError where they are none. A mask is none."""
+    try:
+        numbers = np.asarray(given if hasattr(given, "shape") else list(given))
+    except (TypeError, ValueError):
+        numbers = np.empty(())
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise DomainError(f"{name} is {given!r}; expected numbers of {kind}, from 0 on")
+    return numbers.astype(np.int64)
+
+
+def chosen_shots(given: Any, count: int) -> np.ndarray:
+    """Numbers of some of so many shots, as (n,) int64, or a DomainError."""
+    numbers = whole_numbers(given, "indices", "shots")
+    if ((numbers < 0) | (numbers >= count)).any():
+        raise DomainError(f"there are shots 0 to {count - 1}; asked for {numbers.tolist()}")
+    return numbers
 
 
 def one_of(*allowed):

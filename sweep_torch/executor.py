@@ -74,9 +74,16 @@ def values_at_host(*tensors) -> list[np.ndarray] | None:
         return [host(x) for x in tensors]
 
 
+def _check_dense(name, x) -> None:
+    if x.layout != torch.strided:
+        verb = "are" if name.endswith("s") else "is"
+        raise DtypeError(f"{name} {verb} {x.layout}; expected a dense tensor, such as its to_dense()")
+
+
 def _on_host(name, x):
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
+        _check_dense(name, x)
         if not x.is_floating_point():  # integers that are made inside torch.func are wrapped, too
             x = without_gradient(x)
         if transformed(x):
@@ -108,8 +115,7 @@ def _check_placed(pairs, device) -> None:
     for name, x in pairs:
         if not isinstance(x, torch.Tensor):
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
-        if x.layout != torch.strided:
-            raise DtypeError(f"{name} is {x.layout}; expected a dense tensor, such as its to_dense()")
+        _check_dense(name, x)
         if x.device != device:
             raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
 

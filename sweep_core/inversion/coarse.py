@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from ..arrays import numpy_of
-from ..call import wavelet_layout
+from ..call import check_survey, wavelet_layout
 from ..distribution import ShotPlan
-from ..errors import UnsupportedError
+from ..errors import DomainError, UnsupportedError
 from ..executor import Support
 from ..grid import make_grid
 from ..misfit import least_squares
@@ -102,6 +102,14 @@ class Coarse:
             reason = f"source_scaling={problem.source_scaling!r} ties amplitudes to the grid; expected 'physical'"
             return Support(False, f"a coarser grid is of no use: {reason}")
         return self.executor.supports(coarser(problem, self.factor))
+
+    def check_survey(self, problem: Problem, shots: Shots) -> None:
+        """DomainError where a position cannot be one of the coarser grid."""
+        coarse, few, _ = self._prepared(problem, shots)
+        try:
+            check_survey(coarse, few)
+        except DomainError as error:
+            raise DomainError(f"on a grid coarser by {self.factor}, in its cells, {error}") from error
 
     def forward(self, problem: Problem, shots: Shots, models: Any) -> np.ndarray:
         """Record (nshots, nt, nrec, nfield), at the times of the finer grid."""

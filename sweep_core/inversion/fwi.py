@@ -16,6 +16,7 @@ from ..hookspecs import Observation, ObserverRecord
 from ..memory import MemoryOptions
 from ..misfit import Misfit, least_squares
 from ..plugins import registry
+from ..validators import check_flag
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
@@ -133,8 +134,7 @@ def invert(
     """
     problem = problem_of(solver)
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
-        if not isinstance(flag, bool | np.bool_):
-            raise OptionError(f"{name} is {flag!r}; expected True or False")
+        check_flag(flag, name)
     ranks: Any = group or SerialDistributor()
     plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
     if not plan or not all(isinstance(stage, Stage) for stage in plan):
@@ -194,7 +194,9 @@ def _of_stage(data: Objective, stage: Stage) -> Objective:
     changes = {name: value for name in ("low", "high", "misfit", "weights")
                if (value := getattr(stage, name)) is not None}  # fmt: skip
     if (factor := stage.coarsen or 1) > 1:
-        check_support(data.executor.name, Coarse(data.executor, factor), data.problem)
+        coarse = Coarse(data.executor, factor)
+        check_support(data.executor.name, coarse, data.problem)
+        coarse.check_survey(data.problem, data.shots)
     return attrs.evolve(data, **changes)
 
 

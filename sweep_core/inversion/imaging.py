@@ -8,7 +8,7 @@ import numpy as np
 
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
-from ..validators import check_choice
+from ..validators import check_choice, check_flag
 from .descent import DAMPING
 from .illumination import illumination
 from .objective import make_objective, problem_of
@@ -75,6 +75,7 @@ def migrate(
         Naming the argument.
     """
     check_choice(condition, "condition", CONDITIONS)
+    check_flag(precondition, "precondition")
     problem = problem_of(solver)
     if condition == "impedance":
         names = [p.name for p in problem.equation.parameters]

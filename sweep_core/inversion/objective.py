@@ -1,5 +1,6 @@
 """Misfit and gradient of the shots of a survey by any backend, a few shots at a time."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ AfterShots = Callable[[Any, Any], None] | None
 
 def problem_of(solver: Any) -> Problem:
     """That of a PropTorch or PropJax; OptionError of anything else."""
-    if not hasattr(solver, "executor"):
+    if isinstance(solver, type) or not hasattr(solver, "executor"):
         raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
     return solver.problem
 
@@ -159,6 +160,8 @@ class Objective:
             raise OptionError(
                 f"misfit {self.misfit!r} returned {type(told).__name__}; expected (value, its derivative)"
             )
+        if math.prod(np.shape(told[0])) != 1:
+            raise OptionError(f"misfit {self.misfit!r} returned {np.shape(told[0])} values; expected one number")
         value, slope = told
         return float(value), self.filtered(self.weighed(numpy_of(slope), some))
 

@@ -1,7 +1,6 @@
 """Shot gathers, observed or made, as a solver takes them."""
 
 import math
-import operator
 from typing import Any
 
 import attrs
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
-from ..validators import check_number, check_positive
+from ..validators import check_number, check_positive, chosen_shots
 from .line import Line, Misfit
 from .prepared import c_ordered
 
@@ -179,7 +178,7 @@ class Gathers:
         first, last = np.moveaxis(self.recorded[:, None], -1, 0)
         times = self.times[:, None]
         inside = np.minimum(times - first, last - times) + 1e-9 * self.dt
-        if taper:
+        if check_number(taper, "taper", "seconds"):
             check_positive(taper, "taper", "seconds")
             grown = np.clip(inside / taper, 0, 1)
             weights = 0.5 - 0.5 * np.cos(np.pi * grown)
@@ -189,10 +188,7 @@ class Gathers:
 
     def take(self, indices: Any) -> "Gathers":
         """The shots of `indices`, in that order, such as a rank's part of a `ShotPlan`; there may be none."""
-        indices = np.array([operator.index(i) for i in indices], dtype=np.int64)
-        wrong = ~((indices >= 0) & (indices < len(self)))
-        if wrong.any():
-            raise DomainError(f"there are shots 0 to {len(self) - 1}; asked for {list(indices)}")
+        indices = chosen_shots(indices, len(self))
         return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in ("observed", *OF_SHOTS)})
 
     def __str__(self) -> str:

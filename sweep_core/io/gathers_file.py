@@ -11,9 +11,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ..errors import CheckpointError, ShapeError, SweepError
+from ..errors import CheckpointError, DtypeError, ShapeError, SweepError
+from ..validators import whole_numbers
 from .arrays import read_archive
-from .gathers import OF_SHOTS, Gathers
+from .gathers import OF_SHOTS, Gathers, check_gathers
 from .line import Line, Misfit
 from .replacing import replacing
 
@@ -43,6 +44,8 @@ def write_gathers(path: str | os.PathLike[str], gathers: Gathers | Iterable[Gath
     ShapeError
         Where parts are not of one survey: receivers, samples, dt, dh, line or datum differ.
     """
+    if not isinstance(gathers, Gathers | Iterable):
+        raise DtypeError(f"gathers is a {type(gathers).__name__}; expected Gathers, or some of them")
     parts = iter([gathers] if isinstance(gathers, Gathers) else gathers)
     target = Path(path)
     with replacing(target) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -56,6 +59,7 @@ def _entries(parts: Iterator[Gathers]) -> Iterator[tuple[str, Any]]:
     """Names and arrays: records first, since they need not be kept, then what all shots share."""
     count, kept, first, notes = 0, [], None, []
     for part in parts:
+        check_gathers(part)
         first = part if first is None else first
         for key in ("dt", "dh", "line", "datum"):
             if getattr(part, key) != getattr(first, key):
@@ -93,8 +97,8 @@ def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = Non
     ------
     CheckpointError
         If the file is missing, damaged or something else; what is read is compared with its checksum.
-    ShapeError
-        If it has no such shot.
+    ShapeError, DomainError
+        If it has no such shot, or `shots` are no numbers.
     """
     path = Path(path)
     entries = read_archive(path, (*_WHOLE, *OF_SHOTS), "gathers")
@@ -107,7 +111,7 @@ def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = Non
             f"{path} has format version {entries['version']}, this SWEEP reads {_VERSION}; update SWEEP"
         )
     count = len(np.atleast_1d(entries["shots"]))
-    chosen = list(range(count)) if shots is None else [int(shot) for shot in shots]
+    chosen = list(range(count)) if shots is None else whole_numbers(shots, "shots", "shots").tolist()
     if not all(0 <= shot < count for shot in chosen):
         raise ShapeError(f"{path} holds shots 0 to {count - 1}; asked for {chosen}")
     wanted = set(chosen) or {0}  # where there are none, one tells the shape

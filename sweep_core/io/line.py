@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DomainError, ShapeError
+from ..errors import DomainError, DtypeError, ShapeError
 
 
 def _pair(value: Any) -> tuple[float, float]:
@@ -54,6 +54,12 @@ class Line:
     def place(self, along: NDArray[np.floating]) -> NDArray[np.float64]:
         """Points (..., 2) of the map so many metres along the line."""
         return self.origin + np.asarray(along, dtype=np.float64)[..., None] * self.direction
+
+
+def check_line(line: Any) -> None:
+    """DtypeError unless it is a Line, or None."""
+    if line is not None and not isinstance(line, Line):
+        raise DtypeError(f"line is {line!r}; expected sweep_core.io.Line")
 
 
 def fit_line(xy: NDArray[np.floating]) -> Line:

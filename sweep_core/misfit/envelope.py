@@ -4,6 +4,7 @@ from functools import partial
 
 from ..errors import OptionError
 from ..spectra import padded
+from ..validators import is_whole
 from .records import TIME, counted, largest, records
 
 FLOOR = 1e-3
@@ -28,7 +29,7 @@ def envelope(synthetic, observed, power=1):
     ------
     ShapeError, DtypeError, OptionError
     """
-    if power not in (1, 2):
+    if not is_whole(power, 1) or power > 2:
         raise OptionError(f"power is {power!r}; expected 1 or 2")
     xp = records(synthetic, observed)
     turned = partial(hilbert, xp)

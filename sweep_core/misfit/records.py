@@ -9,7 +9,10 @@ TIME = 1
 
 
 def check_like_record(name: str, x, record) -> None:
-    """ShapeError unless x has the shape of the record."""
+    """ShapeError unless x has the shape of the record; DtypeError where either is no array."""
+    for of, array in ((name, x), ("the record", record)):
+        if not hasattr(array, "shape"):
+            raise DtypeError(f"{of} is a {type(array).__name__}; expected an array")
     if tuple(x.shape) != tuple(record.shape):
         raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")
 

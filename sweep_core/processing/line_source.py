@@ -6,15 +6,14 @@ convolution with 1 / sqrt(pi t), and a factor of distance and velocity (Crase, P
 Geophysics 55; Forbriger, Groos and Schäfer 2014, Geophysical Journal International 198).
 """
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DomainError, OptionError, ShapeError
+from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from ..spectra import padded
-from ..validators import check_positive
+from ..validators import check_number, check_positive
 from .traces import as_traces, put_back
 
 
@@ -72,13 +71,15 @@ def to_line_source(
     if (velocity is None) == (offset is None):
         raise OptionError("give velocity= (reflections) or offset= (direct waves), one of them")
     traces = as_traces(half_integral(record, dt, axis=axis), axis)
-    if not math.isfinite(delay):
-        raise DomainError(f"delay is {delay}; expected seconds")
+    delay = check_number(delay, "delay", "seconds")
     times = np.maximum(np.arange(traces.shape[-1]) * dt - delay, 0)
     if velocity is not None:
         factor: NDArray[Any] = np.sqrt(2 * np.pi * times) * check_positive(velocity, "velocity", "metres per second")
     else:
-        offset = np.abs(np.asarray(offset, dtype=np.float64))
+        try:
+            offset = np.abs(np.asarray(offset, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise DtypeError(f"offset is {offset!r}; expected metres, a number or an array") from None
         if not np.isfinite(offset).all():
             raise DomainError("offset holds NaN or infinite values; expected metres")
         offset = offset.reshape(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, ShapeError
 from ..io.gathers import Gathers, check_field, check_gathers
-from ..validators import check_positive
+from ..validators import check_number, check_positive
 
 
 def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
@@ -19,7 +19,7 @@ def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
 
 
 def _width(taper: Any, unit: str) -> float:
-    return 0.0 if taper == 0 else check_positive(taper, "taper", unit)
+    return check_number(taper, "taper", unit) and check_positive(taper, "taper", unit)
 
 
 def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
@@ -64,6 +64,9 @@ def mute_offset(
 ) -> NDArray[Any]:
     """One for offsets from `nearest` to `farthest` in magnitude, metres, falling to zero over `taper` outside."""
     check_gathers(gathers, ", which know the offsets")
+    check_number(nearest, "nearest", "metres")
+    if not (isinstance(farthest, float) and math.isinf(farthest)):
+        check_number(farthest, "farthest", "metres")
     if not 0 <= nearest < farthest:
         raise DomainError(
             f"nearest is {nearest} m, farthest {farthest}; expected 0 or more, the first below the second"

@@ -74,6 +74,8 @@ def estimate_wavelet(
     first = as_traces(wavelet, -1).astype(np.float64)
     if first.shape not in ((nt,), (nshots, nt)):
         raise ShapeError(f"the wavelet has shape {first.shape}; expected ({nt},), or ({nshots}, {nt})")
+    if not first.any(axis=-1).all():
+        raise DomainError("the wavelet is zero throughout; expected the one that `modelled` was made with")
     if shared and first.ndim == 2 and (first != first[0]).any():
         raise ShapeError("each shot was modelled with a wavelet of its own; expected one, or shared=False")
     damping = check_positive(damping, "damping", "a part of the largest energy")

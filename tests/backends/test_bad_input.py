@@ -185,6 +185,14 @@ CALLS = {
     "empty region": ({"snapshots": Snapshots(["h1"], region=((4, 4), (0, 9)))}, DomainError, "region 4..4 along z is"),
     "region of one axis": ({"snapshots": Snapshots(["h1"], region=((0, 9),))}, ShapeError, r"\(low, high\) for each"),
     "region of steps": ({"snapshots": Snapshots(["h1"], region=((0, 9, 2), (0, 9)))}, ShapeError, "for each axis"),
+    "region of fractions": (
+        {"snapshots": lambda: Snapshots(["h1"], region=((2.7, 9), (0, 9)))}, OptionError, "for each axis, in whole cells"
+    ),
+    "region of flags": (
+        {"snapshots": lambda: Snapshots(["h1"], region=((True, 9), (0, 9)))}, OptionError, "for each axis, in whole"
+    ),
+    "region of text": ({"snapshots": lambda: Snapshots(["h1"], region=("12", "34"))}, OptionError, "in whole cells"),
+    "region of nothing": ({"snapshots": lambda: Snapshots(["h1"], region=())}, OptionError, r"region is \(\);"),
     "region of numbers": ({"snapshots": lambda: Snapshots(["h1"], region=(0, 9))}, OptionError, r"region is \(0, 9\);"),
 }  # fmt: skip
 

@@ -202,6 +202,9 @@ def test_sparse_tensors_are_refused(entry):
     this = Setting(entry)
     with pytest.raises(DtypeError, match="model 0 is torch.sparse_coo; expected a dense tensor"):
         this.record(this.model.to_sparse())
+    sources = torch.tensor(this.made.shots.sources).to_sparse()
+    with pytest.raises(DtypeError, match="sources are torch.sparse_coo; expected a dense tensor"):
+        this.solver(this.wavelet, sources, this.made.shots.receivers, models=[this.model])
 
 
 @impls

@@ -1,5 +1,7 @@
 """Surveys and the checks of one call, for arrays of any library."""
 
+import re
+
 import attrs
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from sweep_core import (
 from sweep_core.call import CallShape, check_forward_batchsize, dtype_name
 from sweep_core.discretization.stencil import largest_dt
 from sweep_core.dispersion import overrun
+from sweep_core.io import Gathers, read_gathers, write_gathers
 from sweep_core.points.positions import points_of
 from sweep_core.points.receivers import listening
 from sweep_core.survey import samples_of
@@ -129,6 +132,26 @@ def test_taking_shots_keeps_what_they_share():
     assert shared.wavelet.shape == (48,) and shared.receivers.shape == (5, 2) and len(shared) == 2
     masked = variant("no time dispersion, masked").shots
     np.testing.assert_array_equal(masked.take([2, 0]).mask, masked.mask[[2, 0]])
+
+
+NO_SHOTS = [[True, False, True], np.array([True, False, True]), [0.7], "01", 0, None, slice(0, 1)]
+
+
+@pytest.mark.parametrize("odd", NO_SHOTS, ids=repr)
+def test_what_are_no_numbers_of_shots_takes_none(odd, tmp_path):
+    """A mask least of all, which would take shots 1 and 0."""
+    gathers = Gathers(np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 9, 2, 1)), dt=0.002, dh=10.0)
+    write_gathers(tmp_path / "g.npz", gathers)
+    read = () if odd is None else (lambda shots: read_gathers(tmp_path / "g.npz", shots),)
+    for take in (case(nshots=3).shots.take, gathers.take, *read):
+        with pytest.raises(DomainError, match=f"{re.escape(repr(odd))}; expected numbers of shots, from 0 on"):
+            take(odd)
+
+
+@pytest.mark.parametrize("shot", [-1, 3])
+def test_shots_that_there_are_not_are_refused(shot):
+    with pytest.raises(DomainError, match=rf"there are shots 0 to 2; asked for \[0, {shot}\]"):
+        case(nshots=3).shots.take([0, shot])
 
 
 @given(x=st.integers(-40, 60), z=st.integers(-40, 60))

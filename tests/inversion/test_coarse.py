@@ -1,5 +1,7 @@
 """Low frequencies on a coarser grid: the exact derivative of what is computed, and what a finer grid would find."""
 
+from functools import partial
+
 import attrs
 import numpy as np
 import pytest
@@ -24,6 +26,8 @@ from sweep_core.inversion.coarse import averages, coarser, interpolation, on_coa
 from sweep_core.processing import bandpass
 
 torch = pytest.importorskip("torch")
+from sweep_torch import PropTorch  # noqa: E402
+
 EXECUTORS = ("torch", "jax", "reference")
 
 
@@ -216,3 +220,14 @@ def test_three_dimensions():
     way = np.random.default_rng(0).normal(size=shape)
     sides = [coarse([model + sign * 1e-3 * way])[0] for sign in (1, -1)]
     assert (coarse([model])[1][0] * way).sum() == pytest.approx((sides[0] - sides[1]) / 2e-3, rel=1e-5)
+
+
+def test_positions_that_the_coarser_grid_cannot_have_are_refused_before_the_first_stage():
+    """Without a PML, cell 31 is a node of the fine grid, and 15.5 too near the edge to be interpolated."""
+    seen, without = [], partial(PropTorch, Acoustic(), SHAPE, DH, DT, pml_width=0)
+    data = observed(solver(), [torch.from_numpy(earth()[0])])
+    late = [Stage(1, misfit=lambda s, d: seen.append(s)), Stage(1, high=5.0, coarsen=2)]
+    words = "stage 2: on a grid coarser by 2, in its cells, source 2 is at x = 15.5"
+    with pytest.raises(DomainError, match=words):
+        call(data, late, make=without)
+    assert not seen

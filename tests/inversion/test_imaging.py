@@ -359,6 +359,7 @@ LEAST = {"function": least_squares_migrate}
         ({"receivers": RECEIVERS + 50}, DomainError, "receiver 15 of shot 0 is at x = 80"),
         ({"low": 20.0, "high": 10.0}, DomainError, "low is 20 Hz, high 10"),
         ({"batch": 0}, OptionError, "batch is 0"),
+        ({"precondition": "no"}, OptionError, "precondition is 'no'; expected True or False"),
         ({"wavelet": np.zeros(NT, np.float32)}, DomainError, "no wave meets the cells of the image"),
         ({**LEAST, "iterations": 0}, OptionError, "iterations is 0; expected a number from 1 on"),
         ({**LEAST, "iterations": 2.0}, OptionError, "iterations is 2.0"),

@@ -80,6 +80,9 @@ def test_what_is_no_gathers_is_refused(tmp_path):
     for shots in ([5], [-1]):
         with pytest.raises(ShapeError, match="g.npz holds shots 0 to 4; asked for"):
             read_gathers(path, shots)
+    for odd in (3, [3], None):
+        with pytest.raises(DtypeError, match="gathers (are|is a) .*; expected"):
+            write_gathers(tmp_path / "none.npz", odd)
     whole = path.read_bytes()
     at = whole.index(gathers.observed[1].tobytes()[:40])
     path.write_bytes(whole[:at] + b"\0" * 4 + whole[at + 4 :])

@@ -104,7 +104,7 @@ REFUSED = {
     "no format": ({}, {"sample_format": [1]}, UnsupportedError, r"sample_format = \[1\] is not read"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
     "section": ({"binary": {"SortingCode": 4}}, {}, DataError, r"is a section: .* say open_segy\(stacked=False\)"),
-    "no bool": ({}, {"stacked": 1}, DtypeError, "stacked is 1; expected True or False"),
+    "no bool": ({}, {"stacked": 1}, OptionError, "stacked is 1; expected True or False"),
     "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
 }  # fmt: skip
 

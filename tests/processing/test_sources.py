@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import hankel2
 
-from sweep_core import Acoustic, DomainError, OptionError, ShapeError, Shots, backend, make_problem, ricker
+from sweep_core import Acoustic, DomainError, DtypeError, OptionError, ShapeError, Shots, backend, make_problem, ricker
 from sweep_core.io import Gathers
 from sweep_core.processing import estimate_wavelet, half_integral, mute_time, to_line_source
 
@@ -65,6 +65,14 @@ def test_odd_conversions_are_refused():
         to_line_source(record, DT, offset=np.ones((1, 4)))
     with pytest.raises(DomainError, match="velocity is 0"):
         to_line_source(record, DT, velocity=0.0)
+    for odd in (None, "0.1", np.zeros(2)):
+        with pytest.raises(DtypeError, match="delay is .*; expected one number, seconds"):
+            to_line_source(record, DT, velocity=1500.0, delay=odd)
+    for odd in ("far", 1j, [[1], [2, 3]]):
+        with pytest.raises(DtypeError, match="offset is .*; expected metres, a number or an array"):
+            to_line_source(record, DT, offset=odd)
+    with pytest.raises(DtypeError, match="data cannot be read as a NumPy array"):
+        half_integral([[1.0, 2.0], [3.0]], DT)
     with pytest.raises(DomainError, match="offset holds NaN"):
         to_line_source(record, DT, offset=np.full((1, 3), np.nan))
 
@@ -131,6 +139,7 @@ def test_odd_estimates_are_refused():
         (record, FIRST, {"damping": 0.0}, DomainError, "damping is 0.0"),
         (record, FIRST, {"weights": np.ones((5, NSAMPLES))}, ShapeError, r"weights have shape \(5, 420\)"),
         (0 * record, FIRST, {}, DomainError, "zero throughout"),
+        (record, 0 * FIRST, {}, DomainError, "the wavelet is zero throughout; expected the one that"),
         (record, FIRST, {"weights": 0 * record}, DomainError, "zero throughout"),
     ):
         with pytest.raises(kind, match=says):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, DtypeError, OptionError
+from ...validators import check_flag
 from .headers import Headers, read_headers, scale_headers
 from .layout import FORMATS, TEXT, Layout, read_layout
 from .samples import check_format, read_samples
@@ -182,8 +183,7 @@ def open_segy(
     """
     layout = read_layout(path, nt, sample_format)
     if stacked is not None:
-        if not isinstance(stacked, bool):
-            raise DtypeError(f"stacked is {stacked!r}; expected True or False")
+        check_flag(stacked, "stacked")
         layout = attrs.evolve(layout, stacked=stacked)
     raw = read_headers(layout)
     headers = scale_headers(layout, raw, interval, unit, coordinate_scalar, elevation_scalar)

@@ -1,7 +1,6 @@
 """From a SEG-Y file to gathers: positions on the model's line, samples at the solver's time step."""
 
 import math
-import operator
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -9,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DataError, DomainError, DtypeError
+from ...errors import DataError, DomainError
 from ...resampling import sampled
-from ...validators import check_number, check_positive, is_whole
+from ...validators import check_number, check_positive, is_whole, whole_numbers
 from ..gathers import Gathers, check_spacings
-from ..line import Line, fit_line, misfit_to
+from ..line import Line, check_line, fit_line, misfit_to
 from .index import DEAD, SEISMIC, SegyFile, open_segy
 from .layout import STACKED
 from .samples import is_clipped, is_dead
@@ -64,8 +63,7 @@ def read_segy(
     ------
     DataError, DomainError, DtypeError, ShapeError, OptionError, UnsupportedError
     """
-    if line is not None and not isinstance(line, Line):
-        raise DtypeError(f"line is {line!r}; expected sweep_core.io.Line")
+    check_line(line)
     for name, value in (("datum", datum), ("source_depth", source_depth), ("receiver_depth", receiver_depth)):
         if value is not None:
             check_number(value, name, "metres")
@@ -120,10 +118,7 @@ def read_segy(
 
 
 def _numbers(given: Iterable[int], count: int, name: str, kind: str) -> NDArray[np.int64]:
-    try:
-        numbers = np.array([operator.index(n) for n in given], dtype=np.int64)
-    except TypeError:
-        raise DomainError(f"{name} is {given!r}; expected numbers of {kind}, from 0 on") from None
+    numbers = whole_numbers(given, name, kind)
     if ((numbers < 0) | (numbers >= count)).any():
         raise DomainError(f"{name} is {numbers.tolist()}; expected numbers of {kind} from 0 to {count - 1}")
     return numbers

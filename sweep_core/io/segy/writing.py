@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import numpy_of
 from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from ...validators import check_number
 from ..gathers import Gathers, check_field, check_gathers, check_spacings
-from ..line import Line
+from ..line import Line, check_line
 from ..replacing import replacing
 from .headers import fields
 from .layout import BINARY, STACKED, TEXT, load_segyio
@@ -121,7 +122,8 @@ def write_segy_section(
     ------
     ShapeError, DtypeError, DomainError, UnsupportedError, StorageError
     """
-    section = np.asarray(section)
+    check_line(line)
+    section = numpy_of(section)
     if section.ndim != 2 or section.size == 0:
         raise ShapeError(f"the section has shape {section.shape}; expected (nz, nx)")
     if section.dtype.kind not in "iuf":
