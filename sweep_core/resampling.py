@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from .errors import DomainError, DtypeError, ShapeError
+from .validators import check_number
 
 HALF = 40
 """Samples on either side of a new one, of the coarser of the two intervals."""
@@ -51,10 +52,9 @@ def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start
     if not np.isfinite(samples).all():
         raise DomainError("sampled: samples hold NaN or infinite values")
     for name, value in (("sample_dt", sample_dt), ("dt", dt)):
-        if not 0 < value < math.inf:
+        if isinstance(value, str) or np.ndim(value) or not 0 < value < math.inf:
             raise DomainError(f"sampled: {name} is {value} s; expected seconds, positive")
-    if not math.isfinite(start):
-        raise DomainError(f"sampled: start is {start}; expected seconds")
+    check_number(start, "sampled: start", "seconds")
     nt = _count(nt)
     samples = np.moveaxis(samples, axis, 0)
     kept = samples.dtype if samples.dtype == np.float32 else np.dtype(np.float64)

@@ -1,12 +1,12 @@
 """Snapshots: which wavefields a call hands out, where and when."""
 
 import operator
-from numbers import Integral
 
 import attrs
 import numpy as np
 
 from .errors import DomainError, OptionError, ShapeError
+from .validators import is_whole
 
 
 def _region(value):
@@ -43,7 +43,7 @@ class Snapshots:
             raise OptionError(f"Snapshots: fields is {self.fields!r}; expected a list of fields such as ['h1']")
         if len(set(self.fields)) != len(self.fields):
             raise OptionError(f"Snapshots: fields is {list(self.fields)}; each field may be named once")
-        if isinstance(self.every, bool) or not isinstance(self.every, Integral) or self.every < 1:
+        if not is_whole(self.every, 1):
             raise OptionError(f"Snapshots: every is {self.every!r}; expected a number of steps from 1 on")
         try:
             object.__setattr__(self, "region", _region(self.region))
@@ -58,6 +58,8 @@ class Snapshots:
 
     def times(self, nt: int, dt: float) -> np.ndarray:
         """Times (s) of the snapshots of a run of nt samples."""
+        if not is_whole(nt, 1):
+            raise DomainError(f"nt is {nt!r}; expected a whole number of samples, from 1 on")
         return np.arange(self.count(nt)) * self.every * dt
 
     @property

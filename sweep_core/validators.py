@@ -1,10 +1,12 @@
 """What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
 
 import inspect
+import os
 from collections.abc import Hashable, Iterable, Mapping
 from functools import wraps
 from math import inf, isfinite
 from numbers import Integral
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -105,6 +107,13 @@ def check_flag(value: Any, what: str) -> None:
 def is_whole(value: Any, least: int) -> bool:
     """Whether it is a whole number from `least` on, Python's or NumPy's."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def as_path(path: Any, what: str = "path") -> Path:
+    """`path` as a Path, or a DtypeError."""
+    if not isinstance(path, str | os.PathLike):
+        raise DtypeError(f"{what} is {path!r}; expected a string or a pathlib.Path")
+    return Path(path)
 
 
 def whole_numbers(given: Any, name: str, kind: str) -> np.ndarray:

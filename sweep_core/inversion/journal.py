@@ -18,6 +18,7 @@ from ..distribution import Distributor, on_root
 from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
 from ..io.arrays import read_archive
+from ..validators import as_path
 from .checkpoint import differences, write_entries
 from .lock import Lock
 
@@ -90,7 +91,7 @@ class Journal:
         self, folder: str | os.PathLike[str] | None, about: dict[str, str], like: Sequence[np.ndarray],
         group: Distributor, overwrite: bool = False,
     ):  # fmt: skip
-        self.folder = Path(os.path.abspath(folder)) if folder else None
+        self.folder = Path(os.path.abspath(as_path(folder, "folder"))) if folder else None
         self.like, self.group = like, group
         self.stage, self._count, self._begin = 0, 0, time.perf_counter()
         self._lock: Lock | None = None

@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import CheckpointError, DtypeError, ShapeError, SweepError
-from ..validators import whole_numbers
+from ..validators import as_path, whole_numbers
 from .arrays import read_archive
 from .gathers import OF_SHOTS, Gathers, check_gathers
 from .line import Line, Misfit
@@ -47,7 +47,7 @@ def write_gathers(path: str | os.PathLike[str], gathers: Gathers | Iterable[Gath
     if not isinstance(gathers, Gathers | Iterable):
         raise DtypeError(f"gathers is a {type(gathers).__name__}; expected Gathers, or some of them")
     parts = iter([gathers] if isinstance(gathers, Gathers) else gathers)
-    target = Path(path)
+    target = as_path(path)
     with replacing(target) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, array in _entries(parts):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
@@ -100,7 +100,7 @@ def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = Non
     ShapeError, DomainError
         If it has no such shot, or `shots` are no numbers.
     """
-    path = Path(path)
+    path = as_path(path)
     entries = read_archive(path, (*_WHOLE, *OF_SHOTS), "gathers")
     missing = [key for key in (*_WHOLE, *OF_SHOTS) if key not in entries]
     if missing or entries["format"].shape != () or entries["format"].item() != _FORMAT:

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
-from ..validators import check_positive
+from ..validators import as_path, check_positive
 from .arrays import read_archive
 from .quantities import check_plausible
 from .replacing import replacing
@@ -136,7 +136,7 @@ def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
     StorageError
         If the disk is full, or refuses otherwise.
     """
-    target = Path(path)
+    target = as_path(path)
     scalars = (np.array(_FORMAT), np.array(_VERSION), np.array(model.name), np.array(model.dh))
     entries: dict[str, Any] = dict(zip(_KEYS, (*scalars, model.true, model.initial, model.water), strict=True))
     packed = io.BytesIO()
@@ -181,7 +181,7 @@ def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> Prep
     DomainError
         If `dh` is not the spacing of the file.
     """
-    path = Path(path)
+    path = as_path(path)
     entries = _load_entries(path)
     if entries["format"].shape != () or entries["format"].item() != _FORMAT:
         raise CheckpointError(f"{path} was not written by SWEEP; make a prepared model with: {PREPARE_COMMAND}")

@@ -13,8 +13,7 @@ def as_traces(data: Any, axis: int) -> NDArray[Any]:
     """A finite real array, C-contiguous, with time as its last axis; float32 stays so, the rest becomes float64."""
     try:
         array = np.asarray(data)
-    except (TypeError, RuntimeError, ValueError) as error:  # a tensor on a GPU, one that requires a gradient, rows of
-        # different lengths
+    except (TypeError, RuntimeError, ValueError) as error:  # a tensor that cannot be read, or rows of several lengths
         raise DtypeError(f"data cannot be read as a NumPy array: {error}") from None
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"data are of {array.dtype}; expected real numbers")

@@ -116,11 +116,26 @@ def test_samples_that_begin_at_another_time_are_put_there(start):
         (DomainError, "dt is 0 s", np.ones(4), {"dt": 0}),
         (DomainError, "sample_dt is nan s", np.ones(4), {"sample_dt": np.nan}),
         (DomainError, "start is inf", np.ones(4), {"start": np.inf}),
+        (DomainError, "dt is a s", np.ones(4), {"dt": "a"}),
+        (DtypeError, "start is 'a'; expected one number", np.ones(4), {"start": "a"}),
         (DomainError, "nt is 0", np.ones(4), {"nt": 0}),
         (DtypeError, "nt is 2.5", np.ones(4), {"nt": 2.5}),
         (DtypeError, "complex128", np.ones(4) * 1j, {}),
     ],
-    ids=["a number", "empty", "no such axis", "nan", "dt 0", "interval nan", "start inf", "nt 0", "nt 2.5", "complex"],
+    ids=[
+        "a number",
+        "empty",
+        "no such axis",
+        "nan",
+        "dt 0",
+        "interval nan",
+        "start inf",
+        "dt a",
+        "start a",
+        "nt 0",
+        "nt 2.5",
+        "complex",
+    ],
 )
 def test_bad_samples_are_refused(kind, message, samples, options):
     with pytest.raises(kind, match=message):

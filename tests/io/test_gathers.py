@@ -80,6 +80,10 @@ def test_what_is_no_gathers_is_refused(tmp_path):
     for shots in ([5], [-1]):
         with pytest.raises(ShapeError, match="g.npz holds shots 0 to 4; asked for"):
             read_gathers(path, shots)
+    for odd in (3, None, b"g.npz"):
+        for call in (read_gathers, lambda path: write_gathers(path, gathers)):
+            with pytest.raises(DtypeError, match="path is .*; expected a string or a pathlib.Path"):
+                call(odd)
     for odd in (3, [3], None):
         with pytest.raises(DtypeError, match="gathers (are|is a) .*; expected"):
             write_gathers(tmp_path / "none.npz", odd)

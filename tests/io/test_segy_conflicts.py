@@ -93,6 +93,8 @@ REFUSED = {
     "dead": ({}, {"dead": [14]}, DomainError, "numbers of traces from 0 to 13"),
     "dh": ({}, {"dh": 0.0}, DomainError, "dh is 0.0"),
     "dt": ({}, {"dt": -1.0}, DomainError, "dt is -1.0"),
+    "one sample": ({}, {"dt": 9.0}, DomainError, r"dt is 9 s, and traces of .* are 0.252 s long; expected 2 to"),
+    "many samples": ({}, {"dt": 1e-12}, DomainError, r"dt is 1e-12 s, .*; expected 2 to 1073741824 samples"),
     "nt": ({}, {"nt": 10.5}, DomainError, "nt is 10.5; expected a whole number"),
     "line": ({}, {"line": "north"}, DtypeError, "line is 'north'; expected sweep_core.io.Line"),
     "datum": ({}, {"datum": "sea"}, DtypeError, "datum is 'sea'; expected one number, metres"),

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from ...errors import DataError, UnsupportedError
+from ...validators import as_path
 
 TEXT, BINARY, TRACE = 3200, 400, 240  # bytes of the headers
 FORMATS: Mapping[int, tuple[str, str]] = MappingProxyType(
@@ -105,7 +106,7 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
     ------
     DataError, UnsupportedError
     """
-    path = Path(path)
+    path = as_path(path)
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size

@@ -18,6 +18,7 @@ from .layout import STACKED
 from .samples import is_clipped, is_dead
 
 _LONGEST = 10  # recordings: how late the last sample may be
+_MOST = 2**30  # steps of a run
 
 
 def read_segy(
@@ -137,6 +138,11 @@ def _samples(segy: SegyFile, used: NDArray[np.int64], dt: float, nt: int | None)
         raise DataError(
             f"{segy.path}: trace {late} begins {segy.delay[late]:g} s after its source, and traces are {length:g} s "
             "long; say nt= if that is right"
+        )
+    if 0 < end < dt or end > _MOST * dt:
+        raise DomainError(
+            f"dt is {dt:g} s, and traces of {segy.path} are {end:g} s long; expected 2 to {_MOST} samples of them, or "
+            "say nt="
         )
     return math.floor(end / dt + 1e-6) + 1
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...arrays import numpy_of
 from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
-from ...validators import check_number
+from ...validators import as_path, check_number
 from ..gathers import Gathers, check_field, check_gathers, check_spacings
 from ..line import Line, check_line
 from ..replacing import replacing
@@ -91,7 +91,9 @@ def write_segy(
         *_own_lines(text),
     ]  # fmt: skip
     records = (gathers.observed[n, :, gathers.traces[n] >= 0, field] for n in range(len(gathers)))
-    return _write(Path(path), lines, headers, records, traces=int((gathers.traces >= 0).sum(axis=1).max()), sorting=1)
+    return _write(
+        as_path(path), lines, headers, records, traces=int((gathers.traces >= 0).sum(axis=1).max()), sorting=1
+    )
 
 
 def write_segy_section(
@@ -146,7 +148,7 @@ def write_segy_section(
         "SECTION IN DEPTH", f"{count} TRACES OF {len(section)} SAMPLES", f"DX {dx:g} M, DZ {dz:g} M",
         "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *_own_lines(text),
     ]  # fmt: skip
-    return _write(Path(path), lines, headers, [section.T], traces=1, sorting=STACKED)
+    return _write(as_path(path), lines, headers, [section.T], traces=1, sorting=STACKED)
 
 
 def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
