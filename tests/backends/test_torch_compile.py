@@ -1,6 +1,7 @@
 """PropTorch inside torch.compile(fullgraph=True)."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,6 +74,30 @@ def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equati
     expected = torch.func.grad(misfit)(first)
     for _ in range(3):
         assert torch.equal(torch.func.grad(torch.compile(misfit))(first), expected)
+
+
+@impls
+def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
+    """Not even of a gradient inside what torch.func has wrapped: an address is a constant to it."""
+    seen, plain = set(), torch._dynamo.convert_frame._compile
+
+    def noted(code, *args, **kwargs):
+        seen.add(Path(code.co_filename).name)
+        return plain(code, *args, **kwargs)
+
+    monkeypatch.setattr(torch._dynamo.convert_frame, "_compile", noted)
+    made = case()
+    solver = PropTorch(**made.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    gradient = torch.func.grad(lambda model: (solver(*survey, models=[model]) ** 2).sum())
+
+    def slope(model):
+        return gradient(model)
+
+    models = torch.tensor(made.models[0]) * torch.tensor([1.0, 1.01])[:, None, None]
+    expected = torch.func.vmap(slope)(models)
+    assert torch.equal(torch.func.vmap(torch.compile(slope))(models), expected)
+    assert "prop.py" in seen and not seen & {"operators.py", "native.py", "propagate.py", "eager.py"}
 
 
 @impls
