@@ -10,6 +10,7 @@ from . import elsewhere
 from .call import call_shape
 from .cautions import caution
 from .errors import DeviceError, DomainError, OptionError, UnsupportedError
+from .medium import rows_before
 from .memory import Estimate
 from .options import check_eager_options, resolve_memory
 from .points.positions import dtype_name
@@ -238,6 +239,8 @@ class Propagator:
         """Why this implementation is in use, and how gradients remember the forward run."""
         impl, reason = self._choice()
         told = ", of which estimate(nshots, nt) tells what they take" if impl == "c" else ""
+        if impl == "c" and self.problem.memory.known_above and rows_before(self.problem) is None:
+            told += f"; all rows are kept, as {self.problem.equation.name} makes no coefficients of a few of them alone"
         return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{told}"
 
     def estimate(self, nshots, nt, nsources=1, nreceivers=None, dtype=None) -> Estimate:

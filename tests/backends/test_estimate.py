@@ -101,6 +101,24 @@ def test_of_known_rows_nothing_is_kept(memory, equation):
     assert [c.memory.known_above for c in known.estimate.costs] == [40] * len(known.estimate.costs)
 
 
+@attrs.frozen
+class OfAWholeModel(Acoustic):
+    """An equation that a probe of a few rows tells nothing of."""
+
+    def coefficients(self, medium, vp):
+        if vp.shape[-2] < 9:
+            raise ValueError("a table of the whole model does not fit")
+        return (vp * vp,)
+
+
+def test_that_known_rows_are_kept_after_all_is_told():
+    memory = MemoryOptions("full", known_above=40)
+    told = "; all rows are kept, as acoustic makes no coefficients of a few of them alone"
+    for of, expected in ((OfAWholeModel, True), (Acoustic, False)):
+        solver = PropTorch(of(), SHAPE, 10.0, 1e-3, memory=memory)
+        assert solver.impl == "c" and solver.explain().endswith(told) is expected
+
+
 def test_with_a_free_surface_and_one_shot():
     this = Setting(KINDS["recursive"], nshots=1, free_surface=True)
     assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
