@@ -55,14 +55,19 @@ def call_shape(
     return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)
 
 
-def check_given(problem: Any, *shots: Any) -> None:
-    """DtypeError unless an executor is given a Problem and, where it takes them, Shots."""
-    made = {"problem": (problem, Problem, "what make_problem(...) makes")}
-    if shots:
-        made["shots"] = *shots, Shots, "Shots(wavelet, sources, receivers)"
-    for name, (given, kind, example) in made.items():
-        if not isinstance(given, kind):
-            raise DtypeError(f"{name} is a {type(given).__name__}; expected a sweep_core.{kind.__name__}: {example}")
+def check_problem(problem: Any) -> None:
+    """DtypeError unless it is a Problem."""
+    if not isinstance(problem, Problem):
+        kind = type(problem).__name__
+        raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem: what make_problem(...) makes")
+
+
+def check_given(problem: Any, shots: Any) -> None:
+    """DtypeError unless an executor is given a Problem and Shots."""
+    check_problem(problem)
+    if not isinstance(shots, Shots):
+        kind = type(shots).__name__
+        raise DtypeError(f"shots is a {kind}; expected a sweep_core.Shots: Shots(wavelet, sources, receivers)")
 
 
 def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:

@@ -7,6 +7,7 @@ from .call import (
     check_call,
     check_given,
     check_perturbations,
+    check_problem,
     check_survey,
     check_values,
     driving,
@@ -27,7 +28,7 @@ class ReferenceExecutor:
     name = "reference"
 
     def supports(self, problem) -> Support:
-        check_given(problem)
+        check_problem(problem)
         return Support(True)
 
     def forward(self, problem, shots, models):

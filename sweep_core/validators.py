@@ -91,6 +91,11 @@ def check_positive(value: Any, what: str, meaning: str) -> float:
     return number
 
 
+def check_width(value: Any, what: str, meaning: str) -> float:
+    """The same, above zero or zero."""
+    return check_number(value, what, meaning) and check_positive(value, what, meaning)
+
+
 def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
     """OptionError unless `value` is one of those `among` which it is chosen."""
     known = tuple(among)

@@ -13,6 +13,7 @@ from sweep_core.call import (
     check_given,
     check_models,
     check_perturbations,
+    check_problem,
     check_survey,
     check_values,
     without_shots,
@@ -252,7 +253,7 @@ class JaxExecutor:
         self.impl, self.device = impl, None if device is None else check_device(device)
 
     def supports(self, problem) -> Support:
-        check_given(problem)
+        check_problem(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device or default_device())[1])
         except UnsupportedError as error:

@@ -14,6 +14,7 @@ from sweep_core.call import (
     check_given,
     check_models,
     check_perturbations,
+    check_problem,
     check_survey,
     check_values,
     finished,
@@ -227,7 +228,7 @@ class TorchExecutor:
         self.impl, self.device = impl, check_device(device)
 
     def supports(self, problem) -> Support:
-        check_given(problem)
+        check_problem(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device)[1])
         except UnsupportedError as error:

@@ -105,9 +105,8 @@ class Coarse:
 
     def check_survey(self, problem: Problem, shots: Shots) -> None:
         """DomainError where a position cannot be one of the coarser grid."""
-        coarse, few, _ = self._prepared(problem, shots)
         try:
-            check_survey(coarse, few)
+            check_survey(coarser(problem, self.factor), self._survey(problem, shots))
         except DomainError as error:
             raise DomainError(f"on a grid coarser by {self.factor}, in its cells, {error}") from error
 
@@ -152,13 +151,14 @@ class Coarse:
         waves = np.stack(
             [sampled(waves[..., f], problem.dt, count, coarse.dt, start=start) for f, start in enumerate(late)], axis=-1
         )
-        few = Shots(
-            waves if len(late) > 1 else waves[..., 0],
-            self._positions(problem, problem.source_type, shots.sources, "sources"),
-            self._positions(problem, problem.receiver_type, shots.receivers, "receivers"),
-            shots.mask,
-        )
+        few = attrs.evolve(self._survey(problem, shots), wavelet=waves if len(late) > 1 else waves[..., 0])
         return coarse, few, up
+
+    def _survey(self, problem, shots):
+        """The shots in coarse cells, without a wavelet."""
+        sources = self._positions(problem, problem.source_type, shots.sources, "sources")
+        receivers = self._positions(problem, problem.receiver_type, shots.receivers, "receivers")
+        return Shots(None, sources, receivers, shots.mask)
 
     def _positions(self, problem: Problem, fields: Sequence[str], at: Any, name: str) -> np.ndarray:
         """True positions in coarse cells; whole numbers of fields that lie between nodes are none."""

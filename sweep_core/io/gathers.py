@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
-from ..validators import check_number, check_positive, chosen_shots
+from ..validators import check_number, check_positive, check_width, chosen_shots
 from .line import Line, Misfit
 from .prepared import c_ordered
 
@@ -178,8 +178,7 @@ class Gathers:
         first, last = np.moveaxis(self.recorded[:, None], -1, 0)
         times = self.times[:, None]
         inside = np.minimum(times - first, last - times) + 1e-9 * self.dt
-        if check_number(taper, "taper", "seconds"):
-            check_positive(taper, "taper", "seconds")
+        if check_width(taper, "taper", "seconds"):
             grown = np.clip(inside / taper, 0, 1)
             weights = 0.5 - 0.5 * np.cos(np.pi * grown)
         else:

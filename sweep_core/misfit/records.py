@@ -8,11 +8,15 @@ from ..points.positions import dtype_name
 TIME = 1
 
 
+def _check_arrays(named: dict[str, Any], expected: str) -> None:
+    for name, array in named.items():
+        if not hasattr(array, "shape"):
+            raise DtypeError(f"{name} is a {type(array).__name__}; expected {expected}")
+
+
 def check_like_record(name: str, x, record) -> None:
     """ShapeError unless x has the shape of the record; DtypeError where either is no array."""
-    for of, array in ((name, x), ("the record", record)):
-        if not hasattr(array, "shape"):
-            raise DtypeError(f"{of} is a {type(array).__name__}; expected an array")
+    _check_arrays({name: x, "the record": record}, "an array")
     if tuple(x.shape) != tuple(record.shape):
         raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")
 
@@ -27,9 +31,7 @@ def records(synthetic, observed) -> Any:
     """
     from array_api_compat import array_namespace
 
-    for name, record in (("synthetic", synthetic), ("observed", observed)):
-        if not hasattr(record, "shape"):
-            raise DtypeError(f"{name} is a {type(record).__name__}; expected a record, an array")
+    _check_arrays({"synthetic": synthetic, "observed": observed}, "a record, an array")
     check_like_record("observed", observed, synthetic)
     if len(synthetic.shape) != 4:
         raise ShapeError(f"the record has shape {tuple(synthetic.shape)}; expected (nshots, nt, nrec, nfield)")

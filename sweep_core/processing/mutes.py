@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import DomainError, DtypeError, ShapeError
 from ..io.gathers import Gathers, check_field, check_gathers
-from ..validators import check_number, check_positive
+from ..validators import check_number, check_positive, check_width
 
 
 def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
@@ -16,10 +16,6 @@ def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     if width == 0:
         return (distance >= -1e-9).astype(np.float64)
     return 0.5 + 0.5 * np.cos(np.pi * np.clip(-distance / width, 0, 1))
-
-
-def _width(taper: Any, unit: str) -> float:
-    return check_number(taper, "taper", unit) and check_positive(taper, "taper", unit)
 
 
 def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
@@ -41,7 +37,7 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
     (nshots, nt, nrec, 1) array of the dtype of the data
     """
     check_gathers(gathers, ", which know the offsets")
-    width, times = _width(taper, "seconds"), gathers.times[:, None]
+    width, times = check_width(taper, "taper", "seconds"), gathers.times[:, None]
     edges = []
     for name, edge in (("begin", begin), ("end", end)):
         edge = np.asarray(edge)
@@ -71,7 +67,7 @@ def mute_offset(
         raise DomainError(
             f"nearest is {nearest} m, farthest {farthest}; expected 0 or more, the first below the second"
         )
-    width, offsets = _width(taper, "metres"), np.abs(gathers.offsets)
+    width, offsets = check_width(taper, "taper", "metres"), np.abs(gathers.offsets)
     weights = _taper(offsets - nearest, width) * _taper(farthest - offsets, width)
     shape = (*weights.shape[:1], gathers.nt, *weights.shape[1:], 1)
     return np.ascontiguousarray(np.broadcast_to(weights[:, None, :, None], shape), dtype=gathers.observed.dtype)
