@@ -76,6 +76,8 @@ class Equation(ABC):
     """Base of all equations: an immutable value that may serve any number of propagators at once.
 
     A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
+    It absorbs with layers of `pml_type` (:class:`sweep_core.discretization.pml.CPML`) whose profile has the power
+    `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``.
     Its name is that of its compiled header, if there is one, and `library` the package where libsweep_cpu and
     libsweep_cuda hold it. In each field of `reciprocal` it promises that a source and a receiver may change places, and
     that float32 records err by `float32_error` of their maximum at most, in 2000 steps of at least half the largest dt.
@@ -119,6 +121,10 @@ class Equation(ABC):
     @abstractmethod
     def speed(self, *parameters):
         """The fastest wave speed at each cell (m/s), which bounds the time step."""
+
+    def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
+        """The type of the absorbing layers, or one for each axis, depth first."""
+        return self.pml_type
 
     def coefficient_limit(self, speed: float) -> float:
         """The first coefficient at the largest stable speed: what compiled code compares with."""

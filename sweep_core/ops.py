@@ -1,10 +1,18 @@
 """The array operations that an equation's step may use: NumPy, torch and JAX run the same text through them."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .discretization.operators import axis_of, profile_of, stencil_of, surface_rows
+from .discretization.operators import (
+    axis_of,
+    damping_of,
+    field_of_coefficient,
+    profile_of,
+    stencil_of,
+    surface_rows,
+)
 from .medium import Medium
 
 Array = Any
@@ -33,16 +41,27 @@ def _held_above(row: int, model: Array, ndim: int, xp, hold) -> Array:
     return xp.concatenate([hold(model[(*before, slice(0, row))]), model[(*before, slice(row, None))]], len(before))
 
 
-def coefficients_of(problem, models, earths: int, xp, hold) -> tuple[Array, ...]:
-    """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`."""
+def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) -> tuple[Array, ...]:
+    """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`, `array` makes constants.
+
+    In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values.
+    """
     if known := problem.memory.known_above:
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
     hold = hold if problem.edge_gradient == "interior" else None
     extended = [extend(problem, m, xp, hold) for m in models]
     made = problem.equation.coefficients(Medium(problem, xp), *extended)
     # torch broadcasts no numbers
-    arrays = (c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made)
+    arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made]
+    if any(problem.cpml.multiaxial):
+        arrays = list(map(partial(_damped, problem, array), problem.coefficient_names, arrays))
     return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in arrays)
+
+
+def _damped(problem, array, name: str, coefficient: Array) -> Array:
+    for factor in damping_of(problem, field_of_coefficient(problem, name)):
+        coefficient = coefficient * array(np.sqrt(factor))
+    return coefficient
 
 
 class Ops:
@@ -60,14 +79,19 @@ class Ops:
         numbers = [axis_of(problem, axis) for axis in self.axes]
         self.d1_weights = [n.d1.tolist() for n in numbers]
         self.d2_weights = [n.d2.tolist() for n in numbers]
-        self.decay = [self._profile(n.decay, axis, dtype) for axis, n in enumerate(numbers)]
-        self.gain = [self._profile(n.gain, axis, dtype) for axis, n in enumerate(numbers)]
+        self.decay = [self._profile(n.whole.decay, axis, dtype) for axis, n in enumerate(numbers)]
+        self.gain = [self._profile(n.whole.gain, axis, dtype) for axis, n in enumerate(numbers)]
+        damped = problem.fields if any(problem.cpml.multiaxial) else ()
+        self._damping = {
+            field: [self.array(factor, dtype) for factor in damping_of(problem, field)] for field in damped
+        }
         self._operators = {
             (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
             for rate in problem.equation.rates_in(self.ndim)
             for axis, field in ((problem.grid.axes.index(name), field) for name, field in rate.terms if name)
         }
 
+    dtype: Any
     xp: Any = None
     """The array library: its floor, sin, where, stack, concatenate, broadcast_to and ones_like."""
 
@@ -129,6 +153,12 @@ class Ops:
     def profile(self, of: str, axis: int, field: str) -> tuple[Array, Array]:
         """(decay, gain) of the PML at the nodes where that lies."""
         return self._operators[of, axis, field][-1]
+
+    def damped(self, field, x: Array) -> Array:
+        """x, a field, after the damping of a step in multi-axial layers."""
+        for factor in self._damping.get(field, ()):
+            x = factor * x
+        return x
 
     def off_surface(self, field, x: Array) -> Array:
         """x, but zero on a free surface if the field is zero there."""

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .discretization.pml import CPML, widths
+from .discretization.pml import CPML, layer_types, widths
 from .discretization.surface import closed_rows
 from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
@@ -201,10 +201,9 @@ def make_problem(
         )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
     check_cells(equation, grid, cpml_width, free_surface is True)
-    if pml_type is not None and not (isinstance(pml_type, str) and pml_type == equation.pml_type):
-        raise UnsupportedError(f"pml_type is {pml_type!r}; {equation.name} absorbs with {equation.pml_type!r}")
     if not isinstance(free_surface, bool):
         raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
+    types = layer_types(pml_type, equation, grid.ndim, free_surface)
     chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
     for name, value in chosen.items():
         check_choice(value, name, CHOICES[name])
@@ -217,7 +216,13 @@ def make_problem(
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
     chosen_pml = {k: v for k, v in given.items() if v is not None}
-    cpml = CPML(cpml_width, order=equation.spatial_order, power=equation.pml_power, **chosen_pml)
+    cpml = CPML(
+        cpml_width,
+        order=equation.spatial_order,
+        power=equation.pml_power,
+        multiaxial=tuple(name == "mpmls" for name in types),
+        **chosen_pml,
+    )
     return Problem(
         equation=equation,
         grid=grid,

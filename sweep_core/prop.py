@@ -32,8 +32,10 @@ dt : float
 dev : <device>
 source_type, receiver_type : list of str, optional
     Fields that sources act on and receivers record; the equation's first by default.
-pml_type : str, optional
-    The equation's own, ``'cpmlr'`` on the regular grid, ``'cpmls'`` on a staggered one.
+pml_type : str or tuple of str, optional
+    Absorbing layers, one type or one for each axis, depth first: ``'cpmlr'`` on the regular grid; on a staggered one
+    ``'cpmls'``, or ``'mpmls'``, a multi-axial layer in which guided waves do not grow, but which reflects more. The
+    equation's own by default: of `Elastic` under a free surface ``'mpmls'`` at the sides.
 pml_width : int or tuple of int
     Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
     is 0 the field is zero outside.

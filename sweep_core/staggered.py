@@ -22,11 +22,12 @@ class StaggeredEquation(TableEquation):
     dt / dh, and S the stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27, with profiles at the node
     that e is at); and then for each field v,
 
-    v <- v + sum over its moduli of coefficient * e + source,
+    v <- q v + sum over its moduli of coefficient * e + source,
 
-    without v where its order is 0. A staggered difference or mean lies half a cell further along its axis, and what
-    fields grow by half a step later than what it is taken of: where they lie, or the first use raises an OptionError.
-    The value of a field itself may also be added to fields of its own time, as it was before them.
+    with q the damping of multi-axial layers, 1 elsewhere, and without v where its order is 0. A staggered difference or
+    mean lies half a cell further along its axis, and what fields grow by half a step later than what it is taken of:
+    where they lie, or the first use raises an OptionError. The value of a field itself may also be added to fields of
+    its own time, as it was before them.
     """
 
     levels: ClassVar[int] = 1

@@ -198,7 +198,7 @@ class TableEquation(Equation):
                 if field.order == 0:
                     new[name] = change
                 elif field.order == 1:
-                    new[name] = inject(name, new[name] + change)
+                    new[name] = inject(name, ops.damped(field, new[name]) + change)
                 else:
                     old, new[f"{name}_old"] = new[f"{name}_old"], new[name]
                     new[name] = inject(name, 2 * new[name] - old + change)

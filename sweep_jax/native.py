@@ -76,7 +76,14 @@ def _points(task, sources, receivers, mask):
 def _propagate(task, points, wavelet, mask, models):
     problem, shape = task.problem, task.shape
     cells, lists = points
-    made = coefficients_of(problem, admitted(problem, models), shape.earths, jnp, jax.lax.stop_gradient)
+    made = coefficients_of(
+        problem,
+        admitted(problem, models),
+        shape.earths,
+        jnp,
+        jax.lax.stop_gradient,
+        partial(jnp.asarray, dtype=shape.dtype),
+    )
     coefficients = jnp.stack(made, axis=1)
     samples = driving(jnp, problem, samples_of(wavelet, shape))
     samples = signals(problem, shape, jnp, samples, cells, coefficients)

@@ -54,7 +54,8 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
 
 def _arrays(problem, shape, wavelet, models, task):
     """(coefficients, wavelet) as the library takes them."""
-    made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach)
+    array = partial(torch.as_tensor, dtype=models[0].dtype, device=models[0].device)
+    made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach, array)
     coefficients = torch.stack(made, dim=1)
     samples = driving(torch, problem, samples_of(wavelet, shape))
     return coefficients, signals(problem, shape, torch, samples, task.cells, coefficients)

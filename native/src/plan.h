@@ -118,7 +118,7 @@ template <class Eq, int NDIM>
 struct Plan : Groups {
   static constexpr int fields = Eq::table.held_fields, memories = Eq::table.held_memories;  // that a history holds
   static constexpr int rates = Eq::table.rates, most_stages = 16;
-  static constexpr int profiles_given = 4, profiles_of_axis = 6;  // with two of the library's own
+  static constexpr int profiles_given = 6, profiles_of_axis = 8;  // with two of the library's own
   Layout<NDIM> layout;
   int coefficients, steps, first, last, chunk, chunks, half;
   int boundary;     // a sweep_boundary

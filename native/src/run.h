@@ -161,9 +161,9 @@ struct Run {
     const Value *table = tables, *profile = prepared + plan.weights();
     for (int a = 0; a < NDIM; ++a) {
       table += plan.profiles_given * plan.layout.field.n[a];
-      for (int i = 0; i < 2; ++i) v.profile[a][i] = profile + i * plan.profile[a];
-      v.profile[a][2] = profile + (plan.profiles_given + 1) * plan.profile[a];
-      v.half_profile[a] = 2 * plan.profile[a];
+      for (int i = 0; i < 3; ++i) v.profile[a][i] = profile + i * plan.profile[a];
+      v.profile[a][3] = profile + (plan.profiles_given + 1) * plan.profile[a];
+      v.half_profile[a] = 3 * plan.profile[a];
       if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];
       v.slab_at[a] = plan.slab_at[a];

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..equation import Field
-from ..errors import UnsupportedError
+from ..errors import OptionError, UnsupportedError
 from ..tables import BETWEEN, OPERATORS
+from .pml import Profiles
 from .stencil import Stencil, first_derivative, midpoint_mean, second_derivative, staggered_derivative
 from .surface import closed_rows, closure, closure_rows, rows_under_surface
 
@@ -17,17 +18,15 @@ class Axis(NamedTuple):
     """Weights along one padded axis, of differences scaled by dt / dh each, and its PML profiles; float64.
 
     `d` is the staggered difference, `d1` and `d2` the central ones, `mean` that of the nodes around half a cell
-    further; decay and gain are those at nodes, then half a cell further. They feed every implementation.
+    further; `whole` are the profiles at nodes, `half` those half a cell further. They feed every implementation.
     """
 
     d: np.ndarray
     d1: np.ndarray
     d2: np.ndarray
     mean: np.ndarray
-    decay: np.ndarray
-    gain: np.ndarray
-    half_decay: np.ndarray
-    half_gain: np.ndarray
+    whole: Profiles
+    half: Profiles
 
 
 @lru_cache(maxsize=64)
@@ -35,13 +34,12 @@ def axis_of(problem, axis: int) -> Axis:
     """Weights and profiles of one axis of the grid, counted from 0."""
     cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
     order, scale = problem.equation.spatial_order, dt / spacing
-    profiles = (problem.cpml.profile(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5))
     return Axis(
         staggered_derivative(order) * scale,
         first_derivative(order) * scale,
         second_derivative(order) * scale**2,
         midpoint_mean(order),
-        *(part for profile in profiles for part in profile),
+        *(problem.cpml.profiles(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5)),
     )
 
 
@@ -63,7 +61,37 @@ def profile_of(problem, of: str, axis: int, field: Field) -> tuple[np.ndarray, n
     """(decay, gain) of the PML at the nodes where what is taken of a field along an axis lies."""
     numbers = axis_of(problem, axis)
     further = _between(problem, axis, field) != (of in BETWEEN)
-    return (numbers.half_decay, numbers.half_gain) if further else (numbers.decay, numbers.gain)
+    decay, gain, _ = numbers.half if further else numbers.whole
+    return decay, gain
+
+
+def damping_of(problem, field: Field) -> list[np.ndarray]:
+    """Factors of a field in a step, which its nodes in multi-axial layers have: one for each axis with such layers."""
+    ndim, factors = problem.grid.ndim, []
+    for axis in range(ndim):
+        if problem.cpml.multiaxial[axis]:
+            numbers = axis_of(problem, axis)
+            profile = (numbers.half if _between(problem, axis, field) else numbers.whole).damping
+            factors.append(profile.reshape(-1, *(1,) * (ndim - 1 - axis)))
+    return factors
+
+
+def field_of_coefficient(problem, name: str) -> Field:
+    """Return a field that a coefficient changes, at whose nodes the coefficient lies.
+
+    Raises
+    ------
+    OptionError
+        Where these fields lie at different nodes.
+    """
+    equation = problem.equation
+    targets = [problem.field(m.target) for m in equation.moduli_in(problem.grid.ndim) if m.coefficient == name]
+    if len({frozenset(field.stagger) for field in targets}) != 1:
+        raise OptionError(
+            f"{equation.name}: {name} changes {[field.name for field in targets]}, which lie at different nodes; "
+            "pml_type='mpmls' needs a coefficient for each of these nodes"
+        )
+    return targets[0]
 
 
 def along_z(problem) -> Iterator[tuple[str, Field]]:

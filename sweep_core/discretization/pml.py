@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import attrs
 import numpy as np
 
-from ..errors import DomainError, OptionError, ShapeError
+from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 
 __all__ = ["CPML"]
 
+TYPES = {"cpmlr": ("cpmlr",), "cpmls": ("cpmls", "mpmls"), "mpmls": ("cpmls", "mpmls")}
+"""Types of layer that may stand in for one another: on the regular grid, and on a staggered one."""
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 
 
@@ -32,6 +35,27 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
 
+def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ...]:
+    """Return the type of layer of each axis from one word, one per axis, or None: the equation's own.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the equation cannot absorb with such a layer.
+    """
+    known = TYPES.get(equation.pml_type, (equation.pml_type,))
+    asked = equation.default_pml_type(ndim, free_surface) if value is None else value
+    types = asked if isinstance(asked, tuple | list) else (asked,) * ndim
+    if len(types) != ndim or not all(isinstance(name, str) and name in known for name in types):
+        raise UnsupportedError(
+            f"pml_type is {value!r}; {equation.name} absorbs with {' or '.join(map(repr, known))}, one for all axes or "
+            "one for each"
+        )
+    return tuple(types)
+
+
+MOST_DAMPING = 10.0
+"""Of a multi-axial layer in a time step: more would leave nothing of a coefficient in single precision."""
 RANGE = (1e-12, 1e12)
 """Smallest and largest design speed (m/s) and frequency (Hz): no profile is 0 / 0 or infinite between them."""
 
@@ -41,12 +65,29 @@ def _in_range(instance, attribute, value):
         raise DomainError(f"pml_{attribute.name} is {value}; expected a positive number, {RANGE[0]:g} to {RANGE[1]:g}")
 
 
+class Profiles(NamedTuple):
+    """Numbers of the layers of one axis at each of its nodes: no layer is decay 0, gain 0 and damping 1.
+
+    psi <- decay psi + gain x is the memory variable of a derivative x; f <- damping f a step of a field f.
+    """
+
+    decay: np.ndarray
+    gain: np.ndarray
+    damping: np.ndarray
+
+
 @attrs.frozen
 class CPML:
-    """Profiles of the complex stretch s = 1 + d / (alpha + i omega) along one axis.
+    """Profiles of the complex stretch s = 1 + d / (alpha + i omega) along one axis, and of a sponge in the same layer.
 
     d = d0 (x / L)^n, d0 = (n + 1) velocity ln(1 / R) / (2 L), alpha = pi freq (1 - x / L), x the depth into the layer
     of thickness L (Roden and Gedney 2000; Komatitsch and Martin 2007, Geophysics 72, eqs. 22 to 27, kappa = 1).
+
+    Guided waves whose phase and group velocities differ in sign grow in such a layer, and so do plane waves in tilted
+    anisotropy. A multi-axial layer (``"mpmls"``) has n = 2 and damps every field as well, at a rate g = d0 (x / L)^8:
+    f_t + g f stands for f_t. With t = 1 + g / (i omega) that is t f_t, so a derivative across the layer is divided by
+    s t and one along it by t (Meza-Fajardo and Papageorgiou 2008, BSSA 98). Their ratio of the profiles is constant;
+    here it rises towards the outer face. The layer is no perfect match for waves that graze it: it reflects these.
 
     Parameters
     ----------
@@ -63,6 +104,9 @@ class CPML:
         n: what reflects least. Staggered differences see where a profile of n = 2 begins, and leave 20 to 40 dB less
         with 4; the symmetric form on the regular grid, which differentiates the profile, leaves as much more.
 
+    multiaxial : (bool, ...)
+        The axes whose layers are multi-axial; none by default.
+
     The target R of the reflection at normal incidence follows width and order: 10^-((2 + 1.5 order) (width / 20)^0.75),
     no less than 1e-16. A smaller one damps grazing waves better, but by a profile so steep that differences of a low
     order reflect from it (docs/theory/acoustic.md has figures).
@@ -73,20 +117,20 @@ class CPML:
     freq: float = attrs.field(default=5.0, converter=float, validator=_in_range)
     order: int = 4
     power: int = 2
+    multiaxial: tuple[bool, ...] = (False, False, False)
 
     def reflection(self, width: int) -> float:
         """Target of the reflection at normal incidence for a layer of so many cells."""
         return 10 ** -min((2 + 1.5 * self.order) * (width / 20) ** 0.75, 16.0)
 
-    def profile(
-        self, axis: int, cells: int, spacing: float, dt: float, shift: float = 0.0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(decay b, gain a) of psi <- b psi + a x over the `cells` of a padded axis; b = a = 0 outside the layers.
+    def profiles(self, axis: int, cells: int, spacing: float, dt: float, shift: float = 0.0) -> Profiles:
+        """Return the profiles of an axis of `cells` padded cells.
 
         Nodes lie `shift` cells further than cells: 1/2 where they are staggered.
         """
-        decay, gain = np.zeros(cells), np.zeros(cells)
+        decay, gain, damping = np.zeros(cells), np.zeros(cells), np.ones(cells)
         low, high = self.width[axis]
+        power = 2 if self.multiaxial[axis] else self.power
         at = np.arange(cells) + shift
         for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
             if width == 0:
@@ -94,10 +138,12 @@ class CPML:
             inside = depth > 0
             depth = depth[inside] / width
             thickness = width * spacing
-            d0 = (self.power + 1) / 2 * self.velocity * math.log(1 / self.reflection(width)) / thickness
-            d = d0 * depth**self.power
+            d0 = (power + 1) / 2 * self.velocity * math.log(1 / self.reflection(width)) / thickness
+            d = d0 * depth**power
             alpha = math.pi * self.freq * np.maximum(1 - depth, 0)
             b = np.exp(-(d + alpha) * dt)
             decay[inside] = b
             gain[inside] = d / (d + alpha) * (b - 1)
-        return decay, gain
+            if self.multiaxial[axis]:
+                damping[inside] = np.exp(-np.minimum(d0 * depth**8 * dt, MOST_DAMPING))
+        return Profiles(decay, gain, damping)

@@ -75,6 +75,10 @@ class Elastic(StaggeredEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
 
+    def default_pml_type(self, ndim, free_surface):
+        # Along a free surface layers guide waves backward, which grow in a plain layer beside them.
+        return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
+
     def coefficients(self, medium, vp, vs, rho):
         mu, pi = rho * vs**2, rho * vp**2
         lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in medium.axes]

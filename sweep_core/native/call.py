@@ -228,7 +228,7 @@ def tables(problem: Problem) -> np.ndarray:
     parts = []
     for axis in range(problem.grid.ndim):
         numbers = axis_of(problem, axis)
-        parts += [numbers.decay, numbers.gain, numbers.half_decay, numbers.half_gain]
+        parts += [profile for at in (numbers.whole, numbers.half) for profile in at]
     if problem.free_surface:
         parts += [rows.ravel() for of, field in along_z(problem) for rows in closed(problem, of, field)]
     table = np.concatenate(parts)

@@ -5,7 +5,7 @@ import ctypes as c
 from ..discretization.stencil import HIGHEST_ORDER
 from ..errors import DomainError
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
 MAX_STEPS = 1 << 30
 MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1

@@ -14,6 +14,7 @@ __all__ = [
     "Case",
     "born_of_cell",
     "case",
+    "layered_case",
     "of_another_wavelet",
     "random_cells",
     "reference_born",
@@ -171,6 +172,36 @@ def ricker_case(nt=60, **options) -> Case:
     made = case(nt=nt, **options)
     dt = made.arguments["dt"]
     return attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=ricker(0.045 / dt, nt, dt, delay=20 * dt)))
+
+
+@lru_cache
+def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, seed=0, ranges=()) -> Case:
+    """A random flat-layered earth for each shot, under a free surface, with layers that absorb on the other faces.
+
+    Layers of 1 to 12 cells have the parameters of :meth:`Equation.example` with these `ranges`, speeds times 1 to 4;
+    dt is 0.99 of the largest stable one. Receivers lie along both sides and at the source.
+    """
+    rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
+    shape = shape or ((40, 44), (24, 22, 22))[min(eq.ndims) - 2]
+    models: list[np.ndarray] = [np.empty((nshots, *shape)) for _ in eq.parameters]
+    for shot in range(nshots):
+        layer = np.repeat(np.arange(shape[0]), rng.integers(1, 13, shape[0]))[: shape[0]]
+        factor = 4 ** rng.uniform(0, 1, shape[0])
+        for model, parameter, value in zip(
+            models, eq.parameters, eq.example(layer.shape, rng, **dict(ranges)), strict=True
+        ):
+            profile = (value * factor if parameter.unit == "m/s" else value)[layer]
+            model[shot] = profile.reshape(-1, *(1,) * (len(shape) - 1))
+    dt = 0.99 * eq.largest_speed(DH[:1] * len(shape), 1.0) / float(np.max(eq.speed(*models)))
+    fields = [f.name for f in eq.waves_in(len(shape))]
+    arguments = {
+        **{"equation": eq, "shape": shape, "dh": DH[0], "dt": dt, "free_surface": True, "source_type": fields},
+        **{"pml_width": pml, "receiver_type": fields, "memory": STRATEGIES["full"]},
+    }
+    source = np.array([[n // 2 for n in shape[:0:-1]] + [5]] * nshots)
+    sides = [np.array([[x, *source[0, 1:-1], z] for z in range(1, shape[0], 3)]) for x in (1, shape[-1] - 2)]
+    wavelet = ricker(0.02 / dt, nt, dt)
+    return Case(arguments, Shots(wavelet, source, np.concatenate([source[:1], *sides])), models)
 
 
 @lru_cache

@@ -18,6 +18,7 @@ __all__ = [
     "born_equals_reference",
     "error",
     "everything",
+    "fades",
     "forward_equals_reference",
     "gradient_equals_finite_difference",
     "gradient_in_every_region",
@@ -263,6 +264,15 @@ def known_rows_have_no_gradient(entry, made, strategy="full", row=8) -> Figure:
         expected[(..., slice(0, row), *(slice(None),) * (made.problem.grid.ndim - 1))] = 0
         found.append(relative(np.abs(g - expected).max(), 0.0, np.abs(whole).max()))
     return held(np.max(found), max(entry.rounding, INEXACT.get(strategy, 0.0)), f"gradient known above row {row}")
+
+
+def fades(entry, made) -> Figure:
+    """Waves of a long run fade: the energy of each shot's record falls from the second third of the run to the last."""
+    thirds = np.array_split(entry.forward(made), 3, axis=1)
+    power = np.array([(part**2).mean((1, 2)) for part in thirds])  # (3, shots, fields)
+    _, second, third = np.sqrt((power / power[0]).mean(-1))
+    ratio = np.where(third < 1e-9, 0.0, third / second)  # of rounding
+    return held(np.max(ratio), 1.0, "the last third of a shot's record over the second")
 
 
 def everything(entry, made) -> list:

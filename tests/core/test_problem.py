@@ -122,7 +122,7 @@ def test_tables_hold_weights_scaled_by_the_step_and_profiles():
         stencils = (staggered_derivative(4) * scale, first_derivative(4) * scale, second_derivative(4) * scale**2)
         for part, expected in zip(axis_of(problem, axis)[:4], (*stencils, midpoint_mean(4)), strict=True):
             np.testing.assert_array_equal(part, expected)
-        profiles = (problem.cpml.profile(axis, cells, spacing, 1e-3, shift) for shift in (0, 0.5))
+        profiles = (problem.cpml.profiles(axis, cells, spacing, 1e-3, shift) for shift in (0, 0.5))
         for part in (part for profile in profiles for part in profile):
             np.testing.assert_array_equal(table[at : at + len(part)], part)
             at += len(part)

@@ -135,6 +135,12 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if (table.modulus[m].target == f) return m;
     return -1;
   }
+  // A field that a rate changes: all of them lie at the same nodes.
+  static constexpr int target_of(int rate) {
+    for (int m = 0; m < table.moduli; ++m)
+      if (table.modulus[m].rate == rate) return table.modulus[m].target;
+    return -1;
+  }
   static constexpr bool first_of_rate(int modulus) {
     for (int m = 0; m < modulus; ++m)
       if (table.modulus[m].rate == table.modulus[modulus].rate) return false;
@@ -178,7 +184,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           kept[f] = d[f];
           if constexpr (!table.local(f)) {
             Value* const to = v.adjoint + v.at(table.rates + f, c);
-            kept[f] = load<V>(to) + d[f];
+            kept[f] = damped<Forward, V, f>(v, c, where, load<V>(to)) + d[f];
             store(to, kept[f]);
           }
         }
@@ -200,7 +206,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if constexpr (table.stage[r] == STAGE) {
         Value* const to = v.adjoint + v.at(r, c);
         constexpr bool anew = table.any_made(STAGE, [](int f) { return table.local(f); });
-        made[r] = anew ? change[r] : load<V>(to) + change[r];
+        made[r] = anew ? change[r] : damped<Forward, V, target_of(r)>(v, c, where, load<V>(to)) + change[r];
         store(to, made[r]);
       }
     });
@@ -233,7 +239,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           constexpr int r = table.modulus[sole(f)].rate;
           const ptrdiff_t at = v.held_at(place, c);
           prefetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
-          e[r] = load<V>(v.held + at) - load<V>(v.before + at);
+          e[r] = load<V>(v.held + at) - damped<Forward, V, f>(v, c, where, load<V>(v.before + at));
         }
       });
     else
@@ -290,7 +296,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   template <class V, int A>
   SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
     prefetch_next_row<V>(v.layout.slab[A], past);
-    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) * profile_at<V, A>(v, c, 2);
+    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) * profile_at<V, A>(v, c, 3);
     store(past, y - g);
     return y;
   }

@@ -78,7 +78,8 @@ SWEEP_HD void prefetch_next_row(const Ghosted<NDIM>& array, const Value* at) {
   if constexpr (NDIM == 3) prefetch<V>(at + array.stride[1]);
 }
 
-// Decay (0), gain (1) or 1 / (1 + gain) (2) of an axis at a node; and at that where the derivative of term I lies.
+// Decay (0), gain (1), damping (2) or 1 / (1 + gain) (3) of an axis at a node; and at that where the derivative of term
+// I lies.
 template <class V, int A, class View, class Cell>
 SWEEP_HD V profile_at(const View& v, const Cell& c, int which, ptrdiff_t further = 0) {
   const auto* const at = v.profile[A][which] + further + c.i[A];
@@ -99,6 +100,18 @@ SWEEP_HD V decay(const View& v, const Cell& c) {
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V gain(const View& v, const Cell& c) {
   return profile<Eq, V, I>(v, c, 1);
+}
+
+// A field of first order times its damping in a PML, the product of those of all axes.
+template <class Eq, class V, int F, class View, class Cell, class Where>
+SWEEP_HD V damped(const View& v, const Cell& c, Where where, V value) {
+  constexpr int ndim = sizeof(c.i) / sizeof(int);
+  for_axes<ndim>([&](auto axis) SWEEP_INLINE {
+    constexpr int a = decltype(axis)::value;
+    constexpr bool halfway = Eq::table.field[F].stagger >> (a == ndim - 1 ? x : a) & 1;
+    if (where.has(a)) value = value * profile_at<V, a>(v, c, 2, halfway ? v.half_profile[a] : 0);
+  });
+  return value;
 }
 
 // What the PML of an axis remembers of the gradient of a field that is differentiated twice.

@@ -190,7 +190,7 @@ struct ForwardStep {
     });
   }
 
-  // f <- f + change; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives within the step is what it
+  // f <- f + change, where f is damped in a PML; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives within the step is what it
   // changes by.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void add(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
@@ -205,7 +205,7 @@ struct ForwardStep {
           change[f] = Value(2) * load<V>(now + v.at(f, c)) - load<V>(to) + change[f];
         } else if constexpr (!table.local(f)) {
           prefetch_next_row<V>(v.layout.field, to);
-          change[f] = load<V>(to) + change[f];
+          change[f] = damped<ForwardStep, V, f>(v, c, where, load<V>(to)) + change[f];
         }
         store(to, change[f]);
       }

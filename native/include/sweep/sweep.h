@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 4
+#define SWEEP_ABI_VERSION 5
 #define SWEEP_MAX_AXES 3
 #define SWEEP_MAX_FIELDS 30 /* and coefficients, and rates */
 #define SWEEP_MAX_TERMS 96  /* and moduli */

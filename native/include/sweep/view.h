@@ -74,7 +74,7 @@ template <class Value, int NDIM, int HALF>
 struct View : Stencils<Value, NDIM, HALF> {
   static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
-  const Value* profile[NDIM][3];  // decay, gain, 1 / (1 + gain) of a padded axis at nodes; then the first two between
+  const Value* profile[NDIM][4];  // decay, gain, damping, 1 / (1 + gain) of a padded axis at nodes; then three between
   ptrdiff_t half_profile[NDIM];   // from those at nodes to those half a cell further
   const Value* inside;            // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
   const Value* closure;           // near a free surface: (Tables::closures, 2, near, near + half)
