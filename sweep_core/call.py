@@ -198,13 +198,12 @@ def check_values(problem: Problem, models, wavelet) -> None:
             for p, m in zip(problem.equation.parameters, models, strict=True)
         )
         raise DomainError(f"{given} at {where}; expected {problem.equation.rule}")
-    speed = float(problem.equation.speed(*models).max())
-    if speed > problem.largest_speed:
+    if not problem.is_stable(*models):
         # Six digits are stated: rounded down, so that what is stated is stable.
-        stable = problem.dt * problem.largest_speed / speed * (1 - 5e-6)
+        stable, dh = problem.largest_dt(*models) * (1 - 5e-6), ", ".join(f"{h:g}" for h in problem.grid.spacing)
         raise StabilityError(
-            f"dt = {problem.dt:g} s is unstable for a speed of {speed:g} m/s at dh = {problem.grid.spacing} m and "
-            f"spatial_order {problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
+            f"dt = {problem.dt:g} s is unstable in these models at dh = ({dh}) m and spatial_order "
+            f"{problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
         )
     if wavelet.size and not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
         raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")

@@ -30,9 +30,7 @@ class EagerRun:
         self.receivers = self._points(problem.receiver_type, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
         self.driven = {points.field: i for i, points in enumerate(self.sources)}
-        self.coefficients = coefficients_of(
-            problem, models, shape.earths, ops.xp, ops.hold, lambda values: ops.array(values, ops.dtype)
-        )
+        self.coefficients = coefficients_of(problem, models, shape.earths, ops.xp, ops.hold, ops.constant)
         self.factors = [self._factor(points) for points in self.sources]
 
     def _points(self, names, positions) -> list[Points]:

@@ -195,8 +195,12 @@ class Equation(ABC):
         )
 
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
-        """The largest wave speed (m/s) for which steps of dt are stable."""
+        """The largest wave speed (m/s) for which steps of dt are stable in a uniform medium."""
         return largest_speed(self.spatial_order, spacing, dt)
+
+    def depends_on_contrasts(self, ndim: int) -> bool:
+        """Whether contrasts between cells may make steps unstable that are stable in the fastest cell's medium."""
+        return False
 
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""

@@ -1,5 +1,7 @@
 """The array operations that an equation's step may use: NumPy, torch and JAX run the same text through them."""
 
+from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,7 @@ from .discretization.operators import (
     stencil_of,
     surface_rows,
 )
+from .discretization.stencil import Stencil
 from .medium import Medium
 
 Array = Any
@@ -93,7 +96,9 @@ class Ops:
 
     dtype: Any
     xp: Any = None
-    """The array library: its floor, sin, where, stack, concatenate, broadcast_to and ones_like."""
+    """The array library: its floor, sin, where, stack, concatenate, broadcast_to, ones_like, minimum, maximum."""
+    readable = False
+    """Whether values can be read at no cost."""
 
     def pad(self, x: Array, axis: int, count: int) -> Array:
         """`count` zeros before and after the cells of an axis: the field is zero outside."""
@@ -111,6 +116,10 @@ class Ops:
         """A constant on the device and in the dtype of the run."""
         raise NotImplementedError
 
+    def constant(self, values: np.ndarray) -> Array:
+        """A constant in the dtype of the run."""
+        return self.array(values, self.dtype)
+
     def zeros(self, shape: tuple[int, ...]) -> Array:
         """Zeros in the dtype of the run."""
         raise NotImplementedError
@@ -122,6 +131,29 @@ class Ops:
     def add(self, x: Array, cells: Array, amounts: Array) -> Array:
         """x with amounts (shots, n) added at flat cells (shots, n); cells may repeat. x itself stays as it is."""
         raise NotImplementedError
+
+    def repeated(self, body: Callable[[Any], Any], state: Any, count: int, enough: Callable[[Any], Any]) -> Any:
+        """`state` after `body` was applied to it `count` times, or fewer where that is `enough` and can be read."""
+        for _ in range(count):
+            if self.readable and enough(state):
+                break
+            state = body(state)
+        return state
+
+    def magnitudes(self) -> "Ops":
+        """The same operations with the magnitudes of all weights that :meth:`taken` uses."""
+        made = copy(self)
+        made._operators = {
+            key: (_magnitude(stencil), None if rows is None else abs(rows), profile)
+            for key, (stencil, rows, profile) in self._operators.items()
+        }
+        return made
+
+    def largest_sum(self, of: str, axis: int, field: str) -> float:
+        """The largest sum of the weights of a node that :meth:`taken` uses."""
+        stencil, rows, _ = self._operators[of, axis, field]
+        inside = stencil.centre + (1 + stencil.sign) * sum(stencil.weights)
+        return inside if rows is None else max(inside, float(rows.sum(-1).max()))
 
     def d1(self, x: Array, axis: int, parity: int = -1) -> Array:
         """First derivative, central; `parity` is that of x about a free surface."""
@@ -190,10 +222,15 @@ class Ops:
         return self.array(values.reshape((-1,) + (1,) * (self.ndim - 1 - axis)), dtype)
 
 
+def _magnitude(stencil: Stencil) -> Stencil:
+    return stencil._replace(centre=abs(stencil.centre), weights=tuple(map(abs, stencil.weights)), sign=1)
+
+
 class NumpyOps(Ops):
     """NumPy, real or complex."""
 
     xp = np
+    readable = True
 
     def __init__(self, problem, dtype):
         self.dtype = np.dtype(dtype)

@@ -14,6 +14,8 @@ from .equation import Equation, Field
 from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .memory import MemoryOptions
+from .ops import NumpyOps
+from .stability import excess
 from .statement import check_equation
 from .validators import check_choice, is_whole
 
@@ -49,15 +51,29 @@ class Problem:
 
     @property
     def largest_speed(self) -> float:
-        """The largest stable wave speed (m/s) at this time step."""
+        """The largest stable wave speed (m/s) at this time step in a uniform medium; see :meth:`largest_dt`."""
         return self.equation.largest_speed(self.grid.spacing, self.dt)
 
+    def is_stable(self, *models) -> bool:
+        """Return whether dt is stable in models (NumPy arrays), by :meth:`largest_dt`."""
+        return float(excess(self, NumpyOps(self, models[0].dtype), models)) <= 1
+
+    def largest_dt(self, *models) -> float:
+        """Return the largest stable time step (s) in models: that of a uniform medium as fast as the fastest cell, or
+        less where contrasts between cells ask for it (:mod:`sweep_core.stability`).
+
+        Parameters
+        ----------
+        *models : NumPy arrays
+            In the order of ``equation.parameters``, of the grid's shape or one for each shot.
+        """
+        in_fastest = self.dt * self.largest_speed / float(self.equation.speed(*models).max())
+        fastest = attrs.evolve(self, dt=in_fastest)
+        return in_fastest / float(excess(fastest, NumpyOps(fastest, models[0].dtype), models)) ** 0.5
+
     def admits(self, *models):
-        """Whether models are admissible, cell by cell, and stable at dt unless that is left to compiled code."""
-        good = self.equation.admits(*models)
-        if isfinite(self.equation.coefficient_limit(self.largest_speed)):
-            return good
-        return good & (self.equation.speed(*models) <= self.largest_speed)
+        """Whether models are admissible, cell by cell."""
+        return self.equation.admits(*models)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -57,3 +57,7 @@ class StaggeredEquation(TableEquation):
 
     def largest_speed(self, spacing, dt):
         return largest_staggered_speed(self.spatial_order, spacing, dt)
+
+    def depends_on_contrasts(self, ndim):
+        """Of differences alone; with other operators :meth:`speed` must bound the time step in all models."""
+        return all(rate.of in ("D", "same") for rate in self.rates_in(ndim))

@@ -19,11 +19,12 @@ from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
+from sweep_core.stability import marked
 from sweep_core.survey import Shots, samples_of
 
 from .memory import allocating, left_on
 from .operators import Task, born_p, forward_p
-from .ops import admitted
+from .ops import JaxOps, admitted
 from .private import ShapedArray
 from .shim import forced_isa
 
@@ -76,15 +77,10 @@ def _points(task, sources, receivers, mask):
 def _propagate(task, points, wavelet, mask, models):
     problem, shape = task.problem, task.shape
     cells, lists = points
-    made = coefficients_of(
-        problem,
-        admitted(problem, models),
-        shape.earths,
-        jnp,
-        jax.lax.stop_gradient,
-        partial(jnp.asarray, dtype=shape.dtype),
-    )
-    coefficients = jnp.stack(made, axis=1)
+    models = admitted(problem, models)
+    array = partial(jnp.asarray, dtype=shape.dtype)
+    made = coefficients_of(problem, models, shape.earths, jnp, jax.lax.stop_gradient, array)
+    coefficients = jnp.stack(marked(problem, JaxOps(problem, shape.dtype), models, made), axis=1)
     samples = driving(jnp, problem, samples_of(wavelet, shape))
     samples = signals(problem, shape, jnp, samples, cells, coefficients)
     profiles = jnp.asarray(tables(problem), shape.dtype)

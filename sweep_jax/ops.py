@@ -33,6 +33,9 @@ class JaxOps(Ops):
     def zeros(self, shape):
         return jnp.zeros(shape, self.dtype)
 
+    def repeated(self, body, state, count, enough):
+        return jax.lax.fori_loop(0, count, lambda _, state: body(state), state)
+
     def take(self, x, cells):
         flat = jnp.broadcast_to(x.reshape(x.shape[0], -1), (cells.shape[0], x[0].size))
         return jnp.take_along_axis(flat, cells, axis=1, mode="clip")
@@ -43,7 +46,7 @@ class JaxOps(Ops):
 
 
 def admitted(problem: Problem, models) -> list[jax.Array]:
-    """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
+    """The models with NaN where parameters are not admissible: their squares alone would look right."""
     good = problem.admits(*models)
     return [m * one_or_nan(good, m.dtype) for m in models]
 

@@ -10,6 +10,7 @@ from sweep_core.eager import EagerRun
 from sweep_core.memory import chosen
 from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
+from sweep_core.stability import excess
 from sweep_core.survey import Shots, samples_of
 
 from .ops import JaxOps, admitted, one_or_nan
@@ -40,7 +41,7 @@ def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)
     record = finished(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
     points = [p.cells for p in (*run.sources, *run.receivers)]
-    return record * one_or_nan(_all_good(problem, points, models), record.dtype), seen
+    return record * one_or_nan(_all_good(run.ops, points, models), record.dtype), seen
 
 
 def _ahead(run, state, sample):
@@ -81,9 +82,9 @@ def _scan(step, state, samples, length):
     return state, record
 
 
-def _all_good(problem, cells, models):
+def _all_good(ops, cells, models):
     """Whether positions lie inside, parameters are admitted, and dt is stable."""
-    good = problem.equation.speed(*models).max() <= problem.largest_speed  # false where it is NaN
+    good = excess(ops.problem, ops, models) <= 1  # false where it is NaN
     for at in cells:
         good &= (at >= 0).all()
     return good

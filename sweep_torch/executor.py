@@ -25,11 +25,12 @@ from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import MemoryOptions, chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.problem import Problem
+from sweep_core.stability import excess
 from sweep_core.survey import Shots
 from sweep_core.validators import check_choice
 
 from .compiling import undisturbed
-from .ops import admitted, readable, tie
+from .ops import TorchOps, admitted, readable, tie
 from .private import plain, tangent, transformed, without_gradient
 
 
@@ -166,7 +167,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
             record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
             record = record + tie(*given)
         if unread:
-            stable = problem.equation.speed(*models).max() <= problem.largest_speed
+            stable = excess(problem, TorchOps(problem, models[0].dtype, device), models) <= 1
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
     count = snapshots.count(shape.samples) if snapshots else 0
     return (

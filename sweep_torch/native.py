@@ -13,11 +13,12 @@ from sweep_core.ops import coefficients_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
+from sweep_core.stability import marked
 from sweep_core.survey import Shots, samples_of
 
 from .memory import left_on
 from .operators import Born, Forward, Task
-from .ops import admitted, readable, tie
+from .ops import TorchOps, admitted, readable, tie
 from .private import plain, tangent, transformed
 
 
@@ -47,15 +48,16 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
         kept = kept_by(device.type, problem, shape, left, together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept)
-    if not readable(*models):
-        models = admitted(problem, models)
-    return task, *_arrays(problem, shape, wavelet, models, task)
+    return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models))
 
 
-def _arrays(problem, shape, wavelet, models, task):
-    """(coefficients, wavelet) as the library takes them."""
+def _arrays(problem, shape, wavelet, models, task, unread=False):
+    """(coefficients, wavelet) as the library takes them; of models that are `unread` it finds out what is wrong."""
+    models = admitted(problem, models) if unread else models
     array = partial(torch.as_tensor, dtype=models[0].dtype, device=models[0].device)
     made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach, array)
+    if unread:
+        made = marked(problem, TorchOps(problem, made[0].dtype, task.device), models, made)
     coefficients = torch.stack(made, dim=1)
     samples = driving(torch, problem, samples_of(wavelet, shape))
     return coefficients, signals(problem, shape, torch, samples, task.cells, coefficients)

@@ -52,7 +52,7 @@ class TorchOps(Ops):
 
 
 def admitted(problem: Problem, models) -> list[torch.Tensor]:
-    """The models with NaN where parameters are not admissible or too fast: their squares alone would look right."""
+    """The models with NaN where parameters are not admissible: their squares alone would look right."""
     good = problem.admits(*models)
     return [m * torch.where(good, 1.0, float("nan")).to(m.dtype) for m in models]
 

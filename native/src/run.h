@@ -24,10 +24,11 @@ SWEEP_HD constexpr T largest() {
   return sizeof(T) == 4 ? static_cast<T>(3.402823466e38) : static_cast<T>(1.7976931348623157e308);
 }
 
-// The largest value that coefficient c may have.
+// The largest value that coefficient c may have, rounded up.
 template <class T>
 T limit_of(const sweep_problem& p, int c) {
-  return c == 0 && p.coefficient_limit < largest<T>() ? static_cast<T>(p.coefficient_limit) : largest<T>();
+  const double limit = p.coefficient_limit * (1 + 1e-6);
+  return c == 0 && limit < largest<T>() ? static_cast<T>(limit) : largest<T>();
 }
 
 // What a coefficient must be larger than: zero, or what admits zero, or anything finite.

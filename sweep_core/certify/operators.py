@@ -44,7 +44,7 @@ def directions(part: Part, rng) -> list[np.ndarray] | None:
 
 
 def _admissible(problem, models) -> bool:
-    return bool(np.all(problem.admits(*models)) and np.max(problem.equation.speed(*models)) <= problem.largest_speed)
+    return bool(np.all(problem.admits(*models))) and problem.is_stable(*models)
 
 
 def record_of_reference(executor, part: Part) -> Finding:

@@ -112,8 +112,7 @@ def sampling(part: Part) -> list[Finding]:
     problem, equation, ndim = part.problem, part.problem.equation, part.problem.grid.ndim
     signal = signals(problem, part.shots.wavelet)
     frequency = energy_below(signal, problem.dt, OF_ENERGY)
-    speed, fast = slowest(problem, part.models), float(np.max(equation.speed(*part.models)))
-    limit = fast / problem.largest_speed
+    speed, limit = slowest(problem, part.models), problem.dt / problem.largest_dt(*part.models)
     share = f"dt is {limit:.3g} of its limit"
     if not frequency or not speed:
         return [finding("time step", 0 if limit > 0.1 else 1, (0, 1), share, "0.1 to 1", "a larger dt costs less")]

@@ -16,6 +16,7 @@ from ..medium import rows_before
 from ..memory import chosen
 from ..points.sources import signals_of_each
 from ..problem import Problem
+from ..stability import coefficient_limit
 from . import structs
 from .library import Library, interruptible, load
 
@@ -157,7 +158,9 @@ def compiled_call(
         stored=structs.DTYPES[chosen(problem.memory).dtype or shape.dtype],
         interval=chosen(problem.memory).interval,
         imaged_from=imaged_from(problem),
-        coefficient_limit=problem.equation.coefficient_limit(problem.largest_speed) * (1 + 1e-6),
+        coefficient_limit=coefficient_limit(problem),
+        dt=problem.dt,
+        spacing=problem.grid.spacing,
         weights=tuple(_weights(problem, axis) for axis in range(ndim)),
         equation=problem.equation.name.encode(),
     )

@@ -67,6 +67,8 @@ class SweepProblem(Checked):
         ("interval", c.c_int32),
         ("imaged_from", c.c_int32),
         ("coefficient_limit", c.c_double),
+        ("dt", c.c_double),
+        ("spacing", c.c_double * MAX_AXES),
         ("weights", (c.c_double * MAX_WEIGHTS) * MAX_AXES),
         ("equation", _name),
     ]

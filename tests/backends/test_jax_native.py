@@ -291,7 +291,9 @@ def test_bad_values_under_jit_are_a_returned_error(what, setting):
     _, arrays, record, misfit = setting
     arguments, kind = broken(arrays, what)
     status = {DomainError: 2, StabilityError: 3}[kind]
-    text = "outside the model" if what in ("source", "receiver") else "vp2 is"
+    text = "vp2 is"
+    if what in ("source", "receiver", "unstable"):
+        text = "the largest stable dt is" if what == "unstable" else "outside the model"
     batch = [x[None] for x in arguments]
     for program, given in ((record, arguments), (jax.grad(misfit), arguments), (jax.vmap(record), batch)):
         with pytest.raises(jax.errors.JaxRuntimeError, match=f"SWEEP status {status}: .*{text}"):

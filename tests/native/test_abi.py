@@ -486,7 +486,7 @@ def test_the_first_cell_outside_is_the_number_of_cells():
         (0.0, DomainError, "vp2 is 0 at cell"),
         (-4e6, DomainError, r"vp2 is -4e\+06 at cell"),
         (np.inf, DomainError, "vp2 is inf at cell"),
-        (1e9, StabilityError, r"vp2 is 1e\+09 at cell .* dt is stable up to"),
+        (1e9, StabilityError, r"dt = \S+ s is unstable in these models at dh = .* the largest stable dt is"),
     ],
     ids=str,
 )

@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #endif
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
 #include "launcher.h"
 
 namespace sweep {
@@ -119,14 +123,22 @@ class Device {
     while (!judge(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
     const double given = static_cast<double>(value[i]);
-    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE)
-      return fail(context_, SWEEP_UNSTABLE, "%s is %g at cell %lld; dt is stable up to %g: take a smaller dt", name,
-                  given, static_cast<long long>(i), p.coefficient_limit);
+    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE) return fail_unstable(p, *std::max_element(value, value + cells));
     return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
                 static_cast<long long>(i),
                 floor == 0   ? " and positive"
                 : floor < -1 ? ""
                              : " and not negative");
+  }
+
+  // In the words of sweep_core.call.check_values: six digits, rounded down.
+  int fail_unstable(const sweep_problem& p, double largest) const {
+    char spacing[128] = "";
+    for (int a = 0, n = 0; a < p.ndim; ++a)
+      n += snprintf(spacing + n, sizeof(spacing) - n, a ? ", %g" : "%g", p.spacing[a]);
+    return fail(context_, SWEEP_UNSTABLE,
+                "dt = %g s is unstable in these models at dh = (%s) m and spatial_order %d; the largest stable dt is %.6g s",
+                p.dt, spacing, p.order, p.dt * std::sqrt(p.coefficient_limit / largest) * (1 - 5e-6));
   }
 
   const sweep_context* context_;
