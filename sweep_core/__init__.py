@@ -1,6 +1,6 @@
 """SWEEP's backend-neutral core: the physics, the protocols, and the plugins that execute them."""
 
-from .call import CallShape, check_call, check_survey, check_values
+from .call import CallShape, check_call, check_record, check_survey, check_values
 from .distribution import Distributor, SerialDistributor, ShotPlan
 from .equation import Equation, Field, Parameter
 from .equations import Acoustic, AcousticVariableDensity, Elastic
@@ -14,6 +14,7 @@ from .errors import (
     MemoryLimitError,
     MemoryLimitWarning,
     NativeError,
+    NotFiniteError,
     OptionError,
     PluginError,
     ShapeError,
@@ -61,6 +62,7 @@ __all__ = [
     "MemoryLimitWarning",
     "MemoryOptions",
     "NativeError",
+    "NotFiniteError",
     "Observation",
     "ObserverRecord",
     "OptionError",
@@ -81,6 +83,7 @@ __all__ = [
     "backend",
     "backends",
     "check_call",
+    "check_record",
     "check_survey",
     "check_values",
     "equations",

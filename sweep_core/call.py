@@ -1,5 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
+from collections.abc import Callable
 from math import isfinite, prod
 from typing import Any
 
@@ -7,7 +8,15 @@ import attrs
 import numpy as np
 
 from .dispersion import disperse, overrun, undisperse
-from .errors import DomainError, DtypeError, OptionError, ShapeError, StabilityError
+from .errors import (
+    DomainError,
+    DtypeError,
+    NotFiniteError,
+    OptionError,
+    ShapeError,
+    StabilityError,
+    UnsupportedError,
+)
 from .points.positions import dtype_name, taps
 from .points.receivers import listening
 from .problem import Problem
@@ -260,6 +269,46 @@ def finished(xp, problem: Problem, shape: CallShape, mask, record):
     if mask is not None:
         record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
     return record
+
+
+def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[], Any] = lambda: None) -> None:
+    """Check that a record (nshots, nt, nrec, nfield) is finite, unless the problem has ``check_finite=False``.
+
+    Parameters
+    ----------
+    record : NumPy array, optional
+        None where reading it would cost something.
+    read : callable
+        Returns the record at any cost, for ``check_finite=True``, or None where that is impossible.
+
+    Raises
+    ------
+    NotFiniteError, UnsupportedError
+    """
+    if problem.check_finite and record is None and (record := read()) is None:
+        raise UnsupportedError(
+            "check_finite is True, and no record can be read inside jit, vmap or another transform; expected None or "
+            "False there: check what the transformed function returns"
+        )
+    if record is None or problem.check_finite is False:
+        return
+    if first := first_not_finite(problem, record):
+        raise NotFiniteError(f"{first}; expected finite numbers; {OUTGROWN}, or take the record by check_finite=False")
+
+
+OUTGROWN = "scale the wavelet down if the waves outgrow their dtype at the source, or reduce dt if they grow with time"
+"""Advice where a record is not finite."""
+
+
+def first_not_finite(problem: Problem, record: np.ndarray) -> str:
+    """In words, the earliest sample of a record that is not finite; empty where there is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isfinite(record.sum()) or np.isfinite(record).all():
+            return ""
+    bad = np.argwhere(~np.isfinite(record))
+    shot, step, receiver, column = (int(i) for i in bad[bad[:, 1].argmin()])
+    field, value = problem.receiver_type[column], record[shot, step, receiver, column]
+    return f"{field} of the record is {value} at time step {step} (shot {shot}, receiver {receiver}; {record.dtype})"
 
 
 def without_shots(problem: Problem, shape: CallShape, zeros):

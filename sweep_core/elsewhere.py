@@ -50,7 +50,7 @@ SOLVER: dict[str, str] = {
     "time_taper": SAME_STEP,
     "model_gradient_sampling_interval": "use memory=MemoryOptions('full', interval=...)",
     "checkpoint_segments": "use memory=MemoryOptions('ckpt', ckpt=CkptOptions(chunks=...))",
-    "check_output_finite": "a dt that is unstable is refused before the run",
+    "check_output_finite": "use check_finite",
     **dict.fromkeys(("forward_callback", "backward_callback", "callback_frequency"), WATCHED),
     "backward_callback_needs_forward_wavefield": WATCHED,
     "python_backend": "impl='eager' runs the framework's own operations, impl='c' compiled code",

@@ -32,6 +32,10 @@ class StabilityError(SweepError, ValueError):
     """The time step is too large for the model and the stencil (Courant-Friedrichs-Lewy condition)."""
 
 
+class NotFiniteError(SweepError, ArithmeticError):
+    """A record holds NaN or infinite numbers: waves outgrew their dtype, or grew without bound."""
+
+
 class UnsupportedError(SweepError, NotImplementedError):
     """The request is understood and not supported here; the message says by whom and why."""
 

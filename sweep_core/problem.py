@@ -38,6 +38,7 @@ class Problem:
     source_scaling: str = "physical"
     edge_gradient: str = "exact"
     time_dispersion: str = "uncorrected"
+    check_finite: bool | None = None
 
     @property
     def pml(self) -> tuple[tuple[int, int], ...]:
@@ -189,6 +190,7 @@ def make_problem(
     source_scaling="physical",
     edge_gradient="exact",
     time_dispersion="uncorrected",
+    check_finite=None,
     memory=None,
 ) -> Problem:
     """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
@@ -223,6 +225,8 @@ def make_problem(
     chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
     for name, value in chosen.items():
         check_choice(value, name, CHOICES[name])
+    if check_finite is not None and not isinstance(check_finite, bool):
+        raise OptionError(f"check_finite is {check_finite!r}; expected True, False or None")
     if time_dispersion == "corrected" and any("t" in f.stagger for f in equation.fields):
         raise UnsupportedError(
             f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"
@@ -248,5 +252,6 @@ def make_problem(
         cpml=cpml,
         memory=memory or MemoryOptions(),
         free_surface=free_surface,
+        check_finite=check_finite,
         **chosen,
     )

@@ -50,6 +50,10 @@ edge_gradient : {'exact', 'interior'}
 time_dispersion : {'uncorrected', 'corrected'}
     Whether the error of the time step is removed from the record, by maps of wavelet and record outside the run,
     which is a few steps longer for it; see :mod:`sweep_core.dispersion`. Gradients are those of the result.
+check_finite : bool, optional
+    Whether a record with NaN or infinite numbers raises a :class:`sweep_core.NotFiniteError` that says why. By default
+    that is so where the record can be read at no cost: on a CPU, outside of transforms. True also waits for a GPU, and
+    refuses transforms, in which no record can be read; False returns such a record.
 models : <models>
 impl : {'auto', 'c', 'eager'}
     Compiled, <framework> operations, or compiled where it can be; the choice is `impl`, the reason :meth:`explain`.
@@ -93,6 +97,7 @@ Raises
 ------
 SweepError
     DomainError, StabilityError, ShapeError, DtypeError, DeviceError: what was given and what was expected.
+    NotFiniteError: where a record begins to be NaN or infinite; see `check_finite`.
 """
 """Of a call."""
 
@@ -175,6 +180,7 @@ class Propagator:
         source_scaling="physical",
         edge_gradient="exact",
         time_dispersion="uncorrected",
+        check_finite=None,
         models=None,
         impl="auto",
         memory=None,
@@ -185,7 +191,7 @@ class Propagator:
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
-            free_surface, source_scaling, edge_gradient, time_dispersion, memory,
+            free_surface, source_scaling, edge_gradient, time_dispersion, check_finite, memory,
         )  # fmt: skip
         check_eager_options(eager_options, impl)
         self._requested, self._flag, self._cautioned = impl, None, False

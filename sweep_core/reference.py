@@ -8,6 +8,7 @@ from .call import (
     check_given,
     check_perturbations,
     check_problem,
+    check_record,
     check_survey,
     check_values,
     driving,
@@ -36,7 +37,9 @@ class ReferenceExecutor:
         checked = self._checked(problem, shots, models)
         if not len(shots):
             return without_shots(problem, checked[1], np.zeros)[0]
-        return finished(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
+        record = finished(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
+        check_record(problem, record)
+        return record
 
     def snapshots(self, problem, shots, models, snapshots):
         """Fields by name, (nshots, nsnap, *region), float64."""

@@ -14,6 +14,7 @@ from sweep_core.call import (
     check_models,
     check_perturbations,
     check_problem,
+    check_record,
     check_survey,
     check_values,
     without_shots,
@@ -202,7 +203,14 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
                 computed.block_until_ready()
     count = snapshots.count(shape.samples) if snapshots else 0
     seen = {field: x[:, :count] for field, x in seen.items()}
+    check_record(problem, readable(record), partial(_read, record))
     return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
+
+
+def _read(record) -> np.ndarray | None:
+    """Its values at any cost, unless a transform hides them."""
+    record = jax.lax.stop_gradient(record)
+    return None if isinstance(record, Tracer) else np.asarray(record)
 
 
 def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> jax.Array:
@@ -222,7 +230,9 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
 
     with native.refusals(problem.memory):
-        return jax.jvp(forward, (own, wave), (varied, waves))[1]
+        record = jax.jvp(forward, (own, wave), (varied, waves))[1]
+    check_record(problem, readable(record), partial(_read, record))
+    return record
 
 
 def _sequence(models):

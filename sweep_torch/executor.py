@@ -15,6 +15,7 @@ from sweep_core.call import (
     check_models,
     check_perturbations,
     check_problem,
+    check_record,
     check_survey,
     check_values,
     finished,
@@ -170,11 +171,20 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
             stable = excess(problem, TorchOps(problem, models[0].dtype, device), models) <= 1
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
     count = snapshots.count(shape.samples) if snapshots else 0
-    return (
-        finished(torch, problem, shape, mask, record),
-        {f: s[:, :count] for f, s in seen.items()},
-        flag,
-    )
+    record = finished(torch, problem, shape, mask, record)
+    _check_finite(problem, record)
+    return record, {f: s[:, :count] for f, s in seen.items()}, flag
+
+
+def _check_finite(problem, record) -> None:
+    """NotFiniteError as `check_finite` of the problem asks for."""
+
+    def read():
+        shown = without_gradient(record)
+        return None if transformed(shown) else host(shown)
+
+    values = values_at_host(record)
+    check_record(problem, None if values is None else values[0], read)
 
 
 def _without_shots(problem, shape, device, *differentiable):
@@ -197,7 +207,9 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
 
         record = native.born(problem, shape, survey, shots.wavelet, models, perturbations, wavelet)
         mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
-        return finished(torch, problem, shape, mask, record)
+        record = finished(torch, problem, shape, mask, record)
+        _check_finite(problem, record)
+        return record
 
     # Forward mode recomputes nothing.
     problem = attrs.evolve(problem, memory=MemoryOptions("full"))

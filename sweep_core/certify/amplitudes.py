@@ -4,6 +4,7 @@ from math import ceil, log2, log10
 
 import numpy as np
 
+from ..call import OUTGROWN, first_not_finite
 from ..cautions import signals
 from .certificate import Finding, finding
 from .executing import pulled
@@ -22,8 +23,9 @@ ZEROS = 0.1
 
 
 def heard(part: Part, record: np.ndarray) -> list[Finding]:
-    """Receivers that record nothing, and why."""
-    finite = bool(np.isfinite(record).all())
+    """Receivers that record nothing, and why; or that the record is not finite."""
+    if first := first_not_finite(part.problem, record):
+        return [Finding("finite record", "wrong", first, "finite numbers", OUTGROWN)]
     loud = np.abs(record).max(axis=1, initial=0.0)
     listening = np.ones(loud.shape[:2], bool) if part.shots.mask is None else part.shots.mask
     count, scale = int(listening.sum()), loud.max(axis=(0, 1), initial=0.0)
@@ -39,9 +41,7 @@ def heard(part: Part, record: np.ndarray) -> list[Finding]:
         )
     if quiet > late:
         alone.append("no wave gets to the others within the run (more steps), or they lie where the field is zero")
-    if not finite:
-        alone.append("the record is not finite: scale the wavelet down")
-    share = quiet / count if count and finite else 1.0
+    share = quiet / count if count else 1.0
     measured = f"{quiet} of {count} receivers record nothing; the loudest sample is {scale.max(initial=0.0):.3g}"
     return [finding("heard", share, (0, 0.5), measured, "none", "; ".join(alone) or "mask them")]
 

@@ -40,6 +40,7 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
         raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
+    problem = attrs.evolve(problem, check_finite=False)  # a finding names what is not finite
     call, rng = whole_call(problem, shots, models), np.random.default_rng(seed)
     taken, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
     found = [
