@@ -188,7 +188,7 @@ WRONG_CODE = {
     "a Born run of another problem": ({"born": lambda x: 1.01 * x}, {"dot product"}),
     "waves five percent too weak": ({"record": lambda x: 0.95 * x}, {"reference"}),
     "a record one sample late": ({"record": lambda x: x.roll(1, 1)}, {"reference"}),
-    "a record of NaN": ({"record": lambda x: x * float("nan")}, {"reference", "heard"}),
+    "a record of NaN": ({"record": lambda x: x * float("nan")}, {"reference", "finite record"}),
 }
 
 

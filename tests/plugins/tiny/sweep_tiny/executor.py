@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sweep_core import Support, check_call, check_survey, check_values, native
+from sweep_core import Support, check_call, check_record, check_survey, check_values, native
 from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
 from sweep_core.memory import chosen
@@ -86,7 +86,9 @@ class Run:
     def record(self, operation):
         """The record of "forward", or its derivative, "born"."""
         self._run(operation)
-        return finished(np, self.problem, self.shape, self.shots.mask, self.buffers["record"])
+        record = finished(np, self.problem, self.shape, self.shots.mask, self.buffers["record"])
+        check_record(self.problem, record)
+        return record
 
     def gradient(self, cotangent):
         """The derivative in each model of what `cotangent` is the derivative of in the record."""
