@@ -1,7 +1,7 @@
 """The time steps that are stable in a model: a bound of the largest eigenvalue of a leapfrog step."""
 
-from collections.abc import Callable
 from functools import reduce
+from math import inf
 from typing import Any
 
 from .ops import Ops, coefficients_of
@@ -51,18 +51,18 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
         if (bound := max(step.values()) / rounding) <= 4:
             return bound
 
-    def next_round(state, magnitude: Callable[[Any], Any] = abs):
-        """(bound, the next weights) by the weights of a state."""
-        step = _step_of(equation, ops, coefficients, state[1], magnitude)
-        ratio = reduce(xp.maximum, ((step[name] / state[1][name]).max() for name in names))
+    def next_round(state):
+        """(bound, weights) of the next round; the first, by weights of one, finds a bound that is infinite."""
+        bound, weights = state
+        step = _step_of(equation, ops, coefficients, weights, lambda c: xp.where(xp.isinf(bound), c, abs(c)))
+        ratio = reduce(xp.maximum, ((step[name] / weights[name]).max() for name in names))
         peak = reduce(xp.maximum, (x.max() for x in step.values()))
-        weights = {name: xp.where(x > SMALLEST * peak, x / peak, SMALLEST) for name, x in step.items()}
-        return ratio / rounding, weights
+        following = {name: xp.where(x > SMALLEST * peak, x / peak, SMALLEST) for name, x in step.items()}
+        kept = {name: xp.where(xp.isinf(bound), weights[name], x) for name, x in following.items()}
+        return xp.minimum(bound, ratio / rounding), kept
 
-    ones = dict.fromkeys(names, xp.ones_like(like))
-    first = next_round((None, ones), lambda coefficient: coefficient)[0]
-    last = ops.repeated(next_round, (first, ones), ROUNDS, lambda state: state[0] <= 4)[0]
-    return xp.minimum(first, last)
+    start = ops.zeros(()) + inf, dict.fromkeys(names, xp.ones_like(like))
+    return ops.repeated(next_round, start, 1 + ROUNDS, lambda state: state[0] <= 4)[0]
 
 
 def marked(problem, ops: Ops, models, coefficients: tuple[Any, ...]) -> tuple[Any, ...]:

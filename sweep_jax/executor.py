@@ -192,12 +192,12 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     shots = attrs.evolve(shots, mask=mask, **placed)
     if not shape.shots:
         return *without_shots(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
-    device = device or default_device()
+    device, unread = device or default_device(), values_at_host(*models, shots.wavelet) is None
     if choose_impl(problem, impl, device)[0] == "eager":
-        (record, seen), flag = propagate.propagate(problem, shape, shots, models), None
+        (record, seen), flag = propagate.propagate(problem, shape, shots, models, unread), None
     else:
         with native.refusals(problem.memory):
-            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform], device)
+            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform], device, unread)
             computed = jax.lax.stop_gradient(record)  # also while `jax.grad` looks on
             if device.platform == "cpu" and not isinstance(computed, Tracer):
                 computed.block_until_ready()

@@ -58,12 +58,14 @@ def _(task, primals, tangents):
     return (record, seen, flag), (tangent, still, none)
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device):
-    """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind."""
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device, unread: bool):
+    """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind. Models
+    that are `unread` were not checked.
+    """
     kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
     points = _points(task, shots.sources, shots.receivers, shots.mask)
-    return _propagate(task, points, shots.wavelet, shots.mask, tuple(models))
+    return _propagate(task, unread, points, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
@@ -73,14 +75,16 @@ def _points(task, sources, receivers, mask):
     return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype))
 
 
-@partial(jax.jit, static_argnums=(0,))
-def _propagate(task, points, wavelet, mask, models):
+@partial(jax.jit, static_argnums=(0, 1))
+def _propagate(task, unread, points, wavelet, mask, models):
     problem, shape = task.problem, task.shape
     cells, lists = points
-    models = admitted(problem, models)
+    models = admitted(problem, models) if unread else models
     array = partial(jnp.asarray, dtype=shape.dtype)
     made = coefficients_of(problem, models, shape.earths, jnp, jax.lax.stop_gradient, array)
-    coefficients = jnp.stack(marked(problem, JaxOps(problem, shape.dtype), models, made), axis=1)
+    if unread:
+        made = marked(problem, JaxOps(problem, shape.dtype), models, made)
+    coefficients = jnp.stack(made, axis=1)
     samples = driving(jnp, problem, samples_of(wavelet, shape))
     samples = signals(problem, shape, jnp, samples, cells, coefficients)
     profiles = jnp.asarray(tables(problem), shape.dtype)

@@ -16,16 +16,17 @@ from sweep_core.survey import Shots, samples_of
 from .ops import JaxOps, admitted, one_or_nan
 
 
-def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple[jax.Array, dict]:
+def propagate(problem: Problem, shape: CallShape, shots: Shots, models, unread: bool) -> tuple[jax.Array, dict]:
     """(record, snapshots): (nshots, nt, nrec, nfield), and fields by name.
 
-    The record is NaN throughout where a value is one that the problem does not admit.
+    The record is NaN throughout where a value is one that the problem does not admit, or dt is unstable in models
+    that are `unread`: they were not checked.
     """
-    return _propagate(problem, shape, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
+    return _propagate(problem, shape, unread, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _propagate(problem, shape, unread, wavelet, sources, receivers, mask, models):
     shots = Shots(wavelet, sources, receivers, mask)
     models = admitted(problem, models)
     run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, listening(jnp, problem, shots), models)
@@ -41,7 +42,8 @@ def _propagate(problem, shape, wavelet, sources, receivers, mask, models):
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)
     record = finished(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
     points = [p.cells for p in (*run.sources, *run.receivers)]
-    return record * one_or_nan(_all_good(run.ops, points, models), record.dtype), seen
+    good = excess(problem, run.ops, models) <= 1 if unread else jnp.array(True)  # false where it is NaN
+    return record * one_or_nan(_all_inside(points, good), record.dtype), seen
 
 
 def _ahead(run, state, sample):
@@ -82,9 +84,8 @@ def _scan(step, state, samples, length):
     return state, record
 
 
-def _all_good(ops, cells, models):
-    """Whether positions lie inside, parameters are admitted, and dt is stable."""
-    good = excess(ops.problem, ops, models) <= 1  # false where it is NaN
+def _all_inside(cells, good):
+    """Whether positions lie inside, and the rest is good."""
     for at in cells:
         good &= (at >= 0).all()
     return good
