@@ -212,7 +212,7 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
         return record
 
     # Forward mode recomputes nothing.
-    problem = attrs.evolve(problem, memory=MemoryOptions("full"))
+    problem = attrs.evolve(problem, memory=MemoryOptions("full", known_above=problem.memory.known_above))
 
     def forward(models, wave):
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), list(models), device)[0]

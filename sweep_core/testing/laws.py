@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from ..errors import SweepError, UnsupportedError
+from ..reference import ReferenceExecutor
 from ..survey import Shots
 from .cases import INEXACT, STRATEGIES, born_of_cell, reference_born, reference_record
 from .entries import numpy_of
@@ -27,6 +28,7 @@ __all__ = [
     "held",
     "jacobian_and_adjoint",
     "known_rows_have_no_gradient",
+    "known_rows_scatter_nothing",
     "no_shots",
     "pullback_is_the_gradient",
     "reciprocity",
@@ -273,6 +275,15 @@ def fades(entry, made) -> Figure:
     _, second, third = np.sqrt((power / power[0]).mean(-1))
     ratio = np.where(third < 1e-9, 0.0, third / second)  # of rounding
     return held(np.max(ratio), 1.0, "the last third of a shot's record over the second")
+
+
+def known_rows_scatter_nothing(entry, made, strategy="full", row=8) -> Figure:
+    """Born's record with MemoryOptions(known_above=row) is that of a direction which is zero in the known rows."""
+    known, direction = made.remembering(attrs.evolve(STRATEGIES[strategy], known_above=row)), made.direction()
+    for d in direction:
+        d[(..., slice(0, row), *(slice(None),) * (made.problem.grid.ndim - 1))] = 0
+    expected = ReferenceExecutor().born(made.problem, made.shots, made.models, direction)
+    return held(record_error(entry.born(known), expected), ROUNDING, f"Born known above row {row}, error of a field")
 
 
 def everything(entry, made) -> list:

@@ -88,6 +88,7 @@ def _derivatives(on, small):
     for strategy in ("auto", "ckpt-1", "ckpt-7", "recursive-1", "boundary"):
         yield f"memory {strategy!r}", on(laws.strategies_agree, small, strategy)
     yield "memory, known rows", on(laws.known_rows_have_no_gradient, small)
+    yield "Born, known rows", on(laws.known_rows_scatter_nothing, small)
 
 
 def conforms(equation: type, entries: list[Entry], ranges=(), minutes: float = 5.0) -> Iterator[Result]:

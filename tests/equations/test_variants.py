@@ -161,6 +161,15 @@ def test_law4_known_rows_have_no_gradient(entry, strategy, row, name, equation):
 
 
 @equation
+@pytest.mark.parametrize("strategy", ["full", "ckpt-7", "boundary"])
+@pytest.mark.parametrize("entry", executors(gradient=True))
+def test_law4_known_rows_scatter_nothing(entry, strategy, equation):
+    if "jax" in entry.name and (strategy != "full" or equation is not Acoustic):
+        pytest.skip("JAX compiles for seconds whenever a problem is new")
+    laws.known_rows_scatter_nothing(entry, case(equation, nt=16), strategy)
+
+
+@equation
 @anything
 @quick
 def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, threads):
