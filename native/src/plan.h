@@ -187,6 +187,8 @@ struct Plan : Groups {
       unfelt.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
       if (unfelt.high[a] < unfelt.low[a]) unfelt.high[a] = unfelt.low[a];
     }
+    // Differences near a free surface reach into the PML: no row is run backward, all are strips.
+    if (inside.high[0] < layout.near) unfelt.high[0] = unfelt.low[0];
     band = Rind<NDIM>(inside, unfelt);
     pml = Rind<NDIM>(sweep::whole(layout), inside);
     const bool whole_run = p.chunk > 0 && p.chunk >= last - first - 1;

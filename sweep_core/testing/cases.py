@@ -138,11 +138,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @lru_cache
-def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=()) -> Case:
+def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=None) -> Case:
     """A `case` of VARIANTS: rough earth, layers of other widths at each face, receivers at the corners."""
     asked = dict(VARIANTS[name])
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
-    shape = asked.pop("shape", SHAPES[min(eq.ndims)])
+    usual = asked.pop("shape", SHAPES[min(eq.ndims)])
+    shape = shape or usual
     between, earths, masked, every = (asked.pop(key, False) for key in ("between", "earths", "masked", "sources"))
     ndim, top = len(shape), int("free_surface" in asked)
     names = [f.name for f in eq.waves_in(ndim)]

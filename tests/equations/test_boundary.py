@@ -1,8 +1,12 @@
-"""How far a gradient from boundary strips is from that of the whole history: in single precision, after long runs."""
+"""How far a gradient from boundary strips is from that of the whole history: after long runs, and in thin models."""
 
+import numpy as np
 import pytest
-from laws import error, executors
+from laws import case, error, executors, known_equations, variant
 from long_runs import CASES, gradient, long_run
+
+from sweep_core import DomainError
+from sweep_core.discretization.surface import closed_rows
 
 
 def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:
@@ -27,3 +31,19 @@ def test_rounding_stays_small_over_2000_steps(entry, name, edge):
 def test_rounding_does_not_grow_with_the_steps(entry, name):
     for parameter, found in differences(entry, name, "exact", 8000, exact="ckpt").items():
         assert 0 < found < CASES[name][3][parameter], parameter
+
+
+@pytest.mark.parametrize("equation", known_equations())
+@pytest.mark.parametrize("order", range(2, 17, 2))
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
+def test_law4_strips_of_models_that_a_free_surface_reaches_through(entry, ndim, order, equation):
+    """Rows next to the surface then take what lies in the PML below. Thinner models than the order are refused."""
+    across = (order + 14,) if ndim == 2 else (order, order + 1)
+    with pytest.raises(DomainError, match=f"has {order - 1} cells along z; spatial_order {order} needs"):
+        case(equation, order, shape=(order - 1, *across)).problem  # noqa: B018
+    for nz in range(order, closed_rows(equation(order)) + 2):
+        made = variant("free surface", equation, order, shape=(nz, *across), nt=20)
+        silence = np.zeros(entry.forward(made).shape)
+        full, found = (entry.misfit_and_gradient(made.remembering(m), silence)[1] for m in ("full", "boundary"))
+        assert max(map(error, found, full)) < 1e-11, nz

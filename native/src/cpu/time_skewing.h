@@ -191,7 +191,7 @@ class TimeSkewing {
   // So many stages, each half a stencil behind the one before.
   template <class Blocks, class Make, class Poll>
   void skewed(const Box<ndim>& any, int all, const Blocks& blocks, const Make& make_of, const Poll& poll) {
-    const int sunk = (all - 1) * half_;
+    const int sunk = (all - 1) * half_, near = near_ < any.high[0] ? near_ : any.high[0];
     const Share mine = share(any.low[0], any.high[0], sunk);
     const auto downwards = [&](int begin, int until) {
       int at = begin;
@@ -202,7 +202,7 @@ class TimeSkewing {
             int from = at - by > first ? at - by : first;
             const int to = at - by + band < end ? at - by + band : end;
             // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
-            if (from < near_) from = to < near_ ? to : 0;
+            if (from < near) from = to < near ? to : 0;
             if (from < to) make_of(i, from, to, low > 0 ? low - by : low, high - by);
           }
       });
