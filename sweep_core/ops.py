@@ -179,7 +179,8 @@ class Ops:
         d = d + centre * x if centre else d
         if rows is None:
             return d
-        top = self.xp.einsum("six,ri->srx" if self.ndim == 2 else "siyx,ri->sryx", x[:, : rows.shape[1]], rows)
+        # Not a product of matrices, which frameworks may make in less precision.
+        top = (rows * x[:, None, : rows.shape[1]]).sum(2)
         return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1)
 
     def profile(self, of: str, axis: int, field: str) -> tuple[Array, Array]:
@@ -202,7 +203,8 @@ class Ops:
         """(stencil, rows under a free surface, profile) of an operator."""
         rows = None
         if axis == 0 and self.problem.free_surface:
-            rows = self.array(surface_rows(self.problem, of, field), dtype)
+            rows = surface_rows(self.problem, of, field)
+            rows = self.array(rows.reshape(rows.shape + (1,) * (self.ndim - 1)), dtype)
         profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, of, axis, field))
         return stencil_of(self.problem, of, axis, field), rows, profile
 

@@ -1,6 +1,7 @@
 """The torch backend: chooses compiled or eager, checks a call, runs it."""
 
-from functools import lru_cache, partial
+from contextlib import nullcontext
+from functools import lru_cache, partial, wraps
 
 import attrs
 import numpy as np
@@ -135,7 +136,21 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
     return shape, survey
 
 
+def in_own_precision(function):
+    """`function` with torch.autocast off on the device among its arguments."""
+
+    @wraps(function)
+    def call(*args):
+        (device,) = (x for x in args if isinstance(x, torch.device))
+        lowers = torch.amp.is_autocast_available(device.type)
+        with torch.autocast(device.type, enabled=False) if lowers else nullcontext():
+            return function(*args)
+
+    return call
+
+
 @undisturbed
+@in_own_precision
 def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device, snapshots=None):
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
     shape, survey = checked(problem, shots, models, device, snapshots)
@@ -194,6 +209,7 @@ def _without_shots(problem, shape, device, *differentiable):
 
 
 @undisturbed
+@in_own_precision
 def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
     shape, survey = checked(problem, shots, models, device)

@@ -4,11 +4,12 @@ import gc
 import threading
 import time
 
+import attrs
 import numpy as np
 import pytest
 from laws import case, error, executors, variant
 
-from sweep_core import DomainError, DtypeError, StabilityError, UnsupportedError
+from sweep_core import Acoustic, DomainError, DtypeError, Elastic, StabilityError, UnsupportedError
 from sweep_core.testing.laws import everything
 
 torch = pytest.importorskip("torch")
@@ -93,14 +94,37 @@ def test_dirty_buffers_do_no_harm(entry, strategy):
 
 
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
-@pytest.mark.parametrize("name", [None, "between nodes"])
-def test_autocast_changes_nothing(entry, name):
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("equation", [Acoustic, Elastic])
+def test_autocast_changes_nothing(entry, equation, dtype):
     """No field is halved in silence, in which of its own precisions a script may multiply matrices beside."""
-    made = (variant(name) if name else case()).typed(np.float32)
-    expected = everything(entry, made)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        for a, b in zip(everything(entry, made), expected, strict=True):
+    made = variant("free surface, between nodes", equation, nt=12).remembering("ckpt-7").typed(np.float32)
+
+    direction = [d.astype(np.float32) for d in made.direction()]
+
+    def answers():
+        born = entry.executor_for(made.problem).born(made.problem, made.shots, made.models, direction)
+        return [*everything(entry, made), born.numpy()]
+
+    expected = answers()
+    with torch.autocast("cpu", dtype=dtype):
+        for a, b in zip(answers(), expected, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
+def test_autocast_reaches_no_coefficients(entry):
+    """Not even where an equation multiplies matrices."""
+
+    class Turned(Acoustic):
+        def coefficients(self, medium, vp):
+            return super().coefficients(medium, vp @ medium.xp.eye(vp.shape[-1], dtype=vp.dtype))
+
+    made = case(nt=12).typed(np.float32)
+    made = attrs.evolve(made, arguments=made.arguments | {"equation": Turned(4)})
+    expected = entry.forward(made)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        np.testing.assert_array_equal(entry.forward(made), expected)
 
 
 @compiled
