@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import secrets
 import weakref
 from typing import Any
 
@@ -12,7 +13,8 @@ from sweep_core.errors import UnsupportedError
 
 from .private import compiler_is_loaded, in_forward_mode
 
-_numbers = itertools.count()
+# Programs can outlive the process, as files: what it numbers must not be found in another.
+_numbers = itertools.count(secrets.randbits(62))
 _solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
@@ -36,6 +38,15 @@ def register(solver) -> int:
     return number
 
 
+def _solver(number: int):
+    if number not in _solvers:
+        raise UnsupportedError(
+            f"a compiled program asks for solver {number}, which is gone, or was made in another process; compile it "
+            "where the solver lives"
+        )
+    return _solvers[number]
+
+
 @torch.library.custom_op("sweep::record", mutates_args=())
 def record(
     wavelet: Tensor,
@@ -49,7 +60,7 @@ def record(
 ) -> Tensor:
     """What the solver of that number records: `samples` of so many `fields`, which a compiled program remembers."""
     with torch.no_grad():
-        return _solvers[solver](wavelet, sources, receivers, models, mask).clone(memory_format=torch.contiguous_format)
+        return _solver(solver)(wavelet, sources, receivers, models, mask).clone(memory_format=torch.contiguous_format)
 
 
 @record.register_fake
@@ -73,7 +84,7 @@ def gradient(
     """Gradients of (wavelet, *models); runs the forward again, since a compiled program keeps no history."""
 
     def forward(wavelet, *models):
-        return _solvers[solver](wavelet, sources, receivers, list(models), mask)
+        return _solver(solver)(wavelet, sources, receivers, list(models), mask)
 
     # Below autograd, where an operator runs, torch.func still differentiates.
     back = torch.func.vjp(forward, wavelet, *models)[1]

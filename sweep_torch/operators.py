@@ -34,8 +34,8 @@ class Task:
         """Makes an operation; its outputs by buffer name, and of a forward run in slices what is ``"held"``."""
         if recorded():
             raise UnsupportedError(
-                "torch.fx (make_fx, torch.func.linearize) cannot see into impl='c', and would record a tensor that "
-                "nothing was written to; use torch.func.jvp or impl='eager'"
+                "torch.fx (make_fx, torch.func.linearize) and torch.jit.trace cannot see into impl='c', and would "
+                "record a tensor that nothing was written to; use torch.func.jvp or impl='eager'"
             )
         given = {name: x.resolve_neg().contiguous() for name, x in given.items()}
         if self.kept.sliced and operation in slices.MAKES:

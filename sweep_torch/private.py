@@ -39,10 +39,15 @@ def without_gradient(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def recorded() -> bool:
-    """Whether torch.fx writes down what is computed instead of computing it."""
+    """Whether torch.fx or torch.jit writes down what is computed, and sees nothing of what a library writes."""
     from torch.fx.experimental.proxy_tensor import get_proxy_mode  # which takes its time to import
 
-    return get_proxy_mode() is not None
+    return get_proxy_mode() is not None or torch.jit.is_tracing()
+
+
+def exported() -> bool:
+    """Whether torch.export compiles; before torch 2.7 nothing tells."""
+    return hasattr(torch.compiler, "is_exporting") and torch.compiler.is_exporting()
 
 
 def in_forward_mode() -> bool:

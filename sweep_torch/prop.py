@@ -14,7 +14,7 @@ from sweep_core.validators import named_arguments
 from . import compiling
 from .executor import TorchExecutor, born, check_device, checked, choose_impl, run, values_at_host
 from .memory import left_on
-from .private import is_replica
+from .private import exported, is_replica
 
 
 @documented(
@@ -83,6 +83,11 @@ class PropTorch(Propagator, torch.nn.Module):
     def forward(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
         """Models some shots."""
         if torch.compiler.is_compiling():
+            if exported():
+                raise UnsupportedError(
+                    "torch.export is not supported: a program in a file has no solver; pickle the solver itself, and "
+                    "call torch.compile where it runs"
+                )
             if snapshots is not None:
                 raise UnsupportedError("snapshots are not supported inside torch.compile; call the solver outside")
             positions = [torch.as_tensor(x) for x in (sources, receivers)]

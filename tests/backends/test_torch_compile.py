@@ -9,7 +9,7 @@ from laws import case, error, known_equations, reference_record, variant
 
 torch = pytest.importorskip("torch")
 
-from sweep_core import Snapshots  # noqa: E402
+from sweep_core import Snapshots, UnsupportedError  # noqa: E402
 from sweep_torch import PropTorch  # noqa: E402
 
 impls = pytest.mark.parametrize("impl", ["c", "eager"])
@@ -145,3 +145,24 @@ def test_snapshots_are_refused():
         torch.compile(solver, fullgraph=True)(
             *survey, models=[torch.tensor(m) for m in made.models], snapshots=Snapshots(["h1"])
         )
+
+
+@impls
+@pytest.mark.parametrize("strict", [True, False])
+def test_export_is_refused(impl, strict):
+    """A program in a file would have to find the solver that it was made of."""
+    made = case(nt=8)
+    solver = PropTorch(**made.arguments, impl=impl, models=[torch.tensor(m) for m in made.models])
+    survey = tuple(torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers))
+    with pytest.raises(Exception, match="torch.export is not supported"):
+        torch.export.export(solver, survey, strict=strict)
+
+
+def test_a_program_runs_no_solver_but_its_own():
+    """Nor the first of another process, as programs in files would."""
+    made = case(nt=8)
+    given = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    solver = PropTorch(**made.arguments, impl="c")
+    for number in (0, solver._number + 1):
+        with pytest.raises(UnsupportedError, match=f"asks for solver {number}, which is gone, or was made in another"):
+            torch.ops.sweep.record(*given, None, [torch.tensor(m) for m in made.models], number, 8, 1)

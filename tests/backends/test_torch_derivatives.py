@@ -189,6 +189,14 @@ def test_tracing_sees_eager_code_and_is_refused_by_the_other(transform, entry):
         assert error(TRACED[transform](this), reference_born(this.made)) < 1e-11
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_jit_trace_is_refused_by_compiled_code():
+    (param,) = executors("torch-c")
+    this = Setting(*param.values, case(nt=12))
+    with pytest.raises(UnsupportedError, match=r"torch.jit.trace cannot see into impl='c'"):
+        torch.jit.trace(this.record, (this.vp,), check_trace=False)
+
+
 @pytest.mark.parametrize("name", [name for name in VARIANTS if "3-D" not in name])
 @impls
 def test_vmap_of_whatever_a_problem_may_have(name, entry):

@@ -346,6 +346,21 @@ def second_derivative():
     torch.autograd.grad(first.sum(), vp)
 
 
+def torch_written(by):
+    """A compiled solver as a program of torch."""
+    solver = torch_solver(impl="c")
+    import torch
+
+    if solver.impl != "c":
+        pytest.skip(solver.explain())
+    arrays = ricker(20, NT, DT), *(np.asarray(POINTS[name]) for name in ("sources", "receivers"))
+    wavelet, sources, receivers = map(torch.tensor, arrays)
+    if by == "jit":
+        torch.jit.trace(lambda w: solver(w, sources, receivers, models=[torch.tensor(VP)]), wavelet)
+    else:
+        torch.export.export(solver, (wavelet, sources, receivers, [torch.tensor(VP)]), strict=False)
+
+
 def compiled_for(kind, memory):
     """What a solver on such a device asks before there is any."""
     if refusal := chosen(memory).refusal_of(kind, Acoustic.levels):
@@ -391,9 +406,12 @@ REFUSED = {
     "`EagerOptions(compile=True)` with torch": lambda: torch_solver(
         impl="eager", eager_options=EagerOptions(compile=True)
     ),
+    "`torch.export` of a solver": lambda: torch_written("export"),
+    '`torch.jit.trace` with `impl="c"`': lambda: torch_written("jit"),
 }
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_not_there_yet_is_refused_by_name(what):
     with pytest.raises(UnsupportedError):
