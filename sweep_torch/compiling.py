@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sweep_core.errors import UnsupportedError
 
+from .batching import one_by_one
 from .private import compiler_is_loaded, in_forward_mode
 
 # Programs can outlive the process, as files: what it numbers must not be found in another.
@@ -110,3 +111,10 @@ def _backward(ctx, cotangent):
 
 
 record.register_autograd(_backward, setup_context=_setup_context)
+
+
+for operator in (record, gradient):
+
+    @operator.register_vmap
+    def _(info, in_dims, *arguments, operator=operator):
+        return one_by_one(operator, in_dims, info.batch_size, arguments)

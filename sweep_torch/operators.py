@@ -11,6 +11,7 @@ from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import Buffer, CompiledCall
 
 from . import slices
+from .batching import one_by_one
 from .compiling import undisturbed
 from .memory import allocating, stored, until_done
 from .private import recorded
@@ -78,17 +79,6 @@ class Task:
             return stored(count * size, self.device, self.kept, memory).reshape(count, size)
 
 
-def _each(function, in_dims, size, arguments):
-    """A batching rule: one call after the other."""
-    items = []
-    for i in range(size):
-        chosen = [a if d is None else a.select(d, i) for a, d in zip(arguments, in_dims, strict=True)]
-        answer = function(*chosen)
-        items.append(answer if isinstance(answer, tuple) else (answer,))
-    stacked = tuple(torch.stack(parts) for parts in zip(*items, strict=True))
-    return (stacked, (0,) * len(stacked)) if isinstance(answer, tuple) else (stacked[0], 0)
-
-
 def _refuse_second(needed) -> None:
     if needed:
         raise UnsupportedError("second derivatives of the compiled implementation are not supported; use impl='eager'")
@@ -131,7 +121,7 @@ class Forward(torch.autograd.Function):
 
     @staticmethod
     def vmap(info, in_dims, coefficients, wavelet, task):
-        return _each(lambda *a: Forward.apply(*a, task), in_dims[:2], info.batch_size, (coefficients, wavelet))
+        return one_by_one(lambda *a: Forward.apply(*a, task), in_dims[:2], info.batch_size, (coefficients, wavelet))
 
 
 def _filled(ctx, *tangents):
@@ -166,7 +156,7 @@ class Adjoint(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, *arguments):
         *arrays, task = arguments
-        return _each(lambda *a: Adjoint.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
+        return one_by_one(lambda *a: Adjoint.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
 
 
 class Born(torch.autograd.Function):
@@ -199,4 +189,4 @@ class Born(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, *arguments):
         *arrays, task = arguments
-        return _each(lambda *a: Born.apply(*a, task), in_dims[:-1], info.batch_size, arrays)
+        return one_by_one(lambda *a: Born.apply(*a, task), in_dims[:-1], info.batch_size, arrays)

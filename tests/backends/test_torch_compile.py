@@ -9,7 +9,7 @@ from laws import case, error, known_equations, reference_record, variant
 
 torch = pytest.importorskip("torch")
 
-from sweep_core import Snapshots, UnsupportedError  # noqa: E402
+from sweep_core import Elastic, Snapshots, UnsupportedError  # noqa: E402
 from sweep_torch import PropTorch  # noqa: E402
 
 impls = pytest.mark.parametrize("impl", ["c", "eager"])
@@ -98,6 +98,26 @@ def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
     expected = torch.func.vmap(slope)(models)
     assert torch.equal(torch.func.vmap(torch.compile(slope))(models), expected)
     assert "prop.py" in seen and not seen & {"operators.py", "native.py", "propagate.py", "eager.py"}
+
+
+@impls
+def test_vmap_inside_is_that_outside(impl):
+    """Of records and gradients, over models whose batch is their last axis, and wavelets."""
+    made = case(Elastic, nt=12)
+    solver = PropTorch(**made.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (made.shots.sources, made.shots.receivers)]
+
+    def misfit(wavelet, *models):
+        batch = torch.stack([2 * wavelet, wavelet]), [torch.stack([m, 0.99 * m], -1) for m in models]
+        return (torch.vmap(lambda w, m: solver(w, *survey, models=m), in_dims=(0, -1))(*batch) ** 2).sum()
+
+    answers = []
+    for function in (misfit, torch.compile(misfit, fullgraph=True)):
+        given = leaves(made)
+        value = function(*given)
+        answers.append([value.detach(), *torch.autograd.grad(value, given)])
+    for plain, compiled in zip(*answers, strict=True):
+        assert error(compiled, plain.numpy()) < 1e-12
 
 
 @impls
