@@ -37,7 +37,8 @@ DTYPES = (
 
 
 def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
-    """Joins the process group that torchrun describes; without torchrun this is a group of one.
+    """Joins the process group that torchrun describes, also one of a single process; without torchrun there is none,
+    and the process is rank 0 of 1.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
         torch.set_num_threads(max(cores // local_size, 1))
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_launcher()
-    if size > 1 and not dist.is_initialized():
+    if (size > 1 or "MASTER_ADDR" in os.environ) and not dist.is_initialized():
         try:
             dist.init_process_group("nccl" if kind == "cuda" else "gloo")
         except (RuntimeError, ValueError) as error:

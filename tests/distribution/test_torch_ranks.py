@@ -63,8 +63,6 @@ def test_shots_on_any_number_of_ranks_equal_the_serial_run(ranks, equation):
 
 @equations
 def test_summed_gradients_of_ddp_equal_the_serial_run(ranks, equation):
-    if ranks["size"] == 1:
-        pytest.skip("DistributedDataParallel needs a process group")
     assert_gradients(ranks[equation.name]["ddp"], serial(equation)[1])
 
 
@@ -162,6 +160,18 @@ def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
 
 def test_without_torchrun_there_is_one_process():
     assert setup_distributed("cpu") == (0, 1, torch.device("cpu"))
+
+
+def test_one_process_under_torchrun_is_a_group():
+    """Without which there is no DistributedDataParallel."""
+    script = (
+        "import torch\nfrom sweep_torch.distribution import setup_distributed, teardown_distributed\n"
+        "print(*setup_distributed('cpu'))\ntorch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))\n"
+        "teardown_distributed()\n"
+    )
+    described = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | described)
+    assert done.stdout.split() == ["0", "1", "cpu"] and done.returncode == 0, done.stderr
 
 
 def test_parts_of_indices():

@@ -113,13 +113,13 @@ def shared_out(equation, group, rank, device):
         solver, wavelet, sources[mine.start : mine.stop], receivers, models=models, forward_batchsize=2
     )
     given = broadcast_observed_data(rank, device, observed if rank == 0 else None)
-    found = {
+    return {
         "misfit": float(group.all_reduce(misfit)),
         "gradient": [group.all_reduce(slope).tolist() for slope in slopes],
         "record": group.all_gather(ShotPlan(SHOTS, group.size), part).tolist(),
         "broadcast": float(group.all_reduce((given - observed).abs().max())),
+        "ddp": ddp_gradient(equation, models, survey, mine),
     }
-    return found | ({"ddp": ddp_gradient(equation, models, survey, mine)} if group.size > 1 else {})
 
 
 def ddp_gradient(equation, models, survey, mine):
