@@ -175,6 +175,14 @@ class TableEquation(Equation):
                 made.append(tuple(ready))
                 waiting = [f for f in waiting if f not in ready]
             made.append(tuple(f for f in fields if f.order and ("t" in f.stagger) == half))
+        for rate in self.rates_in(ndim):
+            grown = {m.target for m in self.moduli_in(ndim) if m.rate == rate.name}
+            if not any(grown <= {f.name for f in stage} for stage in made):
+                raise OptionError(
+                    f"{self.name}: rate {rate.name!r} changes {sorted(grown)}, which a step makes one after the other, "
+                    "and its PML would be stepped for each; expected fields of one stage: take the rate once, into a "
+                    "field of order 0, and add that to the others by a rate that is the 'same'"
+                )
         return tuple(stage for stage in made if stage)
 
     def _read(self, target, ndim):

@@ -6,7 +6,7 @@ import pytest
 from sweep_core import Acoustic, AcousticVariableDensity, Field, OptionError, Parameter, make_problem
 from sweep_core.equation import Equation
 from sweep_core.ops import coefficients_of
-from sweep_core.staggered import Rate, StaggeredEquation
+from sweep_core.staggered import Modulus, Rate, StaggeredEquation
 
 
 class ByHand(Equation):
@@ -35,7 +35,8 @@ class ByHand(Equation):
 
 OWN = {name: value for name, value in vars(ByHand).items() if not name.startswith(("__", "_abc"))}
 LATE = Field("u", "m/s", ("t",))
-VP, H1, RATES = Parameter("vp", "m/s"), Field("h1", "Pa"), AcousticVariableDensity.rates
+VP, H1 = Parameter("vp", "m/s"), Field("h1", "Pa")
+FIELDS, RATES, MODULI = (getattr(AcousticVariableDensity, name) for name in ("fields", "rates", "moduli"))
 
 
 def acoustic(**changed):
@@ -129,6 +130,10 @@ STAGGERED = {
     "no sign": ({"rates": (Rate("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
     "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),
     "source": ({"source_coefficients": {"p": "kapa"}}, "source_coefficients names the coefficient 'kapa'"),
+    "a rate of two stages": (
+        {"fields": (*FIELDS, Field("q", "", ("t",), order=0)), "moduli": (*MODULI, Modulus("q", "e"))},
+        r"rate 'e' changes \['p', 'q'\], which a step makes one after the other",
+    ),
 }
 
 
