@@ -38,17 +38,24 @@ class Entry:
         """Called where a problem cannot be run."""
         raise SkipTest(f"{self.name}: {reason}")
 
+    def method(self, problem, name: str) -> Callable:
+        """A method of the executor; SkipTest where it has none of that name, as a protocol allows."""
+        executor = self.executor_for(problem)
+        if not hasattr(executor, name):
+            self.absent(f"it has no {name}")
+        return getattr(executor, name)
+
     def forward(self, made: Case) -> np.ndarray:
         return numpy_of(self.executor_for(made.problem).forward(made.problem, made.shots, made.models))
 
     def misfit_and_gradient(self, made: Case, observed):
-        executor = self.executor_for(made.problem)
-        misfit, gradient = executor.misfit_and_gradient(made.problem, made.shots, made.models, observed)
+        of = self.method(made.problem, "misfit_and_gradient")
+        misfit, gradient = of(made.problem, made.shots, made.models, observed)
         return float(misfit), [numpy_of(g) for g in gradient]
 
     def born(self, made: Case) -> np.ndarray:
-        executor = self.executor_for(made.problem)
-        return numpy_of(executor.born(made.problem, made.shots, made.models, made.direction()))
+        born = self.method(made.problem, "born")
+        return numpy_of(born(made.problem, made.shots, made.models, made.direction()))
 
     def jacobian_transposed(self, made: Case, cotangent) -> list:
         """The gradient whose residual is `cotangent`, in the dtype of the case."""
@@ -57,8 +64,8 @@ class Entry:
 
     @property
     def differentiates(self) -> bool:
-        """Whether it may be asked for gradients."""
-        return self.name != "reference"
+        """Whether it has gradients: the reference refuses them."""
+        return self.name != "reference" and hasattr(self.make(), "misfit_and_gradient")
 
 
 def entries(*names: str) -> list[Entry]:

@@ -148,13 +148,11 @@ def jacobian_and_adjoint(entry, made) -> Figure:
 
 def pullback_is_the_gradient(entry, made) -> Figure:
     """J^T y by `pullback` is that of `misfit_and_gradient`, and of the arguments as they were when it was called."""
-    executor, y = entry.executor_for(made.problem), made.noise()
-    if not hasattr(executor, "pullback"):
-        raise SkipTest(f"{entry.name} has no pullback")
+    pullback, y = entry.method(made.problem, "pullback"), made.noise()
     expected = entry.jacobian_transposed(made, y)
     shots = attrs.evolve(made.shots, wavelet=made.shots.wavelet.copy())
     models = [m.copy() for m in made.models]
-    record, pull = executor.pullback(made.problem, shots, models)
+    record, pull = pullback(made.problem, shots, models)
     at_once = [numpy_of(g).copy() for g in pull(y)]
     for given in (*models, shots.wavelet):
         given *= 1.01
@@ -168,11 +166,12 @@ def pullback_is_the_gradient(entry, made) -> Figure:
 
 def no_shots(entry, made) -> Figure:
     """Of no shots the record is empty, the misfit zero and so is the gradient; or they are refused by name."""
+    misfit_and_gradient = entry.method(made.problem, "misfit_and_gradient")
     executor, none = entry.executor_for(made.problem), attrs.evolve(made, shots=made.shots.take([]))
     expected = made.noise()[:0]
     try:
         record = numpy_of(executor.forward(none.problem, none.shots, none.models))
-        misfit, gradient = executor.misfit_and_gradient(none.problem, none.shots, none.models, expected)
+        misfit, gradient = misfit_and_gradient(none.problem, none.shots, none.models, expected)
     except UnsupportedError as refusal:
         raise SkipTest(f"{entry.name}: {refusal}") from refusal
     if record.shape != expected.shape:

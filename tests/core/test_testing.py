@@ -16,7 +16,7 @@ from sweep_core.testing import laws
 from sweep_core.testing.__main__ import main, results
 from sweep_core.testing.cases import case
 from sweep_core.testing.entries import Entry, runs
-from sweep_core.testing.programme import conforms
+from sweep_core.testing.programme import conforms, judged, programme
 
 
 @pytest.mark.parametrize("cls", equations().values(), ids=equations())
@@ -147,6 +147,31 @@ def test_reciprocity_is_asked_of_the_fields_that_promise_it():
     assert laws.reciprocity(reference, bold, "vx").value < 1e-13
     with pytest.raises(laws.Broken, match="traces of sxz"):
         laws.reciprocity(reference, bold, "sxz")
+
+
+class Modest:
+    """An executor of no more than the protocol asks of all: it models."""
+
+    name = "modest"
+
+    def __init__(self):
+        reference = ReferenceExecutor()
+        self.supports, self.forward = reference.supports, reference.forward
+
+
+def test_laws_skip_what_an_executor_does_not_have():
+    """With its name, and hold of the rest."""
+    found = {}
+    for name, law in programme(Acoustic, Entry("modest", Modest)):
+        if name in ("bad input", "two runs", "Born", "misfit", "pullback", "no shots", "Born, known rows", "Taylor"):
+            found[name] = judged("modest", name, law)
+    lacking = {name: r.reason.removeprefix("modest: it has no ") for name, r in found.items() if r.status == "skipped"}
+    gradient = "misfit_and_gradient"
+    assert lacking == {
+        **{"Born": "born", "Born, known rows": "born", "pullback": "pullback"},
+        **{"misfit": gradient, "Taylor": gradient, "no shots": gradient},
+    }
+    assert {r.status for name, r in found.items() if name not in lacking} == {"held"}
 
 
 def test_what_an_equation_does_not_support_is_skipped_with_its_reason():
