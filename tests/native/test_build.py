@@ -269,3 +269,21 @@ def test_instruction_sets_that_are_built(tmp_path, asked):
 def test_an_instruction_set_that_there_is_not_is_named(tmp_path):
     with pytest.raises(AssertionError, match=r"SWEEP_ISAS has mmx; expected all, or some of portable;avx2;avx512"):
         run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), "-DSWEEP_ISAS=mmx")
+
+
+@pytest.mark.parametrize(("cores", "gigabytes", "limit", "expected"), [
+    (64, 8, "max", 1), (64, 3, "max", 1), (2, 300, "max", 2), (64, 100, "max", 20), (64, 100, 12 * 10**9, 2), (8, 20, None, 4),
+])  # fmt: skip
+def test_compilers_begin_as_memory_and_cores_allow(cores, gigabytes, limit, expected, tmp_path):
+    """Of a control group, too, which may have less than the machine."""
+    if limit:
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+    script = tmp_path / "choose.cmake"
+    script.write_text(
+        f'include("{ROOT}/native/jobs.cmake")\n'
+        f"macro(cmake_host_system_information)\nset(memory {gigabytes * 10**9 // 2**20})\nendmacro()\n"
+        f'sweep_available_memory(memory "{tmp_path}")\nsweep_choose_jobs(jobs {cores} ${{memory}})\n'
+        f'file(WRITE "{tmp_path}/jobs" "${{jobs}}")\n'
+    )
+    run(tool("cmake"), "-P", str(script))
+    assert (tmp_path / "jobs").read_text() == str(expected)

@@ -1,0 +1,26 @@
+# sweep_choose_jobs(result cores memory): compilers at once, one for each core, and for each 4.8 GB of `memory`, in MiB,
+# since the largest equations take as much.
+function(sweep_choose_jobs result cores memory)
+  math(EXPR jobs "${memory} * 1048576 / 4800000000")
+  if(jobs GREATER cores)
+    set(jobs ${cores})
+  elseif(jobs LESS 1)
+    set(jobs 1)
+  endif()
+  set(${result} ${jobs} PARENT_SCOPE)
+endfunction()
+
+# sweep_available_memory(result group): MiB that are left to this machine, or that its control group may have at most.
+function(sweep_available_memory result group)
+  cmake_host_system_information(RESULT memory QUERY AVAILABLE_PHYSICAL_MEMORY)
+  if(EXISTS "${group}/memory.max")
+    file(READ "${group}/memory.max" limit)
+    if(limit MATCHES "^[0-9]+")
+      math(EXPR limit "${CMAKE_MATCH_0} / 1048576")
+      if(limit LESS memory)
+        set(memory ${limit})
+      endif()
+    endif()
+  endif()
+  set(${result} ${memory} PARENT_SCOPE)
+endfunction()
