@@ -69,7 +69,7 @@ class Side:
 
 
 class Sweep(Side):
-    """Ours. An explosion of moment rate m is a pressure rate of -m."""
+    """Ours. An explosion of moment rate m is a pressure rate of m."""
 
     def __init__(self, case: Case, strategy: str = "auto", device: str = "cpu"):
         wavelet, self.source, self.receivers, models = case.arrays()
@@ -80,7 +80,7 @@ class Sweep(Side):
             case.equation(4), case.shape, DH, DT, dev=device, source_type=normal if elastic else ["p"],
             receiver_type=["p"], pml_freq=FREQ / 2, impl="c", memory=MemoryOptions(strategy),
         )  # fmt: skip
-        self.wavelet = torch.from_numpy(-wavelet if elastic else wavelet).to(device)
+        self.wavelet = torch.from_numpy(wavelet).to(device)
 
     def record(self, models):
         return self.solver(self.wavelet, self.source, self.receivers, models=models)[0, ..., 0].T

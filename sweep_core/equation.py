@@ -54,7 +54,8 @@ class Field:
     where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
     surface so that energy is conserved (:mod:`sweep_core.discretization.surface`); a parity of 0 is such a field's
     alone. `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only,
-    made of other fields, and has neither sources nor receivers.
+    made of other fields, and has neither sources nor receivers. `source_sign` is -1 for a stress with tension positive:
+    its physical sources are rates of moment, which act with a minus sign.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Field:
     mirrored: bool = True
     ndims: tuple[int, ...] = (2, 3)
     order: int = 1
+    source_sign: int = 1
 
     @property
     def on_surface(self) -> bool:
@@ -132,7 +134,9 @@ class Equation(ABC):
 
     @abstractmethod
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
-        """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient`."""
+        """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient` and the
+        field's `source_sign`.
+        """
 
     @property
     def rule(self) -> str:

@@ -56,6 +56,8 @@ def check_declared(equation: Equation) -> None:
             refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")
         if f.parity not in ((-1, 1) if f.mirrored else (-1, 0, 1)):
             refuse(f"parity of {f.name}", f.parity, "-1 or 1, or 0 where it is not mirrored")
+        if f.source_sign not in (-1, 1):
+            refuse(f"source_sign of {f.name}", f.source_sign, "1, or -1 for a stress")
     error = equation.float32_error
     if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
         refuse("float32_error", error, "a number between 0 and 1")

@@ -30,14 +30,14 @@ receivers = np.stack([np.arange(10.0, 310.0), np.full(300, 39.5)], axis=1)
 plot_model(vs, dh, sources, receivers, title="water over two layers", label="vs (m/s)")
 
 # %%
-# A source of pressure is one of both normal stresses; its minus sign is that of tension, which is positive. The surface
-# is free. Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field.
+# A source of pressure is one of both normal stresses: a positive rate of moment is an explosion. The surface is free.
+# Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field.
 
 solver = PropTorch(
     Elastic(spatial_order=4), shape=vp.shape, dh=dh, dt=dt, free_surface=True,
     source_type=["sxx", "szz"], receiver_type=["vx", "vz", "p"],
 )  # fmt: skip
-wavelet = -torch.tensor(ricker(15.0, nt, dt), dtype=vp.dtype)
+wavelet = torch.tensor(ricker(15.0, nt, dt), dtype=vp.dtype)
 every = Snapshots(fields=["vx", "vz"], every=100)
 record, snaps = solver(wavelet, sources, receivers, models=[vp, vs, rho], snapshots=every)
 

@@ -13,14 +13,16 @@ from ..validators import named
 @named(**EQUATION)
 @attrs.frozen
 class Elastic(StaggeredEquation):
-    r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e + m(t) delta(x - xs).
+    r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e - m(t) delta(x - xs).
 
     e is the strain rate, mu = rho vs^2, lam = rho (vp^2 - 2 vs^2); tension is positive, and the receiver `p` is
-    minus the mean of the normal stresses. Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander
-    1988, Geophysics 53), here in 2-D:
+    minus the mean of the normal stresses. The source m is a rate of moment (Aki and Richards 2002, Quantitative
+    Seismology, ch. 3): a positive wavelet for all normal stresses is an explosion, which pushes outwards.
+
+    Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander 1988, Geophysics 53), here in 2-D:
 
     vx <- vx + bx (S D_x sxx + S D_z sxz + dt fx),  vz <- vz + bz (S D_x sxz + S D_z szz + dt fz),
-    sxx <- sxx + pi exx + lam ezz + dt mxx,  szz <- szz + lam exx + pi ezz + dt mzz,  sxz <- sxz + mu_xz exz + dt mxz,
+    sxx <- sxx + pi exx + lam ezz - dt mxx,  szz <- szz + lam exx + pi ezz - dt mzz,  sxz <- sxz + mu_xz exz - dt mxz,
     exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
 
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
@@ -48,12 +50,12 @@ class Elastic(StaggeredEquation):
         Field("vx", "m/s", ("x", "t"), parity=0, mirrored=False),
         Field("vy", "m/s", ("y", "t"), parity=0, mirrored=False, ndims=(3,)),
         Field("vz", "m/s", ("z", "t"), parity=0, mirrored=False),
-        Field("sxx", "Pa", parity=0, mirrored=False),
-        Field("syy", "Pa", parity=0, mirrored=False, ndims=(3,)),
-        Field("szz", "Pa", mirrored=False),
-        Field("sxy", "Pa", ("x", "y"), parity=0, mirrored=False, ndims=(3,)),
-        Field("sxz", "Pa", ("x", "z"), mirrored=False),
-        Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,)),
+        Field("sxx", "Pa", parity=0, mirrored=False, source_sign=-1),
+        Field("syy", "Pa", parity=0, mirrored=False, ndims=(3,), source_sign=-1),
+        Field("szz", "Pa", mirrored=False, source_sign=-1),
+        Field("sxy", "Pa", ("x", "y"), parity=0, mirrored=False, ndims=(3,), source_sign=-1),
+        Field("sxz", "Pa", ("x", "z"), mirrored=False, source_sign=-1),
+        Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,), source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
     rates: ClassVar[tuple[Rate, ...]] = (

@@ -14,7 +14,7 @@ from .experiment import Experiment, bounds, marine_survey
 from .settings import Settings, make_parser, prepared_model, read_settings
 
 STRENGTH = 1e12
-"""Of the explosion, N/s: with it records are of the order of 1 cm/s, far from what float32 cannot hold."""
+"""Moment rate of the explosion, N/s: with it records are of the order of 1 cm/s, far from what float32 cannot hold."""
 
 FREQ = 1.5
 """Peak frequency, Hz. On Marmousi-II vp and vs approach the truth with it; at 3 Hz vs moves away."""

@@ -23,11 +23,13 @@ def strengths(problem: Problem, points: Points, array):
     """
     if _increments(problem):
         return points.weights, None
-    weights = points.weights * problem.equation.source_weight(points.field, problem.dt, problem.grid.cell_volume)
-    high = heights(problem, problem.field(points.field))
+    field = problem.field(points.field)
+    unit = problem.equation.source_weight(field.name, problem.dt, problem.grid.cell_volume)
+    weights = points.weights * (field.source_sign * unit)
+    high = heights(problem, field)
     if high is not None:
         weights = weights / array(high)[points.cells // prod(problem.padded_shape[1:])]
-    return weights, problem.equation.source_coefficient(points.field)
+    return weights, problem.equation.source_coefficient(field.name)
 
 
 def signals_of_each(problem: Problem, taps: int) -> int:

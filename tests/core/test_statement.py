@@ -78,6 +78,7 @@ WRONG = {
     "unknown stagger": ({"fields": (Field("h1", "", ("w",)),)}, r"stagger of h1 is \('w',\)"),
     "no stagger": ({"fields": (Field("h1", "", 5),)}, "stagger of h1 is 5; expected some of"),
     "no parity": ({"fields": (Field("h1", "", parity=0),)}, "parity of h1 is 0; expected -1 or 1, or 0"),
+    "no sign": ({"fields": (Field("h1", "", source_sign=0),)}, "source_sign of h1 is 0; expected 1, or -1 for a stress"),
     "a field nowhere": ({"fields": (Field("h1", "", ndims=(4,)),)}, r"ndims of h1 is \(4,\)"),
     "no field here": ({"fields": (Field("h1", "", ndims=(3,)),)}, "no field in 2 dimensions"),
     "reciprocal": ({"reciprocal": ("h9",)}, r"reciprocal is \('h9',\); expected some of \['h1'\]"),

@@ -86,9 +86,9 @@ def line(omega, speed, x, z):
 def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) -> Callable:
     """Response of vx, vz or p at (x, z) from the source: a force 'vx' or 'vz', or an explosion 'p'.
 
-    rho v_t = div sigma + f delta, sigma_t = C:e + m delta 1, p minus the mean of the two normal stresses (Achenbach
+    rho v_t = div sigma + f delta, sigma_t = C:e - m delta 1, p minus the mean of the two normal stresses (Achenbach
     1973, ch. 3): u of a force is (k_s^2 g_s + grad grad (g_s - g_p)) f / (rho omega^2), v of an explosion
-    grad g_p m / (lam + 2 mu).
+    -grad g_p m / (lam + 2 mu).
     """
     stiff, bulk = solid.rho * solid.vp**2, solid.rho * (solid.vp**2 - solid.vs**2)
     i, j = (("vx", "vz", "p").index(name) for name in (receiver, source))
@@ -97,7 +97,7 @@ def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) ->
         g_p, grad_p, second_p = line(omega, solid.vp, x, z)
         k_p, k_s, inertia = omega / solid.vp, omega / solid.vs, solid.rho * omega**2
         if source == "p":
-            return bulk / stiff * k_p**2 / (1j * omega) * g_p if receiver == "p" else grad_p[i] / stiff
+            return -bulk / stiff * k_p**2 / (1j * omega) * g_p if receiver == "p" else -grad_p[i] / stiff
         if receiver == "p":
             return -bulk * k_p**2 * grad_p[j] / inertia
         g_s, _, second_s = line(omega, solid.vs, x, z)
@@ -145,7 +145,7 @@ def reflected(solid, source, depth, omega, k):
     g_p, g_s = (np.exp(-1j * nu * depth) / (2j * nu) for nu in (nu_p, nu_s))
     inertia = solid.rho * omega**2
     if source == "p":
-        up_p, up_s = g_p / (solid.rho * solid.vp**2) / (1j * omega), 0 * g_s
+        up_p, up_s = -g_p / (solid.rho * solid.vp**2) / (1j * omega), 0 * g_s
     elif source == "vx":
         up_p, up_s = 1j * k * g_p / inertia, -1j * nu_s * g_s / inertia
     else:

@@ -34,8 +34,8 @@ class VTIAcoustic(StaggeredEquation):
         Field("vx", "m/s", ("x", "t"), parity=0, mirrored=False),
         Field("vy", "m/s", ("y", "t"), parity=0, mirrored=False, ndims=(3,)),
         Field("vz", "m/s", ("z", "t"), parity=0, mirrored=False),
-        Field("sh", "Pa", parity=0, mirrored=False),
-        Field("sv", "Pa", mirrored=False),
+        Field("sh", "Pa", parity=0, mirrored=False, source_sign=-1),
+        Field("sv", "Pa", mirrored=False, source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "kh", "kn", "kv")
     rates: ClassVar[tuple[Rate, ...]] = (
