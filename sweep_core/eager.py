@@ -4,7 +4,7 @@ import attrs
 
 from .call import CallShape
 from .ops import Array, Ops, coefficients_of
-from .points.positions import Points, points_of
+from .points.positions import Points, points_of, widen
 from .points.sources import strengths
 from .problem import Problem
 from .snapshots import crop
@@ -34,6 +34,7 @@ class EagerRun:
         self.factors = [self._factor(points) for points in self.sources]
 
     def _points(self, names, positions) -> list[Points]:
+        positions = widen(self.ops.xp, positions, self.shape.dtype)
         made = points_of(self.ops.xp, self.problem, names, positions, self.shape.shots)
         return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in made]
 

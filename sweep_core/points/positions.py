@@ -55,6 +55,13 @@ def interpolated(positions) -> bool:
     return "float" in dtype_name(positions)
 
 
+def widen(xp, positions, dtype: str):
+    """Return positions between nodes in float64 where that is the `dtype` of the run: weights have their precision."""
+    if not interpolated(positions) or dtype != "float64":
+        return positions
+    return positions.astype(dtype) if hasattr(positions, "astype") else positions.to(xp.float64)
+
+
 def taps(problem, positions) -> int:
     """Cells that stand for one position."""
     return len(OFFSETS) ** problem.grid.ndim if interpolated(positions) else 1

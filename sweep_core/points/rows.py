@@ -8,7 +8,7 @@ import numpy as np
 from ..call import CallShape
 from ..problem import Problem
 from ..survey import Shots
-from .positions import Points, points_of
+from .positions import Points, points_of, widen
 from .receivers import listening
 from .sources import signals_of_each, strengths
 
@@ -18,8 +18,13 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
 
     Sources and receivers are arrays of xp, numpy or jax.numpy.
     """
-    sources = points_of(xp, problem, problem.source_type, shots.sources, shape.shots)
-    receivers = points_of(xp, problem, problem.receiver_type, listening(xp, problem, shots), shape.shots)
+    sources, receivers = (
+        points_of(xp, problem, names, widen(xp, positions, shape.dtype), shape.shots)
+        for names, positions in (
+            (problem.source_type, shots.sources),
+            (problem.receiver_type, listening(xp, problem, shots)),
+        )
+    )
     strong = [attrs.evolve(p, weights=strengths(problem, p, xp.asarray)[0]) for p in sources]
     named: dict[str, Any] = {}
     for kind, points, columns, signals in (

@@ -29,6 +29,9 @@ anyone = pytest.mark.parametrize("entry", executors())
 quick = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if "jax" not in p.id])
 
 
+PLACES = ("sources", "receivers")
+
+
 def made_of(name, equation):
     return runs(variant(name, equation))
 
@@ -38,6 +41,18 @@ def made_of(name, equation):
 @anyone
 def test_law1_forward_equals_the_reference(entry, name, equation):
     laws.forward_equals_reference(entry, made_of(name, equation))
+
+
+@anyone
+def test_law1_weights_have_the_precision_of_the_models(entry):
+    """Positions in float32 are where they say, as exactly as the same ones in float64."""
+    made = variant("between nodes", Acoustic)
+    single, double = (
+        attrs.evolve(made.shots, **{name: getattr(made.shots, name).astype("float32").astype(dtype) for name in PLACES})
+        for dtype in ("float32", "float64")
+    )
+    expected = ReferenceExecutor().forward(made.problem, double, made.models)
+    assert record_error(entry.forward(attrs.evolve(made, shots=single)), expected) < 1e-12
 
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(gradient=True))
