@@ -72,11 +72,11 @@ class EagerRun:
         return list(seen.values())
 
     def snapshot(self, state, new) -> list[Array]:
-        """The fields of the snapshots, (nshots, *region) each; without a derivative."""
+        """The fields of the snapshots, (nshots, *region) each."""
         asked = self.shape.snapshots
         if not asked:
             return []
-        return [self.ops.hold(crop(self.problem, asked, self._of(f, state, new))) for f in asked.fields]
+        return [crop(self.problem, asked, self._of(f, state, new)) for f in asked.fields]
 
     def _of(self, field, state, new):
         return (new if field in self.late else state)[field]

@@ -8,6 +8,12 @@ import numpy as np
 from .errors import DomainError, OptionError, ShapeError
 from .validators import is_whole
 
+UNDERIVABLE = (
+    "a derivative of snapshots is not supported by impl='c', which has that of the record; use impl='eager', detach "
+    "the snapshots (jax.lax.stop_gradient), or call without them in forward mode"
+)
+"""The refusal of compiled code, which hands snapshots out beside a derivative of the record."""
+
 
 def _region(value):
     if value is None:
@@ -21,8 +27,8 @@ def _region(value):
 class Snapshots:
     """Wavefields as they are at times 0, every dt, 2 every dt, ... up to the last sample, without the PML.
 
-    They carry no derivative, and are those of the time steps themselves: uncorrected where the record's time
-    dispersion is corrected.
+    They are those of the time steps themselves: uncorrected where the record's time dispersion is corrected. With
+    ``impl='eager'`` they are differentiable; with ``impl='c'`` their derivative is refused.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from sweep_core.stability import marked
 from sweep_core.survey import Shots, samples_of
 
 from .memory import allocating, left_on
-from .operators import Task, born_p, forward_p
+from .operators import Task, born_p, forward_p, snapshots_p
 from .ops import JaxOps, admitted
 from .private import ShapedArray
 from .shim import forced_isa
@@ -53,9 +53,12 @@ def _(task, primals, tangents):
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
     arrays |= dict(zip(task.kept_names(True), kept, strict=True))
     (tangent,) = born_p.bind(*varied, *(arrays[n] for n in task.residuals()), task=task, by=by, batches=())
-    still = SymbolicZero(ShapedArray(seen.shape, seen.dtype))
     none = SymbolicZero(ShapedArray(flag.shape, jax.dtypes.float0))
-    return (record, seen, flag), (tangent, still, none)
+    if task.shape.snapshots is None:
+        of_seen = SymbolicZero(ShapedArray(seen.shape, seen.dtype))
+    else:
+        of_seen = snapshots_p.bind(*varied, shape=seen.shape, dtype=seen.dtype)
+    return (record, seen, flag), (tangent, of_seen, none)
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device, unread: bool):

@@ -22,6 +22,7 @@ from sweep_core.memory import NONE, Kept
 from sweep_core.native import CompiledCall, compiled_call, thread_count
 from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
+from sweep_core.snapshots import UNDERIVABLE
 
 from . import shim, slices
 from .private import Primitive, ShapedArray, ad, batching, device_count, mlir
@@ -189,6 +190,32 @@ def _primitive(name, run, buffers):
 forward_p = _primitive("sweep_forward", _run_forward, Task.forward_names)
 adjoint_p = _primitive("sweep_adjoint", _run_adjoint, lambda *_: GRADIENTS)
 born_p = _primitive("sweep_born", _run_born, lambda *_: ("record",))
+
+
+# The tangent of snapshots: it has a shape, and whoever computes or transposes it is refused.
+snapshots_p = Primitive("sweep_snapshots")
+
+
+def _refuse_snapshots(*arguments, **parameters):
+    raise UnsupportedError(UNDERIVABLE)
+
+
+def _transpose_snapshots(cotangent, *tangents, **parameters):
+    if type(cotangent) is not ad.Zero:
+        _refuse_snapshots()
+    return [None] * len(tangents)
+
+
+def _batch_snapshots(tangents, dims, *, shape, dtype):
+    return snapshots_p.bind(*tangents, shape=(_size(tangents, dims), *shape), dtype=dtype), 0
+
+
+snapshots_p.def_impl(_refuse_snapshots)
+snapshots_p.def_abstract_eval(lambda *_, shape, dtype: ShapedArray(shape, dtype))
+mlir.register_lowering(snapshots_p, _refuse_snapshots)
+batching.primitive_batchers[snapshots_p] = _batch_snapshots
+ad.primitive_jvps[snapshots_p] = _refuse_snapshots
+ad.primitive_transposes[snapshots_p] = _transpose_snapshots
 
 
 def _refuse_derivative(primals, tangents, **parameters):

@@ -9,6 +9,7 @@ import torch
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import Buffer, CompiledCall
+from sweep_core.snapshots import UNDERIVABLE
 
 from . import slices
 from .batching import one_by_one
@@ -84,6 +85,11 @@ def _refuse_second(needed) -> None:
         raise UnsupportedError("second derivatives of the compiled implementation are not supported; use impl='eager'")
 
 
+def _refuse_snapshots(needed) -> None:
+    if needed:
+        raise UnsupportedError(UNDERIVABLE)
+
+
 def _signed(function):
     """A static method that holds its signature, which `apply` would otherwise work out at each call."""
     function.__signature__ = inspect.signature(function)
@@ -102,21 +108,24 @@ class Forward(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         coefficients, wavelet, ctx.task = inputs
-        _, seen, flag, *kept = output
-        ctx.mark_non_differentiable(seen, flag, *kept)
+        _, _, _, *kept = output
+        has_snapshots = ctx.task.call.shape.snapshots is not None  # their cotangent is refused, not dropped
+        ctx.mark_non_differentiable(*output[1 + has_snapshots :])
         ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
         ctx.save_for_backward(coefficients, wavelet, *kept)
         ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
     @undisturbed
-    def backward(ctx, cotangent, *_):
+    def backward(ctx, cotangent, of_snapshots, *_):
+        _refuse_snapshots(of_snapshots is not None)
         if cotangent is None:
             return None, None, None
         return *Adjoint.apply(cotangent, *ctx.saved_tensors, ctx.task), None
 
     @staticmethod
     def jvp(ctx, coefficients, wavelet, _):
+        _refuse_snapshots(ctx.task.call.shape.snapshots is not None)
         return Born.apply(*_filled(ctx, coefficients, wavelet), *ctx.saved_tensors, ctx.task), *[None] * 5
 
     @staticmethod

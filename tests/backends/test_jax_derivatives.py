@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from laws import VARIANTS, case, error, executors, reference_born, reference_record, variant
+from laws import VARIANTS, born_of_snapshots, case, error, executors, reference_born, reference_record, variant
 
 from sweep_core import Snapshots, UnsupportedError
 
@@ -13,6 +13,7 @@ from sweep_jax import PropJax  # noqa: E402
 
 impls = pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
 compiled = pytest.mark.parametrize("entry", executors("jax-c"))
+eager = pytest.mark.parametrize("entry", executors("jax-eager"))
 
 
 class Setting:
@@ -150,22 +151,63 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
     assert error(jax.vmap(gradient)(wavelets)[0], np.asarray(gradient(this.wavelet))) < 1e-12
 
 
-@impls
+ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
+
+
+def with_snapshots(this):
+    """The function vp -> (misfit of the record, snapshots)."""
+
+    def both(vp, wavelet=this.wavelet):
+        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
+        return (record * this.weights).sum(), seen["h1"]
+
+    return both
+
+
+@compiled
 def test_snapshots_beside_a_derivative(entry):
-    """They have none, and take none away; a batch of them is that of its parts."""
+    """They take none away; a batch of them is that of its parts."""
     this = Setting(entry)
-    asked = Snapshots(["h1"], every=5)
+    both, expected = with_snapshots(this), np.asarray(jax.grad(lambda vp: weighted(this, vp))(this.vp))
+    for gradient in (
+        jax.grad(both, has_aux=True)(this.vp)[0],
+        jax.jit(jax.grad(jax.checkpoint(both), has_aux=True))(this.vp)[0],
+        jax.vmap(jax.grad(both, has_aux=True))(jnp.stack([this.vp - 9, this.vp]))[0][1],
+        jax.grad(lambda vp: both(vp)[0] + jax.lax.stop_gradient(both(vp)[1]).sum())(this.vp),
+    ):
+        assert error(gradient, expected) < 1e-14
+    assert error(jax.linearize(both, this.vp, has_aux=True)[1](this.dvp), (expected * this.dvp).sum()) < 1e-11
+    batch = jax.vmap(lambda w: both(this.vp, w))(jnp.stack([0 * this.wavelet, this.wavelet]))
+    assert error(batch[1][1], np.asarray(both(this.vp)[1])) < 1e-14
 
-    def both(vp):
-        return this.solver(this.wavelet, **this.survey, models=[vp], snapshots=asked)
 
-    def weighted_and_seen(vp):
-        record, seen = both(vp)
-        return (record * this.weights).sum() + seen["h1"].sum()
+@eager
+def test_snapshots_have_their_derivative(entry):
+    """That of receivers in their cells; beside that of the record, it adds up."""
+    this = Setting(entry)
+    both, expected = with_snapshots(this), born_of_snapshots(this.made, ASKED)
+    assert error(jax.jvp(lambda vp: both(vp)[1], (this.vp,), (this.dvp,))[1], expected) < 1e-11
+    weights = np.random.default_rng(5).standard_normal(expected.shape)
+    gradient = jax.grad(lambda vp: both(vp)[0] + (both(vp)[1] * weights).sum())(this.vp)
+    directional = (reference_born(this.made) * this.weights).sum() + (expected * weights).sum()
+    assert float((gradient * this.dvp).sum()) == pytest.approx(float(directional), rel=1e-11)
 
-    expected = np.asarray(jax.grad(lambda vp: weighted(this, vp))(this.vp))
-    assert error(jax.grad(weighted_and_seen)(this.vp), expected) < 1e-14
-    (_, seen), (tangent, none) = jax.jvp(both, (this.vp,), (this.dvp,))
-    assert error(tangent, reference_born(this.made)) < 1e-11 and not np.asarray(none["h1"]).any()
-    batch = jax.vmap(lambda w: this.solver(w, **this.survey, models=[this.vp], snapshots=asked))
-    assert error(batch(jnp.stack([0 * this.wavelet, this.wavelet]))[1]["h1"][1], np.asarray(seen["h1"])) < 1e-14
+
+@compiled
+def test_a_derivative_of_snapshots_is_refused(entry):
+    this = Setting(entry)
+    both = with_snapshots(this)
+
+    def energy(vp):
+        misfit, seen = both(vp)
+        return misfit + (seen**2).sum()
+
+    for ask in (
+        lambda: jax.grad(energy)(this.vp),
+        lambda: jax.jit(jax.grad(energy))(this.vp),
+        lambda: jax.vmap(jax.grad(energy))(this.vp[None]),
+        lambda: jax.jvp(energy, (this.vp,), (this.dvp,)),
+        lambda: jax.jit(lambda vp: jax.jvp(energy, (vp,), (this.dvp,)))(this.vp),
+    ):
+        with pytest.raises(UnsupportedError, match="derivative of snapshots .* use impl='eager'"):
+            ask()

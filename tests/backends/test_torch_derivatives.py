@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from laws import VARIANTS, case, error, executors, reference_born, reference_record, variant
+from laws import VARIANTS, born_of_snapshots, case, error, executors, reference_born, reference_record, variant
 
 from sweep_core import Snapshots, UnsupportedError
 
@@ -17,6 +17,7 @@ from sweep_torch import PropTorch  # noqa: E402
 
 impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 compiled = pytest.mark.parametrize("entry", executors("torch-c"))
+eager = pytest.mark.parametrize("entry", executors("torch-eager"))
 
 
 class Setting:
@@ -211,26 +212,62 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
     assert error(torch.vmap(gradient)(wavelets)[0], gradient(this.wavelet).numpy()) < 1e-12
 
 
+ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
+
+
+def with_snapshots(this):
+    """The function vp -> (misfit of the record, snapshots)."""
+
+    def both(vp, wavelet=this.wavelet):
+        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
+        return (record * this.weights).sum(), seen["h1"]
+
+    return both
+
+
 @impls
 def test_snapshots_beside_a_derivative(entry):
-    """They have none, and take none away; a batch of them is that of its parts."""
+    """They take none away; a batch of them is that of its parts."""
     this = Setting(entry)
-    asked = Snapshots(["h1"], every=5)
-
-    def both(vp, wavelet):
-        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=asked)
-        return record, seen["h1"]
-
-    leaf = leaf_of(this.vp)
-    record, seen = both(leaf, this.wavelet)
-    assert record.requires_grad and not seen.requires_grad
-    expected = torch.func.grad(this.weighted)(this.vp)
-    assert error(torch.autograd.grad((record * this.weights).sum(), leaf)[0], expected.numpy()) < 1e-14
-    assert (
-        error(
-            torch.func.jvp(lambda vp: both(vp, this.wavelet)[0], (this.vp,), (this.dvp,))[1], reference_born(this.made)
-        )
-        < 1e-11
-    )
+    both, leaf, expected = with_snapshots(this), leaf_of(this.vp), torch.func.grad(this.weighted)(this.vp).numpy()
+    misfit, seen = both(leaf)
+    assert error(torch.autograd.grad(misfit + seen.detach().sum(), leaf)[0], expected) < 1e-14
+    assert error(torch.func.grad(both, has_aux=True)(this.vp)[0], expected) < 1e-14
+    several = torch.vmap(torch.func.grad(both, has_aux=True))(torch.stack([this.vp - 9, this.vp]))
+    assert error(several[0][1], expected) < 1e-14
     batch = torch.vmap(lambda w: both(this.vp, w))(torch.stack([0 * this.wavelet, this.wavelet]))
-    assert error(batch[1][1], seen.numpy()) < 1e-14
+    assert error(batch[1][1], seen.detach().numpy()) < 1e-14
+
+
+@eager
+@pytest.mark.parametrize("strategy", ["full", "ckpt-7"])
+def test_snapshots_have_their_derivative(entry, strategy):
+    """That of receivers in their cells; beside that of the record, it adds up."""
+    this = Setting(entry, case().remembering(strategy))
+    both, expected = with_snapshots(this), born_of_snapshots(this.made, ASKED)
+    weights, leaf = torch.tensor(np.random.default_rng(5).standard_normal(expected.shape)), leaf_of(this.vp)
+    misfit, seen = both(leaf)
+    (gradient,) = torch.autograd.grad(misfit + (seen * weights).sum(), leaf)
+    directional = (reference_born(this.made) * this.weights.numpy()).sum() + (expected * weights.numpy()).sum()
+    assert (gradient * this.dvp).sum().item() == pytest.approx(directional, rel=1e-11)
+    if strategy == "full":
+        assert error(torch.func.jvp(lambda vp: both(vp)[1], (this.vp,), (this.dvp,))[1], expected) < 1e-11
+
+
+@compiled
+def test_a_derivative_of_snapshots_is_refused(entry):
+    this = Setting(entry)
+    both, leaf = with_snapshots(this), leaf_of(this.vp)
+
+    def energy(vp):
+        misfit, seen = both(vp)
+        return misfit + seen.square().sum()
+
+    for ask in (
+        lambda: energy(leaf).backward(),
+        lambda: both(leaf)[1].sum().backward(),
+        lambda: torch.func.grad(energy)(this.vp),
+        lambda: torch.func.jvp(energy, (this.vp,), (this.dvp,)),
+    ):
+        with pytest.raises(UnsupportedError, match="derivative of snapshots .* use impl='eager'"):
+            ask()

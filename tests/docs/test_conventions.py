@@ -16,6 +16,7 @@ from sweep_core import (
     Elastic,
     MemoryOptions,
     Shots,
+    Snapshots,
     make_problem,
     ricker,
 )
@@ -325,7 +326,7 @@ def test_jax_without_x64_refuses_float64():
 # --- not yet ----------------------------------------------------------------------------------------------------------
 
 
-def torch_run(positions=False):
+def torch_run(positions=False, **more):
     """A compiled record of leaves: the wavelet, and sources between nodes."""
     solver = torch_solver(impl="c")
     import torch
@@ -335,7 +336,7 @@ def torch_run(positions=False):
     wavelet = torch.tensor(ricker(20, NT, DT), requires_grad=not positions)
     sources = torch.tensor([[8.5, 8.5]], requires_grad=positions)
     vp = torch.tensor(VP, requires_grad=not positions)
-    return solver(wavelet, sources, POINTS["receivers"], models=[vp]), vp
+    return solver(wavelet, sources, POINTS["receivers"], models=[vp], **more), vp
 
 
 def second_derivative():
@@ -361,6 +362,11 @@ def torch_written(by):
         torch.export.export(solver, (wavelet, sources, receivers, [torch.tensor(VP)]), strict=False)
 
 
+def snapshots_derivative():
+    (_, seen), _ = torch_run(snapshots=Snapshots(["h1"], every=NT))
+    seen["h1"].sum().backward()
+
+
 def compiled_for(kind, memory):
     """What a solver on such a device asks before there is any."""
     if refusal := chosen(memory).refusal_of(kind, Acoustic.levels):
@@ -370,6 +376,7 @@ def compiled_for(kind, memory):
 REFUSED = {
     'a derivative in positions with `impl="c"`': lambda: torch_run(positions=True),
     'second derivatives with `impl="c"`': second_derivative,
+    'a derivative of snapshots with `impl="c"`': snapshots_derivative,
     "another `pml_type`": lambda: problem(pml_type="cpmls"),
     '`time_dispersion="corrected"` on a staggered grid': lambda: make_problem(
         Elastic(), (NZ, NX), 10.0, DT, time_dispersion="corrected"

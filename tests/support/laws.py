@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable
 
 import attrs
+import numpy as np
 import pytest
 
-from sweep_core import equations
+from sweep_core import Snapshots, equations
 from sweep_core.testing import entries
 from sweep_core.testing.cases import (
     DH,
@@ -52,6 +53,16 @@ OURS = ("reference", "torch", "jax")
 def error(x, expected) -> float:
     """Largest difference over largest expected value, of arrays of any backend."""
     return _error(numpy_of(x), expected)
+
+
+def born_of_snapshots(made: Case, asked: Snapshots) -> np.ndarray:
+    """The derivative of snapshots, (nshots, nsnap, nz, nx), in the direction of `made`: of receivers in all their cells."""
+    (top, bottom), (left, right) = asked.region
+    z, x = np.mgrid[top:bottom, left:right]
+    receivers = np.broadcast_to(np.stack([x, z], -1).reshape(-1, 2), (len(made.shots), z.size, 2))
+    everywhere = attrs.evolve(made, shots=attrs.evolve(made.shots, receivers=receivers))
+    seen = reference_born(everywhere)[:, :: asked.every, :, made.problem.receiver_type.index(*asked.fields)]
+    return seen.reshape(*seen.shape[:2], *z.shape)
 
 
 def known_equations():
