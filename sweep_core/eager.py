@@ -3,8 +3,9 @@
 import attrs
 
 from .call import CallShape
-from .ops import Array, Ops, coefficients_of
-from .points.positions import Points, points_of, widen
+from .ops import Array, Ops, coefficients_of, solid_of
+from .points.contacts import points_beside
+from .points.positions import Points, widen
 from .points.sources import strengths
 from .problem import Problem
 from .snapshots import crop
@@ -26,6 +27,7 @@ class EagerRun:
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
         problem.memory.check_dtype(shape.dtype, packs=False)
+        self.solid = solid_of(problem, models, ops.xp, ops.hold)
         self.sources = self._points(problem.source_type, sources)
         self.receivers = self._points(problem.receiver_type, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}
@@ -35,7 +37,7 @@ class EagerRun:
 
     def _points(self, names, positions) -> list[Points]:
         positions = widen(self.ops.xp, positions, self.shape.dtype)
-        made = points_of(self.ops.xp, self.problem, names, positions, self.shape.shots)
+        made = points_beside(self.ops.xp, self.problem, names, positions, self.shape.shots, self.solid)
         return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in made]
 
     def _factor(self, points: Points) -> Array:

@@ -206,6 +206,12 @@ class Equation(ABC):
         """Whether contrasts between cells may make steps unstable that are stable in the fastest cell's medium."""
         return False
 
+    def solid(self, *parameters):
+        """Whether cells are solid, where some may be fluid: positions between nodes are interpolated on one side of a
+        contact. None, by default, where there is one kind.
+        """
+        return None
+
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""
         return {}

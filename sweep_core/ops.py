@@ -67,6 +67,12 @@ def _damped(problem, array, name: str, coefficient: Array) -> Array:
     return coefficient
 
 
+def solid_of(problem, models, xp, hold) -> Array | None:
+    """Whether cells (1 or nshots, *padded grid) are solid; None where the equation has no fluids beside solids."""
+    solid = problem.equation.solid(*(hold(m) for m in models))
+    return None if solid is None else extend(problem, solid, xp).reshape(-1, *problem.padded_shape)
+
+
 class Ops:
     """Derivatives and PML profiles of one problem, on arrays of shape (shots, *padded grid).
 

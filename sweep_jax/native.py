@@ -15,7 +15,8 @@ from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
 from sweep_core.native import kept_by, seen_fields, tables
 from sweep_core.native.library import raise_for
-from sweep_core.ops import coefficients_of
+from sweep_core.ops import coefficients_of, solid_of
+from sweep_core.points.positions import interpolated
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
@@ -67,15 +68,18 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
     """
     kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
-    points = _points(task, shots.sources, shots.receivers, shots.mask)
+    between = interpolated(shots.sources) or interpolated(shots.receivers)
+    earth = tuple(map(jax.lax.stop_gradient, models)) if between else None
+    points = _points(task, shots.sources, shots.receivers, shots.mask, earth)
     return _propagate(task, unread, points, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
-def _points(task, sources, receivers, mask):
-    """By itself, since runs with and without a derivative share it."""
+def _points(task, sources, receivers, mask, models):
+    """By itself, since runs with and without a derivative share it; `models` where positions lie between nodes."""
     shots = Shots(None, sources, receivers, mask)
-    return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype))
+    solid = None if models is None else solid_of(task.problem, models, jnp, jax.lax.stop_gradient)
+    return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype), solid)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -9,7 +9,8 @@ import torch
 from sweep_core.call import CallShape, driving
 from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import check_room, compiled_call, kept_by, seen_fields, tables
-from sweep_core.ops import coefficients_of
+from sweep_core.ops import coefficients_of, extend
+from sweep_core.points.positions import interpolated
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
@@ -19,15 +20,19 @@ from sweep_core.survey import Shots, samples_of
 from .memory import left_on
 from .operators import Born, Forward, Task
 from .ops import TorchOps, admitted, readable, tie
-from .private import plain, tangent, transformed
+from .private import plain, tangent, transformed, without_gradient
 
 
 @lru_cache(maxsize=32)
-def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, kept: Kept) -> Task:
-    """The call and its points. Steps of an inversion repeat their surveys, so the last ones are kept."""
+def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, kept: Kept, solid) -> Task:
+    """The call and its points, with what :func:`solid_cells` gives. Steps of an inversion repeat their surveys, so the
+    last ones are kept.
+    """
     call = compiled_call(device.type, problem, shape, 0 if kept.sliced else kept.chunk)
     dtype = np.dtype(shape.dtype)
-    cells, lists = point_lists(problem, shape, survey, np, dtype)
+    if solid is not None:
+        solid = extend(problem, np.frombuffer(solid[1], bool).reshape(solid[0]), np).reshape(-1, *problem.padded_shape)
+    cells, lists = point_lists(problem, shape, survey, np, dtype, solid)
 
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
@@ -40,6 +45,23 @@ def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.d
     return Task(call, list(map(tensor, cells)), device, fixed, kept, sliced, again)
 
 
+def solid_cells(problem: Problem, survey: Shots, models) -> tuple | None:
+    """Return which cells are solid, as a value (shape, content), where positions lie between nodes and some are fluid.
+
+    None too where it cannot be read: under torch.vmap over models, and while a CUDA graph is captured.
+    """
+    if not (interpolated(survey.sources) or interpolated(survey.receivers)):
+        return None
+    models = [without_gradient(m).detach() for m in models]
+    if transformed(*models) or (models[0].is_cuda and torch.cuda.is_current_stream_capturing()):
+        return None
+    with plain():
+        solid = problem.equation.solid(*models)
+        if solid is None or bool(solid.all()) or not bool(solid.any()):
+            return None
+        return tuple(solid.shape), solid.cpu().numpy().tobytes()
+
+
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
     device, kept = models[0].device, NOTHING
@@ -47,7 +69,7 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
         left, together = partial(left_on, device), transformed(wavelet, *models)
         kept = kept_by(device.type, problem, shape, left, together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
-        task = make_task(problem, shape, survey, device, kept)
+        task = make_task(problem, shape, survey, device, kept, solid_cells(problem, survey, models))
     return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models))
 
 

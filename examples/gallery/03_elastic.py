@@ -31,7 +31,8 @@ plot_model(vs, dh, sources, receivers, title="water over two layers", label="vs 
 
 # %%
 # A source of pressure is one of both normal stresses: a positive rate of moment is an explosion. The surface is free.
-# Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field.
+# Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field. On the border
+# they read the fields of the solid.
 
 solver = PropTorch(
     Elastic(spatial_order=4), shape=vp.shape, dh=dh, dt=dt, free_surface=True,

@@ -103,6 +103,9 @@ class Elastic(StaggeredEquation):
     def fits(self, vp, vs, rho):
         return 3 * vp**2 > 4 * vs**2
 
+    def solid(self, vp, vs, rho):
+        return vs > 0
+
     def derived(self, ndim):
         normal = ("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz")
         return {"p": dict.fromkeys(normal, -1 / ndim)}

@@ -8,18 +8,19 @@ import numpy as np
 from ..call import CallShape
 from ..problem import Problem
 from ..survey import Shots
-from .positions import Points, points_of, widen
+from .contacts import points_beside
+from .positions import Points, widen
 from .receivers import listening
 from .sources import signals_of_each, strengths
 
 
-def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype):
+def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, solid=None):
     """(cells of each source field, what the library takes of points by the names of its buffers).
 
-    Sources and receivers are arrays of xp, numpy or jax.numpy.
+    Sources and receivers are arrays of xp, numpy or jax.numpy; `solid` is that of :func:`sweep_core.ops.solid_of`.
     """
     sources, receivers = (
-        points_of(xp, problem, names, widen(xp, positions, shape.dtype), shape.shots)
+        points_beside(xp, problem, names, widen(xp, positions, shape.dtype), shape.shots, solid)
         for names, positions in (
             (problem.source_type, shots.sources),
             (problem.receiver_type, listening(xp, problem, shots)),

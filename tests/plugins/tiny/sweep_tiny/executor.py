@@ -7,7 +7,7 @@ from sweep_core.call import check_perturbations, driving, finished
 from sweep_core.dispersion import undisperse
 from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
-from sweep_core.ops import coefficients_of
+from sweep_core.ops import coefficients_of, solid_of
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
 from sweep_core.staggered import StaggeredEquation
@@ -62,7 +62,8 @@ class Run:
         self.problem, self.shots, self.models = problem, shots, list(models)
         chunk = native.held_steps("cpu", problem, self.shape) if gradient else 0
         self.call = native.compiled_call("cpu", problem, self.shape, chunk)
-        self.cells, lists = point_lists(problem, self.shape, shots, np, self.shape.dtype)
+        solid = solid_of(problem, models, np, np.real)
+        self.cells, lists = point_lists(problem, self.shape, shots, np, self.shape.dtype, solid)
         self.buffers = {name: np.empty(b.shape, b.dtype) for name, b in self.call.named().items()}
         self.buffers["coefficients"][:], self.buffers["wavelet"][:] = self.inputs(models)
         for name, values in (lists | {"tables": native.tables(problem)}).items():

@@ -91,5 +91,8 @@ class VTIElastic(StaggeredEquation):
         c13 = larger(square, 0) ** 0.5 - c44
         return (vp > vs) & (square > 0) & (c11 > c66) & ((c11 - c66) * c33 > c13**2)
 
+    def solid(self, vp, vs, rho, epsilon, delta, gamma):
+        return vs > 0
+
     def derived(self, ndim):
         return {"p": dict.fromkeys(("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz"), -1 / ndim)}
