@@ -27,7 +27,7 @@ def _arguments(function: Callable, *but: str) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name not in but]
 
 
-OVERRULED = "sample_format", "unit", "stacked"
+OVERRULED = _arguments(open_segy, "path", "nt")
 """Of :func:`sweep_core.io.open_segy`: what a file may say, and be wrong about."""
 
 TABLES = {

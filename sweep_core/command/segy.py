@@ -1,4 +1,4 @@
-"""``seismic-sweep segy``: what a SEG-Y file holds, and other forms of it."""
+"""``seismic-sweep segy``: what a SEG-Y or Seismic Unix file holds, and other forms of it."""
 
 import argparse
 from pathlib import Path
@@ -19,14 +19,14 @@ from ..io import (
 from .options import check_new
 
 FORMS = """\
-a.sgy  gathers.npz   shot gathers that a solver takes (--dh, --dt)
+a.sgy  gathers.npz   shot gathers that a solver takes (--dh, --dt); or a.segy, a.su
 a.sgy  section.npy   a section or image, (nz, nx)
 gathers.npz  b.sgy   shot gathers with their headers
 section.npy  b.sgy   a model or an image (--dh)"""
 
 
 def add(commands) -> None:
-    parser = commands.add_parser("segy", help="look into a SEG-Y file, or convert it")
+    parser = commands.add_parser("segy", help="look into a SEG-Y or Seismic Unix file, or convert it")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect|convert")
     look = verbs.add_parser("inspect", help="headers, geometry, and what contradicts itself")
     look.add_argument("file", type=Path)
@@ -59,7 +59,8 @@ def inspect(given: argparse.Namespace) -> int:
 
 def convert(given: argparse.Namespace) -> int:
     source, out = given.file, given.out
-    is_segy = [path.suffix.lower() in (".sgy", ".segy") for path in (source, out)]
+    written = (".sgy", ".segy")
+    is_segy = [source.suffix.lower() in (*written, ".su"), out.suffix.lower() in written]
     array = (out if is_segy[0] else source).suffix
     if is_segy[0] == is_segy[1] or array not in (".npz", ".npy"):
         raise OptionError(f"{out.name} cannot be made of {source.name}; what can is\n{FORMS}")

@@ -114,6 +114,11 @@ def test_segy_there_and_back(survey, capsys):
     assert np.array_equal(one.observed, other.observed)
     assert np.allclose(one.offsets, other.offsets, atol=0.01)
 
+    bare = folder / "there.su"
+    bare.write_bytes(there.read_bytes()[3600:])
+    assert main(["segy", "convert", str(bare), str(back), "--dh", "20", "--overwrite"]) == 0
+    assert np.array_equal(read_gathers(back).observed, one.observed)
+
     section, again = folder / "vp.sgy", folder / "again.npy"
     assert main(["segy", "convert", str(folder / "true.npy"), str(section), "--dh", "20"]) == 0
     assert main(["segy", "convert", str(section), str(again)]) == 0
@@ -121,6 +126,7 @@ def test_segy_there_and_back(survey, capsys):
     for words, expected in {
         ("true.npy", "other.npz"): "cannot be made of true.npy",
         ("there.sgy", "other.txt"): "cannot be made of there.sgy",
+        ("observed.npz", "other.su"): "cannot be made of observed.npz",
         ("there.sgy", "back.npz", "--dh", "20"): "is there already",
         ("there.sgy", "new.npz"): "--dh is missing",
         ("vp.sgy", "new.npy", "--dh", "20"): "--dh has no meaning",
@@ -317,7 +323,11 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     assert open_segy(folder / "made.sgy").header("TraceNumber").size == 10
     assert main(["shoot", str(survey), "--out", str(folder / "field.npz"), "--overwrite"]) == 1
     assert "is what was recorded" in said(capsys)[1]
-    survey.write_text(survey.read_text().replace('"field.npz"', '"made.sgy"\nshots = []'))
+    text = survey.read_text()
+    survey.write_text(text.replace('"field.npz"', '"made.sgy"\nheader_bytes = {SourceX = [81, "i4"], GroupX = 73}'))
+    assert main(["shoot", str(survey), "--out", str(folder / "turned.npz")]) == 0
+    assert len(read_gathers(folder / "turned.npz")) == 10, "each receiver is a source, and of one shot"
+    survey.write_text(text.replace('"field.npz"', '"made.sgy"\nshots = []'))
     assert main(["shoot", str(survey), "--out", str(folder / "none.npz")]) == 1
     assert "[data] shots is []; expected numbers of some shots" in said(capsys)[1]
 

@@ -229,3 +229,89 @@ def test_fields_by_name(write):
     with pytest.raises(DtypeError, match="float32 or float64"):
         segy.traces(dtype=np.int32)
     assert re.search(r"14 traces of 64 samples every 4 ms, IEEE float", str(segy))
+
+
+@pytest.mark.parametrize("order", "><")
+@pytest.mark.parametrize("coarse", [62, 63, 0])
+def test_the_extended_interval_of_revision_2_is_a_double(write, coarse, order):
+    """62.5 microseconds, of which 16 bits hold the whole part, or nothing."""
+    written = {"binary": {"ExtendedInterval": 62.5}, "revision": 2, "order": order}
+    assert open_segy(write(interval=coarse, **written)).interval == 62.5e-6
+    assert read_segy(write(interval=coarse, **written), dh=12.5).dt == 62.5e-6
+    earlier = write(interval=4000, binary={"ExtendedInterval": 62.5}, revision=1, order=order)
+    assert open_segy(earlier).interval == 0.004, "the bytes were nobody's before"
+
+
+def test_an_extended_interval_that_contradicts_is_refused_until_one_is_said(write):
+    path = write(binary={"ExtendedInterval": 62.5}, revision=2)
+    with pytest.raises(DataError, match=r"62\.5 .* extended .* 4000 in 14; expected one: say interval="):
+        open_segy(path)
+    assert open_segy(path, interval=62.5e-6).interval == 62.5e-6
+    for odd in (np.nan, -1.0, np.inf):
+        with pytest.raises(DataError, match="extended sample interval .* say interval="):
+            open_segy(write(binary={"ExtendedInterval": odd}, revision=2))
+
+
+@pytest.mark.parametrize("order", "><")
+def test_seismic_unix_files_are_read(write, order):
+    """Traces alone, without the two headers of a file, in the byte order of whoever wrote them."""
+    segy, bare = write(order=order), write(order=order).with_suffix(".su")
+    bare.write_bytes(segy.read_bytes()[3600:])
+    found, expected = open_segy(bare), open_segy(segy)
+    np.testing.assert_array_equal(found.traces(), expected.traces())
+    np.testing.assert_array_equal(found.sources, expected.sources)
+    assert (found.interval, found.nt, len(found), found.text) == (0.004, 64, 14, "")
+    assert "Seismic Unix" in str(found) and "measurement system is not stated" in str(found)
+    np.testing.assert_array_equal(read_segy(bare, dh=12.5).observed, read_segy(segy, dh=12.5).observed)
+
+
+@pytest.mark.parametrize("nt", [257, 514])
+def test_a_count_that_reads_alike_in_both_byte_orders_settles_nothing(tmp_path, nt):
+    """257 samples are 257 in either order."""
+    traces, headers = standard.survey(nt)
+    for order in "<>":
+        path = tmp_path / "shots.su"
+        path.write_bytes(standard.encode(traces, headers, order=order)[3600:])
+        np.testing.assert_array_equal(open_segy(path).traces(), traces)
+
+
+def test_a_truncated_seismic_unix_file_is_called_so(write):
+    bare = write().with_suffix(".su")
+    bare.write_bytes(write().read_bytes()[3600:-8])
+    with pytest.raises(DataError, match="no SEG-Y file, a damaged one.*Seismic Unix.* 64 samples"):
+        open_segy(bare)
+
+
+def test_header_fields_are_read_from_where_the_caller_says(write):
+    """Coordinates of vendors lie where the standard has those of the CDP, or are floats."""
+    moved = lambda n: {"CDP_X": 5000 + 100 * n, "SourceGroupScalar": -100}  # noqa: E731
+    path = write(change=moved)
+    found = open_segy(path, header_bytes={"GroupX": 181})
+    np.testing.assert_array_equal(found.receivers[:, 0], 50.0 + np.arange(14))
+    np.testing.assert_array_equal(found.sources, open_segy(path).sources)
+    np.testing.assert_array_equal(found.header("GroupX"), 5000 + 100 * np.arange(14))
+
+    def floats(n):
+        return {"CDP_X": int(np.float32(250.25 + n).view(np.int32)), "SourceGroupScalar": 1}
+
+    found = open_segy(write(change=floats), header_bytes={"GroupX": (181, "f4")})
+    np.testing.assert_array_equal(found.receivers[:, 0], 250.25 + np.arange(14))
+    np.testing.assert_array_equal(found.header("GroupX"), 250.25 + np.arange(14))
+    shots = open_segy(path, header_bytes={"FieldRecord": [37, "i4"]})
+    np.testing.assert_array_equal(shots.header("FieldRecord"), open_segy(path).header("offset"))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"SorceX": 181}, "no trace header.*'SorceX'.*SourceX"),
+        ({"SourceX": 238}, "SourceX is 238; expected"),
+        ({"SourceX": 0}, "SourceX is 0; expected"),
+        ({"SourceX": (181, "c8")}, r"SourceX is \(181, 'c8'\); expected"),
+        ({"TRACE_SAMPLE_COUNT": 39}, "say nt="),
+        ([181], "header_bytes is"),
+    ],
+)
+def test_places_of_header_fields_that_are_none_are_refused(write, given, words):
+    with pytest.raises((OptionError, DtypeError), match=words):
+        open_segy(write(), header_bytes=given)

@@ -9,7 +9,7 @@ TRACE_FIELDS = {
     "SourceSurfaceElevation": (45, "i"), "SourceDepth": (49, "i"), "ElevationScalar": (69, "h"), "SourceGroupScalar": (71, "h"),
     "SourceX": (73, "i"), "SourceY": (77, "i"), "GroupX": (81, "i"), "GroupY": (85, "i"), "CoordinateUnits": (89, "h"),
     "DelayRecordingTime": (109, "h"), "Samples": (115, "H"), "Interval": (117, "H"), "TraceWeightingFactor": (169, "h"),
-    "TimeScalar": (215, "h"),
+    "TimeScalar": (215, "h"), "CDP_X": (181, "i"), "CDP_Y": (185, "i"),
 }  # fmt: skip
 BINARY_FIELDS = {
     "Interval": (3217, "H"),
@@ -17,6 +17,7 @@ BINARY_FIELDS = {
     "Format": (3225, "h"),
     "Unit": (3255, "h"),
     "SortingCode": (3229, "h"),
+    "ExtendedInterval": (3273, "d"),
     "Texts": (3505, "h"),
 }
 KINDS = {1: "u4", 2: "i4", 3: "i2", 5: "f4", 6: "f8", 8: "i1", 10: "u4", 11: "u2", 16: "u1"}

@@ -1,6 +1,8 @@
 """Trace headers: read once, and what they say in metres and seconds."""
 
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -8,37 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, DtypeError, OptionError
-from ...validators import check_choice
+from ...validators import check_choice, is_whole, refuse_unknown
 from .layout import TRACE, Layout, load_segyio
 
 FOOT = 0.3048
 UNITS = {"m": 1.0, "ft": FOOT}
+_KINDS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8")
 _UNSIGNED = ("TRACE_SAMPLE_COUNT", "TRACE_SAMPLE_INTERVAL")
 _SCALARS = [0, *(sign * 10**power for power in range(7) for sign in (1, -1))]
 _DEGREES = {2: (3600 * 360, "seconds of arc"), 3: (360, "decimal degrees"), 4: (3.6e6, "degrees, minutes, seconds")}
 
 
 @cache
-def fields(order: str) -> np.dtype:
-    """The 240 bytes of a trace header; names are those of segyio.TraceField, without the tail that nobody assigned."""
+def _standard_fields() -> dict[str, tuple[int, str]]:
+    """First byte, from 1, and format of each field that segyio names, without the tail that nobody assigned."""
     starts = sorted((int(at), name) for name, at in load_segyio().tracefield.keys.items() if at < 233)
     ends = [at for at, _ in starts[1:]] + [233]
-    kinds = [
-        f"{order}{'u' if name in _UNSIGNED else 'i'}{end - at}" for (at, name), end in zip(starts, ends, strict=True)
-    ]
+    return {
+        name: (at, f"{'u' if name in _UNSIGNED else 'i'}{end - at}")
+        for (at, name), end in zip(starts, ends, strict=True)
+    }
+
+
+def fields(order: str, header_bytes: Mapping[str, Any] = MappingProxyType({})) -> np.dtype:
+    """The 240 bytes of a trace header, with fields that lie elsewhere than in the standard; see `open_segy`."""
+    known = _standard_fields()
+    placed = known | {name: _place(name, place, known) for name, place in header_bytes.items()}
     return np.dtype(
         {
-            "names": [name for _, name in starts],
-            "formats": kinds,
-            "offsets": [at - 1 for at, _ in starts],
+            "names": list(placed),
+            "formats": [order + kind for _, kind in placed.values()],
+            "offsets": [at - 1 for at, _ in placed.values()],
             "itemsize": TRACE,
         }
     )
 
 
-def read_headers(layout: Layout) -> NDArray[Any]:
+def _place(name: str, place: Any, known: Mapping[str, tuple[int, str]]) -> tuple[int, str]:
+    """First byte and format of a field that the caller moved."""
+    if name not in known:
+        refuse_unknown("header_bytes", "trace header field", name, known)
+    if name == "TRACE_SAMPLE_COUNT":
+        raise OptionError(f"header_bytes: {name} cannot be moved; say nt=")
+    at, kind = place if isinstance(place, list | tuple) and len(place) == 2 else (place, known[name][1])
+    if not (isinstance(kind, str) and kind in _KINDS and is_whole(at, 1) and at + int(kind[1]) - 1 <= TRACE):
+        raise OptionError(
+            f"header_bytes: {name} is {place!r}; expected its first byte, 1 to {TRACE}, or (byte, format) with "
+            f"one of the formats {', '.join(_KINDS)}"
+        )
+    return int(at), kind
+
+
+def read_headers(layout: Layout, header_bytes: Mapping[str, Any] | None = None) -> NDArray[Any]:
     """(ntraces,) headers in the byte order of the file; samples are not touched."""
-    return np.ascontiguousarray(layout.open()["header"]).view(fields(layout.order))
+    if not isinstance(header_bytes, Mapping | None):
+        raise DtypeError(f"header_bytes is {header_bytes!r}; expected a dict of bytes by the names of header fields")
+    return np.ascontiguousarray(layout.open()["header"]).view(fields(layout.order, header_bytes or {}))
 
 
 @attrs.frozen(eq=False)
@@ -153,11 +180,11 @@ def _unit(layout: Layout, unit: str | None, notes: list[str]) -> float:
 
 def _scalar(layout: Layout, raw: NDArray[Any], name: str, given: int | None, option: str) -> NDArray[np.float64]:
     """Factors of a scalar field: a positive one multiplies, a negative one divides, zero is one."""
-    scalar = raw[name].astype(np.int64)
+    scalar = number(raw, name)
     if given is not None:
         if isinstance(given, bool) or not isinstance(given, int):
             raise DtypeError(f"{option} is {given!r}; expected a whole number as in the header, such as -100")
-        scalar = np.full(len(raw), given)
+        scalar = np.full(len(raw), float(given))
     else:
         hint = f"; say {option}=" if option else ""
         _refuse(layout, raw, ~np.isin(scalar, _SCALARS), name, f"1, 10, 100, ..., the negative of one, or 0{hint}")
@@ -186,18 +213,22 @@ def _check_coordinate_units(layout: Layout, raw: NDArray[Any], scalar: NDArray[n
 
 
 def _interval(layout: Layout, raw: NDArray[Any], given: float | None) -> float:
-    """Seconds; the binary header and all traces that state an interval agree, or it is given."""
+    """Seconds; the binary header and all traces that state an interval agree, or `given`."""
     if given is not None:
         if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1e3:
             raise OptionError(f"interval is {given!r}; expected seconds between samples, positive")
         return float(given)
     counted = dict(zip(*np.unique(raw["TRACE_SAMPLE_INTERVAL"], return_counts=True), strict=True))
-    stated = {int(value): int(count) for value, count in counted.items() if value}
-    found = set(stated) | ({layout.interval} - {0})
-    if len(found) == 1:
+    stated = {value.item(): int(count) for value, count in counted.items() if value}
+    found, extended = set(stated) | ({layout.interval} - {0}), layout.extended_interval
+    if extended:  # other fields hold its whole part at most
+        if 0 < extended < np.inf and all(abs(value - extended) < 1 for value in found):
+            return extended * 1e-6
+    elif len(found) == 1:
         return found.pop() * 1e-6
     in_traces = ", ".join(f"{value} in {count}" for value, count in list(stated.items())[:4]) or "none"
+    also = f", {extended:g} in its extended sample interval" if extended else ""
     raise DataError(
-        f"{layout.path} states a sample interval of {layout.interval} microseconds in its binary header and in its "
-        f"{len(raw)} traces {in_traces}; expected one: say interval= in seconds"
+        f"{layout.path} states a sample interval of {layout.interval} microseconds in its binary header{also} and in "
+        f"its {len(raw)} traces {in_traces}; expected one: say interval= in seconds"
     )

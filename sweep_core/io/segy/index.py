@@ -1,7 +1,7 @@
 """A SEG-Y file, known before its samples are read."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,10 @@ class SegyFile:
         """Traces."""
         return self.layout.ntraces
 
-    def header(self, name: str) -> NDArray[np.int64]:
+    def header(self, name: str) -> NDArray[Any]:
         """(ntraces,) values of a header field as they stand there, by its name in segyio.TraceField.
+
+        They are int64, or float64 where `header_bytes` of `open_segy` names floats.
 
         Raises
         ------
@@ -77,7 +79,8 @@ class SegyFile:
         """
         if name not in (self.headers.raw.dtype.names or ()):
             raise OptionError(f"no trace header is called {name!r}; names are those of segyio.TraceField, as SourceX")
-        return self.headers.raw[name].astype(np.int64)
+        values = self.headers.raw[name]
+        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
     def traces(self, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
         """(n, nt) samples in C order; see `read_samples`."""
@@ -89,7 +92,9 @@ class SegyFile:
 
     @property
     def text(self) -> str:
-        """The textual header, 40 lines."""
+        """The textual header, 40 lines; empty for a file of Seismic Unix, which has none."""
+        if self.layout.is_su:
+            return ""
         with open(self.path, "rb") as stream:
             written = stream.read(TEXT)
         text = written.decode("ascii", "replace") if written[:1] == b"C" else written.decode("cp037")
@@ -142,7 +147,8 @@ class SegyFile:
         )
         lines = [
             f"{self.path.name}: {len(self)} traces of {self.nt} samples every {1e3 * self.interval:g} ms, "
-            f"{FORMATS[self.layout.format][1]}, revision {self.layout.revision}",
+            f"{FORMATS[self.layout.format][1]}, "
+            + ("Seismic Unix" if self.layout.is_su else f"revision {self.layout.revision}"),
             f"  records   {len(np.unique(self.header('FieldRecord')))}",
             f"  metres    {where}",
             *(f"  note      {note}" for note in self.notes),
@@ -153,9 +159,11 @@ class SegyFile:
 def open_segy(
     path: str | os.PathLike[str], *, nt: int | None = None, interval: float | None = None,
     sample_format: int | None = None, unit: str | None = None, coordinate_scalar: int | None = None,
-    elevation_scalar: int | None = None, stacked: bool | None = None,
+    elevation_scalar: int | None = None, stacked: bool | None = None, header_bytes: Mapping[str, Any] | None = None,
 ) -> SegyFile:  # fmt: skip
-    """Indexes the headers of a SEG-Y file, once; samples are read later.
+    """Index the headers of a SEG-Y or Seismic Unix file, once; samples are read later.
+
+    A file is one of Seismic Unix where its size is a whole number of traces of the count that each of them states.
 
     Each option overrules what the file says, where it is known to be wrong.
 
@@ -174,6 +182,10 @@ def open_segy(
         As in the header: a negative one divides, zero is one.
     stacked : bool, optional
         Whether traces are a section, of which `read_segy` makes no gathers.
+    header_bytes : dict, optional
+        The first byte of fields that lie elsewhere in the trace headers, from 1 as the standard counts them, by their
+        names in segyio.TraceField: ``{"SourceX": 181}``; or (byte, format), such as ``{"SourceX": (181, "f4")}``, where
+        the format is another one as well: "i2", "i4", "u2", "u4", "f4", "f8", ...
 
     Raises
     ------
@@ -185,7 +197,7 @@ def open_segy(
     if stacked is not None:
         check_flag(stacked, "stacked")
         layout = attrs.evolve(layout, stacked=stacked)
-    raw = read_headers(layout)
+    raw = read_headers(layout, header_bytes)
     headers = scale_headers(layout, raw, interval, unit, coordinate_scalar, elevation_scalar)
     if sample_format is None:
         check_format(layout)

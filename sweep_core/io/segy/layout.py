@@ -64,6 +64,8 @@ class Layout:
         Byte at which the first trace begins.
     interval : int
         Sample interval of the binary header in microseconds; 0 where it states none.
+    extended_interval : float
+        The same as a double, of revision 2; 0 where the file states none.
     unit : int
         Measurement system of the binary header: 1 metres, 2 feet, 0 not stated.
     revision : int
@@ -85,6 +87,12 @@ class Layout:
     revision: int
     stacked: bool = False
     notes: tuple[str, ...] = ()
+    extended_interval: float = 0.0
+
+    @property
+    def is_su(self) -> bool:
+        """Whether it is a file of Seismic Unix: traces without textual and binary header."""
+        return self.begin == 0
 
     @property
     def records(self) -> np.dtype:
@@ -111,6 +119,8 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             head = stream.read(TEXT + BINARY)
+            if su := _su_layout(path, size, head[:TRACE], nt, sample_format):
+                return su
             order, code = _byte_order(path, head, sample_format)
             revision, texts, notes = _revision(path, head, order)
             begin = TEXT * (1 + texts) + BINARY
@@ -122,14 +132,33 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
         raise DataError(f"{path} has {size} bytes; its headers alone take {begin + TRACE}: there is no trace in it")
     (binary,) = struct.unpack_from(f"{order}H", head, 3220)
     (trace,) = struct.unpack_from(f"{order}H", first, 114)
+    extended = 0.0
     if revision >= 2:
         binary = struct.unpack_from(f"{order}I", head, 3268)[0] or binary
+        (extended,) = struct.unpack_from(f"{order}d", head, 3272)
     width = np.dtype(FORMATS[code][0]).itemsize
     count, said = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
     interval, (unit,) = struct.unpack_from(f"{order}H", head, 3216)[0], struct.unpack_from(f"{order}h", head, 3254)
     traces = (size - begin) // (TRACE + width * count)
     stacked = struct.unpack_from(f"{order}h", head, 3228)[0] == STACKED
-    return Layout(path, order, code, count, traces, begin, interval, unit, revision, stacked, notes + said)
+    return Layout(path, order, code, count, traces, begin, interval, unit, revision, stacked, notes + said, extended)
+
+
+def _su_layout(path: Path, size: int, first: bytes, nt: int | None, stated: int | None) -> Layout | None:
+    """The layout of a Seismic Unix file; None unless the size is a whole number of traces and all state its count."""
+    if len(first) < TRACE or not (stated is None or (isinstance(stated, int | np.integer) and stated == 5)):
+        return None
+    fitting = []
+    for order in "<>":
+        (count,) = struct.unpack_from(f"{order}H", first, 114)
+        length = TRACE + 4 * count
+        if not count or nt not in (None, count) or size % length:
+            continue
+        traces = np.dtype({"names": ["nt"], "formats": [f"{order}u2"], "offsets": [114], "itemsize": length})
+        if (np.memmap(path, traces, "r")["nt"] == count).all():
+            fitting.append(Layout(path, order, 5, count, size // length, 0, 0, 0, 0))
+    # A count of two equal bytes fits in both orders; headers are full of small numbers, which are small in one of them.
+    return min(fitting, key=lambda it: np.abs(np.frombuffer(first, f"{it.order}i2").astype(int)).sum(), default=None)
 
 
 def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:
@@ -147,7 +176,9 @@ def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:
         raise UnsupportedError(f"{path} holds samples of format {kind}, which is not read; convert it to IEEE floats")
     raise DataError(
         f"{path} states sample format {codes['>']} in its binary header; expected one of {_formats()}: "
-        "no SEG-Y file, a damaged one, or say what it is by sample_format="
+        "no SEG-Y file, a damaged one, or say what it is by sample_format=. Read as Seismic Unix, its first trace has "
+        f"{' or '.join(str(struct.unpack_from(f'{order}H', head, 114)[0]) for order in '<>')} samples, by which its "
+        "size is no whole number of traces, or others state another count"
     )
 
 
