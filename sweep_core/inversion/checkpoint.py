@@ -2,7 +2,6 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,12 @@ import numpy as np
 
 from ..errors import CheckpointError
 from ..io import replacing
+from ..io.arrays import read_archive
 
 HISTORY = ("epoch", "misfit", "model_error", "seconds")
 """What a line of the history tells."""
 
+_REMEDY = "it cannot be resumed: give --overwrite, or another folder by --out"
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -56,18 +57,11 @@ def read_identified(path: Path, identity: dict[str, object]) -> dict[str, np.nda
         Where it cannot be read, or belongs to another run; names what differs.
     """
     try:
-        packed = io.BytesIO(path.read_bytes())
-        with zipfile.ZipFile(packed) as archive:
-            # NumPy reads as much of a member as its header tells, which may be less than the checksum is of.
-            if damaged := archive.testzip():
-                raise ValueError(f"the checksum of {damaged} is wrong")
-        packed.seek(0)
-        with np.load(packed, allow_pickle=False) as file:
-            entries = {name: np.asarray(file[name]) for name in file.files}
-    except FileNotFoundError:
-        raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume") from None
-    except Exception as error:  # zipfile and NumPy raise a dozen kinds over damaged bytes
-        raise wrong(path, f"cannot be read ({type(error).__name__}: {error})") from error
+        entries = read_archive(path, None, "a checkpoint")
+    except CheckpointError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise CheckpointError(f"nothing to resume: {path} does not exist; run without --resume") from None
+        raise CheckpointError(f"{error}; {_REMEDY}") from error
     saved, now = _json(path, entries, "identity", dict), json.loads(json.dumps(identity))
     if differing := differences(saved, now):
         what = f"{path} belongs to another run: {differing}"
@@ -106,7 +100,7 @@ def read_checkpoint(path: Path, identity: dict[str, object], like: Mapping[str, 
 
 def wrong(path: Path, what: str) -> CheckpointError:
     """A refusal to go on from a checkpoint."""
-    return CheckpointError(f"{path} {what}; it cannot be resumed: give --overwrite, or another folder by --out")
+    return CheckpointError(f"{path} {what}; {_REMEDY}")
 
 
 def _checked(path, entries, name, expected):

@@ -6,14 +6,18 @@ import os
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
+import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import CheckpointError, SweepError
 
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
+"""Bytes of the length of a header, and its reader, by the version of the format."""
+_LONGEST = 1 << 16  # bytes of a header
+_PIECE = 1 << 20  # bytes that are read at once
 
 
 def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
@@ -45,49 +49,62 @@ def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
 
 
 def read_archive(
-    path: str | os.PathLike[str], keys: Iterable[str], what: str = "an .npz file"
+    path: str | os.PathLike[str], keys: Iterable[str] | None, what: str = "an .npz file"
 ) -> dict[str, NDArray[Any]]:
-    """Those of the entries `keys` that an .npz file has, each read to its end, where its checksum is looked at.
+    """Return those of the entries `keys` that an .npz file has, all entries of None, each with its checksum compared.
 
     `what` says in words what the file should be.
 
     Raises
     ------
     CheckpointError
-        If the file is missing or damaged.
+        If the file is missing or damaged, or an entry has another size than its header states.
     """
     try:
         with open(path, "rb") as stream:
             if stream.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise ValueError("it holds one bare array")
             with zipfile.ZipFile(stream) as archive:
-                there = set(archive.namelist())
-                data = {key: archive.read(f"{key}.npy") for key in keys if f"{key}.npy" in there}
-        return {key: _entry(key, content) for key, content in data.items()}
+                there = {name.removesuffix(".npy"): None for name in archive.namelist() if name.endswith(".npy")}
+                return {key: _entry(archive, key) for key in (there if keys is None else keys) if key in there}
     except Exception as error:
         raise _refusal(path, what, error) from error
 
 
-def _entry(key: str, content: bytes) -> NDArray[Any]:
+def _entry(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
+    info = archive.getinfo(f"{key}.npy")
     try:
-        return _read(io.BytesIO(content), len(content))
+        with archive.open(info) as stream:
+            return _read(stream, info.file_size)
     except Exception as error:
         raise ValueError(f"entry {key}: {error}") from error
 
 
-def _read(stream: BinaryIO, size: int) -> NDArray[Any]:
-    """The array that `size` bytes hold, header included: no more is allocated than there is."""
+def _read(stream: IO[bytes], size: int) -> NDArray[Any]:
+    """The array that `size` bytes hold, header included; no sample is read before the header agrees with the size.
+
+    All bytes are read, at the last of which zipfile compares the checksum.
+    """
     version = npy.read_magic(stream)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of the format")
-    shape, _, dtype = _HEADERS[version](stream)
+    width, read_header = _HEADERS[version]
+    counted = stream.read(width)
+    if (length := int.from_bytes(counted, "little")) > _LONGEST:
+        raise ValueError(f"its header takes {length} bytes")
+    shape, fortran, dtype = read_header(io.BytesIO(counted + stream.read(length)))
     stated, held = math.prod(shape) * dtype.itemsize, size - stream.tell()
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded: they hold code")
     if stated != held or min(shape, default=0) < 0:
         raise ValueError(f"it holds {held} bytes where its header states {dtype} of shape {shape}, {stated} bytes")
-    stream.seek(0)
-    array = npy.read_array(stream, allow_pickle=False)
+    content = np.empty(stated, np.uint8)
+    for begin in range(0, stated, _PIECE):
+        piece = stream.read(min(_PIECE, stated - begin))
+        if len(piece) < min(_PIECE, stated - begin):
+            raise ValueError(f"it ends after {begin + len(piece)} of {stated} bytes")
+        content[begin : begin + _PIECE] = np.frombuffer(piece, np.uint8)
+    array: NDArray[Any] = np.ndarray(shape, dtype, content, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), order="C", copy=False)
 
 

@@ -91,7 +91,6 @@ SHAPES = {
 }
 DTYPES = {
     "float16": lambda x: x.astype(np.float16),
-    "swapped": lambda x: x.astype(x.dtype.newbyteorder(">")),
     "complex": lambda x: x.astype(complex),
     "text": lambda x: x.astype(str),
     "bool": lambda x: x > 0,
@@ -123,6 +122,12 @@ def test_every_array_is_held_to_its_shape_dtype_and_range(run, damaged, tmp_path
                 load(packed(tmp_path / "bad.npz", {**good, name: values}, allow_pickle=True))
             assert name in str(caught.value) or kind == "objects", (name, kind)
             assert "give --overwrite" in str(caught.value)
+
+
+def test_another_byte_order_holds_the_same_numbers(run, damaged, tmp_path):
+    load, good = damaged[0], entries(run[1])
+    swapped = {name: x.astype(x.dtype.newbyteorder(">")) for name, x in good.items()}
+    load(packed(tmp_path / "good.npz", swapped))
 
 
 def test_every_entry_is_needed_and_none_is_strange(run, damaged, tmp_path):
@@ -243,5 +248,5 @@ def test_a_header_that_tells_of_less_is_caught_by_the_checksum(run, damaged, tmp
         header = archive.read(f"{name}.npy")[:128]
     shorter = header.replace(b"40), }", b"10), }")
     assert shorter != header and whole.count(header) >= 1
-    with pytest.raises(CheckpointError, match=f"checksum of {name}.npy"):
+    with pytest.raises(CheckpointError, match=f"entry {name}: (Bad CRC-32|it holds)"):
         load(whole.replace(header, shorter, 1))

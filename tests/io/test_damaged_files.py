@@ -9,6 +9,8 @@ import io as streams
 import os
 import runpy
 import tarfile
+import tracemalloc
+import zipfile
 from argparse import Namespace
 from functools import cache
 from pathlib import Path
@@ -16,9 +18,11 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
-from sweep_core import SweepError, io
+from sweep_core import CheckpointError, SweepError, io
 from sweep_core.command.model import load_velocity
+from sweep_core.inversion.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sweep_core.inversion.settings import _started
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
@@ -192,3 +196,61 @@ def test_velocities_in_km_are_refused_wherever_they_come_from(tmp_path):
     with pytest.raises(SweepError, match="true: the largest density .*in g/cm3"):
         solid = io.elastic_from_vp(earth())
         io.ElasticModel(solid.true / [[[1]], [[1]], [[1000]]], solid.initial, ~solid.water & False, 25.0)
+
+
+def swollen(path, keys):
+    """Replaces entries of an archive by 64 MB of zeros under a header that states (10, 10)."""
+    with zipfile.ZipFile(path) as archive:
+        whole = {name: archive.read(name) for name in archive.namelist()}
+    head = streams.BytesIO()
+    npy.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (10, 10)})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in whole.items():
+            archive.writestr(name, head.getvalue() + bytes(1 << 26) if name.removesuffix(".npy") in keys else content)
+    return path
+
+
+def checkpoint(folder):
+    write_checkpoint(folder / "c.npz", {}, Checkpoint(1, {"vp": earth().true}, []))
+    return folder / "c.npz"
+
+
+SWOLLEN = {
+    "read_array": (write_stored, ["vp"], lambda p: io.read_array(p, "vp")),
+    "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), ["true"], io.read_prepared),
+    "read_gathers": (lambda f: io.write_gathers(f / "g.npz", gathers()), ["observed_0000000"], io.read_gathers),
+    "read_checkpoint": (checkpoint, ["vp"], lambda p: read_checkpoint(p, {}, {"vp": earth().true})),
+}
+
+
+def gathers():
+    return io.Gathers(np.ones((1, 2)), np.ones((1, 3, 2)), np.ones((1, 20, 3, 1), np.float32), dt=0.001, dh=5.0)
+
+
+@pytest.mark.parametrize(("write", "keys", "read"), SWOLLEN.values(), ids=SWOLLEN)
+def test_no_more_is_read_than_headers_state(tmp_path, write, keys, read):
+    path = swollen(write(tmp_path), keys)
+    assert path.stat().st_size < 1 << 18
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError, match="67108864 bytes where its header states"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_entry_is_read_once_and_to_its_end(tmp_path):
+    """Its bytes are in memory once, and its checksum is looked at."""
+    np.savez(tmp_path / "m.npz", vp=np.arange(1 << 21, dtype=np.float64))
+    tracemalloc.start()
+    try:
+        assert io.read_array(tmp_path / "m.npz", "vp")[-1] == (1 << 21) - 1
+        assert tracemalloc.get_traced_memory()[1] < 1.2 * (1 << 24)
+    finally:
+        tracemalloc.stop()
+    content = bytearray((tmp_path / "m.npz").read_bytes())
+    content[-1000] ^= 1
+    (tmp_path / "m.npz").write_bytes(content)
+    with pytest.raises(CheckpointError, match="CRC"):
+        io.read_array(tmp_path / "m.npz", "vp")
