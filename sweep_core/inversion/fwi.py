@@ -117,6 +117,7 @@ def invert(
     folder : path-like, optional
         Keeps every gradient of a stage, then what the stage came to, so that the same call, typed again after whatever
         ended it, goes on from there, to the same bits. Observers are told once more of the stage that had not ended.
+        The last stage that was begun may then have another number of iterations, and other stages may follow it.
     overwrite : bool
         Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
     group : Distributor, optional
@@ -152,9 +153,8 @@ def invert(
         problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
-        stages=[stage.said() for stage in plan], optimiser=optimiser,
-        regularise=regularise, precondition=precondition, batch=batch,
-    )  # fmt: skip
+        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch,
+    ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
     for number, stage in enumerate(plan, start=1):  # before the first is run
         try:
             _checked(stage.optimiser or optimiser or LBFGS())

@@ -23,6 +23,7 @@ from .checkpoint import differences, write_entries
 from .lock import Lock
 
 Answer = tuple[float, list[np.ndarray]]
+_OF_STAGE = re.compile(r"stage_(\d{4})(_\d{6})?\.npz")
 
 
 def identity(**said: Any) -> dict[str, str]:
@@ -71,8 +72,9 @@ class Journal:
     ----------
     folder : path-like, optional
         Nothing is kept without.
-    about : dict of str
-        What a run must share with one that it goes on from; see :func:`identity`.
+    about : dict
+        What a run must share with one that it goes on from; see :func:`identity`. Of ``stages``, a list of dict, the
+        stages that the folder has begun, the last of them with any number of iterations.
     like : sequence of array
         The parameters.
     group : Distributor
@@ -88,7 +90,7 @@ class Journal:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str] | None, about: dict[str, str], like: Sequence[np.ndarray],
+        self, folder: str | os.PathLike[str] | None, about: dict[str, Any], like: Sequence[np.ndarray],
         group: Distributor, overwrite: bool = False,
     ):  # fmt: skip
         self.folder = Path(os.path.abspath(as_path(folder, "folder"))) if folder else None
@@ -98,7 +100,7 @@ class Journal:
         if self.folder:
             on_root(group, self._claim, self.folder, about, overwrite)
 
-    def _claim(self, folder: Path, about: dict[str, str], overwrite: bool) -> None:
+    def _claim(self, folder: Path, about: dict[str, Any], overwrite: bool) -> None:
         path = folder / "run.json"
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -113,14 +115,27 @@ class Journal:
         if not path.exists():
             with replacing(path) as stream:
                 stream.write(json.dumps(about, indent=1).encode())
+        found = (_OF_STAGE.fullmatch(entry.name) for entry in folder.iterdir())
+        begun = max((int(match[1]) for match in found if match), default=0)
         try:
             saved = json.loads(path.read_text())
-            differing = differences(saved, about)
+            differing = differences(_begun(saved, begun), _begun(about, begun))
         except Exception as error:
+            self.close()
             raise _damaged(path, error, "name another folder") from error
         if differing:
             self.close()
-            raise CheckpointError(f"{folder} holds another run: {differing}; name another folder, or remove it")
+            raise CheckpointError(
+                f"{folder} holds another run: {differing}. A run goes on where all is as it was but for the iterations "
+                "of the last stage that it began, and the stages after that one; otherwise name another folder, or "
+                "begin anew with overwrite=True (--overwrite)"
+            )
+        if (stages := about.get("stages")) != saved.get("stages"):
+            with storing(folder):
+                if saved["stages"][:begun] != stages[:begun]:  # led through its gradients again, to another end
+                    (folder / f"stage_{begun:04d}.npz").unlink(missing_ok=True)
+            with replacing(path) as stream:
+                stream.write(json.dumps(about, indent=1).encode())
 
     def close(self) -> None:
         """Lets other processes have the folder."""
@@ -138,11 +153,8 @@ class Journal:
         return self._known(self._path())
 
     def end(self, history: list[dict[str, Any]], models: list[np.ndarray]) -> None:
-        """Keeps what the stage came to, and no more what led there."""
+        """Keeps what the stage came to; what led there as well, by which a last stage may have more iterations."""
         self._keep(self._path(), history, models)
-        if self.folder and not self.group.rank:
-            for path in self.folder.glob(f"stage_{self.stage:04d}_*.npz"):
-                path.unlink()
 
     def __call__(self, compute: Callable[[], Answer]) -> Answer:
         """The next misfit and its gradients: those that were kept, or what is computed now."""
@@ -154,6 +166,10 @@ class Journal:
             return misfit, gradients
         misfit, gradients = compute()
         self._keep(path, [misfit, self.seconds], gradients)
+        if self._count == 1 and self.folder and not self.group.rank:
+            for number in range(1, self.stage):
+                for earlier in self.folder.glob(f"stage_{number:04d}_{'[0-9]' * 6}.npz"):
+                    earlier.unlink()
         return misfit, gradients
 
     def _path(self, which=""):
@@ -184,6 +200,14 @@ class Journal:
         except Exception as error:
             raise _damaged(path, error, "remove it, and it is computed again") from error
         return told, arrays
+
+
+def _begun(about: dict[str, Any], count: int) -> dict[str, Any]:
+    """What is said of a run, with its first `count` stages alone, the last of them without its iterations."""
+    stages = [dict(stage) for stage in about.get("stages", [])[:count]]
+    if len(stages) == count > 0:
+        stages[-1].pop("iterations")
+    return {**about, "stages": stages}
 
 
 def _damaged(path, error, remedy):

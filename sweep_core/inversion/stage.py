@@ -54,9 +54,9 @@ class Stage:
                 f"Stage: coarsen is {coarsen}, and a coarser grid carries low frequencies alone; give high"
             )
 
-    def said(self) -> list[tuple[str, Any]]:
+    def said(self) -> dict[str, Any]:
         """What it states, by name."""
-        return [(name, value) for name, value in attrs.asdict(self, recurse=False).items() if value is not None]
+        return {name: value for name, value in attrs.asdict(self, recurse=False).items() if value is not None}
 
     def __str__(self) -> str:
         if self.low is None and self.high is None:

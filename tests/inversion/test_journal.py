@@ -65,7 +65,41 @@ def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
     assert np.array_equal(
         call(data, PLAN, misfit=again, folder=tmp_path, optimiser=optimiser).models[0], found.models[0]
     )
-    assert again.asked == 0 and not list(tmp_path.glob("stage_*_*"))
+    assert again.asked == 0 and {path.name[:10] for path in tmp_path.glob("stage_*_*")} == {"stage_0003"}
+
+
+LONGER = [Stage(2, high=12.0), Stage(5, shots=2)]
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
+@pytest.mark.parametrize("left", [4, 10**9])
+def test_a_run_gets_more_iterations_and_further_stages(data, tmp_path, optimiser, left):
+    """Whether its last stage has ended or not, to the bits of a run that was asked for all of them at once."""
+    plans = [PLAN[:1], PLAN[:2], LONGER, [*LONGER, Stage(2, low=5.0)]]
+    whole, asked = Counted(), 0
+    expected = call(data, plans[-1], misfit=whole, optimiser=optimiser)
+    for plan in plans[:-1]:
+        part = Counted(left)
+        try:
+            call(data, plan, misfit=part, optimiser=optimiser, folder=tmp_path)
+        except KeyboardInterrupt:
+            assert left == 4
+        asked += part.asked
+    rest = Counted()
+    found = call(data, plans[-1], misfit=rest, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(found.models[0], expected.models[0])
+    assert [line["misfit"] for line in found.history] == [line["misfit"] for line in expected.history]
+    assert asked + rest.asked == whole.asked, "nothing is computed twice"
+
+
+def test_stages_that_were_begun_stay_as_they_were(data, tmp_path):
+    call(data, PLAN[:2], misfit=Counted(), folder=tmp_path)
+    for plan in ([Stage(3, high=12.0), PLAN[1]], PLAN[:1], [PLAN[0], Stage(3, shots=3)], PLAN[1:]):
+        with pytest.raises(CheckpointError, match="stages was .* the iterations of the last stage that it began"):
+            call(data, plan, misfit=Counted(), folder=tmp_path)
+    again = Counted()
+    call(data, PLAN[:2], misfit=again, folder=tmp_path)
+    assert not again.asked, "a refusal changes nothing"
 
 
 def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
@@ -87,7 +121,7 @@ def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
         ({"bounds": {"vp": (1000.0, 3500.0)}}, "low"),
         ({"weights": np.ones((3, 1, 1, 1), np.float32)}, "weights"),
         ({"start": [earth()[1] * np.float32(1.001)]}, "start"),
-        ({"stages": PLAN[:2]}, "stages"),
+        ({"stages": [Stage(2, high=11.0)]}, "stages was [{'high': '12.0'}] and is now [{'high': '11.0'}]"),
         ({"misfit": least_squares}, "misfit"),
         ({"make": lambda: solver(free_surface=True)}, "problem"),
     ],
