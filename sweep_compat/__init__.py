@@ -17,7 +17,7 @@ from sweep_core.errors import UnsupportedError
 
 MODULES = "equations", "propagator", "signal"
 ELSEWHERE: dict[str, str] = {
-    "datasets": "examples/models/marmousi prepares Marmousi-II",
+    "datasets": "seismic-sweep model prepares a model for an inversion",
     "io": "sweep_core.io reads and writes SEG-Y, gathers and models",
     "is_torch_binding_available": "sweep_core.backends() lists what is installed, and compiled code runs on CPUs too",
     "loss": "sweep_core.misfit is the misfit of the executors; any other is ordinary arithmetic of the framework",

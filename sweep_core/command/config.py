@@ -72,7 +72,9 @@ def read_config(path: str | Path) -> Config:
     try:
         tables = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise OptionError(f"{path} cannot be read as TOML ({error}); see docs/command.md for an example") from error
+        raise OptionError(
+            f"{path} cannot be read as TOML ({error}); seismic-sweep shoot --help lists its tables"
+        ) from error
     for name, table in tables.items():
         if name not in TABLES:
             refuse_unknown(str(path), "table", name, TABLES)

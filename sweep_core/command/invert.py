@@ -26,16 +26,15 @@ from .config import (
     stages_of,
     wavelet_of,
 )
-from .options import add_backend, add_config, check_problem, chosen_backend
+from .options import add_backend, add_configured, check_problem, chosen_backend
 
 
 def add(commands) -> None:
-    parser = commands.add_parser("invert", help="find the model whose records fit the observed ones")
-    add_config(parser)
+    parser = add_configured(commands, "invert", "find the model whose records fit the observed ones")
     parser.add_argument("--out", type=Path, help="folder of the run; that of the configuration's name by default")
     parser.add_argument("--overwrite", action="store_true", help="begin anew; a run in the folder goes on otherwise")
     add_backend(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, goes_on="; the same command goes on from the last gradient in its folder")
 
 
 @attrs.frozen

@@ -10,8 +10,9 @@ from . import info, invert, model, segy, shoot
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit status: 0, or 1 where it was refused, for a reason that is printed."""
+    """Run a command and return its exit status: 0, 1 after a refusal, whose reason is printed, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser("seismic-sweep", description="Seismic modelling and full-waveform inversion.")
+    parser.set_defaults(goes_on="")
     commands = parser.add_subparsers(dest="command", required=True, metavar="info|model|shoot|invert|segy")
     for module in (info, model, shoot, invert, segy):
         module.add(commands)
@@ -23,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # of `| head`; nobody reads what is left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print(f"\nstopped{given.goes_on}", file=sys.stderr)
+        return 130
     except (SweepError, ModuleNotFoundError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -87,7 +87,9 @@ def load_velocity(path: Path) -> NDArray[Any]:
     try:
         vp = read_array(path)
     except CheckpointError as error:
-        raise CheckpointError(f"{error}; name a .npy of P velocity, such as convert_segy_to_npy.py makes") from error
+        raise CheckpointError(
+            f"{error}; name a .npy of P velocity, such as seismic-sweep segy convert makes of SEG-Y"
+        ) from error
     check_section(vp, "vp", str(path))
     return vp
 

@@ -3,12 +3,14 @@
 import argparse
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from ..errors import OptionError, UnsupportedError
 from ..executor import IMPLS, check_support
 from ..plugins import backend, backends
 from ..problem import Problem
+from .config import TABLES
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +21,17 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="such as cpu, cuda or cuda:1; the backend's own by default")
 
 
-def add_config(parser: argparse.ArgumentParser) -> None:
-    """The configuration."""
-    parser.add_argument("config", type=Path, help="a TOML file; docs/command.md tells what it holds")
+def add_configured(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
+    """Add a command that reads a configuration, whose tables its help lists."""
+    names = {table: f"[[{table}]]" if table == "stage" else f"[{table}]" for table in TABLES}
+    lines = (fill(f"{names[table]:13s}{', '.join(known)}", 100, subsequent_indent=13 * " ")
+             for table, known in TABLES.items())  # fmt: skip
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, epilog="\n".join(["tables of the TOML file, and what they may hold:", *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("config", type=Path, help="a TOML file, with the tables below")
+    return parser
 
 
 def chosen_backend(given: argparse.Namespace) -> Any:

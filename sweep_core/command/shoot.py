@@ -17,12 +17,11 @@ from ..io import Gathers, write_gathers, write_segy
 from ..io.segy.writing import check_samples
 from ..survey import Shots
 from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
-from .options import add_backend, add_config, check_new, check_problem, chosen_backend
+from .options import add_backend, add_configured, check_new, check_problem, chosen_backend
 
 
 def add(commands) -> None:
-    parser = commands.add_parser("shoot", help="model the shots of a survey, or those of field data again")
-    add_config(parser)
+    parser = add_configured(commands, "shoot", "model the shots of a survey, or those of field data again")
     parser.add_argument("--model", choices=("true", "start"), default="true", help="of [model] (%(default)s)")
     parser.add_argument("--out", type=Path, help="gathers, .npz or .sgy; file of [data] by default")
     parser.add_argument("--batch", type=int, default=4, help="shots that are modelled at once (%(default)s)")

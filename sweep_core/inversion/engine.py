@@ -45,7 +45,7 @@ class ExecutorEngine:
         if not hasattr(self.executor, "misfit_and_gradient"):
             raise UnsupportedError(
                 f"backend {settings.backend!r} has no misfit_and_gradient, which an inversion needs; see "
-                "docs/extending/backend.md"
+                "the page extending/backend of the documentation"
             )
         self.shots, self.batch = settings.experiment.shots, settings.forward_batchsize
         self.about = f"backend {settings.backend!r}: {support.reason or 'ready'}; gradients with {self.problem.memory}"

@@ -130,9 +130,9 @@ class Journal:
                 "of the last stage that it began, and the stages after that one; otherwise name another folder, or "
                 "begin anew with overwrite=True (--overwrite)"
             )
-        if (stages := about.get("stages")) != saved.get("stages"):
+        if saved != about:
             with storing(folder):
-                if saved["stages"][:begun] != stages[:begun]:  # led through its gradients again, to another end
+                if saved["stages"][:begun] != about["stages"][:begun]:  # replayed from its gradients, to another end
                     (folder / f"stage_{begun:04d}.npz").unlink(missing_ok=True)
             with replacing(path) as stream:
                 stream.write(json.dumps(about, indent=1).encode())

@@ -191,7 +191,9 @@ class Objective:
     def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
         """w F J of perturbations of the models, in some shots: J is the derivative of the record."""
         if not hasattr(self.executor, "born"):
-            raise UnsupportedError(f"backend {self.executor.name!r} has no born; see docs/extending/backend.md")
+            raise UnsupportedError(
+                f"backend {self.executor.name!r} has no born; see the page extending/backend of the documentation"
+            )
         scattered = self.executor.born(self.problem, self.shots.take(some), models, perturbations)
         return self.weighed(self.filtered(numpy_of(scattered)), some)
 
@@ -212,7 +214,7 @@ class Objective:
         if not hasattr(self.executor, "pullback"):
             raise UnsupportedError(
                 f"backend {self.executor.name!r} has no pullback, which any misfit but plain least squares needs; see "
-                "docs/extending/backend.md"
+                "the page extending/backend of the documentation"
             )
         return self.executor.pullback(self.problem, self.shots.take(some), models)
 

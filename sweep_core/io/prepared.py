@@ -18,7 +18,7 @@ from .arrays import read_archive
 from .quantities import check_plausible
 from .replacing import replacing
 
-PREPARE_COMMAND = "python examples/models/marmousi/prepare_fwi_models.py"
+PREPARE_COMMAND = "seismic-sweep model VP.npy --source-dh DH --target-dh TARGET"
 _FORMAT = "sweep-prepared-model"
 _VERSION = 1
 _KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
@@ -203,7 +203,7 @@ def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> Prep
     if dh is not None and not math.isclose(check_spacing(dh), model.dh, rel_tol=1e-6):
         raise DomainError(
             f"{path} holds a model at dh = {model.dh:g} m, and dh = {dh:g} m was asked for; use dh = "
-            f"{model.dh:g}, or prepare one at that spacing: {PREPARE_COMMAND} --target-dh {dh:g}"
+            f"{model.dh:g}, or prepare one at that spacing: {PREPARE_COMMAND.replace('TARGET', f'{dh:g}')}"
         )
     return model
 

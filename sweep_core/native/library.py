@@ -87,7 +87,10 @@ def find(kind: str, package: str = OWN) -> Path:
         if path.exists():
             return path
     if package != OWN:
-        raise NativeError(f"package {package} holds no libsweep_{kind}{SUFFIX}; docs/extending/equation.md builds one")
+        raise NativeError(
+            f"package {package} holds no libsweep_{kind}{SUFFIX}; the page extending/equation of the documentation "
+            "builds one"
+        )
     if forced := os.environ.get("SWEEP_NATIVE_DIR"):
         where = Path(forced).absolute()
         raise NativeError(f"libsweep_{kind} is not in {where}, where SWEEP_NATIVE_DIR says; unset it or build it there")

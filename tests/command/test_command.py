@@ -11,7 +11,7 @@ import pytest
 
 from sweep_core import OptionError, SweepError, backends
 from sweep_core.command import main
-from sweep_core.command.config import read_config, wavelet_of
+from sweep_core.command.config import TABLES, read_config, wavelet_of
 from sweep_core.inversion.lock import Lock
 from sweep_core.io import Gathers, Line, open_segy, read_gathers, read_segy, write_gathers
 
@@ -21,15 +21,13 @@ pytest.importorskip("tqdm")
 
 
 @pytest.fixture
-def survey(tmp_path):
-    """The page's file over a model of its own."""
-    text = re.search(r"```toml\n(.+?)```", PAGE.read_text(), re.DOTALL)[1]
-    start = np.repeat(np.linspace(1500, 2600, 60, dtype=np.float32)[:, None], 100, axis=1)
-    true, water = start.copy(), np.zeros((60, 100), bool)
-    true[25:35, 35:60] += 300
-    water[:4] = True
-    for name, array in {"start": start, "true": true, "water": water, "words": np.array(["fast"] * 200)}.items():
-        np.save(tmp_path / f"{name}.npy", array)
+def survey(tmp_path, monkeypatch):
+    """The page's file over the models that the page makes."""
+    models, text = (re.search(rf"```{kind}\n(.+?)```", PAGE.read_text(), re.DOTALL)[1] for kind in ("python", "toml"))
+    with monkeypatch.context() as there:
+        there.chdir(tmp_path)
+        exec(models, {})
+    np.save(tmp_path / "words.npy", np.array(["fast"] * 200))
     path = tmp_path / "survey.toml"
     path.write_text(text.replace("iterations = 4", "iterations = 1").replace("iterations = 6", "iterations = 2"))
     return path
@@ -69,6 +67,61 @@ def test_a_survey_is_shot_and_inverted(survey, capsys):
     assert "holds another run: stages was" in said(capsys)[1]
     assert main(["invert", str(survey), "--overwrite"]) == 0
     assert not np.array_equal(np.load(folder / "survey/vp.npy"), first)
+
+
+@pytest.fixture
+def short(survey, capsys, monkeypatch):
+    """The file of two shots, which have been shot; pictures are left out."""
+    monkeypatch.setattr("sweep_core.command.invert.save", lambda *_: None)
+    survey.write_text(survey.read_text().replace("nt = 900", "nt = 450").replace("count = 8", "count = 2"))
+    assert main(["shoot", str(survey)]) == 0
+    capsys.readouterr()
+    return survey
+
+
+def test_a_run_is_extended_and_a_model_is_started_from(short, capsys):
+    folder, text = short.parent, short.read_text()
+    assert main(["invert", str(short)]) == 0
+    short.write_text(text.replace("iterations = 2", "iterations = 3") + "[[stage]]\niterations = 1\n")
+    assert main(["invert", str(short)]) == 0
+    assert re.search(r"stage 2.* in 3 iterations\nstage 3.* in 1 iterations", said(capsys)[0])
+    short.write_text(text.replace('"start.npy"', '"survey/vp.npy"'))
+    assert main(["invert", str(short)]) == 1
+    assert re.search("start was .* name another folder, or begin anew .*--overwrite", said(capsys)[1])
+    assert main(["invert", str(short), "--out", str(folder / "second")]) == 0
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on(short, capsys, monkeypatch):
+    """Ctrl-C leaves no traceback; the same command goes on, to the same bits."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr("sweep_core.command.shoot.batches", stop)
+        assert main(["shoot", str(short), "--overwrite"]) == 130
+    assert said(capsys)[1].endswith("stopped\n")
+    assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
+    with monkeypatch.context() as pressed:
+        pressed.setattr("sweep_core.inversion.fwi._Told.iteration", stop)
+        assert main(["invert", str(short)]) == 130
+    assert said(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
+    assert main(["invert", str(short)]) == 0
+    whole, again = (np.load(short.parent / folder / "vp.npy") for folder in ("whole", "survey"))
+    assert np.array_equal(whole, again)
+
+
+def test_messages_name_no_file_that_an_installation_lacks(tmp_path, capsys):
+    (tmp_path / "bad.toml").write_text("[physics")
+    assert main(["shoot", str(tmp_path / "bad.toml")]) == 1
+    assert "seismic-sweep shoot --help" in said(capsys)[1]
+    for command in ("shoot", "invert"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        told = said(capsys)[0]
+        assert "docs/" not in told and all(f"[{name}]" in told for name in TABLES)
+    absent = ["model", str(tmp_path / "none.npy"), "--source-dh", "10", "--target-dh", "10"]
+    assert main(absent) == 1 and ".py " not in said(capsys)[1]
 
 
 def test_backends_agree_and_one_of_them_computes(survey, capsys):

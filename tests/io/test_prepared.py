@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
 def test_another_spacing_is_refused_with_both_named_and_the_remedy(tmp_path):
     path = write_prepared(tmp_path / "m.npz", model())
-    with pytest.raises(DomainError, match=r"dh = 12\.5 m, and dh = 25 m.*prepare_fwi_models\.py --target-dh 25"):
+    with pytest.raises(DomainError, match=r"dh = 12\.5 m, and dh = 25 m.*seismic-sweep model .* --target-dh 25"):
         read_prepared(path, dh=25)
     assert read_prepared(path, dh=12.5 * (1 + 1e-9)).dh == 12.5
 
@@ -127,7 +127,7 @@ def test_a_bare_array_a_missing_file_and_a_folder_are_refused(tmp_path):
     np.save(tmp_path / "bare.npy", np.ones((3, 3), np.float32))
     with pytest.raises(CheckpointError, match="one bare array"):
         read_prepared(tmp_path / "bare.npy")
-    with pytest.raises(CheckpointError, match="there is no file.*prepare_fwi_models.py"):
+    with pytest.raises(CheckpointError, match="there is no file.*seismic-sweep model "):
         read_prepared(tmp_path / "none.npz")
     with pytest.raises(CheckpointError, match="cannot be read"):
         read_prepared(tmp_path)
