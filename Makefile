@@ -32,6 +32,12 @@ clang_format := find native tests/plugins tests/native -name '*.h' -o -name '*.c
 report  := $(python) -c 'import importlib.metadata as m; \
   print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'
 
+# Where the SWEEP of an environment comes from; nothing where it is this tree, or there is none.
+origin = import importlib.metadata as m, json, os, urllib.parse as u; \
+  found = [json.loads(d.read_text("direct_url.json") or "{}").get("url", "a wheel") for d in m.distributions(name="seismic-sweep")]; \
+  paths = [u.unquote(url.removeprefix("file://")) for url in found[:1]]; \
+  print("".join(path for path in paths if os.path.realpath(path) != os.getcwd()), end="")
+
 # $(call anew,arguments): typed again an inversion begins again, unless it is to go on.
 anew = $(if $(filter --resume --overwrite,$(1)),,--overwrite)
 # $(call say,sentence) ends the recipe with it.
@@ -53,7 +59,7 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
   fi; \
   echo "make: pip failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site wheel clean
+.PHONY: unclaimed help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site wheel clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -169,6 +175,14 @@ else
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || $(call say,$(PYTHON) has no pip)
 endif
 	@mkdir -p $(@D) && touch $@
+
+# An environment of one's own may have SWEEP of another tree: it is not replaced.
+ifeq ($(VENV),none)
+$(packages) $(native): | unclaimed
+unclaimed: $(state)/python
+	@other=$$($(python) -c '$(origin)') && test -z "$$other" || \
+	  $(call say,$(python) has seismic-sweep of $$other: uninstall it there or leave out VENV=none)
+endif
 
 # Python alone first, so that the libraries are built once, with jaxlib's headers at hand (--no-build-isolation).
 $(packages): $(state)/python

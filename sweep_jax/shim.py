@@ -12,7 +12,7 @@ from sweep_core import native as compiled
 from sweep_core.equation import Equation
 from sweep_core.errors import NativeError
 from sweep_core.executor import Support
-from sweep_core.native.library import OWN, REBUILD, find, source_id
+from sweep_core.native.library import OWN, build_command, find, source_id
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 """Kernel libraries and the names under which XLA registers their handlers."""
@@ -37,11 +37,11 @@ def _open() -> c.CDLL:
     if _numbers(jaxlib.__version__) < _numbers(headers):
         raise NativeError(
             f"{path} was built for jaxlib {headers} and newer, this is {jaxlib.__version__}; "
-            f"install a newer jax, or rebuild: {REBUILD}"
+            f"install a newer jax, or rebuild: {build_command()}"
         )
     source = source_id()
     if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
-        raise NativeError(f"{path} is stale: native/ has changed since it was built; rebuild: {REBUILD}")
+        raise NativeError(f"{path} is stale: native/ has changed since it was built; rebuild: {build_command()}")
     return shim
 
 

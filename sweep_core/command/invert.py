@@ -14,6 +14,7 @@ from ..inversion.objective import modelled
 from ..inversion.unknowns import one_earth
 from ..io import Gathers, replacing
 from ..plot import plot_comparison, plot_epoch, save
+from ..plot.canvas import new_figure
 from ..processing import estimate_wavelet
 from ..survey import Shots
 from .config import (
@@ -46,6 +47,7 @@ class Solver:
 
 
 def run(given: argparse.Namespace) -> int:
+    new_figure((1.0, 1.0))  # refuses here, and not after the run, where there is no matplotlib
     config = read_config(given.config)
     out = given.out or config.path.with_suffix("")
     equation, stages = make_equation(config), stages_of(config)

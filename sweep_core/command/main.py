@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .. import __version__
 from ..errors import SweepError
 from . import info, invert, model, segy, shoot
 
@@ -12,6 +13,7 @@ from . import info, invert, model, segy, shoot
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 after a refusal, whose reason is printed, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser("seismic-sweep", description="Seismic modelling and full-waveform inversion.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(goes_on="")
     commands = parser.add_subparsers(dest="command", required=True, metavar="info|model|shoot|invert|segy")
     for module in (info, model, shoot, invert, segy):

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes as c
 import hashlib
+import json
 import os
 import sys
 import threading
@@ -11,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from ..equation import Equation
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
@@ -22,7 +25,6 @@ DISTRIBUTION = "seismic-sweep"
 OWN = "sweep_core.native"
 """The package of SWEEP's own libraries; others are named by :attr:`sweep_core.Equation.library`."""
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
-REBUILD = "pip install --no-build-isolation --no-deps -e ."
 ERRORS = {
     structs.BAD_CALL: NativeError,
     structs.BAD_VALUE: DomainError,
@@ -60,6 +62,19 @@ def _installed() -> list[Path]:
     return found
 
 
+def build_command() -> str:
+    """Return the command that builds the libraries again, from where SWEEP was installed from."""
+    root = Path(__file__).parents[2]
+    if (root / "native/src").is_dir():
+        return f"pip install --no-build-isolation --no-deps -e {root}"
+    origin = None
+    with contextlib.suppress(PackageNotFoundError):
+        origin = distribution(DISTRIBUTION).read_text("direct_url.json")
+    folder = url2pathname(urlsplit(json.loads(origin)["url"]).path) if origin else ""
+    where = folder if folder and Path(folder).is_dir() else "PATH, of a clone of SWEEP"
+    return f"pip install --force-reinstall --no-deps {where}"
+
+
 def sources() -> Path:
     """The folder of the native sources and their CMakeLists.txt, as installed: what equations of others are built with.
 
@@ -94,7 +109,9 @@ def find(kind: str, package: str = OWN) -> Path:
     if forced := os.environ.get("SWEEP_NATIVE_DIR"):
         where = Path(forced).absolute()
         raise NativeError(f"libsweep_{kind} is not in {where}, where SWEEP_NATIVE_DIR says; unset it or build it there")
-    raise NativeError(f"libsweep_{kind} is not installed{_report()}; build it with '{REBUILD}' where a compiler is")
+    raise NativeError(
+        f"libsweep_{kind} is not installed{_report()}; build it with '{build_command()}' where a compiler is"
+    )
 
 
 def _report() -> str:
@@ -128,7 +145,7 @@ class Library:
 
     def __init__(self, path: Path, package: str = OWN):
         self.path, self.kind = path, path.stem.removeprefix("libsweep_")
-        rebuild = f"rebuild: {REBUILD}" if package == OWN else f"rebuild {package} with this SWEEP"
+        rebuild = f"rebuild: {build_command()}" if package == OWN else f"rebuild {package} with this SWEEP"
         try:
             self.dll = c.CDLL(str(path))
             self._declare()
