@@ -65,7 +65,7 @@ for size in (2, 1):
 
 alone, together = np.load("gradient_1.npy"), np.load("gradient_2.npy")
 print(f"largest difference over the maximum: {np.abs(together - alone).max() / np.abs(alone).max():.0e}")
-plot_image(together, 12.5, title="gradient of nine shots", label="d misfit / d vp", cmap="RdBu_r")
+plot_image(together, 12.5, title="gradient of nine shots", label="d misfit / d vp (per m/s)", cmap="RdBu_r")
 
 # %%
 # DistributedDataParallel works as well: :func:`sweep_torch.distribution.sum_gradients` makes it sum, where it averages.

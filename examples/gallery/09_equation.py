@@ -72,4 +72,4 @@ plot_snapshots(snaps["vy"][0][2:9:2], times[2:9:2], dh, vs, solver=solver, perce
 # And the gradient is there, of whatever misfit; here of what is recorded farther than 500 m away.
 
 (0.5 * record[:, :, x > 500].square().sum()).backward()
-plot_image(vs.grad, dh, title="gradient in vs", label="d misfit / d vs", cmap="RdBu_r")
+plot_image(vs.grad, dh, title="gradient in vs", label="d misfit / d vs (per m/s)", cmap="RdBu_r")

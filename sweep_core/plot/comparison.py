@@ -9,7 +9,8 @@ from ..io.gathers import Gathers, check_gathers
 from ..processing import spectrum
 from .canvas import panels
 from .colours import MODELLED, OBSERVED, largest
-from .components import component
+from .components import component, shot_title
+from .curves import band_end
 from .gathers import amplify
 from .inputs import as_numbers, check_number
 
@@ -81,8 +82,8 @@ def plot_comparison(
     ticks = np.arange(len(chosen))[:: -(-len(chosen) // 10)]
     left.set_xticks(ticks, [f"{offsets[n]:.0f}" for n in ticks])
     left.set(xlabel="offset (m)", ylabel="time (s)", ylim=(max(gathers.nt - 1, 1) * gathers.dt, 0))
-    left.set_title(f"{gathers.name}, shot {gathers.shots[shot]}: {gained['observed'][1]}", loc="left", fontsize=10)
-    right.set(xlabel="frequency (Hz)", ylabel="amplitude spectrum", ylim=(0, None), xlim=(0, _band(right)))
+    left.set_title(f"{shot_title(gathers, shot)}: {gained['observed'][1]}", loc="left", fontsize=10)
+    right.set(xlabel="frequency (Hz)", ylabel="amplitude spectrum", ylim=(0, None), xlim=(0, band_end(right)))
     right.legend(frameon=False)
     return figure
 
@@ -106,11 +107,3 @@ def _chosen(gathers: Gathers, shot: int, receivers: Any, most: int) -> np.ndarra
 
 def _some(numbers: np.ndarray) -> str:
     return ", ".join(map(str, numbers[:8])) + ", ..." * (len(numbers) > 8)
-
-
-def _band(axis: Any) -> float:
-    """The frequency above which nothing is seen: 1 % of the highest peak."""
-    lines = [line.get_xydata() for line in axis.get_lines()]
-    peak = max(line[:, 1].max() for line in lines) or 1.0
-    seen = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
-    return max(seen) or float(lines[0][-1, 0]) or 1.0

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..errors import DtypeError, OptionError, ShapeError
+from ..io.gathers import Gathers
 from ..problem import Problem
 from .inputs import check_number
 
@@ -50,6 +51,12 @@ def component(count: int | None, solver: Any, field: Any, label: str | None) -> 
         field = names.index(field)
     index = check_number(field, "field", count or len(names) or 1, "the record")
     return index, label or (field_label(solver, names[index]) if names else UNNAMED)
+
+
+def shot_title(gathers: Gathers, shot: int) -> str:
+    """A shot by its index, and by its number in the acquisition where that is another one."""
+    number = gathers.shots[shot]
+    return f"{gathers.name}, shot {shot}" + f" (number {number})" * bool(number != shot)
 
 
 def recorded_names(solver: Any) -> list[str]:

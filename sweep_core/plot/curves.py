@@ -10,7 +10,7 @@ from ..errors import DomainError, DtypeError, ShapeError
 from ..processing import spectrum
 from .canvas import panels
 from .colours import LINES
-from .inputs import as_numbers, check_labels, check_positive
+from .inputs import as_numbers, check_labels, check_positive, unit_of
 
 LINE: dict[str, Any] = {"marker": "o", "markersize": 3, "color": "black"}
 
@@ -24,7 +24,8 @@ def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: s
     dt : float
         s.
     freq : float, optional
-        Peak frequency, Hz: the first four periods and frequencies up to four times it are shown; by default all.
+        Peak frequency, Hz: the first four periods and frequencies up to four times it are shown; by default the whole
+        wavelet, and its spectrum up to where it stays below 1 % of its peak.
     title : str
     ax : two matplotlib Axes, optional
         Where to draw; by default a figure of its own.
@@ -35,7 +36,7 @@ def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: s
     """
     wavelet = as_numbers(wavelet, "the wavelet", "(nt,), of one source", (1,)).astype(np.float64)
     dt = check_positive(dt, "dt", "seconds")
-    highest, shown = 0.5 / dt, len(wavelet)
+    highest, shown = None, len(wavelet)
     if freq is not None:
         freq = check_positive(freq, "freq", "Hz")
         highest, shown = 4 * freq, min(shown, int(4 / (freq * dt)) + 1)
@@ -44,8 +45,17 @@ def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: s
     left.set(xlabel="time (s)", ylabel="amplitude", title=title)
     frequencies, amplitude = spectrum(np.nan_to_num(wavelet), dt, axis=-1)
     right.plot(frequencies, amplitude / (amplitude.max() or 1.0), color="black")
-    right.set(xlabel="frequency (Hz)", ylabel="relative amplitude", xlim=(0, highest), title="spectrum")
+    limits = (0, highest or band_end(right))
+    right.set(xlabel="frequency (Hz)", ylabel="relative amplitude", xlim=limits, title="spectrum")
     return figure
+
+
+def band_end(axis: Any) -> float:
+    """The frequency above which the spectra of an axis stay below 1 % of the highest peak."""
+    lines = [line.get_xydata() for line in axis.get_lines()]
+    peak = max(line[:, 1].max() for line in lines) or 1.0
+    seen = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
+    return max(seen) or float(lines[0][-1, 0]) or 1.0
 
 
 def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *, ax: Any = None) -> Any:
@@ -55,8 +65,8 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
     ----------
     history : list of dict
         A line for each epoch or iteration, such as those of :attr:`sweep_core.inversion.Inverted.history`: `misfit`;
-        `epoch`, or `stage` where the misfit of each is its own; and `model_error`, a number, or one for each of
-        `labels`, in which case each is drawn relative to the first.
+        `epoch`, or `stage` where the misfit of each is its own, with its `iteration`, 0 at its start; and
+        `model_error`, a number, or one for each of `labels`, in which case each is drawn relative to the first.
     labels : list of str
         Parameters with their units.
     ax : matplotlib Axes, optional
@@ -74,7 +84,7 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
     if errors is not None:
         numbers, several = _numbers(history), errors.ndim == 2
         relative = errors / np.where(errors[0] == 0, 1, errors[0]) if several else errors
-        unit = labels[0].partition("(")[2].rstrip(")")
+        unit = unit_of(labels[0])
         about = "RMS error / first" if several else f"RMS error ({unit})" if unit else "RMS error"
         for n, error in enumerate(np.atleast_2d(relative.T)):
             own = {"color": LINES[n % len(LINES)], "label": labels[n].split()[0]} if several else {}
@@ -119,8 +129,14 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
 
 
 def _numbers(history: Sequence[dict]) -> np.ndarray:
-    """Where the lines stand: by their epochs, or one after the other, stage after stage."""
-    return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
+    """Where the lines stand: by their epochs, or by the iterations so far; a stage starts where the last one ended."""
+    if "epoch" in history[0]:
+        return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
+    numbers = np.zeros(1, int)
+    for _, lines in groupby(history, lambda line: line.get("stage")):
+        told = [line.get("iteration", n) for n, line in enumerate(lines)]
+        numbers = np.append(numbers, numbers[-1] + as_numbers(told, "iteration", "a number a line", (1,)))
+    return numbers[1:]
 
 
 def _errors(history: Sequence[dict], labels: Sequence[str]) -> np.ndarray | None:

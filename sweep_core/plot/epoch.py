@@ -9,7 +9,7 @@ from ..errors import DtypeError, ShapeError
 from .canvas import PANELS, WIDEST, panel_size, panels
 from .colours import SEQUENTIAL, SIGNED, add_colour_bar, inner, largest, limits
 from .curves import check_history, draw_misfit
-from .inputs import as_models, check_labels, free_cells, spacing
+from .inputs import as_models, check_labels, free_cells, spacing, unit_of
 from .models import draw_section
 from .survey import Survey, draw_survey, read_survey
 
@@ -146,7 +146,9 @@ def _draw(
         image = draw_section(axis, values[i], steps, cmap, vmin=low, vmax=high)
         about = name if len(labels) == 1 else f"{parameter}, {name}"
         axis.set_title(f"{about}, {title}" if title and name == "inverted" else about, fontsize=10, loc="left")
-        add_colour_bar(figure, image, axis, f"d misfit / d {parameter}" if name == "gradient" else labels[i], values[i])
+        per = f" (per {unit_of(labels[i])})" if unit_of(labels[i]) else ""
+        label = f"d misfit / d {parameter}{per}" if name == "gradient" else labels[i]
+        add_colour_bar(figure, image, axis, label, values[i])
         if n < len(labels):
             draw_survey(axis, survey, steps)
         if ax is None and n % columns:

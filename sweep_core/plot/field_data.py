@@ -9,7 +9,7 @@ from ..io.gathers import Gathers, check_gathers
 from ..validators import check_choice
 from .canvas import panels
 from .colours import add_colour_bar, largest
-from .components import component
+from .components import component, shot_title
 from .gathers import STYLES, amplify, draw_gather
 from .inputs import check_number
 from .survey import add_legend
@@ -57,7 +57,7 @@ def plot_traces(
     dead = int(gathers.dead[shot].sum())
     without = f", without {dead} dead" * (dead > 0)
     ax.set(xlabel=AXES[against], ylabel="time (s)")
-    ax.set_title(f"{gathers.name}, shot {gathers.shots[shot]}: {live.sum()} traces{without}", loc="left", fontsize=10)
+    ax.set_title(f"{shot_title(gathers, shot)}: {live.sum()} traces{without}", loc="left", fontsize=10)
     if image is not None:
         add_colour_bar(figure, image, ax, label, gather)
     return figure

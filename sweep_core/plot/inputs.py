@@ -92,6 +92,11 @@ def check_labels(labels: Any) -> Sequence[str]:
     return labels
 
 
+def unit_of(label: str) -> str:
+    """The unit of a label such as 'vp (m/s)'; empty where it has none."""
+    return label.partition("(")[2].rstrip(")")
+
+
 def check_number(value: Any, name: str, count: int, whose: str) -> int:
     """`value` as an index from 0 below `count`, or a refusal."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):

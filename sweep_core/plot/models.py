@@ -52,8 +52,9 @@ def plot_model(
 
 
 def plot_image(
-    image: Any, dh: Any, sources: Any = None, receivers: Any = None, *, title: str = "", label: str = "image",
-    percentile: float = 99.0, point: Any = None, fixed: Any = None, cmap: str = GREY, ax: Any = None,
+    image: Any, dh: Any, sources: Any = None, receivers: Any = None, *, title: str = "",
+    label: str = "image (arbitrary unit)", percentile: float = 99.0, point: Any = None, fixed: Any = None,
+    cmap: str = GREY, ax: Any = None,
 ) -> Any:  # fmt: skip
     """An image of reflectors, a gradient or a change of a model, in colours that are symmetric about zero.
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, AcousticVariableDensity, Elastic, plot
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, plot, ricker
 from sweep_core.io import Gathers
 from sweep_core.problem import make_problem
 
@@ -102,7 +102,7 @@ def test_an_epoch_at_a_glance():
     low, high = drawn["gradient"].get_clim()
     assert low == -high == -np.percentile(np.abs(GRADIENT[1:-1, 1:-1][rock[1:-1, 1:-1]]), 99)
     labels = [axis.get_ylabel() for axis in figure.axes]
-    assert labels.count("vp (m/s)") == 5 and labels.count("d misfit / d vp") == 1
+    assert labels.count("vp (m/s)") == 5 and labels.count("d misfit / d vp (per m/s)") == 1
     markers = figure.axes[0].get_lines()
     assert [len(line.get_xdata()) for line in markers] == [2, 10]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["2 sources", "10 receivers"]
@@ -125,7 +125,7 @@ def test_several_parameters_have_a_column_and_a_scale_each():
     drawn = panels(figure)
     assert list(drawn)[:4] == ["vp, start", "rho, start", "vp, true", "rho, true"] and len(drawn) == 12
     assert np.divide(drawn["rho, inverted"].get_clim(), drawn["vp, inverted"].get_clim()) == pytest.approx([0.5, 0.5])
-    assert {"d misfit / d rho", "rho (kg/m3)"} <= {axis.get_ylabel() for axis in figure.axes}
+    assert {"d misfit / d rho (per kg/m3)", "rho (kg/m3)"} <= {axis.get_ylabel() for axis in figure.axes}
 
 
 def test_maps_are_uniform_and_signed_ones_diverge_about_zero():
@@ -136,6 +136,11 @@ def test_maps_are_uniform_and_signed_ones_diverge_about_zero():
     assert names == {"start": "viridis", "inverted": "viridis", "gradient": "RdBu_r", "inverted − start": "RdBu_r"}
     waves = plot.plot_snapshots(np.ones((1, NZ, NX)), [0], 10.0).axes[0].get_images()[0]
     assert waves.get_cmap().name == "RdBu_r" and colormaps["RdBu_r"](0.99)[0] > colormaps["RdBu_r"](0.99)[2]
+
+
+def test_the_unit_of_an_image_is_said_to_be_arbitrary_until_it_is_told():
+    shown = [plot.plot_image(GRADIENT, 10.0, **label).axes[1].get_ylabel() for label in ({}, {"label": "change (m/s)"})]
+    assert shown == ["image (arbitrary unit)", "change (m/s)"]
 
 
 @pytest.mark.parametrize("name", ["plot_model", "plot_image"])
@@ -157,14 +162,25 @@ def test_the_misfit_of_each_stage_has_its_own_first():
     assert axis.get_xlabel() == "iteration" and axis.get_ylabel() == "misfit / first of its stage"
     first, second = (line.get_xydata() for line in axis.get_lines())
     np.testing.assert_allclose(first, [[0, 1], [1, 0.5], [2, 1 / 3]])
-    np.testing.assert_allclose(second, [[3, 1], [4, 0.5], [5, 1 / 3]])
+    np.testing.assert_allclose(second, [[2, 1], [3, 0.5], [4, 1 / 3]])
+    stopped = [{**line, "model_error": 1.0} for line in history if (line["stage"], line["iteration"]) != (1, 2)]
+    for line in plot.plot_loss(stopped).axes[1].get_lines():
+        np.testing.assert_allclose(line.get_xdata(), [0, 1, 1, 2, 3])
+
+
+def test_spectra_end_where_the_energy_ends():
+    """A Ricker wavelet of 10 Hz is at 1 % of its peak where x exp(1 - x) = 0.01, x = (f / 10 Hz)^2."""
+    (low, high), (x, _) = 10 * np.sqrt((7.6, 7.7)), (7.64, 0)
+    assert x * np.exp(1 - x) == pytest.approx(0.01, rel=0.02)
+    right = plot.plot_wavelet(ricker(10.0, 1000, 0.001), 0.001).axes[1]
+    assert right.get_xlim()[0] == 0 and low - 0.6 < right.get_xlim()[1] < high + 0.6
 
 
 def test_a_wavelet_without_a_frequency_is_shown_whole():
     wavelet = np.sin(np.arange(100))
     left, right = plot.plot_wavelet(wavelet, 0.004, title="estimated").axes
     np.testing.assert_array_equal(left.get_lines()[0].get_ydata(), wavelet)
-    assert left.get_title() == "estimated" and right.get_xlim() == (0, 125)
+    assert left.get_title() == "estimated" and 39 < right.get_xlim()[1] < 125
 
 
 def test_a_notebook_shows_the_whole_figure_though_it_knows_of_no_matplotlib(tmp_path):

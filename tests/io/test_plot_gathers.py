@@ -27,11 +27,19 @@ def gathers():
 def test_one_gather(gathers, tmp_path):
     figure = plot.plot_traces(gathers, 1, gain=1, against="x")
     axis, bar = figure.axes
-    assert axis.get_title(loc="left") == "line, shot 8: 18 traces, without 2 dead"
+    assert axis.get_title(loc="left") == "line, shot 1 (number 8): 18 traces, without 2 dead"
     assert (axis.get_xlabel(), axis.get_ylabel(), bar.get_ylabel()) == ("x (km)", "time (s)", "amplitude × t")
     assert axis.get_ylim() == pytest.approx((0.196, 0)) and axis.get_xlim() == pytest.approx((0.01, 0.39), abs=0.02)
     figure.savefig(tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_a_shot_is_called_by_its_index_first(gathers):
+    """Whatever the acquisition calls it; where that is its index, once."""
+    titles = [
+        plot.plot_traces(each).axes[0].get_title(loc="left") for each in (gathers, attrs.evolve(gathers, shots=None))
+    ]
+    assert [title.partition(":")[0] for title in titles] == ["line, shot 0 (number 7)", "line, shot 0"]
 
 
 def test_offsets_and_wiggles_into_axes_that_are_given(gathers):
@@ -77,7 +85,7 @@ def test_traces_of_chosen_receivers_are_compared_at_their_offsets_in_metres(gath
         gathers, gathers.observed, 1, receivers=[12, 0, 19], percentile=100, solver=problem
     ).axes
     assert [label.get_text() for label in left.get_xticklabels()] == ["240", "0", "380"]
-    assert left.get_title(loc="left") == "line, shot 8: pressure h1 (Pa)"
+    assert left.get_title(loc="left") == "line, shot 1 (number 8): pressure h1 (Pa)"
     largest = np.abs(gathers.observed[1, :, [12, 0, 19], 0]).max()
     for n, receiver in enumerate((12, 0, 19)):
         trace = left.get_lines()[n].get_xdata() - n
