@@ -114,6 +114,16 @@ def is_whole(value: Any, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def environment_number(name: str, least: int) -> int:
+    """Return the whole number, from `least` on, that a launcher states in the environment; `least` by default."""
+    stated = os.environ.get(name, str(least))
+    if not (stated.isascii() and stated.isdigit() and int(stated) >= least):
+        raise OptionError(
+            f"{name} is {stated!r} in the environment; expected a whole number from {least} on, or unset it"
+        )
+    return int(stated)
+
+
 def as_path(path: Any, what: str = "path") -> Path:
     """`path` as a Path, or a DtypeError."""
     if not isinstance(path, str | os.PathLike):

@@ -15,6 +15,7 @@ from sweep_core.call import check_forward_batchsize
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError, SweepError
 from sweep_core.survey import Shots
+from sweep_core.validators import environment_number
 
 from .executor import check_device
 
@@ -61,8 +62,8 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     """
     if device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
-    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    local, local_size = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    rank, size = environment_number("RANK", 0), environment_number("WORLD_SIZE", 1)
+    local, local_size = environment_number("LOCAL_RANK", 0), environment_number("LOCAL_WORLD_SIZE", 1)
     gpus = torch.cuda.device_count()
     if device == "cuda" and local >= gpus:
         raise DeviceError(f"local rank {local} has no GPU of its own: {gpus} found; start fewer processes or use 'cpu'")

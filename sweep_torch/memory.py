@@ -2,7 +2,6 @@
 is left of memory.
 """
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import torch
 from sweep_core.memory import Kept, MemoryOptions
 from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
+from sweep_core.validators import environment_number
 
 from .private import holders
 
@@ -136,5 +136,5 @@ def left_on(device: torch.device, shared: bool = True) -> int | None:
         return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     left = available()
     # The ranks that torchrun starts on a host decide at the same time.
-    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if shared else 1
+    ranks = environment_number("LOCAL_WORLD_SIZE", 1) if shared else 1
     return None if left is None else (left + pool.idle()) // ranks

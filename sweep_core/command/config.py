@@ -71,7 +71,7 @@ def read_config(path: str | Path) -> Config:
     path = Path(path)
     try:
         tables = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise OptionError(
             f"{path} cannot be read as TOML ({error}); seismic-sweep shoot --help lists its tables"
         ) from error

@@ -29,6 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nstopped{given.goes_on}", file=sys.stderr)
         return 130
-    except (SweepError, ModuleNotFoundError) as error:
+    except (SweepError, ModuleNotFoundError, MemoryError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -9,12 +9,13 @@ import attrs
 import numpy as np
 
 from ..arrays import numpy_of
-from ..errors import OptionError
+from ..errors import MemoryLimitError, OptionError
 from ..grid import make_grid
 from ..inversion.experiment import time_step
 from ..inversion.objective import batches
 from ..io import Gathers, write_gathers, write_segy
 from ..io.segy.writing import check_samples
+from ..memory.limits import available, readable
 from ..survey import Shots
 from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
 from .options import add_backend, add_configured, check_new, check_problem, chosen_backend
@@ -41,6 +42,12 @@ def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
         if (dt := config["physics"].get("dt")) is None:
             grid, fastest = make_grid(earth.models[0].shape, earth.dh), float(np.max(equation.speed(*earth.models)))
             dt = time_step(equation, grid.spacing, fastest)
+        size, left = 4 * len(sources) * nt * len(receivers), available()
+        if left is not None and size > left:
+            raise MemoryLimitError(
+                f"the record of {len(sources)} shots, {nt} samples and {len(receivers)} receivers takes "
+                f"{readable(size)}, and {readable(left)} of memory are left; give fewer samples, shots or receivers"
+            )
         silence = np.broadcast_to(np.float32(0), (len(sources), nt, len(receivers), 1))
         return Gathers(sources, every, silence, dt, earth.dh, name=name)
     data = read_data(config, earth.dh)

@@ -228,6 +228,8 @@ def test_the_wavelet_is_estimated(survey, capsys):
         (("dt = 0.002", "dt = 0.02"), "largest stable dt"),
         (("dt = 0.002", 'dt = "2 ms"'), "dt is '2 ms'"),
         (("nt = 900", "nt = 0"), "nt is 0"),
+        (("nt = 900", "nt = 1_000_000_000_000"), "record of 8 shots.* takes .* GiB.*fewer samples"),
+        (("count = 8", "count = 1_000_000_000_000"), "MemoryError: .*allocate"),
         (("nt = 900", ""), r"\[physics\] has no nt"),
         (("nt = 900", "nt = 900\nspatial_order = 3"), "spatial_order"),
         (("nt = 900", 'nt = 900\nmemory = "disc"'), "strategy is 'disc'"),
@@ -295,7 +297,8 @@ def test_invert_refuses_by_name(survey, capsys, change, expected):
 
 
 def test_files_that_are_none(tmp_path, capsys):
-    for text in (b"\xff\xfe", b"[physics", b"physics = 3", b"[[physics]]"):
+    deep = b"[physics]\nnt = " + b"[" * 100_000
+    for text in (b"\xff\xfe", b"[physics", b"physics = 3", b"[[physics]]", deep):
         (tmp_path / "bad.toml").write_bytes(text)
         assert main(["shoot", str(tmp_path / "bad.toml")]) == 1
         assert "bad.toml" in said(capsys)[1]
