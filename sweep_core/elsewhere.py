@@ -28,7 +28,6 @@ SOLVER: dict[str, str] = {
     "boundary_buffer": "strategy 'boundary' needs no cells between model and PML here",
     "backend": "PropTorch and PropJax are the backends; impl='c' or impl='eager' says what runs",
     "backend_options": "use cuda_options=CUDAOptions(...) or eager_options=EagerOptions(...)",
-    "device": "dev says where to compute, or device= of the equation",
     "nt": NO_STEPS,
     "B": "the shots of a call are those of its sources",
     "allow_growth": MEMORY,
@@ -94,7 +93,9 @@ CALL: dict[str, str] = {
     "adj": "the gradient is that of the framework: backward(), or jax.grad",
     "wave_equation": "the equation is an argument of the constructor",
     "time_M": NO_STEPS,
-    **dict.fromkeys(("dt", "dh", "pml_width", "pml_freq", "memory", "free_surface"), "the constructor takes it"),
+    **dict.fromkeys(
+        ("dt", "dh", "dev", "device", "pml_width", "pml_freq", "memory", "free_surface"), "the constructor takes it"
+    ),
 }
 """Of a call, which is offered arguments of the constructor as well."""
 

@@ -4,6 +4,7 @@ import attrs
 
 from .errors import OptionError
 from .memory import MemoryOptions
+from .memory.options import by_name
 from .validators import kind, one_of
 
 
@@ -11,7 +12,7 @@ from .validators import kind, one_of
 class CUDAOptions:
     """What users' scripts write as ``CUDAOptions(memory=...)``: the same as ``memory=``, on every device."""
 
-    memory: MemoryOptions | None = attrs.field(default=None, validator=kind(MemoryOptions))
+    memory: MemoryOptions | None = attrs.field(default=None, converter=by_name, validator=kind(MemoryOptions))
 
 
 @attrs.frozen
@@ -33,8 +34,9 @@ def check_eager_options(options, impl) -> None:
 
 def resolve_memory(memory, cuda_options) -> MemoryOptions:
     """The one MemoryOptions that ``memory=`` and ``cuda_options=`` state between them."""
+    memory = by_name(memory)
     if memory is not None and not isinstance(memory, MemoryOptions):
-        raise OptionError(f"memory is {memory!r}; expected MemoryOptions(...)")
+        raise OptionError(f"memory is {memory!r}; expected MemoryOptions(...), or the name of a strategy")
     if cuda_options is not None and not isinstance(cuda_options, CUDAOptions):
         raise OptionError(f"cuda_options is {cuda_options!r}; expected CUDAOptions(...)")
     stated = cuda_options.memory if cuda_options is not None else None

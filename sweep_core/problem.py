@@ -15,6 +15,7 @@ from .errors import DomainError, OptionError, UnsupportedError
 from .grid import MOST_CELLS, Grid, make_grid
 from .memory import MemoryOptions
 from .ops import NumpyOps
+from .options import resolve_memory
 from .stability import excess
 from .statement import check_equation
 from .validators import check_choice, is_whole
@@ -127,6 +128,17 @@ def _samples(nt: Any) -> int:
     return int(nt)
 
 
+PRESSURES = "h1", "p"
+"""How equations call their pressure."""
+
+
+def absent(field: str, equation: Equation, known: Sequence[str]) -> str:
+    """What a refusal says of a field that an equation does not have."""
+    pressure = [name for name in known if name in PRESSURES and field in (*PRESSURES, "pressure")]
+    hint = f"; its pressure is {pressure[0]!r}" if pressure else ""
+    return f"which {equation.name} does not have; its fields are {known}{hint}"
+
+
 def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
     known = [f.name for f in equation.waves_in(ndim)]
     if name == "receiver_type":
@@ -137,7 +149,7 @@ def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
         raise OptionError(f"{name} is {value!r}; expected a list of fields of {equation.name}, such as [{known[0]!r}]")
     for field in value:
         if field not in known:
-            raise OptionError(f"{name} names {field!r}, which {equation.name} does not have; its fields are {known}")
+            raise OptionError(f"{name} names {field!r}, {absent(field, equation, known)}")
     if len(set(value)) != len(value):
         raise OptionError(f"{name} is {list(value)}; each field may be named once")
     return tuple(value)
@@ -212,7 +224,8 @@ def make_problem(
         raise DomainError(
             f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
         )
-    if memory is not None and memory.known_above >= grid.shape[0]:
+    memory = resolve_memory(memory, None)
+    if memory.known_above >= grid.shape[0]:
         raise DomainError(
             f"MemoryOptions: known_above is {memory.known_above}, and the models have {grid.shape[0]} rows; expected a "
             "row that leaves free ones"
@@ -250,7 +263,7 @@ def make_problem(
         source_type=_fields("source_type", source_type, equation, grid.ndim),
         receiver_type=_fields("receiver_type", receiver_type, equation, grid.ndim),
         cpml=cpml,
-        memory=memory or MemoryOptions(),
+        memory=memory,
         free_surface=free_surface,
         check_finite=check_finite,
         **chosen,

@@ -57,11 +57,14 @@ check_finite : bool, optional
 models : <models>
 impl : {'auto', 'c', 'eager'}
     Compiled, <framework> operations, or compiled where it can be; the choice is `impl`, the reason :meth:`explain`.
-memory : MemoryOptions, optional
+memory : MemoryOptions or str, optional
+    Or the name of a strategy, such as ``'ckpt'``.
 cuda_options : CUDAOptions, optional
     ``CUDAOptions(memory=...)`` says the same as `memory`, on every device.
 eager_options : EagerOptions, optional
     Only with ``impl='eager'``<compiles>.
+device : optional
+    Another name of `dev`.
 
 Raises
 ------
@@ -186,6 +189,7 @@ class Propagator:
         memory=None,
         cuda_options=None,
         eager_options=None,
+        device=None,
     ):
         super().__init__()  # of torch.nn.Module, say
         memory = resolve_memory(memory, cuda_options)
@@ -195,7 +199,9 @@ class Propagator:
         )  # fmt: skip
         check_eager_options(eager_options, impl)
         self._requested, self._flag, self._cautioned = impl, None, False
-        self._start(dev, models, eager_options)
+        if dev is not None and device is not None:
+            raise OptionError(f"dev is {dev!r} and device is {device!r}; give one of them")
+        self._start(device if dev is None else dev, models, eager_options)
 
     def _start(self, dev, models, eager_options) -> None:
         """Takes what is the framework's own: device, models, options of its compiler."""

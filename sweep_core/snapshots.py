@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from .errors import DomainError, OptionError, ShapeError
+from .problem import absent
 from .validators import is_whole
 
 UNDERIVABLE = (
@@ -86,9 +87,7 @@ def check_snapshots(problem, snapshots, nt: int) -> Snapshots:
     known = [f.name for f in problem.equation.waves_in(problem.grid.ndim)]
     for field in snapshots.fields:
         if field not in known:
-            raise OptionError(
-                f"snapshots name {field!r}, which {problem.equation.name} does not have; its fields are {known}"
-            )
+            raise OptionError(f"snapshots name {field!r}, {absent(field, problem.equation, known)}")
     if snapshots.every > nt:
         raise DomainError(f"Snapshots: every is {snapshots.every}; expected 1 to {nt}, the samples of the wavelet")
     shape = problem.grid.shape

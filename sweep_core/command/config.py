@@ -13,14 +13,11 @@ from ..errors import OptionError, SweepError
 from ..grid import make_grid
 from ..inversion import Stage, TotalVariation
 from ..io import Gathers, open_segy, read_array, read_gathers, read_prepared, read_segy
-from ..memory import MemoryOptions
-from ..misfit import envelope, global_correlation, least_squares, wasserstein
+from ..misfit import MISFITS
 from ..plugins import equations
 from ..problem import Problem, make_problem
 from ..validators import check_choice, check_number, refuse_unknown
 from ..wavelet import ricker
-
-MISFITS: dict[str, Any] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
 
 
 def _arguments(function: Callable, *but: str) -> list[str]:
@@ -131,8 +128,6 @@ def problem_of(config: Config, equation: Any, earth: Earth, dt: float) -> Proble
     """Of [physics], on the grid of a model."""
     taken = _arguments(make_problem, "equation", "shape", "dh", "dt")
     options = {name: value for name, value in config["physics"].items() if name in taken}
-    if "memory" in options:
-        options["memory"] = MemoryOptions(options["memory"])
     return make_problem(equation, earth.models[0].shape, earth.dh, dt, **options)
 
 

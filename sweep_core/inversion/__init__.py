@@ -14,7 +14,7 @@ from .illumination import illumination
 from .imaging import least_squares_migrate, migrate
 from .lbfgs import LBFGS
 from .objective import Objective
-from .observers import Observers
+from .observers import Observers, StopInversion
 from .regularisers import Tikhonov, TotalVariation
 from .report import Report
 from .run import RunFolder
@@ -38,6 +38,7 @@ __all__ = [
     "Settings",
     "Stage",
     "Stepwise",
+    "StopInversion",
     "Tikhonov",
     "TotalVariation",
     "elastic_experiment",

@@ -71,10 +71,10 @@ class Descent:
         self.unknowns, self.computed = unknowns, 0.0
         self._compute(list(unknowns.start), self.shots)
         self.first = self.misfit
-        if not 0 < self.first < np.inf:
-            told = "the start fits the data already" if self.first == 0 else "check data, weights and mask"
-            raise DomainError(f"the misfit at the start is {self.first}: {told}")
-        self.unknowns = attrs.evolve(unknowns, scale=self._scales(precondition))
+        if not 0 <= self.first < np.inf:
+            raise DomainError(f"the misfit at the start is {self.first}: check data, weights and mask")
+        if self.first:  # zero: the start fits the data, and there is nothing to descend
+            self.unknowns = attrs.evolve(unknowns, scale=self._scales(precondition))
         self._last = np.zeros(len(self.unknowns))
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:

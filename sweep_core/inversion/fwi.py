@@ -14,7 +14,7 @@ from ..errors import OptionError, SweepError
 from ..executor import check_support
 from ..hookspecs import Observation, ObserverRecord
 from ..memory import MemoryOptions
-from ..misfit import Misfit, least_squares
+from ..misfit import Misfit, by_name, least_squares
 from ..plugins import registry
 from ..validators import check_flag
 from .coarse import Coarse, on_coarser_grid
@@ -69,7 +69,7 @@ def invert(
     *,
     bounds: Any = None,
     fixed: Any = None,
-    misfit: Misfit = least_squares,
+    misfit: Misfit | str = least_squares,
     weights: Any = None,
     receiver_mask: Any = None,
     regularise: Any = (),
@@ -102,8 +102,8 @@ def invert(
         (low, high) by the name of a parameter, numbers or arrays; by default 30 % beyond what the start has anywhere.
     fixed : bool array, or dict, optional
         True in cells that keep the start, such as water; or the same, or simply True, by the name of a parameter.
-    misfit : function
-        One of :mod:`sweep_core.misfit`.
+    misfit : function or str
+        One of :mod:`sweep_core.misfit`, or its name.
     weights : array, optional
         Masks and mutes, of a shape that may be broadcast to that of `observed`.
     regularise : TotalVariation, Tikhonov, or a list of them
@@ -124,7 +124,8 @@ def invert(
         Of the ranks that share out the shots; each comes to the same models.
     observers : sequence of callable
         Called with an :class:`sweep_core.Observation` after each iteration, on rank 0; one that raises StopIteration
-        ends the stage. Those of plugins are called too, also after shots.
+        ends the stage, and one that raises :class:`StopInversion` the whole run. Those of plugins are called too, also
+        after shots.
     progress : bool
         A bar with the misfit, on rank 0.
 
@@ -133,7 +134,7 @@ def invert(
     SweepError
         Naming the argument.
     """
-    problem = problem_of(solver)
+    problem, misfit = problem_of(solver), by_name(misfit)
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
         check_flag(flag, name)
     ranks: Any = group or SerialDistributor()
@@ -183,8 +184,11 @@ def invert(
                 stage.encoded and Encoding(stage.encoded, len(shots), journal.stage),
             )  # fmt: skip
             told.begin(stage, descent)
-            x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
-            unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
+            if descent.first:
+                x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
+                unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
+            if told.stopped:
+                break
             journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)
 
@@ -228,7 +232,7 @@ class _Told:
         self.observers, self.group, self._journal = observers, group, journal
         self.history: list[dict[str, Any]] = []
         self._descent: Any = None
-        self.stages, self.iterations, self.gradients = 0, 0, 0.0
+        self.stages, self.iterations, self.gradients, self.stopped = 0, 0, 0.0, False
 
     def bar(self, total: int, progress: bool) -> Any:
         """Of all iterations of all stages."""
@@ -260,11 +264,11 @@ class _Told:
         self.observers.after_iteration(self.iterations, descent.misfit, nshots, *seen)
         self._bar.set_postfix_str(f"{self._stage}: misfit {100 * descent.misfit / descent.first:.3g} %")
         self._bar.update()
-        stopped = float(self.observers.stopped)
+        ends = np.array([self.observers.stopped == "stage", self.observers.stopped == "run"], np.float64)
         if self.group.size > 1:
-            stopped = float(numpy_of(self.group.all_reduce(np.array([stopped])))[0])
-        self.observers.stopped = False
-        return stopped > 0
+            ends = numpy_of(self.group.all_reduce(ends))
+        self.observers.stopped, self.stopped = "", bool(ends[1])
+        return bool(ends.any())
 
     def shots(self, models: list[np.ndarray]) -> AfterShots:
         """What observers of shots are told by, while some are modelled in the models of a step."""

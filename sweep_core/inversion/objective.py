@@ -11,7 +11,7 @@ from ..arrays import numpy_of
 from ..call import wavelet_layout
 from ..distribution import SerialDistributor, ShotPlan
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
-from ..misfit import Misfit, least_squares
+from ..misfit import Misfit, by_name, least_squares
 from ..problem import Problem
 from ..processing import bandpass
 from ..survey import Shots, check_mask, check_positions
@@ -71,8 +71,8 @@ class Objective:
         All of the survey.
     observed : (nshots, nt, nrec, nfield) NumPy array
         Of the dtype of the models. What masked receivers hold, be it NaN, is taken as zero, as their records are.
-    misfit : Misfit
-        One of :mod:`sweep_core.misfit`, or one's own.
+    misfit : Misfit or str
+        One of :mod:`sweep_core.misfit`, or its name, or one's own.
     weights : array, optional
         Masks and mutes, of a shape that may be broadcast to that of `observed`, all shots along its first axis.
     low, high : float, optional
@@ -87,7 +87,7 @@ class Objective:
     problem: Problem
     shots: Shots
     observed: np.ndarray
-    misfit: Misfit = least_squares
+    misfit: Misfit = attrs.field(default=least_squares, converter=by_name)
     weights: np.ndarray | None = None
     low: float | None = None
     high: float | None = None

@@ -11,6 +11,13 @@ from ..hookspecs import Observation, ObserverRecord
 from ..plugins import registry
 
 
+class StopInversion(StopIteration):
+    """Raised by an observer to end a whole inversion, where StopIteration ends its stage.
+
+    The run has not come to its end: the same call without it goes on from there where it has a `folder`.
+    """
+
+
 class Observers:
     """The observers of one run, on one rank.
 
@@ -25,7 +32,7 @@ class Observers:
     def __init__(self, rank: int = 0, records: Sequence[ObserverRecord] | None = None):
         self.rank = rank
         self.records = list(registry().observers if records is None else records)
-        self.stopped = False  # by an observer that raised StopIteration
+        self.stopped = ""  # or "stage" or "run", by an observer that raised StopIteration or StopInversion
 
     def after_shots(self, iteration: int, model: Callable[[], Any]) -> Callable[[Any, Any], None] | None:
         """What an engine calls with (shots, misfit) after the few that it models at once; None where nobody asks.
@@ -52,8 +59,10 @@ class Observers:
             observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank)
             try:
                 record.call(observation)
+            except StopInversion:
+                self.stopped = "run"
             except StopIteration:
-                self.stopped = True
+                self.stopped = self.stopped or "stage"
             except (Exception, SystemExit) as error:
                 self.records.remove(record)
                 reason = " ".join("".join(traceback.format_exception_only(error)).split())  # whatever its __str__ does

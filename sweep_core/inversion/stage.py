@@ -6,7 +6,7 @@ import attrs
 
 from .. import validators
 from ..errors import OptionError
-from ..misfit import Misfit
+from ..misfit import Misfit, by_name
 
 _corner = validators.amount("a frequency in Hz, or None", optional=True)
 
@@ -42,7 +42,7 @@ class Stage:
     shots: int | None = attrs.field(default=None, validator=validators.positive)
     coarsen: int | None = attrs.field(default=None, validator=validators.positive)
     encoded: int | None = attrs.field(default=None, validator=validators.positive)
-    misfit: Misfit | None = None
+    misfit: Misfit | None = attrs.field(default=None, converter=by_name)
     weights: Any = attrs.field(default=None, eq=False, repr=False)
     optimiser: Any = None
     regularise: Any = None

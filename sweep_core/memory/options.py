@@ -1,6 +1,7 @@
 """What a user may choose about memory. Immutable, checked at construction."""
 
 import os
+import re
 from typing import ClassVar
 
 import attrs
@@ -43,6 +44,16 @@ def _path(value):
 def _number(value):
     """A whole number as Python's, also where it is NumPy's: messages tell it as a user writes it."""
     return int(value) if is_whole(value, 0) else value
+
+
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}  # fmt: skip
+
+
+def _bytes(value):
+    """A number of bytes as Python's, also of words such as '400 MB'; anything else as it is."""
+    words = re.fullmatch(r"(\d+(?:\.\d+)?) ?(\w+)", value) if isinstance(value, str) else None
+    return round(float(words[1]) * _UNITS[words[2]]) if words and words[2] in _UNITS else _number(value)
 
 
 def _directory(instance, attribute, value):
@@ -144,8 +155,9 @@ class MemoryOptions:
         with ``impl='c'`` only. At most 1 / (2 f dt), where f is the highest frequency of the wavelet, beyond which its
         spectrum stays below a hundredth of its maximum: the products of two such waves would alias. Residuals are not
         looked at: filter those of noisy data first.
-    budget : int, optional
-        Bytes that a gradient may take on the device, all counted: ``solver.estimate`` tells them. ``'auto'`` then takes
+    budget : int or str, optional
+        Bytes that a gradient may take on the device, or words such as ``'400 MB'`` and ``'2 GiB'``, all counted:
+        ``solver.estimate`` tells them. ``'auto'`` then takes
         the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
         counted for a gradient inside one ``jax.jit``; see docs/memory.md). With ``impl='c'`` only.
     known_above : int
@@ -164,7 +176,7 @@ class MemoryOptions:
     ckpt: CkptOptions | None = attrs.field(default=None, validator=kind(CkptOptions))
     dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
     interval: int = attrs.field(default=1, converter=_number, validator=positive)
-    budget: int | None = attrs.field(default=None, converter=_number, validator=positive)
+    budget: int | None = attrs.field(default=None, converter=_bytes)
     known_above: int = attrs.field(default=0, converter=_number)
 
     @known_above.validator
@@ -173,6 +185,13 @@ class MemoryOptions:
             raise OptionError(
                 f"MemoryOptions: known_above is {row!r}; expected a row of the models, a whole number from 0 on: of a "
                 "seafloor of varying depth the first that has a free cell"
+            )
+
+    @budget.validator
+    def _some_bytes(self, _, budget):
+        if budget is not None and not is_whole(budget, 1):
+            raise OptionError(
+                f"MemoryOptions: budget is {budget!r}; expected bytes, such as 400_000_000, '400 MB' or '2 GiB'"
             )
 
     @strategy.validator
@@ -216,3 +235,8 @@ class MemoryOptions:
                     f"{name}(dtype={dtype!r}) of models in {models}, strategy {self.strategy!r} and "
                     f"impl={'c' if packs else 'eager'!r} is not supported; leave dtype=None"
                 )
+
+
+def by_name(memory):
+    """Options of a strategy that is stated by its name; anything else as it is."""
+    return MemoryOptions(memory) if isinstance(memory, str) else memory

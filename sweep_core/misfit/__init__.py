@@ -7,6 +7,7 @@ over shots, so those of ranks and batches add up, and may be differentiated by t
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ..validators import check_choice
 from .correlation import global_correlation
 from .envelope import envelope
 from .least_squares import least_squares
@@ -15,4 +16,29 @@ from .wasserstein import wasserstein
 
 Misfit: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
 
-__all__ = ["Misfit", "check_like_record", "envelope", "global_correlation", "least_squares", "wasserstein"]
+MISFITS: dict[str, Misfit] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
+
+
+def by_name(misfit: Any) -> Any:
+    """A misfit that is stated by its name; anything else as it is.
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(misfit, str):
+        check_choice(misfit, "misfit", MISFITS)
+        return MISFITS[misfit]
+    return misfit
+
+
+__all__ = [
+    "MISFITS",
+    "Misfit",
+    "by_name",
+    "check_like_record",
+    "envelope",
+    "global_correlation",
+    "least_squares",
+    "wasserstein",
+]

@@ -4,10 +4,9 @@ from typing import Any
 
 from ..errors import DtypeError, OptionError, ShapeError
 from ..io.gathers import Gathers
-from ..problem import Problem
+from ..problem import PRESSURES, Problem
 from .inputs import check_number
 
-PRESSURES = "h1", "p"
 UNNAMED = "amplitude"
 
 

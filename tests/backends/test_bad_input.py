@@ -165,7 +165,7 @@ CALLS = {
     "a mask of sources": ({"sources": at([3, 4], [3, 99]), "receiver_mask": MASK}, DomainError, "source 1 is at z"),
     # snapshots
     "snapshots": ({"snapshots": 10}, OptionError, r"snapshots is 10; expected Snapshots\(fields=\[...\], every=...\)"),
-    "an unknown field": ({"snapshots": Snapshots(["p"])}, OptionError, r"name 'p', which acoustic .*; its fields are"),
+    "an unknown field": ({"snapshots": Snapshots(["p"])}, OptionError, r"name 'p', which acoustic .*; its fields are .*; its pressure is 'h1'"),
     "fields as text": ({"snapshots": lambda: Snapshots("h1")}, OptionError, r"fields is 'h1'; expected a list of"),
     "no fields": ({"snapshots": lambda: Snapshots([])}, OptionError, r"Snapshots: fields is \(\); expected a list"),
     "a field twice": ({"snapshots": lambda: Snapshots(["h1", "h1"])}, OptionError, "each field may be named once"),

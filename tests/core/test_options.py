@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sweep_core import (
+    Acoustic,
     BoundaryOptions,
     CkptOptions,
     CUDAOptions,
@@ -14,6 +15,7 @@ from sweep_core import (
     MemoryOptions,
     OptionError,
     UnsupportedError,
+    make_problem,
 )
 from sweep_core.errors import UnknownOptionError
 from sweep_core.options import resolve_memory
@@ -79,7 +81,15 @@ WRONG = {
         {"interval": 2},
         "interval=2 does not apply to strategy 'auto'; use 'full'",
     ),
-    "cuda": (CUDAOptions, {"memory": "full"}, "memory is 'full'; expected MemoryOptions"),
+    "cuda": (CUDAOptions, {"memory": 3}, "memory is 3; expected MemoryOptions"),
+    "a strategy by name": (CUDAOptions, {"memory": "magic"}, "strategy is 'magic'; expected one of 'auto'"),
+    "a budget in words": (
+        MemoryOptions,
+        {"budget": "400 apples"},
+        "budget is '400 apples'; expected bytes, .*'400 MB'",
+    ),
+    "no budget": (MemoryOptions, {"budget": "0 MB"}, "budget is 0; expected bytes"),
+    "a budget of a float": (MemoryOptions, {"budget": 4e8}, "budget is 400000000.0; expected bytes"),
     "eager": (EagerOptions, {"compile": "yes"}, "compile is 'yes'"),
 }
 
@@ -119,6 +129,26 @@ def test_options_are_written_as_a_user_does():
         assert eval(str(options)) == options
     assert str(MemoryOptions("ckpt", ckpt=CkptOptions())) == "MemoryOptions(strategy='ckpt', ckpt=CkptOptions())"
     assert str(MemoryOptions("full", interval=np.int64(3))) == "MemoryOptions(strategy='full', interval=3)"
+
+
+@pytest.mark.parametrize(
+    ("stated", "size"),
+    [
+        ("400 MB", 400_000_000),
+        ("400MB", 400_000_000),
+        ("1.5 GiB", 3 << 29),
+        ("64 kB", 64_000),
+        ("8 KiB", 8192),
+        ("9 B", 9),
+    ],
+)
+def test_bytes_are_stated_with_a_unit(stated, size):
+    assert MemoryOptions(budget=stated) == MemoryOptions(budget=size)
+
+
+def test_a_strategy_is_stated_by_its_name():
+    assert resolve_memory("ckpt", None) == MemoryOptions("ckpt") == resolve_memory(None, CUDAOptions("ckpt"))
+    assert make_problem(Acoustic(), (9, 9), 10.0, 1e-3, memory="full").memory == MemoryOptions("full")
 
 
 def test_a_folder_may_be_a_path():
@@ -173,11 +203,11 @@ def test_memory_may_be_stated_in_either_place():
     ("memory", "cuda_options", "message"),
     [
         (MemoryOptions(), CUDAOptions(memory=MemoryOptions()), "say the same thing; give one of them"),
-        ("full", None, "memory is 'full'; expected MemoryOptions"),
+        (3, None, r"memory is 3; expected MemoryOptions\(...\), or the name of a strategy"),
         (None, MemoryOptions(), "expected CUDAOptions"),
         (None, {"memory": MemoryOptions()}, "expected CUDAOptions"),
     ],
-    ids=["both", "text", "wrong class", "dict"],
+    ids=["both", "number", "wrong class", "dict"],
 )
 def test_contradictory_memory_is_refused(memory, cuda_options, message):
     with pytest.raises(OptionError, match=message):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sweep_core import Acoustic, MemoryOptions, make_problem
+from sweep_core import Acoustic, DeviceError, MemoryOptions, OptionError, make_problem
 from sweep_core.prop import documented
 
 SOLVERS = [("sweep_torch", "PropTorch", "forward"), ("sweep_jax", "PropJax", "__call__")]
@@ -25,7 +25,7 @@ def test_the_signature_is_that_of_a_problem_and_of_its_execution(solver):
     names, stated = (list(inspect.signature(x).parameters) for x in (solver[0], make_problem))
     assert names[:5] == ["equation", "shape", "dh", "dt", "dev"]
     assert [n for n in names if n in stated and n != "memory"] == [n for n in stated if n != "memory"]
-    assert names[-5:] == ["models", "impl", "memory", "cuda_options", "eager_options"]
+    assert names[-6:] == ["models", "impl", "memory", "cuda_options", "eager_options", "device"]
 
 
 def test_docstrings_are_complete_and_speak_of_the_framework_s_arrays(solver):
@@ -38,6 +38,15 @@ def test_docstrings_are_complete_and_speak_of_the_framework_s_arrays(solver):
     assert ", ".join(documented_names).split(", ") == list(inspect.signature(kind).parameters)
     other = {"PropTorch": "jax", "PropJax": "torch|tensor"}[kind.__name__]
     assert not any(re.search(other, text, re.IGNORECASE) for text in texts)
+
+
+def test_a_device_is_stated_by_either_name(solver):
+    made = solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="cpu", pml_width=3)
+    assert made.executor.supports(made.problem).ok
+    with pytest.raises(OptionError, match="dev is 'cpu' and device is 'cpu'; give one of them"):
+        solver[0](Acoustic(), (9, 9), 10.0, 1e-3, dev="cpu", device="cpu", pml_width=3)
+    with pytest.raises(DeviceError, match="nowhere"):
+        solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="nowhere", pml_width=3)
 
 
 def test_notes_stay_behind():

@@ -5,7 +5,7 @@ from functools import partial
 import attrs
 import numpy as np
 import pytest
-from inverting import DH, DT, NT, SHAPE, call, earth, observed, solver, survey
+from inverting import DH, DT, NT, SHAPE, call, earth, observed, on_ranks, solver, survey
 
 from sweep_core import (
     Acoustic,
@@ -18,7 +18,7 @@ from sweep_core import (
     backend,
     make_problem,
 )
-from sweep_core.inversion import LBFGS, Objective, Stage, Tikhonov, TotalVariation, illumination
+from sweep_core.inversion import LBFGS, Objective, Stage, StopInversion, Tikhonov, TotalVariation, illumination
 from sweep_core.inversion.descent import Descent
 from sweep_core.inversion.unknowns import make_unknowns
 from sweep_core.misfit import envelope, global_correlation, least_squares
@@ -235,6 +235,50 @@ def test_an_observer_ends_a_stage(data, capsys):
     assert "observer 'broken' failed and is not called again: ValueError: a picture" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_observer_ends_the_whole_run(data, ranks):
+    def enough(seen):
+        if seen.iteration == 2:
+            raise StopInversion
+
+    def run(group):
+        return call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough], group=group if ranks > 1 else None)
+
+    for found in on_ranks(ranks, run):
+        assert [line["iteration"] for line in found.history] == [0, 1, 2]
+    assert np.array_equal(found.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
+
+
+def test_a_run_that_an_observer_ended_goes_on(data, tmp_path):
+    """It has not come to its end: without the observer the same call goes on from where it was."""
+
+    def enough(seen):
+        raise StopInversion
+
+    plan = [Stage(3, high=6.0), Stage(2)]
+    for _ in range(2):
+        stopped = call(data, plan, observers=[enough], folder=tmp_path)
+        assert [line["iteration"] for line in stopped.history] == [0, 1]
+    found = call(data, plan, folder=tmp_path)
+    assert np.array_equal(found.models[0], call(data, plan).models[0])
+
+
+@pytest.mark.parametrize("optimiser", [LBFGS(), Torch(torch.optim.Adam)], ids=["LBFGS", "Adam"])
+def test_a_start_that_fits_the_data_is_returned(optimiser):
+    start = earth()[1]
+    data = observed(solver(), [torch.from_numpy(start)])
+    found = call(data, [Stage(3), Stage(2, high=6.0)], optimiser=optimiser)
+    assert np.array_equal(found.models[0], start)
+    assert [(line["stage"], line["iteration"], line["misfit"]) for line in found.history] == [(1, 0, 0.0), (2, 0, 0.0)]
+    assert "misfit from 0 to 0 in 0 iterations" in str(found)
+
+
+def test_a_misfit_is_stated_by_its_name(data):
+    named = call(data, [Stage(1, misfit="envelope"), Stage(1)], misfit="global_correlation")
+    given = call(data, [Stage(1, misfit=envelope), Stage(1)], misfit=global_correlation)
+    assert np.array_equal(named.models[0], given.models[0])
+
+
 def test_drawn_shots_stand_for_all():
     given = objective()
     unknowns = make_unknowns(given.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
@@ -284,7 +328,8 @@ def test_some_shots_are_a_stage(data):
         ({"bounds": (1400, 3000)}, OptionError, r"bounds are \(1400, 3000\); expected \(low, high\) by name"),
         ({"bounds": {"vp": 3000}}, OptionError, "bounds are {'vp': 3000}"),
         ({"start": [np.full(SHAPE, np.nan, np.float32)]}, DomainError, "start vp holds NaN"),
-        ({"misfit": "envelope"}, OptionError, "misfit is 'envelope'; expected a function"),
+        ({"misfit": "l2"}, OptionError, "misfit is 'l2'; expected one of 'least_squares', .*'envelope'"),
+        ({"misfit": 2}, OptionError, "misfit is 2; expected a function"),
         ({"misfit": lambda s, d: ((s - d) ** 2).sum()}, OptionError, r"returned float32; expected \(value, its deriv"),
         ({"data": np.zeros((3, NT, 18, 1), np.float32)}, DomainError, "observed is zero throughout"),
         ({"make": lambda: 5}, OptionError, "solver is 5; expected a PropTorch"),
@@ -323,7 +368,7 @@ def test_refused(data, options, kind, words):
     [
         ({"low": 9.0, "high": 5.0}, "low is 9 Hz, high 5"),
         ({"high": 1e4}, "the Nyquist frequency 250 Hz"),
-        ({"misfit": "envelope"}, "misfit is 'envelope'"),
+        ({"misfit": 2}, "misfit is 2"),
         ({"optimiser": "adam"}, "optimiser is 'adam'"),
         ({"regularise": "tv"}, "regularise holds 'tv'"),
         ({"weights": np.ones((3, 7, 1, 1))}, "weights have shape"),
