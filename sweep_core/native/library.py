@@ -12,8 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from ..equation import Equation
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
@@ -70,7 +69,7 @@ def build_command() -> str:
     origin = None
     with contextlib.suppress(PackageNotFoundError):
         origin = distribution(DISTRIBUTION).read_text("direct_url.json")
-    folder = url2pathname(urlsplit(json.loads(origin)["url"]).path) if origin else ""
+    folder = unquote(urlsplit(json.loads(origin)["url"]).path) if origin else ""
     where = folder if folder and Path(folder).is_dir() else "PATH, of a clone of SWEEP"
     return f"pip install --force-reinstall --no-deps {where}"
 
