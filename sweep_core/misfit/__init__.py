@@ -32,13 +32,4 @@ def by_name(misfit: Any) -> Any:
     return misfit
 
 
-__all__ = [
-    "MISFITS",
-    "Misfit",
-    "by_name",
-    "check_like_record",
-    "envelope",
-    "global_correlation",
-    "least_squares",
-    "wasserstein",
-]
+__all__ = ["Misfit", "check_like_record", "envelope", "global_correlation", "least_squares", "wasserstein"]
