@@ -32,7 +32,7 @@ clang_format := find native tests/plugins tests/native -name '*.h' -o -name '*.c
 report  := $(python) -c 'import importlib.metadata as m; \
   print(m.distribution("seismic-sweep").locate_file("sweep_core/native/build_report.txt").read_text(), end="")'
 
-# Where the SWEEP of an environment comes from; nothing where it is this tree, or there is none.
+# Print the origin of the SWEEP of an environment, or nothing if it is this tree or there is none.
 origin = import importlib.metadata as m, json, os, urllib.parse as u; \
   found = [json.loads(d.read_text("direct_url.json") or "{}").get("url", "a wheel") for d in m.distributions(name="seismic-sweep")]; \
   paths = [u.unquote(url.removeprefix("file://")) for url in found[:1]]; \

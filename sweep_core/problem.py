@@ -129,11 +129,11 @@ def _samples(nt: Any) -> int:
 
 
 PRESSURES = "h1", "p"
-"""How equations call their pressure."""
+"""The names that equations give their pressure."""
 
 
 def absent(field: str, equation: Equation, known: Sequence[str]) -> str:
-    """What a refusal says of a field that an equation does not have."""
+    """Return what a refusal says of a field that an equation does not have, with a hint at its pressure."""
     pressure = [name for name in known if name in PRESSURES and field in (*PRESSURES, "pressure")]
     hint = f"; its pressure is {pressure[0]!r}" if pressure else ""
     return f"which {equation.name} does not have; its fields are {known}{hint}"

@@ -153,7 +153,7 @@ class Journal:
         return self._known(self._path())
 
     def end(self, history: list[dict[str, Any]], models: list[np.ndarray]) -> None:
-        """Keeps what the stage came to; what led there as well, by which a last stage may have more iterations."""
+        """Keep the result of the stage. Its gradients stay, so that a last stage can have more iterations."""
         self._keep(self._path(), history, models)
 
     def __call__(self, compute: Callable[[], Answer]) -> Answer:
@@ -203,7 +203,7 @@ class Journal:
 
 
 def _begun(about: dict[str, Any], count: int) -> dict[str, Any]:
-    """What is said of a run, with its first `count` stages alone, the last of them without its iterations."""
+    """Return the description of a run with its first `count` stages only, the last of them without its iterations."""
     stages = [dict(stage) for stage in about.get("stages", [])[:count]]
     if len(stages) == count > 0:
         stages[-1].pop("iterations")

@@ -51,7 +51,7 @@ _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 
 def _bytes(value):
-    """A number of bytes as Python's, also of words such as '400 MB'; anything else as it is."""
+    """Return a number of bytes, also of words such as '400 MB'; anything else as it is."""
     words = re.fullmatch(r"(\d+(?:\.\d+)?) ?(\w+)", value) if isinstance(value, str) else None
     return round(float(words[1]) * _UNITS[words[2]]) if words and words[2] in _UNITS else _number(value)
 
@@ -238,5 +238,5 @@ class MemoryOptions:
 
 
 def by_name(memory):
-    """Options of a strategy that is stated by its name; anything else as it is."""
+    """Return the options of a strategy that is stated by its name; anything else as it is."""
     return MemoryOptions(memory) if isinstance(memory, str) else memory

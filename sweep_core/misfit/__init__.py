@@ -20,7 +20,7 @@ MISFITS: dict[str, Misfit] = {f.__name__: f for f in (least_squares, global_corr
 
 
 def by_name(misfit: Any) -> Any:
-    """A misfit that is stated by its name; anything else as it is.
+    """Return the misfit of a name; anything else as it is.
 
     Raises
     ------

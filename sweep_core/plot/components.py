@@ -53,7 +53,7 @@ def component(count: int | None, solver: Any, field: Any, label: str | None) -> 
 
 
 def shot_title(gathers: Gathers, shot: int) -> str:
-    """A shot by its index, and by its number in the acquisition where that is another one."""
+    """Return the title of a shot: its index, and its number in the acquisition if that is another one."""
     number = gathers.shots[shot]
     return f"{gathers.name}, shot {shot}" + f" (number {number})" * bool(number != shot)
 

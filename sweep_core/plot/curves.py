@@ -51,7 +51,7 @@ def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: s
 
 
 def band_end(axis: Any) -> float:
-    """The frequency above which the spectra of an axis stay below 1 % of the highest peak."""
+    """Return the frequency above which the spectra of an axis stay below 1 % of the highest peak."""
     lines = [line.get_xydata() for line in axis.get_lines()]
     peak = max(line[:, 1].max() for line in lines) or 1.0
     seen = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
@@ -129,7 +129,7 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
 
 
 def _numbers(history: Sequence[dict]) -> np.ndarray:
-    """Where the lines stand: by their epochs, or by the iterations so far; a stage starts where the last one ended."""
+    """Return the epoch of each line, or the iterations so far: a stage starts where the last one ended."""
     if "epoch" in history[0]:
         return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
     numbers = np.zeros(1, int)

@@ -93,7 +93,7 @@ def check_labels(labels: Any) -> Sequence[str]:
 
 
 def unit_of(label: str) -> str:
-    """The unit of a label such as 'vp (m/s)'; empty where it has none."""
+    """Return the unit of a label such as 'vp (m/s)'; empty if it has none."""
     return label.partition("(")[2].rstrip(")")
 
 

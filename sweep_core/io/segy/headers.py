@@ -23,7 +23,7 @@ _DEGREES = {2: (3600 * 360, "seconds of arc"), 3: (360, "decimal degrees"), 4: (
 
 @cache
 def _standard_fields() -> dict[str, tuple[int, str]]:
-    """First byte, from 1, and format of each field that segyio names, without the tail that nobody assigned."""
+    """Return first byte, from 1, and format of each field of segyio, without the tail that nobody assigned."""
     starts = sorted((int(at), name) for name, at in load_segyio().tracefield.keys.items() if at < 233)
     ends = [at for at, _ in starts[1:]] + [233]
     return {
@@ -33,7 +33,7 @@ def _standard_fields() -> dict[str, tuple[int, str]]:
 
 
 def fields(order: str, header_bytes: Mapping[str, Any] = MappingProxyType({})) -> np.dtype:
-    """The 240 bytes of a trace header, with fields that lie elsewhere than in the standard; see `open_segy`."""
+    """Return the dtype of a trace header of 240 bytes; `header_bytes` as in `open_segy`."""
     known = _standard_fields()
     placed = known | {name: _place(name, place, known) for name, place in header_bytes.items()}
     return np.dtype(
@@ -47,7 +47,7 @@ def fields(order: str, header_bytes: Mapping[str, Any] = MappingProxyType({})) -
 
 
 def _place(name: str, place: Any, known: Mapping[str, tuple[int, str]]) -> tuple[int, str]:
-    """First byte and format of a field that the caller moved."""
+    """Return the first byte and the format of a field that the caller moved, or refuse them."""
     if name not in known:
         refuse_unknown("header_bytes", "trace header field", name, known)
     if name == "TRACE_SAMPLE_COUNT":

@@ -91,7 +91,7 @@ class Layout:
 
     @property
     def is_su(self) -> bool:
-        """Whether it is a file of Seismic Unix: traces without textual and binary header."""
+        """Whether it is a Seismic Unix file: traces without textual and binary header."""
         return self.begin == 0
 
     @property
@@ -145,7 +145,7 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
 
 
 def _su_layout(path: Path, size: int, first: bytes, nt: int | None, stated: int | None) -> Layout | None:
-    """The layout of a Seismic Unix file; None unless the size is a whole number of traces and all state its count."""
+    """Return the layout of a Seismic Unix file; None unless its size is a whole number of traces of one count."""
     if len(first) < TRACE or not (stated is None or (isinstance(stated, int | np.integer) and stated == 5)):
         return None
     fitting = []
