@@ -72,7 +72,7 @@ class Descent:
         self._compute(list(unknowns.start), self.shots)
         self.first = self.misfit
         if not 0 <= self.first < np.inf:
-            raise DomainError(f"the misfit at the start is {self.first}: check data, weights and mask")
+            raise DomainError(f"the misfit at the start is {self.first}: {self._doubt()}")
         if self.first:  # zero: the start fits the data, and there is nothing to descend
             self.unknowns = attrs.evolve(unknowns, scale=self._scales(precondition))
         self._last = np.zeros(len(self.unknowns))
@@ -134,13 +134,28 @@ class Descent:
                 continue
             steepest = float(np.abs(light**2 * slope)[cells].max())
             if not 0 < steepest < np.inf:
-                raise DomainError(
-                    f"the largest gradient in {name} at the start is {steepest}: no wave meets its cells; leave it out "
-                    f"by fixed={{{name!r}: True}}"
-                )
+                unlit = f"no wave meets its cells; leave it out by fixed={{{name!r}: True}}"
+                told = self._doubt(unlit if steepest == 0 else None)
+                raise DomainError(f"the largest gradient in {name} at the start is {steepest}: {told}")
             first = STEP * mean
             found.append(light * (first / light[cells].max() if self._drawn else (first / steepest) ** 0.5))
         return found
+
+    def _doubt(self, otherwise: str | None = None) -> str:
+        """Say what is wrong with the record of the start or with its misfit; `otherwise` where neither is to blame."""
+        objective, some = self.objective, self.shots
+        record = objective.record(list(self.unknowns.start), some)
+        if not np.isfinite(record).all():
+            return "the record of the start is not finite; check wavelet, models and dt"
+        slope = objective.compared(record, some)[1]
+        compared = objective.weighed(objective.filtered(record), some), objective.aim(some), slope
+        made, seen, steep = (float(np.abs(x).max()) for x in compared)
+        if not steep:
+            return "the misfit does not change with the record; check wavelet, receivers, weights and mask"
+        return otherwise or (
+            f"modelled samples are {made:.3g} at most, observed ones {seen:.3g}, the misfit's derivative {steep:.3g}; "
+            "scale wavelet and data, so that both are about 1, and check weights and mask"
+        )
 
     def _lit(self) -> list[np.ndarray]:
         """One over the root of the damped illumination of each parameter, one where nothing is lit."""

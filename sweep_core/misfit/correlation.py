@@ -1,6 +1,6 @@
 """The shape of traces, whatever their amplitudes."""
 
-from .records import TIME, largest, records
+from .records import TIME, loudness, records
 
 
 def global_correlation(synthetic, observed):
@@ -8,7 +8,8 @@ def global_correlation(synthetic, observed):
 
     Blind to the amplitude of each trace: for data whose source strength, coupling or attenuation are not modelled (Choi
     and Alkhalifah 2012, Geophysics 77, eq. 2). From 0, traces that are multiples of each other, to 2 a trace, those of
-    opposite sign. Observed traces of zeros count nothing, modelled ones 1, with a derivative of zero.
+    opposite sign. A trace that no wave reaches, below 1e-6 of the loudest of its shot and field, counts nothing where
+    it is observed, and 1 with a derivative of zero where it is modelled.
 
     Parameters
     ----------
@@ -22,10 +23,12 @@ def global_correlation(synthetic, observed):
     xp = records(synthetic, observed)
 
     def unit(record):
-        scale = largest(xp, record)
-        energy = xp.sum((record / scale) ** 2, axis=TIME, keepdims=True)
-        size = scale * xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
-        return record / size, size, energy > 0
+        scale, level = loudness(xp, record)
+        heard = level != 0
+        record = xp.where(heard, record / scale, 0 * record)
+        energy = xp.sum(record**2, axis=TIME, keepdims=True)
+        size = xp.sqrt(xp.where(heard, energy, xp.ones_like(energy)))
+        return record / size, scale * size, heard
 
     s, size, heard = unit(synthetic)
     d, _, counts = unit(observed)

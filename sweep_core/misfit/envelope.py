@@ -5,9 +5,9 @@ from functools import partial
 from ..errors import OptionError
 from ..spectra import padded
 from ..validators import is_whole
-from .records import TIME, counted, largest, records
+from .records import FLOOR, TIME, counted, loudness, records
 
-FLOOR = 1e-3
+SHARE = 1e-3
 """Of the largest sample of an observed trace: what is below hardly counts, and no envelope is zero."""
 
 
@@ -15,7 +15,8 @@ def envelope(synthetic, observed, power=1):
     """0.5 sum (E(s)^power - E(d)^power)^2 and its derivative in s = `synthetic`; d is `observed`.
 
     E(x)^2 = x^2 + (H x)^2 + c^2, with H the Hilbert transform along time of a record between zeros, and c 1e-3 of the
-    largest sample of the observed trace, or 1e-3 where that is zero throughout. Envelopes have the low frequencies that
+    largest sample of the observed trace, which counts as 1e-6 of the loudest of its shot and field where it is quieter.
+    Envelopes have the low frequencies that
     the traces lack (Wu, Luo and Wu 2014, Geophysics 79, eq. 4; Bozdag, Trampert and Tromp 2011, Geophys. J. Int. 185).
 
     Parameters
@@ -33,12 +34,13 @@ def envelope(synthetic, observed, power=1):
         raise OptionError(f"power is {power!r}; expected 1 or 2")
     xp = records(synthetic, observed)
     turned = partial(hilbert, xp)
-    scale = largest(xp, observed)
+    scale, level = loudness(xp, observed)
+    least = (SHARE * xp.where(level != 0, level, FLOOR + level)) ** 2
     made, wanted = synthetic / scale, observed / scale
     quadrature = turned(made)
 
     def squared(record, other):
-        return record**2 + other**2 + FLOOR**2
+        return record**2 + other**2 + least
 
     size, aim = squared(made, quadrature), squared(wanted, turned(wanted))
     if power == 1:

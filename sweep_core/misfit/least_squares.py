@@ -1,7 +1,7 @@
 """Differences of samples."""
 
 from ..validators import check_choice
-from .records import TIME, check_like_record, largest, records
+from .records import TIME, check_like_record, loudness, records
 
 NORMS = None, "trace", "shot"
 
@@ -17,7 +17,8 @@ def least_squares(synthetic, observed, normalise=None):
         Of one shape.
     normalise : {None, 'trace', 'shot'}
         Divides by the energy of each observed trace, or shot, so that none weighs more than another: 0.5 is the misfit
-        of a trace, or shot, that is missed altogether. Those without energy count nothing.
+        of a trace, or shot, that is missed altogether. Traces that no wave reaches count nothing: those below 1e-6 of
+        the loudest observed one of their shot and field.
 
     Raises
     ------
@@ -31,8 +32,8 @@ def least_squares(synthetic, observed, normalise=None):
         return 0.5 * (residual * residual).sum(), residual
     check_choice(normalise, "normalise", NORMS)
     xp, axes = records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
-    scale = largest(xp, observed, axes)
+    scale, level = loudness(xp, observed, axes)
     energy = xp.sum((observed / scale) ** 2, axis=axes, keepdims=True)
-    weight = xp.where(energy > 0, 1 / xp.where(energy > 0, energy, xp.ones_like(energy)), 0 * energy)
-    residual = (synthetic - observed) / scale
+    weight = 1 / xp.where(level != 0, energy, xp.ones_like(energy))
+    residual = xp.where(level != 0, (synthetic - observed) / scale, 0 * synthetic)
     return 0.5 * xp.sum(weight * residual * residual), weight * residual / scale

@@ -6,6 +6,8 @@ from ..errors import DtypeError, ShapeError
 from ..points.positions import dtype_name
 
 TIME = 1
+FLOOR = 1e-6
+"""Of the loudest trace of a shot and field: quieter traces hold precursors and rounding, but no wave."""
 
 
 def _check_arrays(named: dict[str, Any], expected: str) -> None:
@@ -45,13 +47,22 @@ def records(synthetic, observed) -> Any:
         raise DtypeError(f"synthetic and observed are of {kinds}; expected two arrays of one library") from error
 
 
-def largest(xp, record, axes=TIME) -> Any:
-    """The largest magnitude of each trace, (nshots, 1, nrec, nfield), or along other axes, and 1 where all is zero.
+def loudness(xp, record, axes=TIME) -> tuple[Any, Any]:
+    """Return the largest magnitude in each shot and field, and that of each trace over it.
 
-    It divides a trace before that is squared, which float32 does not hold for waves below 1e-19.
+    The first, (nshots, 1, 1, nfield), is 1 where all is zero. It divides a record before the record is squared: float32
+    holds no squares of waves below 1e-19. The second, (nshots, 1, nrec, nfield), is 0 where no wave reaches a trace.
+
+    Parameters
+    ----------
+    axes : int or tuple of int
+        (1, 2, 3) takes all traces of a shot for one.
     """
     top = xp.max(xp.abs(record), axis=axes, keepdims=True)
-    return xp.where(top > 0, top, xp.ones_like(top))
+    scale = xp.max(top, axis=2, keepdims=True)
+    scale = xp.where(scale > 0, scale, xp.ones_like(scale))
+    level = top / scale
+    return scale, xp.where(level <= FLOOR, xp.zeros_like(level), level)  # a level of NaN stays
 
 
 def counted(xp, record) -> Any:

@@ -3,7 +3,7 @@
 import math
 
 from ..errors import DomainError
-from .records import TIME, counted, largest, records
+from .records import TIME, counted, loudness, records
 
 
 def wasserstein(synthetic, observed, sharpness=3.0):
@@ -17,7 +17,8 @@ def wasserstein(synthetic, observed, sharpness=3.0):
     Parameters
     ----------
     synthetic, observed : (nshots, nt, nrec, nfield) array
-        Of one library. Observed traces of zeros count nothing.
+        Of one library. Observed traces that no wave reaches count nothing: those below 1e-6 of the loudest of their
+        shot and field.
     sharpness : float
         Small: positive and negative samples weigh much alike. Large: positive ones alone.
 
@@ -29,12 +30,12 @@ def wasserstein(synthetic, observed, sharpness=3.0):
         raise DomainError(f"sharpness is {sharpness!r}; expected a positive, finite number")
     xp = records(synthetic, observed)
     nt = synthetic.shape[TIME]
-    top = xp.max(xp.abs(observed), axis=TIME, keepdims=True)
-    scale = sharpness / largest(xp, observed)
+    loudest, level = loudness(xp, observed)
+    counts = level != 0
+    scale = sharpness / (loudest * xp.where(counts, level, xp.ones_like(level)))
     masses, slopes, total = _masses(xp, scale * synthetic)
     given = _masses(xp, scale * observed)[0]
     cost, potential = _transport(xp, masses, given, nt)
-    counts = top > 0
     # Masses are divided by their sum, so a constant part of the potential moves nothing.
     mean = xp.sum(masses * potential, axis=TIME, keepdims=True)
     derivative = scale * slopes / total * (potential - mean)

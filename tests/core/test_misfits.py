@@ -113,6 +113,38 @@ def test_traces_of_zeros(misfit):
     assert torch.isfinite(by_torch).all()
 
 
+@every
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("quiet", [1e-7, 1e-22])
+def test_traces_that_no_wave_reaches_move_nothing(misfit, dtype, quiet):
+    """Precursors and rounding say nothing, in either record."""
+    synthetic, observed = (x.astype(dtype) for x in records())
+    expected = abs(misfit(synthetic, observed)[1]).max()
+    observed[:, :, 0] *= quiet
+    synthetic[:, :, 1] *= quiet
+    with np.errstate(all="raise", under="ignore"):
+        value, slope = misfit(synthetic, observed)
+    assert np.isfinite(value) and abs(slope).max() < 3 * expected
+
+
+@every
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_record_that_is_not_finite_has_no_finite_misfit(misfit, bad):
+    synthetic, observed = records()
+    synthetic[1, 30, 2, 0] = bad
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(misfit(synthetic, observed)[0])
+
+
+def test_each_field_has_a_loudest_trace_of_its_own():
+    """Pa are a million times m/s."""
+    synthetic, observed = records()
+    units = np.array([1e8, 1.0])
+    assert global_correlation(units * synthetic, units * observed)[0] == pytest.approx(
+        global_correlation(synthetic, observed)[0], rel=1e-12
+    )
+
+
 def test_least_squares_normalised():
     synthetic, observed = records()
     scale = np.array([1.0, 1e3])[:, None, None, None]

@@ -17,6 +17,7 @@ from sweep_core import (
     SweepError,
     backend,
     make_problem,
+    ricker,
 )
 from sweep_core.inversion import LBFGS, Objective, Stage, StopInversion, Tikhonov, TotalVariation, illumination
 from sweep_core.inversion.descent import Descent
@@ -361,6 +362,46 @@ def test_refused(data, options, kind, words):
     stages, given = options.pop("stages", Stage(1)), options.pop("data", data)
     with pytest.raises(kind, match=words):
         call(given, stages, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda s, d: (np.inf, s - d), "misfit at the start is inf: modelled samples are .* observed ones .* scale"),
+        (
+            lambda s, d: (1.0, np.float32(1e30) * (s - d)),
+            "start is (nan|inf): modelled samples are .* derivative .*e.30;",
+        ),
+        (lambda s, d: (1.0, 0 * s), "start is 0.0: the misfit does not change with the record; check"),
+    ],
+)
+def test_a_start_without_a_gradient_says_why(data, change, words):
+    with np.errstate(all="ignore"), pytest.raises(DomainError, match=words):
+        call(data, Stage(1), misfit=change)
+
+
+@pytest.mark.filterwarnings("ignore::sweep_core.SweepWarning")
+def test_receivers_that_waves_do_not_reach_move_nothing():
+    """Most of this line records precursors of 1e-8 to 1e-26, whose shape is noise."""
+    nz, nx, nt = 30, 120, 160
+    sources, receivers = np.array([[10, 5]]), np.stack([np.arange(12, 120, 3), np.full(36, 5)], axis=1)
+    start = torch.full((nz, nx), 2000.0)
+    true, wavelet = start.clone(), torch.from_numpy(ricker(10.0, nt, 0.001).astype(np.float32))
+    true[15:20, 20:35] = 2200
+    line = PropTorch(Acoustic(), (nz, nx), 10.0, 0.001, pml_width=8)
+    aim = line(wavelet, sources, receivers, models=[true])
+    loud = aim.abs().amax((0, 1, 3))
+    assert (loud < 1e-8 * loud.max()).sum() > 10
+
+    def slope(kept):
+        model = start.clone().requires_grad_()
+        record = line(wavelet, sources, receivers, models=[model])
+        return (
+            torch.autograd.grad(global_correlation(record[:, :, kept], aim[:, :, kept])[0], model)[0].ravel().double()
+        )
+
+    some, every = slope(loud > 1e-3 * loud.max()), slope(loud >= 0)
+    assert every.norm() < 3 * some.norm() and some @ every > 0.9 * some.norm() * every.norm()
 
 
 @pytest.mark.parametrize(
