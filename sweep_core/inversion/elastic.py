@@ -10,6 +10,7 @@ import numpy as np
 from ..equations import Elastic
 from ..io import ElasticModel, elastic_from_vp, read_elastic
 from ..survey import Shots
+from .descent import DENSITY
 from .experiment import Experiment, bounds, marine_survey
 from .settings import Settings, make_parser, prepared_model, read_settings
 
@@ -18,10 +19,6 @@ STRENGTH = 1e12
 
 FREQ = 1.5
 """Peak frequency, Hz. On Marmousi-II vp and vs approach the truth with it; at 3 Hz vs moves away."""
-
-DENSITY = 0.3
-"""Steps of rho beside those of vp and vs. Waves tell least of it: with steps as long as theirs it takes up what they do
-not explain yet, and on the embedded model ends farther from the truth than it began (+3.3 %; with 0.3, -6.5 %)."""
 
 
 @attrs.frozen(eq=False)

@@ -1,7 +1,7 @@
 """An inversion in a few lines, whatever backend computes: stages, optimiser, bounds, and what is told on the way."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -26,7 +26,7 @@ from .objective import AfterShots, Objective, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
 from .stage import Stage
-from .unknowns import make_unknowns
+from .unknowns import check_steps, make_unknowns
 
 
 @attrs.frozen(eq=False)
@@ -69,6 +69,7 @@ def invert(
     *,
     bounds: Any = None,
     fixed: Any = None,
+    steps: Mapping[str, float] | None = None,
     misfit: Misfit | str = least_squares,
     weights: Any = None,
     receiver_mask: Any = None,
@@ -86,7 +87,8 @@ def invert(
 
     Each stage minimises :class:`Objective` plus the regularisers by its optimiser, over x in m = start + scale x; scale
     is one over the root of the illumination, if it is asked for, so that deep cells move as well as shallow ones, and
-    such that the first step of each parameter is 1 % of its mean.
+    such that the first step of each parameter is 1 % of its mean. A cell whose parameters would not fit together, such
+    as vs above vp, is mirrored at the limit that the equation states.
 
     Parameters
     ----------
@@ -102,6 +104,9 @@ def invert(
         (low, high) by the name of a parameter, numbers or arrays; by default 30 % beyond what the start has anywhere.
     fixed : bool array, or dict, optional
         True in cells that keep the start, such as water; or the same, or simply True, by the name of a parameter.
+    steps : dict, optional
+        Lengths of steps by the name of a parameter, over those of others; by default 0.3 for a density, of which waves
+        tell least, and 1 for all else.
     misfit : function or str
         One of :mod:`sweep_core.misfit`, or its name.
     weights : array, optional
@@ -142,6 +147,7 @@ def invert(
     if not plan or not all(isinstance(stage, Stage) for stage in plan):
         raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
     unknowns = make_unknowns(problem, start, bounds, fixed)
+    check_steps(problem, steps)
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
         receiver_mask, misfit=misfit, batch=batch, group=ranks,
@@ -154,7 +160,7 @@ def invert(
         problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
-        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch,
+        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps,
     ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
     for number, stage in enumerate(plan, start=1):  # before the first is run
         try:
@@ -181,7 +187,7 @@ def invert(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
                 stage.shots, optimises.shots, precondition, told.shots, journal,
-                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage),
+                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage), steps,
             )  # fmt: skip
             told.begin(stage, descent)
             if descent.first:

@@ -1,6 +1,6 @@
 """What an inversion may change, as one vector."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -10,6 +10,8 @@ from ..arrays import numpy_of
 from ..call import check_models
 from ..errors import DomainError, OptionError, ShapeError
 from ..problem import Problem
+from ..validators import check_positive
+from .mirror import Mirror
 
 Bounds = Mapping[str, tuple[Any, Any]]
 
@@ -30,6 +32,10 @@ class Unknowns:
         The cells that may change.
     scale : sequence of array
         Of one unit of x; the cells' own, where some are to move further than others.
+    fits : callable
+        ``fits(*models)`` tells which cells hold parameters that are admissible together.
+    centre : sequence of array
+        Parameters that fit; a cell that would not is brought back towards them. See :class:`Mirror`.
     """
 
     start: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
@@ -37,12 +43,17 @@ class Unknowns:
     high: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
     free: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
     scale: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
+    fits: Callable[..., Any]
+    centre: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
 
     def __len__(self) -> int:
         return sum(int(free.sum()) for free in self.free)
 
     def models(self, x: np.ndarray) -> list[np.ndarray]:
-        """The parameters, in their own dtype, within the bounds."""
+        """The parameters, in their own dtype, within the bounds, which fit together in each cell."""
+        return self._mirror(x).models()
+
+    def _mirror(self, x):
         found, at = [], 0
         for start, low, high, free, scale in zip(self.start, self.low, self.high, self.free, self.scale, strict=True):
             count = int(free.sum())
@@ -51,11 +62,11 @@ class Unknowns:
             model[free] = np.clip(moved.astype(start.dtype), low[free], high[free])
             found.append(model)
             at += count
-        return found
+        return Mirror(self.fits, self.centre, found)
 
-    def slope(self, gradients: Sequence[np.ndarray]) -> np.ndarray:
+    def slope(self, x: np.ndarray, gradients: Sequence[np.ndarray]) -> np.ndarray:
         """The derivative in x, of those in the parameters."""
-        parts = zip(gradients, self.scale, self.free, strict=True)
+        parts = zip(self._mirror(x).transposed(gradients), self.scale, self.free, strict=True)
         return np.concatenate([(g * scale)[free] for g, scale, free in parts])
 
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -77,13 +88,11 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     """
     models = one_earth(problem, start, "start")
     parameters = problem.equation.parameters
-    names = [parameter.name for parameter in parameters]
+    names = _names(problem)
     if bounds is not None and not _are_pairs(bounds):
         raise OptionError(f"bounds are {bounds!r}; expected (low, high) by name, such as {{{names[0]!r}: (low, high)}}")
     for given, what in ((bounds, "bounds"), (fixed, "fixed")):
-        unknown = sorted(set(given) - set(names)) if isinstance(given, Mapping) else []
-        if unknown:
-            raise OptionError(f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {names}")
+        _check_names(problem, given, what)
     low, high, free = [], [], []
     for parameter, model in zip(parameters, models, strict=True):
         name = parameter.name
@@ -111,7 +120,30 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     if not any(cells.any() for cells in free):
         raise OptionError("every cell is fixed; nothing to invert for")
     _check_stable(problem, models, high, free)
-    return Unknowns(models, low, high, free, [np.ones(model.shape) for model in models])
+    ones = [np.ones(model.shape) for model in models]
+    return Unknowns(models, low, high, free, ones, problem.equation.fits, models)
+
+
+def check_steps(problem: Problem, steps: Any) -> None:
+    """OptionError unless they are lengths by the name of a parameter; see :func:`invert`."""
+    if steps is not None and not isinstance(steps, Mapping):
+        first = _names(problem)[0]
+        raise OptionError(f"steps are {steps!r}; expected lengths by name, such as {{{first!r}: 1.0}}")
+    _check_names(problem, steps, "steps")
+    for name, length in (steps or {}).items():
+        check_positive(length, f"the step of {name}", "a length over that of other parameters")
+
+
+def _check_names(problem, given, what):
+    unknown = sorted(set(given) - set(_names(problem))) if isinstance(given, Mapping) else []
+    if unknown:
+        raise OptionError(
+            f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {_names(problem)}"
+        )
+
+
+def _names(problem):
+    return [parameter.name for parameter in problem.equation.parameters]
 
 
 def one_earth(problem: Problem, given: Any, what: str) -> list[np.ndarray]:

@@ -12,6 +12,7 @@ from sweep_core import (
     AcousticVariableDensity,
     DomainError,
     DtypeError,
+    Elastic,
     OptionError,
     ShapeError,
     SweepError,
@@ -19,8 +20,18 @@ from sweep_core import (
     make_problem,
     ricker,
 )
-from sweep_core.inversion import LBFGS, Objective, Stage, StopInversion, Tikhonov, TotalVariation, illumination
+from sweep_core.inversion import (
+    LBFGS,
+    Objective,
+    Stage,
+    StopInversion,
+    Tikhonov,
+    TotalVariation,
+    illumination,
+    invert,
+)
 from sweep_core.inversion.descent import Descent
+from sweep_core.inversion.mirror import Mirror
 from sweep_core.inversion.unknowns import make_unknowns
 from sweep_core.misfit import envelope, global_correlation, least_squares
 from sweep_core.processing import bandpass
@@ -153,7 +164,7 @@ def test_unknowns_are_cells_that_may_change():
     np.testing.assert_allclose(found.models(high)[0][~water], 3000)
     scaled = attrs.evolve(found, scale=[np.full(SHAPE, 5.0), np.ones(SHAPE)])
     np.testing.assert_allclose(scaled.models(np.ones(len(found)))[0][~water], vp[~water] + 5)
-    np.testing.assert_allclose(scaled.slope([np.ones(SHAPE), np.ones(SHAPE)]), 5)
+    np.testing.assert_allclose(scaled.slope(x, [np.ones(SHAPE), np.ones(SHAPE)]), 5)
 
 
 def test_stages_bring_the_model_back(data):
@@ -221,6 +232,65 @@ def test_two_parameters_both_move():
     assert np.abs(density - rho).max() > 10 and (density[water] == rho[water]).all()
     only = call(data, Stage(2), [start, rho], make=lambda: solver(equation), fixed={"vp": water, "rho": True})
     assert (only.models[1] == rho).all() and (only.models[0] != start).any()
+
+
+def speeds(cells, rng, *ranges):
+    return [rng.uniform(*ends, cells) for ends in ranges]
+
+
+def test_cells_that_do_not_fit_are_brought_back_with_a_derivative():
+    rng, fits = np.random.default_rng(0), Elastic().fits
+    start = [np.full(400, value) for value in (1500.0, 1200.0, 2000.0)]
+    given = [s + w for s, w in zip(start, speeds(400, rng, *[(-400, 400)] * 3), strict=True)]
+    out = ~fits(*given)
+    found = Mirror(fits, start, given).models()
+    assert 50 < out.sum() < 350 and fits(*found).all()
+    for one, other, from_where in zip(found, given, start, strict=True):
+        assert np.array_equal(one[~out], other[~out])  # the others stay
+        assert (abs(one - from_where) <= abs(other - from_where)).all()
+    slopes, way, h = speeds(400, rng, *[(-1, 1)] * 3), speeds(400, rng, *[(-1, 1)] * 3), 1e-3
+
+    def value(side):
+        models = Mirror(fits, start, [g + side * h * w for g, w in zip(given, way, strict=True)]).models()
+        return sum(s * m for s, m in zip(slopes, models, strict=True))
+
+    exact = sum(s * w for s, w in zip(Mirror(fits, start, given).transposed(slopes), way, strict=True))
+    np.testing.assert_allclose((value(1) - value(-1)) / (2 * h), exact, atol=1e-6 * abs(exact).max())
+    single = [[x.astype(np.float32) for x in part] for part in (start, given)]
+    assert fits(*Mirror(fits, *single).models()).all()
+
+
+def elastic_line(iterations, **options):
+    """A line over a solid whose vp / vs of 1.2 is close to the least, 1.155, with a layer of a larger one."""
+    nz, nx, nt = 24, 36, 260
+    start = [np.full((nz, nx), value, np.float32) for value in (1500, 1250, 2000)]
+    true, fixed = [model.copy() for model in start], np.zeros((nz, nx), bool)
+    fixed[:5], true[0][7:18], true[1][7:18] = True, 1650, 1100
+    line = PropTorch(Elastic(), (nz, nx), 20.0, DT, source_type=["sxx", "szz"], receiver_type=["vx", "vz"], pml_width=8)
+    sources, receivers = np.array([[6, 3], [28, 3]]), np.stack([np.arange(0, 36, 2), np.full(18, 4)], axis=1)
+    wavelet = (1e9 * ricker(6.0, nt, DT)).astype(np.float32)
+    with torch.no_grad():
+        aim = line(torch.from_numpy(wavelet), sources, receivers, models=[torch.from_numpy(m) for m in true])
+    given = {"fixed": fixed, "progress": False, **options}
+    return invert(line, wavelet, sources, receivers, aim, start, Stage(iterations), **given)
+
+
+@pytest.mark.parametrize("optimiser", [LBFGS(), Torch(torch.optim.Adam, shots=2, lr=2.0)], ids=["L-BFGS", "Adam"])
+def test_vp_and_vs_that_move_apart_end_no_inversion(optimiser):
+    found = elastic_line(10, optimiser=optimiser)
+    assert len(found.history) == 11 and found.history[-1]["misfit"] < 0.4 * found.history[0]["misfit"]
+    assert Elastic().fits(*found.models).all()
+
+
+def test_densities_take_shorter_steps():
+    seen = {}
+    for steps in (None, {"rho": 1.0}, {"vp": 0.1}):
+        adam = Torch(torch.optim.Adam, shots=2, lr=0.1)
+        models = elastic_line(4, steps=steps, optimiser=adam).models
+        seen[str(steps)] = [np.abs(m - m[0, 0]).max() / m[0, 0] for m in models]
+    shorter, alike, slow = seen.values()
+    assert shorter[2] == pytest.approx(0.3 * alike[2], rel=0.3) and shorter[0] == pytest.approx(alike[0], rel=0.3)
+    assert slow[0] == pytest.approx(0.1 * shorter[0], rel=0.3)
 
 
 def test_an_observer_ends_a_stage(data, capsys):
@@ -321,6 +391,9 @@ def test_some_shots_are_a_stage(data):
         ),
         ({"bounds": {"vp": (1400, 9000)}}, DomainError, "the bounds allow speeds up to 9000 m/s"),
         ({"fixed": True}, OptionError, "every cell is fixed"),
+        ({"steps": 0.3}, OptionError, r"steps are 0.3; expected lengths by name, such as {'vp': 1.0}"),
+        ({"steps": {"rho": 0.3}}, OptionError, r"steps name 'rho'; the parameters of acoustic are \['vp'\]"),
+        ({"steps": {"vp": 0}}, DomainError, "the step of vp is 0; expected a length over that of other parameters"),
         ({"fixed": np.zeros(SHAPE)}, OptionError, "fixed is of float64"),
         ({"weights": np.ones((3, 7, 1, 1))}, ShapeError, r"weights have shape \(3, 7, 1, 1\)"),
         ({"data": np.zeros((3, NT, 18, 2), np.float32)}, ShapeError, "observed has shape"),
