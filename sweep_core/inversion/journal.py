@@ -1,14 +1,11 @@
 """What took an inversion long to compute, kept as it goes: read again, the run goes the same way to the same bits."""
 
-import hashlib
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -23,44 +20,8 @@ from .checkpoint import differences, write_entries
 from .lock import Lock
 
 Answer = tuple[float, list[np.ndarray]]
-_OF_STAGE = re.compile(r"stage_(\d{4})(_\d{6})?\.npz")
-
-
-def identity(**said: Any) -> dict[str, str]:
-    """What is said of a run, as text that can be compared: arrays and functions by digests, all else as it prints."""
-    return {name: _told(value) for name, value in said.items()}
-
-
-def _told(value: Any, within: tuple[Any, ...] = ()) -> str:
-    """One of them, `within` which of others it was met."""
-    if any(value is outer for outer in within):
-        return "itself"
-    told = partial(_told, within=(*within, value))
-    if hasattr(value, "shape"):
-        value = numpy_of(value)
-        digest = hashlib.sha256(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).data)
-        return f"{value.dtype} array {value.shape} {digest.hexdigest()[:16]}"
-    if isinstance(value, list | tuple):
-        return f"({', '.join(map(told, value))})"
-    if isinstance(value, Mapping):
-        return told(sorted(value.items()))
-    if isinstance(value, partial):
-        return f"partial {told((value.func, value.args, value.keywords))}"
-    if isinstance(value, MethodType):
-        return f"method {told((value.__func__, value.__self__))}"
-    if isinstance(value, FunctionType) and not value.__module__.startswith("sweep_core."):
-        # Of one name, two may hold other values, or do something else since its text was changed.
-        held = [cell.cell_contents for cell in value.__closure__ or ()]
-        digest = hashlib.sha256(repr(_written(value.__code__)).encode())
-        given = held, value.__defaults__ or (), value.__kwdefaults__ or {}
-        return f"{value.__qualname__} {digest.hexdigest()[:16]} {told(given)}"
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-
-
-def _written(code: CodeType) -> tuple[Any, ...]:
-    """What a function does, but not where its text lies."""
-    constants = [_written(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
-    return code.co_code, code.co_names, code.co_varnames, constants
+OWN = re.compile(r"run\.json|stage_(\d{4,})(_\d{6,})?\.npz")
+"""Files of a run, and none of its user: results of stages, and gradients."""
 
 
 class Journal:
@@ -73,8 +34,8 @@ class Journal:
     folder : path-like, optional
         Nothing is kept without.
     about : dict
-        What a run must share with one that it goes on from; see :func:`identity`. Of ``stages``, a list of dict, the
-        stages that the folder has begun, the last of them with any number of iterations.
+        What a run must share with one that it goes on from; see :func:`sweep_core.inversion.identity.identity`. Of
+        ``stages``, a list of dict, the stages that the folder has begun, the last of them with any number of iterations.
     like : sequence of array
         The parameters.
     group : Distributor
@@ -108,15 +69,16 @@ class Journal:
         if others and not path.exists() and others != ["run.lock"]:
             raise CheckpointError(f"{folder} holds {sorted(others)[0]} and no run; name another folder")
         self._lock = Lock(folder / "run.lock")
-        if overwrite:
-            with storing(folder):
-                for old in (path, *folder.glob("stage_*.npz")):
-                    old.unlink(missing_ok=True)
+        with storing(folder):
+            for entry in list(folder.iterdir()):
+                part = part_of(entry.name)  # that a kill left behind
+                if (overwrite or part) and OWN.fullmatch(part or entry.name):
+                    entry.unlink(missing_ok=True)
         if not path.exists():
             with replacing(path) as stream:
                 stream.write(json.dumps(about, indent=1).encode())
-        found = (_OF_STAGE.fullmatch(entry.name) for entry in folder.iterdir())
-        begun = max((int(match[1]) for match in found if match), default=0)
+        found = (OWN.fullmatch(entry.name) for entry in folder.iterdir())
+        begun = max((int(match[1]) for match in found if match and match[1]), default=0)
         try:
             saved = json.loads(path.read_text())
             differing = differences(_begun(saved, begun), _begun(about, begun))
@@ -163,14 +125,19 @@ class Journal:
         if known := self._known(path):
             (misfit, seconds), gradients = known
             self._begin = time.perf_counter() - seconds
-            return misfit, gradients
-        misfit, gradients = compute()
-        self._keep(path, [misfit, self.seconds], gradients)
+        else:
+            misfit, gradients = compute()
+            self._keep(path, [misfit, self.seconds], gradients)
         if self._count == 1 and self.folder and not self.group.rank:
-            for number in range(1, self.stage):
-                for earlier in self.folder.glob(f"stage_{number:04d}_{'[0-9]' * 6}.npz"):
-                    earlier.unlink()
+            self._forget_earlier(self.folder)
         return misfit, gradients
+
+    def _forget_earlier(self, folder: Path) -> None:
+        """Remove the gradients of earlier stages, which have ended and can have no more iterations."""
+        for entry in list(folder.iterdir()):
+            match = OWN.fullmatch(entry.name)
+            if match and match[2] and int(match[1]) < self.stage:
+                entry.unlink()
 
     def _path(self, which=""):
         return self.folder and self.folder / f"stage_{self.stage:04d}{which}.npz"

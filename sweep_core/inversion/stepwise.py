@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 
@@ -33,10 +34,10 @@ class Stepwise(ABC):
 
     def minimise(self, function: Function, limits: Limits, iterations: int, after: After) -> np.ndarray:
         """The vector it comes to; ``after(x)`` is asked after each step whether to end there."""
-        x = np.zeros(len(limits[0]))
-        self.begin(x)
+        x, walker = np.zeros(len(limits[0])), copy(self)  # an optimiser states a run: none changes it
+        walker.begin(x)
         for _ in range(iterations):
-            x = np.clip(self.step(x, function(x)[1]), *limits)
+            x = np.clip(walker.step(x, function(x)[1]), *limits)
             if after(x):
                 break
         return x

@@ -1,0 +1,208 @@
+"""The arguments of a run as text, by which it is told from any other run."""
+
+import dis
+import hashlib
+import re
+import sys
+import sysconfig
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..arrays import numpy_of
+from ..errors import SweepWarning
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+CALLED = ("__init__", "__call__")
+OURS = ("sweep_core", "sweep_torch", "sweep_jax")
+
+
+def identity(**said: Any) -> dict[str, str]:
+    """Return what is said of a run as text that can be compared.
+
+    Arrays are told by digests. A function of one's own is told by its code, what it holds, and the globals that it
+    reads; an object by what it prints. Anything with an attribute `version`, text or a whole number, is told by that
+    alone.
+
+    Warns
+    -----
+    SweepWarning
+        Names what cannot be compared, such as a lock that a function reads.
+    """
+    tellers = {name: _Teller(name) for name in said}
+    told = {name: teller(said[name]) for name, teller in tellers.items()}
+    unknown = [each for teller in tellers.values() for each in teller.unknown]
+    if unknown:
+        warnings.warn(
+            f"invert cannot compare {', '.join(unknown)} with what a run in this folder had: it goes on in any case; "
+            "state what a function does by an attribute, such as misfit.version = 2",
+            SweepWarning,
+            stacklevel=3,
+        )
+    return told
+
+
+@attrs.define(eq=False)
+class _Teller:
+    """Text of one argument.
+
+    Attributes
+    ----------
+    name : str
+        Of what is being told.
+    unknown : list of str
+        What cannot be told.
+    """
+
+    name: str
+    unknown: list[str] = attrs.field(factory=list)
+    _within: list[Any] = attrs.field(factory=list)  # what of others is being told
+    _done: list[Any] = attrs.field(factory=list)  # functions, classes and modules that were told
+
+    def __call__(self, value: Any) -> str:
+        if any(value is outer for outer in self._within):
+            return "itself"
+        self._within.append(value)
+        try:
+            return self._told(value)
+        finally:
+            self._within.pop()
+
+    def _told(self, value):
+        if value is None or isinstance(value, str | bytes | int | float | complex):
+            return repr(value)
+        if isinstance(stated := getattr(value, "version", None), str | int):
+            return f"{_name(value)} version {stated!r}"
+        if isinstance(value, FunctionType | type | ModuleType):
+            return self._written(value)
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            array = np.ascontiguousarray(numpy_of(value))
+            if not array.dtype.hasobject:
+                digest = hashlib.sha256(repr((array.dtype.str, array.shape)).encode() + array.data)
+                return f"{array.dtype} array {array.shape} {digest.hexdigest()[:16]}"
+        if isinstance(value, list | tuple):
+            return f"({', '.join(map(self, value))})"
+        if isinstance(value, set | frozenset):
+            return f"{{{', '.join(sorted(map(self, value)))}}}"
+        if isinstance(value, Mapping):
+            parts = [(self(key), value[key]) for key in value]
+            return f"{{{', '.join(f'{key}: {self._part(key, each)}' for key, each in sorted(parts, key=_first))}}}"
+        if isinstance(value, partial):
+            return f"partial {self((value.func, value.args, value.keywords))}"
+        if isinstance(value, MethodType):
+            return f"method {self((value.__func__, value.__self__))}"
+        if isinstance(value, property):
+            return f"property {self(value.fget)}"
+        if hasattr(value, "__wrapped__"):  # as of functools.cache and jax.jit
+            return f"{type(value).__name__} of {self(value.__wrapped__)}"
+        return self._stated(value)
+
+    def _part(self, name, value):
+        outer, self.name = self.name, f"{name.strip(chr(39))} of {self.name}"
+        try:
+            return self(value)
+        finally:
+            self.name = outer
+
+    def _written(self, value):
+        """A function, class or module: all that is written of it, where it is of one's own."""
+        name = _name(value)
+        if any(value is each for each in self._done):
+            return name
+        self._done.append(value)
+        own = _is_own(value)
+        if isinstance(value, ModuleType):
+            return f"module {name} {_digest(Path(str(value.__file__)).read_bytes())}" if own else f"module {name}"
+        if isinstance(value, type):
+            members = {key: each for key, each in vars(value).items() if key in CALLED or not key.startswith("__")}
+            return f"{name} {self((value.__bases__, members))}" if own else name
+        if _top(value) in OURS:
+            return name
+        if not own and hasattr(value, "__wrapped__"):  # as of torch.no_grad
+            return f"{name} of {self(value.__wrapped__)}"
+        held = dict(zip(value.__code__.co_freevars, (_content(c) for c in value.__closure__ or ()), strict=True))
+        given = held, value.__defaults__ or (), value.__kwdefaults__ or {}
+        read = {key: value.__globals__[key] for key in _read(value.__code__) if key in value.__globals__} if own else {}
+        return f"{name} {_digest(repr(_plain(value.__code__)).encode())} {self(given)}" + (
+            f" reads {self(read)}" if read else ""
+        )
+
+    def _stated(self, value):
+        """An object: what it prints, or what it holds where that is an address."""
+        kind = type(value)
+        text = repr(value)
+        if ADDRESS.search(text):
+            try:
+                text = f"{_name(kind)} {self(value.__reduce_ex__(2)[1:3])}"
+            except Exception:  # as of locks, files and generators, which nothing can copy
+                self.unknown.append(f"{self.name} (a {kind.__name__})")
+                text = _name(kind)
+        return f"{text} {self(kind)}" if _is_own(kind) else text
+
+
+def _first(pair):
+    return pair[0]
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # of a variable that has no value yet
+        return None
+
+
+def _name(value) -> str:
+    return getattr(value, "__qualname__", getattr(value, "__name__", type(value).__qualname__))
+
+
+def _module(value) -> str:
+    return value.__name__ if isinstance(value, ModuleType) else value.__module__ or ""
+
+
+def _top(value) -> str:
+    return _module(value).partition(".")[0]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _is_own(value) -> bool:
+    """Whether a function, class or module is the user's, and not of a package that is installed."""
+    name = _module(value)
+    module = getattr(sys.modules.get(name), "__file__", None)
+    if _top(value) in OURS or (module is None and (name != "__main__" or isinstance(value, ModuleType))):
+        return False
+    code = value.__code__.co_filename if isinstance(value, FunctionType) else "<"
+    return not any(_is_installed(Path(file)) for file in (module, code) if file and not file.startswith("<"))
+
+
+def _is_installed(file: Path) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(file.parts)) or file.is_relative_to(
+        sysconfig.get_path("stdlib")
+    )
+
+
+def _read(code: CodeType) -> Iterator[str]:
+    """Names of the globals that a function reads, and functions within it."""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield step.argval
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _read(each)
+
+
+def _plain(each: Any) -> Any:
+    """Code and its constants, in an order that does not change: what a function does, but not where its text lies."""
+    if isinstance(each, CodeType):
+        return each.co_code, each.co_names, each.co_varnames, [_plain(constant) for constant in each.co_consts]
+    if isinstance(each, frozenset):
+        return sorted(repr(_plain(one)) for one in each)
+    return [_plain(one) for one in each] if isinstance(each, tuple) else repr(each)
