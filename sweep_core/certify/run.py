@@ -5,9 +5,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import DtypeError, OptionError, SweepError
+from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
 from ..survey import Shots
 from . import amplitudes, data, values
+from .absorption import absorption
 from .certificate import Certificate, Finding
 from .executing import forward
 from .operators import operators
@@ -46,6 +47,10 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     found = [
         *values.units(call), *values.axes(call), *values.positions(call), *values.wavelet(call), *values.sampling(call),
     ]  # fmt: skip
+    try:
+        found.append(absorption(executor, call))
+    except UnsupportedError as reason:
+        untested.append(("absorption", str(reason)))
     survey, small = survey_part(call, budget), cut_out(call)
     taken += [survey.words, small.words]
     record = forward(executor, survey)
@@ -59,7 +64,9 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
         found.append(data.shape(full, observed))
         if found[-1].verdict == "good":
             seen = observed[list(survey.indices)][:, :, survey.kept]
-            found += data.compared(survey, record, seen)
+            beside, reasons = data.compared(survey, record, seen)
+            found += beside
+            untested += reasons
     checked, reasons = operators(executor, small, rng)
     found += checked
     untested += reasons

@@ -156,12 +156,20 @@ def _time_step(problem, frequency, share, limit):
 
 
 def positions(part: Part) -> list[Finding]:
-    """Sources and receivers in the outermost cells of a face with nothing behind it."""
-    problem, x = part.problem, np.concatenate(_placed(part))
+    """Sources and receivers in the outermost cells of a face with nothing behind it, or all in one cell."""
+    problem, (sources, receivers) = part.problem, _placed(part)
+    x = np.concatenate([sources, receivers])
     size, faces = np.array(problem.grid.shape[::-1]) - 1, np.array(problem.pml[::-1])
     edge = np.stack([x < 0.5, x > size - 0.5], axis=-1)
     edge[:, -1, 0] &= not problem.free_surface
     outermost, bare = (int(e.any(axis=(1, 2)).sum()) for e in (edge, edge & (faces == 0)))
+    if part.shots.receivers.shape[-2] > 1 and len(receivers) and np.all(np.ptp(receivers, axis=0) < 1):
+        return [
+            Finding(
+                "positions", "doubtful", f"all {len(receivers)} receivers lie within one cell", "a line, or an area",
+                "positions are numbers of cells, not kilometres or degrees: divide metres by dh", len(receivers),
+            )
+        ]  # fmt: skip
     return [
         finding(
             "positions", bare, (0, np.inf),

@@ -244,6 +244,16 @@ def slower(call):
     return {"observed": record}
 
 
+def water_alone(call):
+    """Data of a rock under water, and a start that is hardly more than water, where the direct wave fits."""
+    vp = np.full(call.options["shape"], 3000.0)
+    vp[:14] = 1500
+    call.arguments["models"] = [vp]
+    record = call.record()
+    call.arguments["models"] = [np.minimum(vp, 1510)]
+    return {"observed": record}
+
+
 def later(samples):
     return lambda d: np.concatenate([0 * d[:, :samples], d[:, :-samples]], axis=1)
 
@@ -294,12 +304,17 @@ MISTAKES = {
     "no time at all": (changed(wavelet=lambda w: w[:3]), "heard", "wrong", {}),
     "all receivers masked": (changed(receiver_mask=lambda _: np.zeros((2, 18), bool)), "heard", "wrong", {}),
     "sources where the field is zero outside": (changed(sources=lambda s: 0 * s), "positions", "doubtful", {"pml_width": 0}),
+    "positions in kilometres": (changed(receivers=lambda r: r / 100.0, sources=lambda s: s / 100.0), "positions", "doubtful", {}),
+    "an absorption that is off": (options(pml_velocity=3.0), "absorption", "wrong", {}),
+    "a layer of one cell": (options(pml_width=1), "absorption", "wrong", {}),
+    "a layer that turns waves of all frequencies": (options(pml_freq=1e4), "absorption", "wrong", ELASTIC),
     "a unit wavelet in an elastic solid": (changed(wavelet=lambda w: w / w.max()), "Adam's epsilon", "doubtful", ELASTIC),
     "waves too weak for float32": (changed(wavelet=lambda w: 1e-8 * w / w.max()), "range of the gradient", "wrong", ELASTIC),
     "waves too strong for float32": (changed(wavelet=lambda w: 1e20 * w), "range of the gradient", "wrong", {}),
     "a model that lies on its side": (changed(models=turned), "x and z", "doubtful", SQUARE),
     "positions as (z, x)": (changed(receivers=lambda _: SIDEWAYS, sources=lambda s: s[:, ::-1].copy()), "x and z", "doubtful", {}),
     "a start that skips cycles": (slower, "cycle skipping", "wrong", {"shape": (40, 110)}),
+    "a start of water alone": (water_alone, "cycle skipping", "wrong", {"shape": (40, 110), "receiver_type": ["h1"]}),
     "data of the other sign": (observed(lambda d: -d), "sign of the data", "wrong", {}),
     "data with a delay": (observed(later(16)), "delay of the data", "doubtful", {}),
     "data with a long delay": (observed(later(60)), "delay of the data", "wrong", {}),
@@ -334,6 +349,19 @@ def test_mistakes_are_found(plant, name, verdict, setting):
     assert found.verdict == verdict and found.advice and found in certificate.doubts, str(certificate)
     assert bool(certificate) is all(f.verdict != "wrong" for f in certificate.findings)
     assert found.advice.split()[0] in str(certificate)
+
+
+@pytest.mark.parametrize("setting", [{"order": 8}, {"equation": AcousticVariableDensity}], ids=["acoustic", "density"])
+def test_the_echo_of_a_layer_is_that_of_theory(setting):
+    """exp(-2 cos(angle) / c times the integral of d) at frequencies far above pml_freq, of a layer that damps little: its
+    end sends back the rest, from 20 cells farther than the mirror of the edge does.
+    """
+    call = made(pml_width=20, pml_velocity=100.0, pml_freq=1e-3, **setting)
+    value, way = call.certify()["absorption"].value, np.hypot(52, 6)
+    speed = call.arguments["models"][0].max()
+    layer = call.solver().problem.cpml.reflection(20) ** (100 / speed * 52 / way)
+    spread = (np.hypot(12, 6) / way) ** 0.5
+    assert value == pytest.approx(layer * spread, rel=0.15)
 
 
 def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():

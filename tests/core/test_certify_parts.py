@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, Shots, check_survey, make_problem, ricker
+from sweep_core.certify.skipping import skipping
 from sweep_core.certify.taken import LISTENING, MARGIN, SIDE, cut_out, whole_call
 
 SHAPE = (100, 120)
@@ -39,3 +40,37 @@ def test_receivers_near_by_stay_and_others_are_moved_in():
     for n in near:
         where = part.shots.receivers[part.kept.tolist().index(n)]
         assert where.tolist() == [receivers[n][0] - 44, 50 - 34]
+
+
+def line(speed, offsets, weak=0.05, noise=0.0):
+    """Traces of a direct wave through water, and of a refracted one from a rock of that speed; 10 Hz."""
+    t = 0.004 * np.arange(700)
+
+    def ricker_at(arrival):
+        phase = (np.pi * 10 * (t - 0.15 - arrival[:, None])) ** 2
+        return (1 - 2 * phase) * np.exp(-phase)
+
+    direct = ricker_at(offsets / 1500)
+    refracted = weak * ricker_at(0.2 + offsets / speed) if speed else 0
+    return direct + refracted + noise * np.random.default_rng(0).standard_normal(direct.shape)
+
+
+FAR, NEAR = np.linspace(500, 3000, 40), np.linspace(50, 350, 20)
+
+
+@pytest.mark.parametrize("noise", [0, 2e-3])
+@pytest.mark.parametrize(
+    ("speed", "offsets", "verdict"),
+    [(3000, FAR, "good"), (2900, FAR, "good"), (2000, FAR, "wrong"), (5000, FAR, "wrong"), (2000, NEAR, None)],
+)
+def test_a_direct_wave_that_fits_hides_no_skipped_cycle(speed, offsets, verdict, noise):
+    """Half a period is 50 ms; refracted waves of 2900 m/s are late by 34 ms at most, of 2000 m/s by 500."""
+    found = skipping(line(speed, offsets), line(3000, offsets, noise=noise), 0.004, 10.0)
+    assert getattr(found, "verdict", None) == verdict, found
+    assert verdict or "the first waves of all traces fit as they are" in found
+
+
+def test_waves_without_a_counterpart():
+    data = line(3000, FAR)
+    assert "has no counterpart to the first waves of the data" in skipping(0 * data, data, 0.004, 10.0)
+    assert skipping(line(0, FAR), data, 0.004, 10.0).verdict == "wrong"  # of the water, whose wave others overtake

@@ -1,0 +1,68 @@
+"""How much of a wave the edges send back: measured on a homogeneous earth."""
+
+import math
+
+import numpy as np
+
+from ..cautions import signals
+from ..errors import UnsupportedError
+from ..problem import make_problem
+from ..survey import Shots
+from ..wavelet import energy_below, ricker
+from .certificate import Finding, finding
+from .executing import forward
+from .taken import Part
+
+DEPTH = 6
+"""Cells from the edge to the source, and from the source to the receiver beside it."""
+WAVELENGTH = (6, 16)
+"""Cells of the waves that are sent, as near to those of the call as these bounds let them be."""
+PERIODS = 3
+"""Of the wavelet that are waited for."""
+
+
+def absorption(executor, part: Part) -> Finding:
+    """The echo of the narrowest layer, over that of a mirror in the place of the edge.
+
+    In two dimensions, in the fastest earth of the model. The box ends so far away that nothing else comes back in time.
+
+    Raises
+    ------
+    UnsupportedError
+        Where there is nothing to measure.
+    """
+    problem, equation = part.problem, part.problem.equation
+    layers = [(w, h) for pair, h in zip(problem.pml, problem.grid.spacing, strict=True) for w in pair if w]
+    frequency = energy_below(signals(problem, part.shots.wavelet), problem.dt, 0.5)
+    if not layers or not frequency or 2 not in equation.ndims:
+        raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation has no two dimensions")
+    width, h = min(layers)
+    speeds = np.asarray(equation.speed(*part.models))
+    fastest = np.unravel_index(speeds.argmax(), speeds.shape)
+    earth, speed = [np.broadcast_to(m, speeds.shape)[fastest] for m in part.models], float(speeds[fastest])
+    length = float(np.clip(speed / (frequency * h), *WAVELENGTH))
+    cells = PERIODS * length + 3 * DEPTH + 2 * width  # that the wave goes until all has come back
+    nt, margin = math.ceil(cells * h / speed / problem.dt), math.ceil(cells / 2) + equation.spatial_order
+    wavelet = ricker(speed / (length * h), nt, problem.dt).astype(part.dtype)
+
+    def record(before, layer):
+        """With so many cells of earth, or of a layer, before where the edge may be."""
+        shape, at = (2 * margin + DEPTH, before + DEPTH + margin), np.array([before + DEPTH, margin])
+        box = make_problem(
+            equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),
+            pml_velocity=problem.cpml.velocity, pml_freq=problem.cpml.freq,
+        )  # fmt: skip
+        shots = Shots(wavelet, at[None], at[None] + np.array([0, DEPTH]))
+        models = [np.full(shape, value, part.dtype) for value in earth]
+        return forward(executor, Part(box, shots, models, (0,), np.arange(1))).astype(np.float64)
+
+    whole = record(margin, 0)
+    echo, mirrored = (float(np.linalg.norm(record(0, layer) - whole)) for layer in (width, 0))
+    share = echo / mirrored
+    return finding(
+        "absorption", share, (0.02, 0.1),
+        f"a layer of {width} cells sends back {share:.1%} of waves of {speed:.4g} m/s and {length:.2g} cells",
+        "at most 2 %",
+        "echoes of the edges pass for reflections of the earth: give pml_width=20 or more, a pml_velocity like the "
+        "speed of the waves, and a pml_freq of about half the wavelet's peak, as the defaults are",
+    )  # fmt: skip
