@@ -1,4 +1,4 @@
-"""How much of a wave the edges send back: measured on a homogeneous earth."""
+"""The part of a wave that the edges send back, measured on a homogeneous earth."""
 
 import math
 
@@ -16,13 +16,13 @@ from .taken import Part
 DEPTH = 6
 """Cells from the edge to the source, and from the source to the receiver beside it."""
 WAVELENGTH = (6, 16)
-"""Cells of the waves that are sent, as near to those of the call as these bounds let them be."""
+"""Shortest and longest wave that is sent, in cells; the waves of the call where they lie between."""
 PERIODS = 3
-"""Of the wavelet that are waited for."""
+"""Length of the wavelet that is sent."""
 
 
 def absorption(executor, part: Part) -> Finding:
-    """The echo of the narrowest layer, over that of a mirror in the place of the edge.
+    """Measure the echo of the narrowest layer, over that of a mirror in the place of the edge.
 
     In two dimensions, in the fastest earth of the model. The box ends so far away that nothing else comes back in time.
 
@@ -46,7 +46,7 @@ def absorption(executor, part: Part) -> Finding:
     wavelet = ricker(speed / (length * h), nt, problem.dt).astype(part.dtype)
 
     def record(before, layer):
-        """With so many cells of earth, or of a layer, before where the edge may be."""
+        """Return the record with so many cells of earth, or of a layer, before the place of the edge."""
         shape, at = (2 * margin + DEPTH, before + DEPTH + margin), np.array([before + DEPTH, margin])
         box = make_problem(
             equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),

@@ -31,7 +31,7 @@ def shape(expected: tuple[int, ...], observed: np.ndarray) -> Finding:
 
 
 def compared(part: Part, record: np.ndarray, observed: np.ndarray) -> tuple[list[Finding], list[tuple[str, str]]]:
-    """Records of the same shots and receivers, beside each other: (findings, what was not tested and why)."""
+    """Compare records of the same shots and receivers: (findings, what was not tested and why)."""
     listening = np.ones((len(record), record.shape[2]), bool) if part.shots.mask is None else part.shots.mask
     if not np.isfinite(observed[np.broadcast_to(listening[:, None, :, None], observed.shape)]).all():
         return [
@@ -88,7 +88,7 @@ def _energy(part, fields, modelled, data):
 
 
 def _apart(part, modelled, data):
-    """Sign and lag of traces by their cross-correlation, normalised; their frequency, and whether they are turned."""
+    """Find sign and lag of traces by their cross-correlation; their frequency, and whether they are turned."""
     nt, dt = modelled.shape[1], part.problem.dt
     length = 2 * nt
     spectra = [np.fft.rfft(x / np.linalg.norm(x, axis=1, keepdims=True), length, axis=1) for x in (modelled, data)]

@@ -1,4 +1,4 @@
-"""Whether the first waves of a start are within half a period of those observed, in windows of time."""
+"""First waves of a start and of the data, within half a period of each other or not, in windows of time."""
 
 import numpy as np
 
@@ -6,19 +6,19 @@ from .certificate import Finding, finding
 
 SKIPPING = "cycle skipping"
 PERIODS = 4
-"""Of a window, tapered; it is compared with what is modelled up to half its length away."""
+"""Length of a tapered window, which is compared with modelled waves up to half that length away."""
 MOST = 300
 """Traces that are compared."""
 AUDIBLE = 1e-2
-"""Of the loudest window of a trace: the first above it holds its first wave."""
+"""Amplitude over that of the loudest window of a trace: the first window above it holds the first wave."""
 NOISE = 5
-"""Times the quietest window of a trace, in amplitude: below that there may be noise alone."""
+"""Amplitude over that of the quietest window of a trace: below it there may be noise alone."""
 ALIKE, PAIRED = 0.98, 0.5
 """Correlations from which on two windows hold the same waves, and the same waves at another time."""
 WEAK = 0.1
-"""Of the observed wave, in amplitude: what is modelled more weakly is no counterpart."""
+"""Amplitude over that of the observed wave: a weaker modelled wave is no counterpart."""
 FEW = 0.1
-"""Part of the first waves that need a counterpart, or nothing is said of the others."""
+"""Part of the first waves that need a counterpart; with fewer of them nothing is said."""
 
 
 def skipping(modelled: np.ndarray, data: np.ndarray, dt: float, frequency: float) -> Finding | str:
@@ -60,8 +60,10 @@ def skipping(modelled: np.ndarray, data: np.ndarray, dt: float, frequency: float
 
 
 def _windows(modelled, data, length):
-    """(n, windows): 0 where the data are silent, 1 where both are alike, 2 where they are at another time, 3 where
-    there is no counterpart; and how many samples the data are later.
+    """Return the state of each window, (n, windows), and how many samples later its data are.
+
+    The state is 0 where the data are silent, 1 where both are alike, 2 where the modelled wave is at another time, and
+    3 where there is none.
     """
     nt = data.shape[1]
     length = min(max(length, 4), nt)
@@ -75,7 +77,7 @@ def _windows(modelled, data, length):
     state, late = np.zeros(energy.shape, int), np.zeros(energy.shape)
 
     def moved(x, window):
-        """Sums over a window at each of its places in x."""
+        """Return sums over a window at each of its places in x."""
         product = np.fft.rfft(x, size, axis=1) * np.fft.rfft(window, size, axis=-1).conj()
         return np.fft.irfft(product, size, axis=1)[:, : 2 * half + 1]
 

@@ -111,7 +111,7 @@ class _Teller:
             self.name = outer
 
     def _written(self, value):
-        """A function, class or module: all that is written of it, where it is of one's own."""
+        """Tell a function, class or module by all that is written of it, if it is one's own, else by name."""
         name = _name(value)
         if any(value is each for each in self._done):
             return name
@@ -134,7 +134,7 @@ class _Teller:
         )
 
     def _stated(self, value):
-        """An object: what it prints, or what it holds where that is an address."""
+        """Tell an object by what it prints, or by what it holds where it prints an address."""
         kind = type(value)
         text = repr(value)
         if ADDRESS.search(text):
@@ -174,7 +174,7 @@ def _digest(data: bytes) -> str:
 
 
 def _is_own(value) -> bool:
-    """Whether a function, class or module is the user's, and not of a package that is installed."""
+    """Return whether a function, class or module is the user's, and of no installed package."""
     name = _module(value)
     module = getattr(sys.modules.get(name), "__file__", None)
     if _top(value) in OURS or (module is None and (name != "__main__" or isinstance(value, ModuleType))):
@@ -190,7 +190,7 @@ def _is_installed(file: Path) -> bool:
 
 
 def _read(code: CodeType) -> Iterator[str]:
-    """Names of the globals that a function reads, and functions within it."""
+    """Yield the names of the globals that a function reads, or a function within it."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield step.argval
@@ -200,7 +200,7 @@ def _read(code: CodeType) -> Iterator[str]:
 
 
 def _plain(each: Any) -> Any:
-    """Code and its constants, in an order that does not change: what a function does, but not where its text lies."""
+    """Return code and its constants in an order that does not change, without where its text lies."""
     if isinstance(each, CodeType):
         return each.co_code, each.co_names, each.co_varnames, [_plain(constant) for constant in each.co_consts]
     if isinstance(each, frozenset):

@@ -62,12 +62,12 @@ class Mirror:
         return found
 
     def _at(self, share, way, rounded=False):
-        """Cells at a share of the way, in the dtypes of the models where they are rounded."""
+        """Return cells at a share of the way, in the dtypes of the models where they are `rounded`."""
         parts = zip(self._centre, way, self._models, strict=True)
         return [(c + share * u).astype(model.dtype if rounded else np.float64) for c, u, model in parts]
 
     def _limit(self, way, rounded=False) -> np.ndarray:
-        """The largest share of the way at which a cell fits."""
+        """Return the largest share of the way at which a cell fits."""
         low, high = np.zeros(way[0].shape), np.ones(way[0].shape)
         for _ in range(HALVINGS):
             middle = (low + high) / 2

@@ -125,7 +125,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
 
 
 def check_steps(problem: Problem, steps: Any) -> None:
-    """OptionError unless they are lengths by the name of a parameter; see :func:`invert`."""
+    """Raise an OptionError unless `steps` are lengths by the name of a parameter; see :func:`invert`."""
     if steps is not None and not isinstance(steps, Mapping):
         first = _names(problem)[0]
         raise OptionError(f"steps are {steps!r}; expected lengths by name, such as {{{first!r}: 1.0}}")
