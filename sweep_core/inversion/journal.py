@@ -35,7 +35,7 @@ class Journal:
         Nothing is kept without.
     about : dict
         What a run must share with one that it goes on from; see :func:`sweep_core.inversion.identity.identity`. Of
-        ``stages``, a list of dict, the stages that the folder has begun, the last of them with any number of iterations.
+        ``stages``, a list of dict, those that the folder has begun, the last with any number of iterations.
     like : sequence of array
         The parameters.
     group : Distributor
