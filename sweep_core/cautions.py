@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from .discretization.accuracy import cells_needed, phase_error
+from .discretization.pml import layer_types
 from .errors import SweepWarning
 from .problem import Problem
 from .wavelet import energy_below
@@ -71,6 +72,20 @@ def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
     )
 
 
+def grows(problem: Problem) -> str:
+    """A sentence where guided waves may grow beside a layer; empty where they do not."""
+    ndim = problem.grid.ndim
+    usual = layer_types(None, problem.equation, ndim, problem.free_surface)
+    if not any(
+        t == "mpmls" and any(w) and not m for t, w, m in zip(usual, problem.pml, problem.cpml.multiaxial, strict=False)
+    ):
+        return ""
+    return (
+        f"pml_type puts a plain layer where guided waves of {problem.equation.name} may grow without bound: leave it "
+        f"out, or give {usual}"
+    )
+
+
 def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
     """SweepWarning for what is hardly meant, of NumPy values that were checked; said once if the caller wills."""
     if not wavelet.size or not all(m.size for m in models):
@@ -80,6 +95,8 @@ def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
         said.append("the wavelet is zero throughout, and so will the record be: give one, such as sweep_core.ricker")
     elif coarse := too_coarse(problem, models, wavelet):
         said.append(coarse)
+    if growth := grows(problem):
+        said.append(growth)
     for text in said:
         warnings.warn(f"{text}; solver.certify(...) says more", SweepWarning, stacklevel=_outside())
 

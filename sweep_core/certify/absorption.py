@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..cautions import signals
+from ..discretization.pml import known_types
 from ..errors import UnsupportedError
 from ..problem import make_problem
 from ..survey import Shots
@@ -32,11 +33,12 @@ def absorption(executor, part: Part) -> Finding:
         Where there is nothing to measure.
     """
     problem, equation = part.problem, part.problem.equation
-    layers = [(w, h) for pair, h in zip(problem.pml, problem.grid.spacing, strict=True) for w in pair if w]
+    axes = zip(problem.pml, problem.grid.spacing, problem.cpml.multiaxial, strict=False)
+    layers = [(w, h, multiaxial) for pair, h, multiaxial in axes for w in pair if w]
     frequency = energy_below(signals(problem, part.shots.wavelet), problem.dt, 0.5)
     if not layers or not frequency or 2 not in equation.ndims:
         raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation has no two dimensions")
-    width, h = min(layers)
+    width, h, multiaxial = min(layers)
     speeds = np.asarray(equation.speed(*part.models))
     fastest = np.unravel_index(speeds.argmax(), speeds.shape)
     earth, speed = [np.broadcast_to(m, speeds.shape)[fastest] for m in part.models], float(speeds[fastest])
@@ -51,6 +53,7 @@ def absorption(executor, part: Part) -> Finding:
         box = make_problem(
             equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),
             pml_velocity=problem.cpml.velocity, pml_freq=problem.cpml.freq,
+            pml_type=known_types(equation)[multiaxial],
         )  # fmt: skip
         shots = Shots(wavelet, at[None], at[None] + np.array([0, DEPTH]))
         models = [np.full(shape, value, part.dtype) for value in earth]

@@ -12,7 +12,7 @@ from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 __all__ = ["CPML"]
 
 TYPES = {"cpmlr": ("cpmlr",), "cpmls": ("cpmls", "mpmls"), "mpmls": ("cpmls", "mpmls")}
-"""Types of layer that may stand in for one another: on the regular grid, and on a staggered one."""
+"""Types of layer that an equation with one of them can have: the plain one, then the multi-axial one, if any."""
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 
 
@@ -35,6 +35,11 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
 
+def known_types(equation) -> tuple[str, ...]:
+    """Return the types of layer that an equation can have, the plain one first."""
+    return TYPES.get(equation.pml_type, (equation.pml_type,))
+
+
 def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ...]:
     """Return the type of layer of each axis from one word, one per axis, or None: the equation's own.
 
@@ -43,7 +48,7 @@ def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ..
     UnsupportedError
         Where the equation cannot absorb with such a layer.
     """
-    known = TYPES.get(equation.pml_type, (equation.pml_type,))
+    known = known_types(equation)
     asked = equation.default_pml_type(ndim, free_surface) if value is None else value
     types = asked if isinstance(asked, tuple | list) else (asked,) * ndim
     if len(types) != ndim or not all(isinstance(name, str) and name in known for name in types):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from certified import sound
 
-from sweep_core import SweepWarning
+from sweep_core import Elastic, SweepWarning
 
 
 def in_km(call):
@@ -22,6 +22,12 @@ def silent(call):
     call.arguments["wavelet"] = 0 * call.arguments["wavelet"]
 
 
+def plain_sides(call):
+    rho = np.full_like(call.arguments["models"][0], 2000.0)
+    call.arguments["models"] = [*call.arguments["models"], 0 * rho, rho]
+    call.options |= {"equation": Elastic(8), "free_surface": True, "pml_type": "cpmls"}
+
+
 def fine(call):
     pass
 
@@ -30,6 +36,7 @@ SAID = {
     "km/s": (in_km, "vp is 2.39 m/s at most, which looks like km/s.*multiply it by 1000"),
     "a coarse grid": (coarse, "of 2000 m/s, have 1.7 cells of 60 m a wavelength at 19.6 Hz.*use dh of 19.4 m"),
     "zeros": (silent, "the wavelet is zero throughout.*ricker"),
+    "plain layers": (plain_sides, "where guided waves of elastic may grow.*give .'cpmls', 'mpmls'."),
     "nothing": (fine, None),
 }
 both = pytest.mark.parametrize("framework", ["torch", "jax"])
