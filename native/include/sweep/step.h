@@ -190,8 +190,8 @@ struct ForwardStep {
     });
   }
 
-  // f <- f + change, where f is damped in a PML; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives within the step is what it
-  // changes by.
+  // f <- f + change, where f is damped in a PML; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives
+  // within the step is what it changes by.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void add(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {

@@ -95,8 +95,8 @@ typedef struct sweep_problem {
   int32_t interval; /* 1; or of second order in time, every so many steps are kept and imaged, as so many */
   int32_t imaged_from; /* planes [0, imaged_from) of the first axis are not imaged: their images are not to be used.
                           A history that is kept or recomputed is without those that no image needs */
-  double coefficient_limit; /* the largest stable value of the first coefficient. One that is larger says that the square
-                               of dt over the largest stable dt is as much above 1 */
+  double coefficient_limit; /* the largest stable value of the first coefficient. One that is larger says that the
+                               square of dt over the largest stable dt is as much above 1 */
   double dt;                /* s; it and the spacing, m, are written in messages alone */
   double spacing[SWEEP_MAX_AXES];
   /* Of each axis, where n is half of the order: d[n] of the staggered difference, d1[n] of the central one, d2[n + 1]

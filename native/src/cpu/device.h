@@ -123,7 +123,8 @@ class Device {
     while (!judge(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
     const double given = static_cast<double>(value[i]);
-    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE) return fail_unstable(p, *std::max_element(value, value + cells));
+    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE)
+      return fail_unstable(p, *std::max_element(value, value + cells));
     return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
                 static_cast<long long>(i),
                 floor == 0   ? " and positive"
@@ -136,9 +137,10 @@ class Device {
     char spacing[128] = "";
     for (int a = 0, n = 0; a < p.ndim; ++a)
       n += snprintf(spacing + n, sizeof(spacing) - n, a ? ", %g" : "%g", p.spacing[a]);
-    return fail(context_, SWEEP_UNSTABLE,
-                "dt = %g s is unstable in these models at dh = (%s) m and spatial_order %d; the largest stable dt is %.6g s",
-                p.dt, spacing, p.order, p.dt * std::sqrt(p.coefficient_limit / largest) * (1 - 5e-6));
+    return fail(
+        context_, SWEEP_UNSTABLE,
+        "dt = %g s is unstable in these models at dh = (%s) m and spatial_order %d; the largest stable dt is %.6g s",
+        p.dt, spacing, p.order, p.dt * std::sqrt(p.coefficient_limit / largest) * (1 - 5e-6));
   }
 
   const sweep_context* context_;
