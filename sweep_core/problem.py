@@ -202,8 +202,8 @@ def make_problem(
     source_scaling="physical",
     edge_gradient="exact",
     time_dispersion="uncorrected",
-    check_finite=None,
     memory=None,
+    check_finite=None,
 ) -> Problem:
     """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
 

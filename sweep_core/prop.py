@@ -183,19 +183,19 @@ class Propagator:
         source_scaling="physical",
         edge_gradient="exact",
         time_dispersion="uncorrected",
-        check_finite=None,
         models=None,
         impl="auto",
         memory=None,
         cuda_options=None,
         eager_options=None,
         device=None,
+        check_finite=None,
     ):
         super().__init__()  # of torch.nn.Module, say
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
-            free_surface, source_scaling, edge_gradient, time_dispersion, check_finite, memory,
+            free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite,
         )  # fmt: skip
         check_eager_options(eager_options, impl)
         self._requested, self._flag, self._cautioned = impl, None, False

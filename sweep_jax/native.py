@@ -62,13 +62,19 @@ def _(task, primals, tangents):
     return (record, seen, flag), (tangent, of_seen, none)
 
 
+def mixed(problem: Problem, models) -> bool:
+    """Whether some cells are solid and others fluid, by models whose values can be read."""
+    solid = problem.equation.solid(*map(np.asarray, map(jax.lax.stop_gradient, models)))
+    return solid is not None and bool(solid.any()) and not bool(solid.all())
+
+
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device, unread: bool):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind. Models
     that are `unread` were not checked.
     """
     kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
-    between = interpolated(shots.sources) or interpolated(shots.receivers)
+    between = (interpolated(shots.sources) or interpolated(shots.receivers)) and (unread or mixed(problem, models))
     earth = tuple(map(jax.lax.stop_gradient, models)) if between else None
     points = _points(task, shots.sources, shots.receivers, shots.mask, earth)
     return _propagate(task, unread, points, shots.wavelet, shots.mask, tuple(models))

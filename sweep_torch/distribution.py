@@ -76,7 +76,8 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
         torch.set_num_threads(max(cores // local_size, 1))
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_launcher()
-    if (size > 1 or "MASTER_ADDR" in os.environ) and not dist.is_initialized():
+    launched = {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
+    if (size > 1 or launched) and not dist.is_initialized():
         try:
             dist.init_process_group("nccl" if kind == "cuda" else "gloo")
         except (RuntimeError, ValueError) as error:

@@ -177,7 +177,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
             record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
         positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
-        unread = not readable(*models)  # under torch.func or on a GPU: what is not admitted gives NaN
+        unread = not readable(*models, shots.wavelet)  # not checked: what is not admitted gives NaN
         models = admitted(problem, models) if unread else models
         with allocating(problem.memory):
             record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)

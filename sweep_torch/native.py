@@ -70,7 +70,7 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
         kept = kept_by(device.type, problem, shape, left, together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept, solid_cells(problem, survey, models))
-    return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models))
+    return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models, wavelet))
 
 
 def _arrays(problem, shape, wavelet, models, task, unread=False):

@@ -53,7 +53,7 @@ def absorption(executor, part: Part) -> Finding:
         box = make_problem(
             equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),
             pml_velocity=problem.cpml.velocity, pml_freq=problem.cpml.freq,
-            pml_type=known_types(equation)[multiaxial],
+            pml_type=known_types(equation)[multiaxial], check_finite=False,
         )  # fmt: skip
         shots = Shots(wavelet, at[None], at[None] + np.array([0, DEPTH]))
         models = [np.full(shape, value, part.dtype) for value in earth]

@@ -46,6 +46,7 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     taken, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
     found = [
         *values.units(call), *values.axes(call), *values.positions(call), *values.wavelet(call), *values.sampling(call),
+        *values.guided_waves(call),
     ]  # fmt: skip
     try:
         found.append(absorption(executor, call))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..cautions import OF_ENERGY, in_other_units, signals, slowest
+from ..cautions import OF_ENERGY, grows, in_other_units, signals, slowest
 from ..discretization.accuracy import cells_needed, phase_error
 from ..wavelet import energy_below, energy_spectrum
 from .certificate import Finding, about, finding
@@ -32,6 +32,12 @@ def units(part: Part) -> list[Finding]:
             Finding(f"unit of {p.name}", verdict, measured, expected, "" if verdict == "good" else advice, high)
         )
     return found
+
+
+def guided_waves(part: Part) -> list[Finding]:
+    """Layers beside which guided waves may grow, if there are any."""
+    growth = grows(part.problem)
+    return [Finding("guided waves", "wrong", "a plain layer beside a free surface", "mpmls", growth)] if growth else []
 
 
 def axes(part: Part) -> list[Finding]:

@@ -41,7 +41,8 @@ def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
         every = np.broadcast_to(receivers, (len(sources), *receivers.shape))
         if (dt := config["physics"].get("dt")) is None:
             grid, fastest = make_grid(earth.models[0].shape, earth.dh), float(np.max(equation.speed(*earth.models)))
-            dt = time_step(equation, grid.spacing, fastest)
+            in_fastest = equation.largest_speed(grid.spacing, 1.0) / fastest
+            dt = time_step(problem_of(config, equation, earth, in_fastest).largest_dt(*earth.models))
         size, left = 4 * len(sources) * nt * len(receivers), available()
         if left is not None and size > left:
             raise MemoryLimitError(

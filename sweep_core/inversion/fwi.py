@@ -89,8 +89,8 @@ def invert(
 
     Each stage minimises :class:`Objective` plus the regularisers by its optimiser, over x in m = start + scale x; scale
     is one over the root of the illumination, if it is asked for, so that deep cells move as well as shallow ones, and
-    such that the first step of each parameter is 1 % of its mean. A cell whose parameters would not fit together, such
-    as vs above vp, is mirrored at the limit that the equation states.
+    such that the first step of each parameter is 1 % of its mean times `steps`. A cell whose parameters would not fit
+    together, such as vs above vp, is mirrored at the limit that the equation states.
 
     Parameters
     ----------
@@ -161,7 +161,8 @@ def invert(
         if stage.encoded:
             check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
     about = {} if folder is None else identity(
-        problem=attrs.evolve(problem, memory=MemoryOptions()), wavelet=numpy_of(wavelet), sources=shots.sources,
+        problem=attrs.evolve(problem, memory=MemoryOptions(), check_finite=None), equation=type(problem.equation),
+        wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps,

@@ -16,7 +16,8 @@ After = Callable[[np.ndarray], bool]
 class Stepwise(ABC):
     """Steps from zero, clipped to the limits; shots are drawn, all once before any comes again.
 
-    One unit of a step is 1 % of the mean of a parameter, where the illumination lets it move most.
+    One unit of a step is 1 % of the mean of a parameter, times the `steps` of `invert`, where the illumination lets it
+    move most.
     """
 
     def __init__(self, shots: int):

@@ -64,3 +64,18 @@ def test_under_vmap_the_text_is_that_of_other_calls(case):
     assert str(transformed.value) == str(refusal.value)
     assert record(solver_of(sweep_torch.PropTorch, case, stated)[0]).isfinite().all()
     assert record(solver_of(sweep_torch.PropTorch, case, impl="eager")[0]).isnan().all()
+
+
+def test_wavelets_under_vmap_leave_models_checked():
+    """Of a call only the wavelet is transformed: no value is read, yet no unstable step passes."""
+    torch, sweep_torch = pytest.importorskip("torch"), pytest.importorskip("sweep_torch")
+    wavelets = torch.tensor(CALL["wavelet"]).repeat(2, 1)
+
+    def record(impl):
+        solver, models = solver_of(sweep_torch.PropTorch, "air over water", impl=impl)
+        call = CALL | {"models": [torch.tensor(m) for m in models]}
+        return torch.vmap(lambda wavelet: solver(**call | {"wavelet": wavelet}))(wavelets)
+
+    with pytest.raises(StabilityError, match="the largest stable dt is"):
+        record("c")
+    assert record("eager").isnan().all()

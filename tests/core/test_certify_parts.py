@@ -1,9 +1,12 @@
 """The cut-out on which certify compares: where it lies, and where sources and receivers are in it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, Shots, check_survey, make_problem, ricker
+from sweep_core import Acoustic, Elastic, Shots, check_survey, make_problem, ricker
+from sweep_core.certify import values
 from sweep_core.certify.skipping import skipping
 from sweep_core.certify.taken import LISTENING, MARGIN, SIDE, cut_out, whole_call
 
@@ -74,3 +77,14 @@ def test_waves_without_a_counterpart():
     data = line(3000, FAR)
     assert "has no counterpart to the first waves of the data" in skipping(0 * data, data, 0.004, 10.0)
     assert skipping(line(0, FAR), data, 0.004, 10.0).verdict == "wrong"  # of the water, whose wave others overtake
+
+
+def test_a_plain_layer_beside_a_free_surface_is_wrong():
+    """Guided waves grow in it."""
+
+    def found(**asked):
+        problem = make_problem(Elastic(4), (40, 40), 10.0, 1e-3, **asked)
+        return [finding.verdict for finding in values.guided_waves(SimpleNamespace(problem=problem))]
+
+    assert found(free_surface=True, pml_type="cpmls") == ["wrong"]
+    assert not found(free_surface=True) and not found() and not found(free_surface=True, pml_type="mpmls")

@@ -174,6 +174,12 @@ def test_one_process_under_torchrun_is_a_group():
     assert done.stdout.split() == ["0", "1", "cpu"] and done.returncode == 0, done.stderr
 
 
+def test_an_address_alone_is_no_group(monkeypatch):
+    """Batch scripts export one, though no launcher starts the process."""
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    assert setup_distributed("cpu") == (0, 1, torch.device("cpu")) and not torch.distributed.is_initialized()
+
+
 def test_parts_of_indices():
     parts = [split_indices_for_rank([5, 6, 7], rank, 5) for rank in range(5)]
     assert [index for part in parts for index in part] == [5, 6, 7]

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from inverting import call, earth, observed, solver
 
-from sweep_core import CheckpointError, DistributedError, MemoryOptions, SerialDistributor, SweepError, SweepWarning
+from sweep_core import (
+    Acoustic,
+    CheckpointError,
+    DistributedError,
+    MemoryOptions,
+    SerialDistributor,
+    SweepError,
+    SweepWarning,
+)
 from sweep_core.inversion import LBFGS, Stage, TotalVariation
 from sweep_core.inversion.identity import identity
 from sweep_core.inversion.journal import Journal
@@ -311,3 +319,17 @@ def test_identity_of_what_is_ones_own():
     one = identity(f=misfit)
     misfit.version = 2
     assert one != identity(f=misfit) and identity(f=Stated(lock)) == identity(f=Stated(Lock()))
+
+
+def test_identity_of_an_equation_of_ones_own():
+    """Its text may differ, though its name and what it holds are the same."""
+
+    def made(power):
+        class Mine(Acoustic):
+            def coefficients(self, medium, vp):
+                return ((medium.dt * vp) ** power,)
+
+        return Mine
+
+    one, same, other = (identity(equation=made(power)) for power in (2, 2, 3))
+    assert one == same != other and identity(equation=Acoustic) == identity(equation=Acoustic)

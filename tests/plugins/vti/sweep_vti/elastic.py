@@ -91,6 +91,9 @@ class VTIElastic(StaggeredEquation):
         c13 = larger(square, 0) ** 0.5 - c44
         return (vp > vs) & (square > 0) & (c11 > c66) & ((c11 - c66) * c33 > c13**2)
 
+    def default_pml_type(self, ndim, free_surface):
+        return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
+
     def solid(self, vp, vs, rho, epsilon, delta, gamma):
         return vs > 0
 
