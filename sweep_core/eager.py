@@ -5,7 +5,7 @@ import attrs
 from .call import CallShape
 from .ops import Array, Ops, coefficients_of, solid_of
 from .points.contacts import points_beside
-from .points.positions import Points, widen
+from .points.positions import Points, interpolated, widen
 from .points.sources import strengths
 from .problem import Problem
 from .snapshots import crop
@@ -27,7 +27,8 @@ class EagerRun:
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
         problem.memory.check_dtype(shape.dtype, packs=False)
-        self.solid = solid_of(problem, models, ops.xp, ops.hold)
+        between = interpolated(sources) or interpolated(receivers)
+        self.solid = solid_of(problem, models, ops.xp, ops.hold) if between else None
         self.sources = self._points(problem.source_type, sources)
         self.receivers = self._points(problem.receiver_type, receivers)
         self.late = {f.name for f in problem.fields if problem.at_half_step(f.name)}

@@ -50,10 +50,6 @@ edge_gradient : {'exact', 'interior'}
 time_dispersion : {'uncorrected', 'corrected'}
     Whether the error of the time step is removed from the record, by maps of wavelet and record outside the run,
     which is a few steps longer for it; see :mod:`sweep_core.dispersion`. Gradients are those of the result.
-check_finite : bool, optional
-    Whether a record with NaN or infinite numbers raises a :class:`sweep_core.NotFiniteError` that says why. By default
-    that is so where the record can be read at no cost: on a CPU, outside of transforms. True also waits for a GPU, and
-    refuses transforms, in which no record can be read; False returns such a record.
 models : <models>
 impl : {'auto', 'c', 'eager'}
     Compiled, <framework> operations, or compiled where it can be; the choice is `impl`, the reason :meth:`explain`.
@@ -65,6 +61,10 @@ eager_options : EagerOptions, optional
     Only with ``impl='eager'``<compiles>.
 device : optional
     Another name of `dev`.
+check_finite : bool, optional
+    Whether a record with NaN or infinite numbers raises a :class:`sweep_core.NotFiniteError` that says why. By default
+    that is so where the record can be read at no cost: on a CPU, outside of transforms. True also waits for a GPU, and
+    refuses transforms, in which no record can be read; False returns such a record.
 
 Raises
 ------

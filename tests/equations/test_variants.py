@@ -1,5 +1,7 @@
 """The laws over everything that a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes."""
 
+from itertools import cycle
+
 import attrs
 import numpy as np
 import pytest
@@ -85,7 +87,7 @@ def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkey
         varied = [m.astype(complex) for m in under]
         varied[0][tuple(low + i % n for low, i, n in zip(corner, cell, gradient.shape, strict=True))] += 1e-30j
         with monkeypatch.context() as patch:
-            padded = iter(varied)
+            padded = cycle(varied)
             patch.setattr("sweep_core.ops.extend", lambda *_, padded=padded: next(padded))
             born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
         expected = (born * y).sum()

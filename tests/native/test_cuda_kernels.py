@@ -155,7 +155,8 @@ class Case:
             p.snapshot_low[axis], p.snapshot_high[axis] = axis, n - 2
             decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
             decay[rim] = rng.uniform(0.5, 0.95, len(rim))
-            at_nodes, between = (decay, np.where(decay > 0, decay - 1, 0)), (np.full(n, math.nan),) * 2
+            unused = np.full(n, math.nan)
+            at_nodes, between = (decay, np.where(decay > 0, decay - 1, 0), unused), (unused,) * 3
             tables += [*at_nodes, *between]
             p.weights[axis][: 2 * order + 1] = np.concatenate(weights(order // 2)).tolist()
         if surface:

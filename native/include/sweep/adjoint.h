@@ -184,7 +184,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           kept[f] = d[f];
           if constexpr (!table.local(f)) {
             Value* const to = v.adjoint + v.at(table.rates + f, c);
-            kept[f] = damped<Forward, V, f>(v, c, where, load<V>(to)) + d[f];
+            kept[f] = after_damping<Forward, V, f>(v, c, where, load<V>(to)) + d[f];
             store(to, kept[f]);
           }
         }
@@ -206,7 +206,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if constexpr (table.stage[r] == STAGE) {
         Value* const to = v.adjoint + v.at(r, c);
         constexpr bool anew = table.any_made(STAGE, [](int f) { return table.local(f); });
-        made[r] = anew ? change[r] : damped<Forward, V, target_of(r)>(v, c, where, load<V>(to)) + change[r];
+        made[r] = anew ? change[r] : after_damping<Forward, V, target_of(r)>(v, c, where, load<V>(to)) + change[r];
         store(to, made[r]);
       }
     });
@@ -239,7 +239,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           constexpr int r = table.modulus[sole(f)].rate;
           const ptrdiff_t at = v.held_at(place, c);
           prefetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
-          e[r] = load<V>(v.held + at) - damped<Forward, V, f>(v, c, where, load<V>(v.before + at));
+          e[r] = load<V>(v.held + at) - after_damping<Forward, V, f>(v, c, where, load<V>(v.before + at));
         }
       });
     else

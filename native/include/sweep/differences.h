@@ -104,7 +104,7 @@ SWEEP_HD V gain(const View& v, const Cell& c) {
 
 // A field of first order times its damping in a PML, the product of those of all axes.
 template <class Eq, class V, int F, class View, class Cell, class Where>
-SWEEP_HD V damped(const View& v, const Cell& c, Where where, V value) {
+SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   constexpr int ndim = sizeof(c.i) / sizeof(int);
   for_axes<ndim>([&](auto axis) SWEEP_INLINE {
     constexpr int a = decltype(axis)::value;

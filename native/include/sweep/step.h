@@ -205,7 +205,7 @@ struct ForwardStep {
           change[f] = Value(2) * load<V>(now + v.at(f, c)) - load<V>(to) + change[f];
         } else if constexpr (!table.local(f)) {
           prefetch_next_row<V>(v.layout.field, to);
-          change[f] = damped<ForwardStep, V, f>(v, c, where, load<V>(to)) + change[f];
+          change[f] = after_damping<ForwardStep, V, f>(v, c, where, load<V>(to)) + change[f];
         }
         store(to, change[f]);
       }
