@@ -132,7 +132,7 @@ def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
         ({"bounds": {"vp": (1000.0, 3500.0)}}, "low"),
         ({"weights": np.ones((3, 1, 1, 1), np.float32)}, "weights"),
         ({"start": [earth()[1] * np.float32(1.001)]}, "start"),
-        ({"stages": [Stage(2, high=11.0)]}, "stages was [{'high': '12.0'}] and is now [{'high': '11.0'}]"),
+        ({"stages": [Stage(2, high=11.0)]}, r"stages was \[{'high': '12.0'}\] and is now \[{'high': '11.0'}\]"),
         ({"misfit": least_squares}, "misfit"),
         ({"make": lambda: solver(free_surface=True)}, "problem"),
         ({"make": lambda: solver(impl="eager")}, "backend was .*'c'.* and is now .*'eager'"),
