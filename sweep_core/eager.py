@@ -27,7 +27,7 @@ class EagerRun:
     def __init__(self, problem: Problem, ops: Ops, shape: CallShape, sources: Array, receivers: Array, models):
         self.problem, self.ops, self.shape = problem, ops, shape
         problem.memory.check_dtype(shape.dtype, packs=False)
-        between = interpolated(sources) or interpolated(receivers)
+        between = interpolated(sources, receivers)
         self.solid = solid_of(problem, models, ops.xp, ops.hold) if between else None
         self.sources = self._points(problem.source_type, sources)
         self.receivers = self._points(problem.receiver_type, receivers)

@@ -134,8 +134,8 @@ class Equation(ABC):
 
     @abstractmethod
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
-        """What one unit of a physical source adds to its cell in one step, before :meth:`source_coefficient` and the
-        field's `source_sign`.
+        """Return the amount that one unit of a physical source adds to its cell in one step, before
+        :meth:`source_coefficient` and the field's `source_sign`.
         """
 
     @property

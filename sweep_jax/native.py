@@ -16,6 +16,7 @@ from sweep_core.memory.limits import warn_if_above
 from sweep_core.native import kept_by, seen_fields, tables
 from sweep_core.native.library import raise_for
 from sweep_core.ops import coefficients_of, solid_of
+from sweep_core.points.contacts import has_contacts
 from sweep_core.points.positions import interpolated
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
@@ -62,27 +63,24 @@ def _(task, primals, tangents):
     return (record, seen, flag), (tangent, of_seen, none)
 
 
-def mixed(problem: Problem, models) -> bool:
-    """Whether some cells are solid and others fluid, by models whose values can be read."""
-    solid = problem.equation.solid(*map(np.asarray, map(jax.lax.stop_gradient, models)))
-    return solid is not None and bool(solid.any()) and not bool(solid.all())
-
-
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device, unread: bool):
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind. Models
     that are `unread` were not checked.
     """
     kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
-    between = (interpolated(shots.sources) or interpolated(shots.receivers)) and (unread or mixed(problem, models))
-    earth = tuple(map(jax.lax.stop_gradient, models)) if between else None
+    earth = None
+    if interpolated(shots.sources, shots.receivers):
+        held = tuple(map(jax.lax.stop_gradient, models))
+        if unread or has_contacts(problem.equation.solid(*map(np.asarray, held))):
+            earth = held
     points = _points(task, shots.sources, shots.receivers, shots.mask, earth)
     return _propagate(task, unread, points, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
 def _points(task, sources, receivers, mask, models):
-    """By itself, since runs with and without a derivative share it; `models` where positions lie between nodes."""
+    """By itself, since runs with and without a derivative share it; `models` where contacts may be near."""
     shots = Shots(None, sources, receivers, mask)
     solid = None if models is None else solid_of(task.problem, models, jnp, jax.lax.stop_gradient)
     return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype), solid)

@@ -10,6 +10,7 @@ from sweep_core.call import CallShape, driving
 from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import check_room, compiled_call, kept_by, seen_fields, tables
 from sweep_core.ops import coefficients_of, extend
+from sweep_core.points.contacts import has_contacts
 from sweep_core.points.positions import interpolated
 from sweep_core.points.rows import point_lists
 from sweep_core.points.sources import signals
@@ -50,16 +51,14 @@ def solid_cells(problem: Problem, survey: Shots, models) -> tuple | None:
 
     None too where it cannot be read: under torch.vmap over models, and while a CUDA graph is captured.
     """
-    if not (interpolated(survey.sources) or interpolated(survey.receivers)):
+    if not interpolated(survey.sources, survey.receivers):
         return None
     models = [without_gradient(m).detach() for m in models]
     if transformed(*models) or (models[0].is_cuda and torch.cuda.is_current_stream_capturing()):
         return None
     with plain():
         solid = problem.equation.solid(*models)
-        if solid is None or bool(solid.all()) or not bool(solid.any()):
-            return None
-        return tuple(solid.shape), solid.cpu().numpy().tobytes()
+        return (tuple(solid.shape), solid.cpu().numpy().tobytes()) if has_contacts(solid) else None
 
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):

@@ -59,10 +59,13 @@ def stencil_of(problem, of: str, axis: int, field: Field) -> Stencil:
 
 def profile_of(problem, of: str, axis: int, field: Field) -> tuple[np.ndarray, np.ndarray]:
     """(decay, gain) of the PML at the nodes where what is taken of a field along an axis lies."""
-    numbers = axis_of(problem, axis)
-    further = _between(problem, axis, field) != (of in BETWEEN)
-    decay, gain, _ = numbers.half if further else numbers.whole
+    decay, gain, _ = _profiles(problem, axis, _between(problem, axis, field) != (of in BETWEEN))
     return decay, gain
+
+
+def _profiles(problem, axis, further):
+    numbers = axis_of(problem, axis)
+    return numbers.half if further else numbers.whole
 
 
 def damping_of(problem, field: Field) -> list[np.ndarray]:
@@ -70,8 +73,7 @@ def damping_of(problem, field: Field) -> list[np.ndarray]:
     ndim, factors = problem.grid.ndim, []
     for axis in range(ndim):
         if problem.cpml.multiaxial[axis]:
-            numbers = axis_of(problem, axis)
-            profile = (numbers.half if _between(problem, axis, field) else numbers.whole).damping
+            profile = _profiles(problem, axis, _between(problem, axis, field)).damping
             factors.append(profile.reshape(-1, *(1,) * (ndim - 1 - axis)))
     return factors
 

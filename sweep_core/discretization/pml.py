@@ -59,8 +59,10 @@ def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ..
     return tuple(types)
 
 
+MULTIAXIAL_POWERS = (2, 8)
+"""Powers of the depth with which d and g of a multi-axial layer grow."""
 MOST_DAMPING = 10.0
-"""Of a multi-axial layer in a time step: more would leave nothing of a coefficient in single precision."""
+"""The largest g dt of a multi-axial layer: more would leave nothing of a coefficient in single precision."""
 RANGE = (1e-12, 1e12)
 """Smallest and largest design speed (m/s) and frequency (Hz): no profile is 0 / 0 or infinite between them."""
 
@@ -135,7 +137,7 @@ class CPML:
         """
         decay, gain, damping = np.zeros(cells), np.zeros(cells), np.ones(cells)
         low, high = self.width[axis]
-        power = 2 if self.multiaxial[axis] else self.power
+        power, sponge_power = MULTIAXIAL_POWERS if self.multiaxial[axis] else (self.power, None)
         at = np.arange(cells) + shift
         for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
             if width == 0:
@@ -149,6 +151,6 @@ class CPML:
             b = np.exp(-(d + alpha) * dt)
             decay[inside] = b
             gain[inside] = d / (d + alpha) * (b - 1)
-            if self.multiaxial[axis]:
-                damping[inside] = np.exp(-np.minimum(d0 * depth**8 * dt, MOST_DAMPING))
+            if sponge_power:
+                damping[inside] = np.exp(-np.minimum(d0 * depth**sponge_power * dt, MOST_DAMPING))
         return Profiles(decay, gain, damping)

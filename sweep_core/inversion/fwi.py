@@ -1,7 +1,6 @@
 """An inversion in a few lines, whatever backend computes: stages, optimiser, bounds, and what is told on the way."""
 
 import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -21,7 +20,7 @@ from ..validators import check_flag
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
-from .identity import identity
+from .identity import environment, identity
 from .journal import Journal
 from .lbfgs import LBFGS
 from .objective import AfterShots, Objective, make_objective, problem_of
@@ -141,8 +140,6 @@ def invert(
     SweepError
         Naming the argument.
     """
-    from .. import __version__
-
     problem, misfit = problem_of(solver), by_name(misfit)
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
         check_flag(flag, name)
@@ -166,8 +163,7 @@ def invert(
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps,
-        backend=(data.executor.name, getattr(solver, "impl", ""), str(getattr(solver, "device", ""))),
-        version=(f"SWEEP {__version__}", f"Python {'.'.join(platform.python_version_tuple()[:2])}"),
+        **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
     for number, stage in enumerate(plan, start=1):  # before the first is run
         try:

@@ -2,6 +2,7 @@
 
 import dis
 import hashlib
+import platform
 import re
 import sys
 import sysconfig
@@ -48,6 +49,16 @@ def identity(**said: Any) -> dict[str, str]:
     return told
 
 
+def environment(solver: Any) -> dict[str, Any]:
+    """Return what bits of a run depend on beside its arguments: backend, implementation, device and versions."""
+    from .. import __version__
+
+    return {
+        "backend": (solver.executor.name, getattr(solver, "impl", ""), str(getattr(solver, "device", ""))),
+        "version": (f"SWEEP {__version__}", f"Python {'.'.join(platform.python_version_tuple()[:2])}"),
+    }
+
+
 @attrs.define(eq=False)
 class _Teller:
     """Text of one argument.
@@ -55,9 +66,9 @@ class _Teller:
     Attributes
     ----------
     name : str
-        Of what is being told.
+        The name of the value that is being told.
     unknown : list of str
-        What cannot be told.
+        Names of values that cannot be told.
     """
 
     name: str

@@ -34,8 +34,9 @@ class Journal:
     folder : path-like, optional
         Nothing is kept without.
     about : dict
-        What a run must share with one that it goes on from; see :func:`sweep_core.inversion.identity.identity`. Of
-        ``stages``, a list of dict, those that the folder has begun, the last with any number of iterations.
+        The description that a run shares with one that it goes on from; see
+        :func:`sweep_core.inversion.identity.identity`. Its ``stages``, a list of dict, are compared as far as the
+        folder has begun them, the last without its number of iterations.
     like : sequence of array
         The parameters.
     group : Distributor

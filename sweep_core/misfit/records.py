@@ -7,7 +7,7 @@ from ..points.positions import dtype_name
 
 TIME = 1
 FLOOR = 1e-6
-"""Of the loudest trace of a shot and field: quieter traces hold precursors and rounding, but no wave."""
+"""A trace below this share of the loudest of its shot and field holds precursors and rounding, but no wave."""
 
 
 def _check_arrays(named: dict[str, Any], expected: str) -> None:

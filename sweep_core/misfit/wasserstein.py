@@ -17,8 +17,8 @@ def wasserstein(synthetic, observed, sharpness=3.0):
     Parameters
     ----------
     synthetic, observed : (nshots, nt, nrec, nfield) array
-        Of one library. Observed traces that no wave reaches count nothing: those below 1e-6 of the loudest of their
-        shot and field.
+        Arrays of one library. Observed traces that no wave reaches count nothing: those below 1e-6 of the loudest of
+        their shot and field.
     sharpness : float
         Small: positive and negative samples weigh much alike. Large: positive ones alone.
 

@@ -13,6 +13,11 @@ RTOL = 1e-6
 """Polynomials that the nodes of one side tell apart no better are not asked for, such as slopes across a single row."""
 
 
+def has_contacts(solid) -> bool:
+    """Whether some of the cells of an array that can be read are solid and others fluid; no array has none."""
+    return solid is not None and bool(solid.any()) and not bool(solid.all())
+
+
 def points_beside(xp, problem, names, positions, nshots: int, solid) -> list[Points]:
     """The points of :func:`points_of`, each on one side of the contacts of `solid` cells with fluid ones."""
     points = points_of(xp, problem, names, positions, nshots)
@@ -29,13 +34,13 @@ def points_beside(xp, problem, names, positions, nshots: int, solid) -> list[Poi
 def _one_sided(xp, problem, field, positions, cells, weights, solid):
     """Return weights (nshots, n, taps) of the nodes alone that lie on the position's side of a contact.
 
-    Of all weights that reproduce polynomials from these nodes they are the nearest to the given ones, which stay where
-    no node is on the other side. A node on the contact itself is on both.
+    They are the nearest to the given ones of all weights that reproduce polynomials from these nodes. Weights stay
+    where no node is on the other side. A node on the contact itself is on both.
 
     Parameters
     ----------
     positions : (nshots or 1, n, ndim) array
-        Of a float dtype.
+        Positions of a float dtype.
     cells, weights : (nshots, n, taps) array
         Flat cells of the padded grid, and weights across the contact.
     solid : (1 or nshots, *padded grid) bool array

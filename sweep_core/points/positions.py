@@ -50,9 +50,9 @@ def _name(dtype):
     return str(dtype).rsplit(".", 1)[-1]
 
 
-def interpolated(positions) -> bool:
-    """Whether positions lie between nodes, which their dtype says."""
-    return "float" in dtype_name(positions)
+def interpolated(*positions) -> bool:
+    """Whether some of the positions lie between nodes, which their dtypes say."""
+    return any("float" in dtype_name(each) for each in positions)
 
 
 def widen(xp, positions, dtype: str):

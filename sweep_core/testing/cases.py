@@ -87,9 +87,9 @@ class Case:
         return [rng.standard_normal(m.shape) * np.abs(m).mean() for m in self.models]
 
 
-def stable_dt(equation, spacing, models) -> float:
-    """A time step of so many seconds that it is stable with room to spare, and not small."""
-    return OF_LIMIT * equation.largest_speed(spacing, 1.0) / float(np.max(equation.speed(*models)))
+def stable_dt(equation, spacing, models, share=OF_LIMIT) -> float:
+    """A time step of so many seconds that it is stable, and not small: a share of the largest stable one."""
+    return share * equation.largest_speed(spacing, 1.0) / float(np.max(equation.speed(*models)))
 
 
 def random_cells(rng, shape, *leading) -> np.ndarray:
@@ -193,7 +193,7 @@ def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, see
         ):
             profile = (value * factor if parameter.unit == "m/s" else value)[layer]
             model[shot] = profile.reshape(-1, *(1,) * (len(shape) - 1))
-    dt = 0.99 * eq.largest_speed(DH[:1] * len(shape), 1.0) / float(np.max(eq.speed(*models)))
+    dt = stable_dt(eq, DH[:1] * len(shape), models, 0.99)
     fields = [f.name for f in eq.waves_in(len(shape))]
     arguments = {
         **{"equation": eq, "shape": shape, "dh": DH[0], "dt": dt, "free_surface": True, "source_type": fields},

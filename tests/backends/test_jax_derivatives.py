@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
-from laws import VARIANTS, born_of_snapshots, case, error, executors, reference_born, reference_record, variant
+from laws import (
+    ASKED,
+    VARIANTS,
+    born_of_snapshots,
+    case,
+    error,
+    executors,
+    reference_born,
+    reference_record,
+    variant,
+    with_snapshots,
+)
 
-from sweep_core import Snapshots, UnsupportedError
+from sweep_core import UnsupportedError
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
@@ -149,19 +160,6 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
     assert error(jax.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
     gradient = jax.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
     assert error(jax.vmap(gradient)(wavelets)[0], np.asarray(gradient(this.wavelet))) < 1e-12
-
-
-ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
-
-
-def with_snapshots(this):
-    """The function vp -> (misfit of the record, snapshots)."""
-
-    def both(vp, wavelet=this.wavelet):
-        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
-        return (record * this.weights).sum(), seen["h1"]
-
-    return both
 
 
 @compiled

@@ -27,6 +27,17 @@ def leaves(made):
     return [torch.tensor(x, requires_grad=True) for x in (made.shots.wavelet, *made.models)]
 
 
+def assert_compiled_is_the_same(misfit, made):
+    """Value and gradients of a function of the wavelet and the models."""
+    answers = []
+    for function in (misfit, torch.compile(misfit, fullgraph=True)):
+        given = leaves(made)
+        value = function(*given)
+        answers.append([value.detach(), *torch.autograd.grad(value, given)])
+    for plain, compiled in zip(*answers, strict=True):
+        assert error(compiled, plain.numpy()) < 1e-12
+
+
 @equation
 @impls
 def test_record_and_gradients_are_those_without(impl, equation):
@@ -37,13 +48,7 @@ def test_record_and_gradients_are_those_without(impl, equation):
     def misfit(wavelet, *models):
         return (solver(wavelet, *survey, models=[1.0 * m for m in models], receiver_mask=mask) ** 2).sum()
 
-    answers = []
-    for function in (misfit, torch.compile(misfit, fullgraph=True)):
-        given = leaves(made)
-        value = function(*given)
-        answers.append([value.detach(), *torch.autograd.grad(value, given)])
-    for plain, compiled in zip(*answers, strict=True):
-        assert error(compiled, plain.numpy()) < 1e-12
+    assert_compiled_is_the_same(misfit, made)
 
 
 @equation
@@ -111,13 +116,7 @@ def test_vmap_inside_is_that_outside(impl):
         batch = torch.stack([2 * wavelet, wavelet]), [torch.stack([m, 0.99 * m], -1) for m in models]
         return (torch.vmap(lambda w, m: solver(w, *survey, models=m), in_dims=(0, -1))(*batch) ** 2).sum()
 
-    answers = []
-    for function in (misfit, torch.compile(misfit, fullgraph=True)):
-        given = leaves(made)
-        value = function(*given)
-        answers.append([value.detach(), *torch.autograd.grad(value, given)])
-    for plain, compiled in zip(*answers, strict=True):
-        assert error(compiled, plain.numpy()) < 1e-12
+    assert_compiled_is_the_same(misfit, made)
 
 
 @impls

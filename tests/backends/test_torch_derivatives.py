@@ -5,9 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from laws import VARIANTS, born_of_snapshots, case, error, executors, reference_born, reference_record, variant
+from laws import (
+    ASKED,
+    VARIANTS,
+    born_of_snapshots,
+    case,
+    error,
+    executors,
+    reference_born,
+    reference_record,
+    variant,
+    with_snapshots,
+)
 
-from sweep_core import Snapshots, UnsupportedError
+from sweep_core import UnsupportedError
 
 torch = pytest.importorskip("torch")
 from torch.autograd import forward_ad  # noqa: E402
@@ -210,19 +221,6 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
     assert error(torch.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
     gradient = torch.func.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
     assert error(torch.vmap(gradient)(wavelets)[0], gradient(this.wavelet).numpy()) < 1e-12
-
-
-ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
-
-
-def with_snapshots(this):
-    """The function vp -> (misfit of the record, snapshots)."""
-
-    def both(vp, wavelet=this.wavelet):
-        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
-        return (record * this.weights).sum(), seen["h1"]
-
-    return both
 
 
 @impls

@@ -55,6 +55,19 @@ def error(x, expected) -> float:
     return _error(numpy_of(x), expected)
 
 
+ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
+
+
+def with_snapshots(this):
+    """The function vp -> (misfit of the record, ASKED) of a solver with its survey and weights."""
+
+    def both(vp, wavelet=this.wavelet):
+        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
+        return (record * this.weights).sum(), seen["h1"]
+
+    return both
+
+
 def born_of_snapshots(made: Case, asked: Snapshots) -> np.ndarray:
     """The derivative of snapshots, (nshots, nsnap, nz, nx), in the direction of `made`: of receivers in all their cells."""
     (top, bottom), (left, right) = asked.region
