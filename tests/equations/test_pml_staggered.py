@@ -53,7 +53,7 @@ def test_law5_the_pml_reflects_less_than_70_db(kind, order, depth, freq):
     assert reflection(kind, order, depth, freq) <= -70
 
 
-@pytest.mark.parametrize(("depths", "freq", "bound"), [(2, 5.0, -35), (2, 20.0, -50), (12, 20.0, -25)])
+@pytest.mark.parametrize(("depths", "freq", "bound"), [(2, 5.0, -50), (2, 20.0, -72), (12, 5.0, -22), (12, 20.0, -26)])
 @pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "fluid"])
 def test_law5_a_multiaxial_layer_reflects_waves_that_graze_it(kind, depths, freq, bound):
     """Offsets of 2 depths meet the layer at 45 degrees, those of 12 at 80."""
@@ -72,7 +72,7 @@ def land():
 
 @pytest.mark.parametrize("earth", land())
 def test_law5_guided_waves_fade_under_a_free_surface(earth):
-    """30 s. In a plain layer at the sides they grow: by 1e6 in 10 s over two contrasts."""
+    """30 s. In a plain layer at the sides they grow in 10 s to 7e12, 1e5 and 1e9 times the first peak."""
     layers = land()[earth]
     models = [np.repeat(np.concatenate([np.full(n, float(v[i])) for n, v in layers])[:, None], 44, 1) for i in range(3)]
     dt = 9e-4
