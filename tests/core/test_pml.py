@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, DomainError, OptionError, ShapeError, make_problem
+from sweep_core import Acoustic, DomainError, Elastic, OptionError, ShapeError, make_problem
 from sweep_core.discretization.operators import axis_of
 from sweep_core.discretization.pml import CPML, widths
+from sweep_core.ops import NumpyOps, coefficients_of
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,24 @@ def test_design_values_are_part_of_the_problem():
     first, other = (make_problem(Acoustic(), (20, 20), 10.0, 1e-3, pml_velocity=v) for v in (2000.0, 3000.0))
     assert first != other
     assert (axis_of(first, 0).whole.decay != axis_of(other, 0).whole.decay).any()
+
+
+@pytest.mark.parametrize(("field", "coefficient", "shift"), [("vx", "bx", 0.5), ("sxx", "pi", 0.0)])
+def test_a_multiaxial_layer_damps_fields_and_half_as_much_their_rates(field, coefficient, shift):
+    """f <- exp(-g dt) f + exp(-g dt / 2) c e at the nodes of f; g rises with the eighth power of the depth."""
+    asked = {"equation": Elastic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3, "pml_width": (0, 0, 6, 6)}
+    plain, damped = (make_problem(**asked, pml_type=kind) for kind in ("cpmls", ("cpmls", "mpmls")))
+    models = [np.full((20, 30), value) for value in (3000.0, 1700.0, 2000.0)]
+    rates = [
+        coefficients_of(problem, models, 1, np, None)[problem.coefficient_names.index(coefficient)][0]
+        for problem in (plain, damped)
+    ]
+    at = np.arange(42) + shift
+    depth = np.maximum(np.maximum(6 - at, at - (41 - 6)), 0) / 6
+    step = 1.5 * 3000 * np.log(1 / damped.cpml.reflection(6)) / 60 * depth**8 * 1e-3
+    np.testing.assert_allclose(rates[1] / rates[0], np.exp(-step / 2) + np.zeros((20, 1)), rtol=1e-12)
+    ones = np.ones((1, 20, 42))
+    np.testing.assert_allclose(
+        NumpyOps(damped, np.float64).damped(damped.field(field), ones), np.exp(-step) * ones, rtol=1e-12
+    )
+    assert NumpyOps(plain, np.float64).damped(plain.field(field), ones) is ones
