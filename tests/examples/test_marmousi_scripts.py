@@ -358,7 +358,7 @@ WISHES = {
     "--crop=0:99,:": "--crop z 0:99 is not a part of 0:41",
     "--crop=:,7:7": "--crop x 7:7",
     "--passes=0": "passes is 0",
-    "--input=nowhere.npy": "convert_segy_to_npy.py",
+    "--input=nowhere.npy": "there is no file nowhere.npy; name a .npy of P velocity",
     "--water-velocity=-1": "velocity is -1",
 }
 
