@@ -5,8 +5,8 @@ from typing import ClassVar
 import attrs
 
 import sweep_core as core
+from sweep_core._util.validators import named, one_of
 from sweep_core.errors import UnsupportedError
-from sweep_core.validators import named, one_of
 
 __all__ = ["Acoustic", "Acoustic1st", "Acoustic3D", "AcousticLSRTM", "AcousticLSRTM3D", "Elastic", "Elastic3D"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sweep_core.validators import check_positive, named_arguments
+from sweep_core._util.validators import check_positive, named_arguments
 
 __all__ = ["ricker"]
 

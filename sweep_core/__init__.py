@@ -1,9 +1,12 @@
 """SWEEP's backend-neutral core: the physics, the protocols, and the plugins that execute them."""
 
-from .call import CallShape, check_call, check_record, check_survey, check_values
+from .acquisition.call_shape import CallShape
+from .acquisition.shots import Shots
+from .acquisition.snapshots import Snapshots
+from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equation import Equation, Field, Parameter
 from .equations import Acoustic, AcousticVariableDensity, Elastic
+from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
     DataError,
@@ -24,16 +27,24 @@ from .errors import (
     SweepWarning,
     UnsupportedError,
 )
-from .executor import Executor, Support
-from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
+from .execution.call_checks import check_call, check_record, check_survey, check_values
+from .execution.options import EagerOptions
 from .memory import BoundaryOptions, CkptOptions, MemoryOptions
-from .options import CUDAOptions, EagerOptions
-from .plugins import backend, backends, equations
+from .memory.options import CUDAOptions
+from .numerics.resampling import sampled
+from .plugins import (
+    BackendRecord,
+    EquationRecord,
+    Executor,
+    Observation,
+    ObserverRecord,
+    Support,
+    backend,
+    backends,
+    equations,
+    impl,
+)
 from .problem import Problem, make_problem
-from .resampling import sampled
-from .snapshots import Snapshots
-from .survey import Shots
-from .wavelet import ricker
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from .command import main
+from .cli import main
 
 if __name__ == "__main__" and main(sys.argv[1:] or ["info"]):
     sys.exit(1)

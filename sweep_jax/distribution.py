@@ -11,11 +11,11 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from sweep_core._util.validators import is_whole
+from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
 from sweep_core.misfit import check_like_record
-from sweep_core.survey import Shots
-from sweep_core.validators import is_whole
 
 from .executor import check_readable, device_name, refuse_rounding
 

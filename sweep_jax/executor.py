@@ -7,8 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sweep_core import executor as core
-from sweep_core.call import (
+from sweep_core._util.validators import check_choice
+from sweep_core.acquisition.positions import interpolated
+from sweep_core.acquisition.shots import Shots
+from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
+from sweep_core.execution.call_checks import (
     check_call,
     check_given,
     check_models,
@@ -19,14 +22,11 @@ from sweep_core.call import (
     check_values,
     without_shots,
 )
-from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
-from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
-from sweep_core.points.positions import interpolated
+from sweep_core.plugins import IMPLS, Support
+from sweep_core.plugins import executor as core
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots
-from sweep_core.validators import check_choice
 
 from . import native, propagate, shim
 from .private import Tracer, varies_over_devices
@@ -69,7 +69,7 @@ def default_device() -> jax.Device:
 
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
+    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
     def support():
         if device.platform not in KINDS:

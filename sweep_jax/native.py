@@ -9,20 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
-from sweep_core.call import CallShape, driving, finished
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.contacts import has_contacts
+from sweep_core.acquisition.positions import interpolated
+from sweep_core.acquisition.rows import point_lists
+from sweep_core.acquisition.shots import Shots, samples_of
+from sweep_core.acquisition.sources import signals
+from sweep_core.discretization.array_ops import coefficients_of, solid_of
+from sweep_core.discretization.stability import marked
 from sweep_core.errors import UnsupportedError
+from sweep_core.execution.call_checks import driving, finished
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
 from sweep_core.native import kept_by, seen_fields, tables
 from sweep_core.native.library import raise_for
-from sweep_core.ops import coefficients_of, solid_of
-from sweep_core.points.contacts import has_contacts
-from sweep_core.points.positions import interpolated
-from sweep_core.points.rows import point_lists
-from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
-from sweep_core.stability import marked
-from sweep_core.survey import Shots, samples_of
 
 from .memory import allocating, left_on
 from .operators import Task, born_p, forward_p, snapshots_p

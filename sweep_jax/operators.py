@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sweep_core.call import CallShape
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import DeviceError, UnsupportedError
 from sweep_core.memory import NONE, Kept
 from sweep_core.native import CompiledCall, compiled_call, thread_count
 from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
-from sweep_core.snapshots import UNDERIVABLE
 
 from . import shim, slices
 from .private import Primitive, ShapedArray, ad, batching, device_count, mlir

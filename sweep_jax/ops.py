@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from sweep_core.ops import Ops
+from sweep_core.discretization.array_ops import Ops
 from sweep_core.problem import Problem
 
 

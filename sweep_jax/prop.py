@@ -5,11 +5,11 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from sweep_core import elsewhere
-from sweep_core.call import check_models
-from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
-from sweep_core.survey import Shots
-from sweep_core.validators import named_arguments
+from sweep_core._util import peer_names
+from sweep_core._util.validators import named_arguments
+from sweep_core.acquisition.shots import Shots
+from sweep_core.execution.call_checks import check_models
+from sweep_core.execution.propagator import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
 
 from .executor import (
     KINDS,
@@ -81,7 +81,7 @@ class PropJax(Propagator):
     def _own_models(self):
         return self._models
 
-    @named_arguments(elsewhere.CALL)
+    @named_arguments(peer_names.CALL)
     @documented(CALL, array="array", positions="array", placed="")
     def __call__(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
         """Models some shots.
@@ -103,7 +103,7 @@ class PropJax(Propagator):
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
 
-    @named_arguments(elsewhere.CALL)
+    @named_arguments(peer_names.CALL)
     @documented(BORN, array="array")
     def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
         """The derivative of the record in a direction: waves that a perturbed earth scatters once."""

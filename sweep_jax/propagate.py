@@ -5,13 +5,14 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from sweep_core.call import CallShape, driving, finished
-from sweep_core.eager import EagerRun
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.receivers import listening
+from sweep_core.acquisition.shots import Shots, samples_of
+from sweep_core.discretization.stability import excess
+from sweep_core.execution.call_checks import driving, finished
+from sweep_core.execution.eager import EagerRun
 from sweep_core.memory import chosen
-from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
-from sweep_core.stability import excess
-from sweep_core.survey import Shots, samples_of
 
 from .ops import JaxOps, admitted, one_or_nan
 

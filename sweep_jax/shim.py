@@ -9,10 +9,10 @@ import jax
 import jaxlib
 
 from sweep_core import native as compiled
-from sweep_core.equation import Equation
+from sweep_core.equations.equation import Equation
 from sweep_core.errors import NativeError
-from sweep_core.executor import Support
 from sweep_core.native.library import OWN, build_command, find, source_id
+from sweep_core.plugins import Support
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 """Kernel libraries and the names under which XLA registers their handlers."""

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from sweep_core.call import check_forward_batchsize
+from sweep_core._util.validators import environment_number
+from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError, SweepError
-from sweep_core.survey import Shots
-from sweep_core.validators import environment_number
+from sweep_core.execution.call_checks import check_forward_batchsize
 
 from .executor import check_device
 

@@ -7,10 +7,13 @@ import attrs
 import numpy as np
 import torch
 
-from sweep_core import executor as core
 from sweep_core import native as compiled
-from sweep_core.call import (
-    CallShape,
+from sweep_core._util.validators import check_choice
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.shots import Shots
+from sweep_core.discretization.stability import excess
+from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
+from sweep_core.execution.call_checks import (
     check_call,
     check_given,
     check_models,
@@ -22,14 +25,11 @@ from sweep_core.call import (
     finished,
     without_shots,
 )
-from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
-from sweep_core.executor import IMPLS, Support
 from sweep_core.memory import MemoryOptions, chosen
 from sweep_core.misfit import check_like_record, least_squares
+from sweep_core.plugins import IMPLS, Support
+from sweep_core.plugins import executor as core
 from sweep_core.problem import Problem
-from sweep_core.stability import excess
-from sweep_core.survey import Shots
-from sweep_core.validators import check_choice
 
 from .compiling import undisturbed
 from .ops import TorchOps, admitted, readable, tie
@@ -50,7 +50,7 @@ def check_device(device) -> torch.device:
 
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.executor.choose_impl`."""
+    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
     def support():
         if device.type not in ("cpu", "cuda"):

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import torch
 
+from sweep_core._util.validators import environment_number
 from sweep_core.memory import Kept, MemoryOptions
 from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
-from sweep_core.validators import environment_number
 
 from .private import holders
 

@@ -6,17 +6,18 @@ import attrs
 import numpy as np
 import torch
 
-from sweep_core.call import CallShape, driving
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.contacts import has_contacts
+from sweep_core.acquisition.positions import interpolated
+from sweep_core.acquisition.rows import point_lists
+from sweep_core.acquisition.shots import Shots, samples_of
+from sweep_core.acquisition.sources import signals
+from sweep_core.discretization.array_ops import coefficients_of, extend
+from sweep_core.discretization.stability import marked
+from sweep_core.execution.call_checks import driving
 from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import check_room, compiled_call, kept_by, seen_fields, tables
-from sweep_core.ops import coefficients_of, extend
-from sweep_core.points.contacts import has_contacts
-from sweep_core.points.positions import interpolated
-from sweep_core.points.rows import point_lists
-from sweep_core.points.sources import signals
 from sweep_core.problem import Problem
-from sweep_core.stability import marked
-from sweep_core.survey import Shots, samples_of
 
 from .memory import left_on
 from .operators import Born, Forward, Task

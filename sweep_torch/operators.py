@@ -6,10 +6,10 @@ from typing import Any
 import attrs
 import torch
 
+from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory import NOTHING, Kept
 from sweep_core.native import Buffer, CompiledCall
-from sweep_core.snapshots import UNDERIVABLE
 
 from . import slices
 from .batching import one_by_one

@@ -2,7 +2,7 @@
 
 import torch
 
-from sweep_core.ops import Ops
+from sweep_core.discretization.array_ops import Ops
 from sweep_core.problem import Problem
 
 from .private import transformed

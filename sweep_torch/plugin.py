@@ -1,6 +1,6 @@
 """What this package registers: one backend."""
 
-from sweep_core.hookspecs import BackendRecord, impl
+from sweep_core.plugins import BackendRecord, impl
 
 
 @impl

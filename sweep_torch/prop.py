@@ -4,12 +4,13 @@ from functools import partial
 
 import torch
 
-from sweep_core import elsewhere
-from sweep_core.call import check_models, wavelet_layout
+from sweep_core._util import peer_names
+from sweep_core._util.validators import named_arguments
+from sweep_core.acquisition.call_shape import wavelet_layout
+from sweep_core.acquisition.shots import Shots
 from sweep_core.errors import DeviceError, DtypeError, ShapeError, UnsupportedError
-from sweep_core.prop import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
-from sweep_core.survey import Shots
-from sweep_core.validators import named_arguments
+from sweep_core.execution.call_checks import check_models
+from sweep_core.execution.propagator import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
 
 from . import compiling
 from .executor import TorchExecutor, born, check_device, checked, choose_impl, run, values_at_host
@@ -78,7 +79,7 @@ class PropTorch(Propagator, torch.nn.Module):
     def _own_models(self):
         return [getattr(self, name) for name in self._names] or None
 
-    @named_arguments(elsewhere.CALL)
+    @named_arguments(peer_names.CALL)
     @documented(CALL, array="tensor", positions="tensor or array", placed=" and on the device")
     def forward(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
         """Models some shots."""
@@ -101,7 +102,7 @@ class PropTorch(Propagator, torch.nn.Module):
         self._caution(values_at_host, models, wavelet)
         return record if snapshots is None else (record, seen)
 
-    @named_arguments(elsewhere.CALL)
+    @named_arguments(peer_names.CALL)
     @documented(BORN, array="tensor")
     def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
         """The derivative of the record in a direction: waves that a perturbed earth scatters once."""

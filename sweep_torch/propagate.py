@@ -5,12 +5,13 @@ from functools import partial
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from sweep_core.call import CallShape, driving
-from sweep_core.eager import EagerRun
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.receivers import listening
+from sweep_core.acquisition.shots import Shots, samples_of
+from sweep_core.execution.call_checks import driving
+from sweep_core.execution.eager import EagerRun
 from sweep_core.memory import chosen
-from sweep_core.points.receivers import listening
 from sweep_core.problem import Problem
-from sweep_core.survey import Shots, samples_of
 
 from .ops import TorchOps
 from .private import differentiated

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from sweep_core.prop import Propagator
+from sweep_core.execution.propagator import Propagator
 
 ROOT = Path(__file__).parents[2]
 INDEX = """API reference

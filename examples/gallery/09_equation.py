@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from sweep_core import Field, Parameter, Snapshots, ricker
+from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
 from sweep_core.plot import plot_gather, plot_image, plot_model, plot_snapshots
-from sweep_core.staggered import Modulus, Rate, StaggeredEquation
 from sweep_torch import PropTorch
 
 # sphinx_gallery_thumbnail_number = 2

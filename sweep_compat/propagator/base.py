@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sweep_core._util.validators import named_arguments
 from sweep_core.errors import DtypeError, OptionError, ShapeError, UnsupportedError
-from sweep_core.validators import named_arguments
 
 from ..equations import BACKENDS, Acoustic, Acoustic1st, AcousticLSRTM
 from .options import Ckpt, CUDAOptions, EagerOptions, resolved

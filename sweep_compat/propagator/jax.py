@@ -2,9 +2,9 @@
 
 import jax.numpy as jnp
 
+from sweep_core._util.validators import named_arguments
 from sweep_core.errors import UnsupportedError
-from sweep_core.prop import documented
-from sweep_core.validators import named_arguments
+from sweep_core.execution.propagator import documented
 from sweep_jax import PropJax as Solver
 
 from .base import CALL, Translated

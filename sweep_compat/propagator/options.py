@@ -5,8 +5,8 @@ from math import ceil
 import attrs
 
 from sweep_core import memory as core
+from sweep_core._util.validators import kind, named, one_of
 from sweep_core.errors import OptionError, UnsupportedError
-from sweep_core.validators import kind, named, one_of
 
 DTYPES = {"fp32": None, "fp16": "float16", "bf16": "bfloat16", "int8": "int8"}
 STORAGE = "gpu", "cpu", "disk"

@@ -2,8 +2,8 @@
 
 import torch
 
-from sweep_core.prop import documented
-from sweep_core.validators import named_arguments
+from sweep_core._util.validators import named_arguments
+from sweep_core.execution.propagator import documented
 from sweep_torch import PropTorch as Solver
 
 from .base import CALL, Translated

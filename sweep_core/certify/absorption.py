@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from ..cautions import signals
-from ..discretization.pml import known_types
+from ..acquisition.shots import Shots
+from ..acquisition.wavelets import energy_below, ricker
 from ..errors import UnsupportedError
+from ..execution.input_warnings import signals
+from ..numerics.cpml import known_types
 from ..problem import make_problem
-from ..survey import Shots
-from ..wavelet import energy_below, ricker
 from .certificate import Finding, finding
 from .executing import forward
 from .taken import Part

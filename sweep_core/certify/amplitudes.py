@@ -4,8 +4,8 @@ from math import ceil, log2, log10
 
 import numpy as np
 
-from ..call import OUTGROWN, first_not_finite
-from ..cautions import signals
+from ..execution.call_checks import OUTGROWN, first_not_finite
+from ..execution.input_warnings import signals
 from .certificate import Finding, finding
 from .executing import pulled
 from .taken import Part

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
 from ..errors import UnsupportedError
 from .taken import Part
 

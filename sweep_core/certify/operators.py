@@ -4,9 +4,9 @@ import attrs
 import numpy as np
 
 from ..errors import DtypeError, SweepError, UnsupportedError
+from ..execution.reference import ReferenceExecutor
 from ..memory import MemoryOptions
 from ..memory.options import LOWER
-from ..reference import ReferenceExecutor
 from ..testing.cases import INEXACT
 from ..testing.laws import record_error, relative, unequal
 from .certificate import Finding, about, finding

@@ -5,8 +5,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from ..acquisition.shots import Shots
 from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
-from ..survey import Shots
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
@@ -19,7 +19,7 @@ BUDGET = 3e8
 
 
 def certify(executor, problem, shots: Shots, models, observed: Any = None, budget: float = BUDGET, seed: int = 0):
-    """Looks at a call of any executor as :meth:`sweep_core.prop.Propagator.certify` does at one of a solver's.
+    """Looks at a call of any executor as `Propagator.certify` does at one of a solver's.
 
     Parameters
     ----------

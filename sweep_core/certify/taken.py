@@ -6,14 +6,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
-from ..call import check_call, check_survey, check_values
+from .._util.arrays import numpy_of
+from ..acquisition.receivers import listening
+from ..acquisition.shots import Shots
 from ..errors import ShapeError, UnsupportedError
-from ..grid import Grid
+from ..execution.call_checks import check_call, check_survey, check_values
 from ..memory import MemoryOptions
-from ..points.receivers import listening
+from ..numerics.grid import Grid
 from ..problem import Problem
-from ..survey import Shots
 
 SIDE, STEPS, LAYER = {2: 32, 3: 14}, {2: 160, 3: 90}, {2: 8, 3: 5}
 """Of the small cut-out: cells along each axis, time steps, cells of the PML."""

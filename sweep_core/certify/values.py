@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..cautions import OF_ENERGY, grows, in_other_units, signals, slowest
-from ..discretization.accuracy import cells_needed, phase_error
-from ..wavelet import energy_below, energy_spectrum
+from ..acquisition.wavelets import energy_below, energy_spectrum
+from ..execution.input_warnings import OF_ENERGY, grows, in_other_units, signals, slowest
+from ..numerics.numerical_dispersion import cells_needed, phase_error
 from .certificate import Finding, about, finding
 from .taken import Part
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..equation import Field
+from ..equations.equation import Field
+from ..equations.terms import BETWEEN, OPERATORS
 from ..errors import OptionError, UnsupportedError
-from ..tables import BETWEEN, OPERATORS
-from .pml import Profiles
-from .stencil import Stencil, first_derivative, midpoint_mean, second_derivative, staggered_derivative
-from .surface import closed_rows, closure, closure_rows, rows_under_surface
+from ..numerics.cpml import Profiles
+from ..numerics.free_surface import closed_rows, closure, closure_rows, rows_under_surface
+from ..numerics.stencils import Stencil, first_derivative, midpoint_mean, second_derivative, staggered_derivative
 
 
 class Axis(NamedTuple):
@@ -49,7 +49,7 @@ def _between(problem, axis, field):
 
 
 def stencil_of(problem, of: str, axis: int, field: Field) -> Stencil:
-    """An operator of :class:`sweep_core.tables.Rate` as it is taken of a field along an axis, far from a surface."""
+    """An operator of `Rate` as it is taken of a field along an axis, far from a surface."""
     weights = getattr(axis_of(problem, axis), of.lower()).tolist()
     centre = weights.pop(0) if of == "D2" else 0.0
     between = _between(problem, axis, field)

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import attrs
 
-from ..elsewhere import EQUATION
-from ..equation import Field, Parameter
-from ..second_order import SecondOrderEquation
-from ..tables import Modulus, Rate
-from ..validators import named
+from .._util.peer_names import EQUATION
+from .._util.validators import named
+from .equation import Field, Parameter
+from .second_order import SecondOrderEquation
+from .terms import Modulus, Rate
 
 
 @named(**EQUATION)
@@ -17,7 +17,7 @@ class Acoustic(SecondOrderEquation):
     r"""(1 / vp^2) u_tt - lap u = s(t) delta(x - xs), with a symmetric second-order CPML.
 
     u[k+1] = 2 u[k] - u[k-1] + dt^2 vp^2 (sum over axes of S D2 u[k] + s[k] / cell volume), with S D2 as
-    :class:`sweep_core.second_order.SecondOrderEquation` has it.
+    :class:`sweep_core.equations.second_order.SecondOrderEquation` has it.
 
     Parameters
     ----------

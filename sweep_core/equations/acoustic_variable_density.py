@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import attrs
 
-from ..elsewhere import EQUATION
-from ..equation import Field, Parameter
-from ..staggered import Modulus, Rate, StaggeredEquation
-from ..validators import named
+from .._util.peer_names import EQUATION
+from .._util.validators import named
+from .equation import Field, Parameter
+from .first_order import Modulus, Rate, StaggeredEquation
 
 
 @named(**EQUATION)

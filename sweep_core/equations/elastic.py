@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import attrs
 
-from ..elsewhere import EQUATION
-from ..equation import Field, Parameter
-from ..staggered import Modulus, Rate, StaggeredEquation
-from ..validators import named
+from .._util.peer_names import EQUATION
+from .._util.validators import named
+from .equation import Field, Parameter
+from .first_order import Modulus, Rate, StaggeredEquation
 
 
 @named(**EQUATION)
@@ -28,7 +28,7 @@ class Elastic(StaggeredEquation):
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
     shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
     docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
-    beside it conserve energy (`sweep_core.discretization.surface`).
+    beside it conserve energy (`sweep_core.numerics.free_surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.
 

@@ -7,16 +7,17 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
-from ..call import check_survey, wavelet_layout
+from .._util.arrays import numpy_of
+from ..acquisition.call_shape import wavelet_layout
+from ..acquisition.shots import Shots
 from ..distribution import ShotPlan
 from ..errors import DomainError, UnsupportedError
-from ..executor import Support
-from ..grid import make_grid
+from ..execution.call_checks import check_survey
 from ..misfit import least_squares
+from ..numerics.grid import make_grid
+from ..numerics.resampling import sampled
+from ..plugins import Support
 from ..problem import Problem, check_cells
-from ..resampling import sampled
-from ..survey import Shots
 from .objective import Objective, modelled
 
 TAPS = 12
@@ -123,7 +124,7 @@ class Coarse:
     def pullback(
         self, problem: Problem, shots: Shots, models: Any
     ) -> tuple[np.ndarray, Callable[[Any], list[np.ndarray]]]:
-        """See :class:`sweep_core.executor.DifferentiatingExecutor`."""
+        """See :class:`sweep_core.plugins.executor.DifferentiatingExecutor`."""
         coarse, few, up = self._prepared(problem, shots)
         record, pull = self.executor.pullback(coarse, few, self._restricted(models))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import attrs
 import numpy as np
 
+from ..acquisition.shots import Shots
 from ..equations import Elastic
 from ..io import ElasticModel, elastic_from_vp, read_elastic
-from ..survey import Shots
 from .descent import DENSITY
 from .experiment import Experiment, bounds, marine_survey
 from .settings import Settings, make_parser, prepared_model, read_settings

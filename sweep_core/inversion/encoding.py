@@ -5,12 +5,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
-from ..call import wavelet_layout
+from .._util.arrays import numpy_of
+from ..acquisition.call_shape import wavelet_layout
+from ..acquisition.shots import Shots
 from ..errors import UnsupportedError
 from ..misfit import least_squares
 from ..problem import Problem
-from ..survey import Shots
 from .objective import Objective
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..errors import OptionError, UnsupportedError
-from ..executor import check_support
-from ..plugins import backend
+from ..plugins import backend, check_support
 from ..problem import Problem, make_problem
 from .objective import AfterShots, added_up, modelled
 from .settings import Settings

@@ -6,12 +6,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..equation import Equation
+from ..acquisition.shots import Shots
+from ..acquisition.wavelets import ricker
 from ..equations import Acoustic
+from ..equations.equation import Equation
 from ..errors import DomainError, ShapeError
 from ..io import ElasticModel, PreparedModel
-from ..survey import Shots
-from ..wavelet import ricker
 
 
 @attrs.frozen(eq=False)

@@ -8,15 +8,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
+from .._util.validators import check_flag
 from ..distribution import Distributor, SerialDistributor
 from ..errors import OptionError, SweepError
-from ..executor import check_support
-from ..hookspecs import Observation, ObserverRecord
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
-from ..plugins import registry
-from ..validators import check_flag
+from ..plugins import Observation, ObserverRecord, check_support, registry
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
 from ..errors import SweepWarning
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -6,9 +6,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.validators import check_choice, check_flag
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
-from ..validators import check_choice, check_flag
 from .descent import DAMPING
 from .illumination import illumination
 from .objective import make_objective, problem_of

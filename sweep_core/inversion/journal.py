@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
+from .._util.validators import as_path
 from ..distribution import Distributor, on_root
 from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
 from ..io.arrays import read_archive
-from ..validators import as_path
 from .checkpoint import differences, write_entries
 from .lock import Lock
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from .. import validators
+from .._util import validators
 from .stepwise import After, Function, Limits
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
-from ..call import wavelet_layout
+from .._util.arrays import numpy_of
+from ..acquisition.call_shape import wavelet_layout
+from ..acquisition.shots import Shots, check_mask, check_positions
 from ..distribution import SerialDistributor, ShotPlan
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..problem import Problem
 from ..processing import bandpass
-from ..survey import Shots, check_mask, check_positions
 
 AfterShots = Callable[[Any, Any], None] | None
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hookspecs import Observation, ObserverRecord
-from ..plugins import registry
+from ..plugins import Observation, ObserverRecord, registry
 
 
 class StopInversion(StopIteration):

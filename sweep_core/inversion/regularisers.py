@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from .. import validators
+from .._util import validators
 from ..errors import OptionError
 
 _weight = validators.amount("a positive number")

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.validators import check_choice
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
-from ..executor import IMPLS
 from ..io import PreparedModel, faulted_model, read_array, read_prepared
 from ..memory import MemoryOptions
-from ..validators import check_choice
+from ..plugins import IMPLS
 from .experiment import Experiment, marine_experiment
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}

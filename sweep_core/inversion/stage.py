@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from .. import validators
+from .._util import validators
 from ..errors import OptionError
 from ..misfit import Misfit, by_name
 

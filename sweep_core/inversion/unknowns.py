@@ -6,11 +6,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
-from ..call import check_models
+from .._util.arrays import numpy_of
+from .._util.validators import check_positive
 from ..errors import DomainError, OptionError, ShapeError
+from ..execution.call_checks import check_models
 from ..problem import Problem
-from ..validators import check_positive
 from .mirror import Mirror
 
 Bounds = Mapping[str, tuple[Any, Any]]

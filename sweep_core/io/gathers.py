@@ -7,8 +7,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.validators import check_number, check_positive, check_width, chosen_shots
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
-from ..validators import check_number, check_positive, check_width, chosen_shots
 from .line import Line, Misfit
 from .prepared import c_ordered
 

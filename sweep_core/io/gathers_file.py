@@ -11,8 +11,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .._util.validators import as_path, whole_numbers
 from ..errors import CheckpointError, DtypeError, ShapeError, SweepError
-from ..validators import as_path, whole_numbers
 from .arrays import read_archive
 from .gathers import OF_SHOTS, Gathers, check_gathers
 from .line import Line, Misfit

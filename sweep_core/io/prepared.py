@@ -12,8 +12,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from .._util.validators import as_path, check_positive
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
-from ..validators import as_path, check_positive
 from .arrays import read_archive
 from .quantities import check_plausible
 from .replacing import replacing

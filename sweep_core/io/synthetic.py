@@ -13,8 +13,8 @@ from attrs import frozen
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from .._util.validators import check_positive
 from ..errors import DomainError, DtypeError, ShapeError
-from ..validators import check_positive
 from .prepared import PreparedModel, check_spacing, downsample, smooth
 
 _WATER, _MUD, _FASTEST = (

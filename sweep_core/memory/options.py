@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import attrs
 
+from .._util.validators import is_whole, kind, named, one_of, positive
 from ..errors import OptionError, UnsupportedError
-from ..validators import is_whole, kind, named, one_of, positive
 
 STORAGE = "gpu", "cpu", "disk"
 """Where what is kept may lie; 'gpu' means the device of the computation, also where that is a CPU."""
@@ -240,3 +240,23 @@ class MemoryOptions:
 def by_name(memory):
     """Return the options of a strategy that is stated by its name; anything else as it is."""
     return MemoryOptions(memory) if isinstance(memory, str) else memory
+
+
+@attrs.frozen
+class CUDAOptions:
+    """What users' scripts write as ``CUDAOptions(memory=...)``: the same as ``memory=``, on every device."""
+
+    memory: MemoryOptions | None = attrs.field(default=None, converter=by_name, validator=kind(MemoryOptions))
+
+
+def resolve_memory(memory, cuda_options) -> MemoryOptions:
+    """The one MemoryOptions that ``memory=`` and ``cuda_options=`` state between them."""
+    memory = by_name(memory)
+    if memory is not None and not isinstance(memory, MemoryOptions):
+        raise OptionError(f"memory is {memory!r}; expected MemoryOptions(...), or the name of a strategy")
+    if cuda_options is not None and not isinstance(cuda_options, CUDAOptions):
+        raise OptionError(f"cuda_options is {cuda_options!r}; expected CUDAOptions(...)")
+    stated = cuda_options.memory if cuda_options is not None else None
+    if memory is not None and stated is not None:
+        raise OptionError("memory= and cuda_options=CUDAOptions(memory=...) say the same thing; give one of them")
+    return memory or stated or MemoryOptions()

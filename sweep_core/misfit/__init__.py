@@ -7,7 +7,7 @@ over shots, so those of ranks and batches add up, and may be differentiated by t
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..validators import check_choice
+from .._util.validators import check_choice
 from .correlation import global_correlation
 from .envelope import envelope
 from .least_squares import least_squares

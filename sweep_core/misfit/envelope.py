@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from .._util.validators import is_whole
 from ..errors import OptionError
-from ..spectra import padded
-from ..validators import is_whole
+from ..numerics.spectra import padded
 from .records import FLOOR, TIME, counted, loudness, records
 
 SHARE = 1e-3

@@ -1,6 +1,6 @@
 """Differences of samples."""
 
-from ..validators import check_choice
+from .._util.validators import check_choice
 from .records import TIME, check_like_record, loudness, records
 
 NORMS = None, "trace", "shot"

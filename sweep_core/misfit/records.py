@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ..acquisition.positions import dtype_name
 from ..errors import DtypeError, ShapeError
-from ..points.positions import dtype_name
 
 TIME = 1
 FLOOR = 1e-6

@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..call import CallShape
+from ..acquisition.call_shape import CallShape
+from ..acquisition.sources import signals_of_each
+from ..discretization.node_averages import rows_before
 from ..discretization.operators import along_z, axis_of, closed
+from ..discretization.stability import coefficient_limit
 from ..errors import UnsupportedError
-from ..medium import rows_before
 from ..memory import chosen
-from ..points.sources import signals_of_each
 from ..problem import Problem
-from ..stability import coefficient_limit
 from . import structs
 from .library import Library, interruptible, load
 
@@ -115,11 +115,11 @@ def compiled_call(
     Raises
     ------
     UnsupportedError
-        Where there are no shots, which the library does not run; see :func:`sweep_core.call.without_shots`.
+        Where there are no shots, which the library does not run; see `without_shots`.
     """
     if not shape.shots:
         raise UnsupportedError(
-            "there are no shots for compiled code to run; the answer is sweep_core.call.without_shots"
+            "there are no shots for compiled code to run; the answer is sweep_core.execution.call_checks.without_shots"
         )
     library = load(kind, problem.equation.library)
     ndim = problem.grid.ndim

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..equation import Equation
 from ..equations import BROUGHT
-from ..grid import AXES
-from ..tables import OPERATORS, TableEquation
+from ..equations.equation import Equation
+from ..equations.terms import OPERATORS, TableEquation
+from ..numerics.grid import AXES
 from .structs import SweepEquation
 
 _HALVES = "zyxt"

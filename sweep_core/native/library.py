@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..equation import Equation
+from ..equations.equation import Equation
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
-from ..executor import Support
+from ..plugins import Support
 from . import structs
 from .description import difference
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import attrs
 
-from ..call import CallShape
+from ..acquisition.call_shape import CallShape
 from ..errors import MemoryLimitError, UnsupportedError
 from ..memory import CkptOptions, Cost, Estimate, Kept, MemoryOptions, Run, Taken, chosen
 from ..memory.limits import available, readable

@@ -2,8 +2,8 @@
 
 import ctypes as c
 
-from ..discretization.stencil import HIGHEST_ORDER
 from ..errors import DomainError
+from ..numerics.stencils import HIGHEST_ORDER
 
 ABI_VERSION = 5
 MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32

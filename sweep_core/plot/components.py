@@ -4,7 +4,7 @@ from typing import Any
 
 from ..errors import DtypeError, OptionError, ShapeError
 from ..io.gathers import Gathers
-from ..problem import PRESSURES, Problem
+from ..problem.problem import PRESSURES, Problem
 from .inputs import check_number
 
 UNNAMED = "amplitude"

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from .._util.validators import check_choice
 from ..errors import DomainError
 from ..io.gathers import Gathers, check_gathers
-from ..validators import check_choice
 from .canvas import panels
 from .colours import add_colour_bar, largest
 from .components import component, shot_title

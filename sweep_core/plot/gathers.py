@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from .._util.validators import check_choice
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from ..processing import agc, time_gain
-from ..validators import check_choice
 from .canvas import PANELS, WIDEST, map_extent, panels
 from .colours import GREY, SIGNED, add_colour_bar, largest
 from .components import component

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
 from ..errors import DomainError, DtypeError, ShapeError
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.validators import check_number, check_positive
 from ..errors import DomainError
-from ..validators import check_number, check_positive
 from .traces import as_traces, put_back
 
 

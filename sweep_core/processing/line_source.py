@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.validators import check_number, check_positive
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
-from ..spectra import padded
-from ..validators import check_number, check_positive
+from ..numerics.spectra import padded
 from .traces import as_traces, put_back
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.validators import check_number, check_positive, check_width
 from ..errors import DomainError, DtypeError, ShapeError
 from ..io.gathers import Gathers, check_field, check_gathers
-from ..validators import check_number, check_positive, check_width
 
 
 def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:

@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from .._util.validators import check_positive
 from ..errors import DomainError, ShapeError
-from ..spectra import padded
-from ..validators import check_positive
+from ..numerics.spectra import padded
 from .traces import as_traces, put_back
 
 

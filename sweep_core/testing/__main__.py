@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from .. import backends, equations
-from ..equation import Equation
+from ..equations.equation import Equation
 from ..errors import OptionError, PluginError, SweepError
 from ..plugins import equation_failures, load
-from ..statement import check_declared, check_statement
+from ..problem.equation_check import check_declared, check_statement
 from .distributors import distributes
 from .entries import entries
 from .programme import LATE, Result, conforms

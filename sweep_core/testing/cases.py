@@ -7,8 +7,8 @@ import attrs
 import numpy as np
 
 from .. import Acoustic, BoundaryOptions, CkptOptions, MemoryOptions, Shots, make_problem, ricker
+from ..execution.reference import ReferenceExecutor
 from ..memory.options import LOWER
-from ..reference import ReferenceExecutor
 
 __all__ = [
     "Case",

@@ -7,7 +7,7 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
-from ..arrays import numpy_of
+from .._util.arrays import numpy_of
 from ..errors import SweepError, UnsupportedError
 from ..plugins import backend, backends
 from .cases import Case

@@ -6,9 +6,9 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
+from ..acquisition.shots import Shots
 from ..errors import SweepError, UnsupportedError
-from ..reference import ReferenceExecutor
-from ..survey import Shots
+from ..execution.reference import ReferenceExecutor
 from .cases import INEXACT, STRATEGIES, born_of_cell, reference_born, reference_record
 from .entries import numpy_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, NotFiniteError, OptionError, Shots, UnsupportedError, make_problem
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
 
 SHAPE, DT = (16, 18), 1e-3
 VP = np.full(SHAPE, 2500.0, np.float32)

@@ -5,7 +5,7 @@ import pytest
 from laws import case, error
 
 from sweep_core import Acoustic, CkptOptions, DomainError, MemoryOptions, Shots, StabilityError
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402

@@ -9,10 +9,10 @@ from building import COMPILER
 from laws import case, error
 
 from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
-from sweep_core.call import check_call
+from sweep_core.execution.call_checks import check_call
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import compiled_call, held_steps
 from sweep_core.native.library import find
-from sweep_core.reference import ReferenceExecutor
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402

@@ -6,8 +6,8 @@ import pytest
 from laws import case, executors, known_equations, numpy_of
 
 from sweep_core import Acoustic, DtypeError, ShapeError, SweepError, UnsupportedError
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import CompiledCall
-from sweep_core.reference import ReferenceExecutor
 
 # JAX, which compiles each problem for seconds, has one.
 some = pytest.mark.parametrize(

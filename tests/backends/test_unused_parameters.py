@@ -7,7 +7,7 @@ import pytest
 from laws import STRATEGIES, case, error, executors, reference_record
 
 from sweep_core import Acoustic
-from sweep_core.equation import Parameter
+from sweep_core.equations.equation import Parameter
 from sweep_core.testing.cases import INEXACT
 
 

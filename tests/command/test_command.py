@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sweep_core import OptionError, SweepError, backends
-from sweep_core.command import main
-from sweep_core.command.config import TABLES, read_config, wavelet_of
+from sweep_core.cli import main
+from sweep_core.cli.config import TABLES, read_config, wavelet_of
 from sweep_core.inversion.lock import Lock
 from sweep_core.io import Gathers, Line, open_segy, read_gathers, read_segy, write_gathers
 
@@ -72,7 +72,7 @@ def test_a_survey_is_shot_and_inverted(survey, capsys):
 @pytest.fixture
 def short(survey, capsys, monkeypatch):
     """The file of two shots, which have been shot; pictures are left out."""
-    monkeypatch.setattr("sweep_core.command.invert.save", lambda *_: None)
+    monkeypatch.setattr("sweep_core.cli.invert.save", lambda *_: None)
     survey.write_text(survey.read_text().replace("nt = 900", "nt = 450").replace("count = 8", "count = 2"))
     assert main(["shoot", str(survey)]) == 0
     capsys.readouterr()
@@ -98,7 +98,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(short, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as pressed:
-        pressed.setattr("sweep_core.command.shoot.batches", stop)
+        pressed.setattr("sweep_core.cli.shoot.batches", stop)
         assert main(["shoot", str(short), "--overwrite"]) == 130
     assert said(capsys)[1].endswith("stopped\n")
     assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
@@ -305,7 +305,7 @@ def test_files_that_are_none(tmp_path, capsys):
     assert main(["invert", str(tmp_path / "none.toml")]) == 1
     (tmp_path / "stages.toml").write_text("")
     with pytest.raises(OptionError, match="has no \\[\\[stage"):
-        from sweep_core.command.config import stages_of
+        from sweep_core.cli.config import stages_of
 
         stages_of(read_config(tmp_path / "stages.toml"))
     with pytest.raises(SweepError, match="needs ricker"):
@@ -390,7 +390,7 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
 
 def test_a_reader_may_leave_early():
     """As `| head` does."""
-    code = "import sys; from sweep_core.command import main; sys.exit(main(['info']))"
+    code = "import sys; from sweep_core.cli import main; sys.exit(main(['info']))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:
         told.stdout.close()
         assert not told.stderr.read()
@@ -409,7 +409,7 @@ def test_what_a_file_cannot_hold_is_refused_before_anything_is_shot(survey, caps
     def never(*_):
         raise AssertionError("nothing is to be computed")
 
-    monkeypatch.setattr("sweep_core.command.shoot.batches", never)
+    monkeypatch.setattr("sweep_core.cli.shoot.batches", never)
     text = survey.read_text().replace(*change)
     both = '{vp = "true.npy", rho = "true.npy"}' if "density" in text else '"true.npy"'
     survey.write_text(text.replace('true = "true.npy"', f"true = {both}"))
@@ -430,11 +430,11 @@ def test_a_prepared_model_replaces_no_file_unasked(tmp_path, capsys):
 
 def test_it_is_installed_by_its_name_and_imports_no_framework():
     project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"seismic-sweep": "sweep_core.command:main"}
-    code = "import sys, sweep_core.command as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
+    assert project["scripts"] == {"seismic-sweep": "sweep_core.cli:main"}
+    code = "import sys, sweep_core.cli as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "backends" in told and told.endswith("set()\n")
-    helped = subprocess.run([sys.executable, "-m", "sweep_core.command", "--help"], capture_output=True, text=True)
+    helped = subprocess.run([sys.executable, "-m", "sweep_core.cli", "--help"], capture_output=True, text=True)
     assert helped.returncode == 0 and all(
         word in helped.stdout for word in ("shoot", "invert", "segy", "model", "info")
     )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic
-from sweep_core.discretization.accuracy import cells_needed, phase_error
-from sweep_core.discretization.stencil import second_derivative, staggered_derivative
-from sweep_core.wavelet import energy_below, ricker
+from sweep_core.acquisition.wavelets import energy_below, ricker
+from sweep_core.numerics.numerical_dispersion import cells_needed, phase_error
+from sweep_core.numerics.stencils import second_derivative, staggered_derivative
 
 ORDERS = (2, 4, 8, 12)
 

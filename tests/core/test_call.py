@@ -22,13 +22,14 @@ from sweep_core import (
     check_values,
     make_problem,
 )
-from sweep_core.call import CallShape, check_forward_batchsize, dtype_name
-from sweep_core.discretization.stencil import largest_dt
-from sweep_core.dispersion import overrun
+from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.positions import points_of
+from sweep_core.acquisition.receivers import listening
+from sweep_core.acquisition.shots import samples_of
+from sweep_core.execution.call_checks import check_forward_batchsize, dtype_name
 from sweep_core.io import Gathers, read_gathers, write_gathers
-from sweep_core.points.positions import points_of
-from sweep_core.points.receivers import listening
-from sweep_core.survey import samples_of
+from sweep_core.numerics.stencils import largest_dt
+from sweep_core.numerics.time_dispersion import overrun
 
 VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
 

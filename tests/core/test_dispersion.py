@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from sweep_core import DtypeError, dispersion, ricker
-from sweep_core.dispersion import disperse, overrun, undisperse
+from sweep_core import DtypeError, ricker
+from sweep_core.numerics import time_dispersion
+from sweep_core.numerics.time_dispersion import disperse, overrun, undisperse
 
 LENGTHS = [1, 2, 7, 600, 1001]
 MAPS = pytest.mark.parametrize("apply", [disperse, undisperse])
@@ -126,7 +127,7 @@ def test_linear_over_any_batch(apply):
 @pytest.mark.parametrize("nt", [*LENGTHS, 100003])
 def test_no_two_frequencies_read_the_same_tap(kind, nt):
     """The derivative then adds to each place once, and its bits do not depend on an order."""
-    tables = dispersion.make_tables(kind, nt, "float64")
+    tables = time_dispersion.make_tables(kind, nt, "float64")
     assert (np.diff(tables.first) > 0).all()
     assert tables.padded < 2.3 * nt + 700  # the work is that of Fourier transforms of about this length
 
@@ -183,7 +184,7 @@ def test_transforms_of_torch(apply):
 def test_torch_compile_with_tables_of_the_caller(apply):
     torch = pytest.importorskip("torch")
     x = torch.tensor(noise(2, 64))
-    tables = dispersion.make_tables(apply.__name__, 64, "float64")
+    tables = time_dispersion.make_tables(apply.__name__, 64, "float64")
     made = torch.compile(lambda s: apply(torch, s, tables), backend="aot_eager", fullgraph=True)
     torch.testing.assert_close(made(x), apply(torch, x))
 

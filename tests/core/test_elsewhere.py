@@ -7,12 +7,14 @@ import re
 import attrs
 import pytest
 
-from sweep_core import Acoustic, AcousticVariableDensity, Elastic, OptionError, elsewhere, ricker
+from sweep_core import Acoustic, AcousticVariableDensity, Elastic, OptionError, ricker
+from sweep_core._util import peer_names
+from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import UnknownOptionError
+from sweep_core.execution.options import EagerOptions
+from sweep_core.execution.propagator import Propagator
 from sweep_core.memory import BoundaryOptions, CkptOptions, MemoryOptions
-from sweep_core.options import CUDAOptions, EagerOptions
-from sweep_core.prop import Propagator
-from sweep_core.snapshots import Snapshots
+from sweep_core.memory.options import CUDAOptions
 
 SOLVERS = [("sweep_torch", "PropTorch"), ("sweep_jax", "PropJax")]
 GRID = (Acoustic(), (9, 9), 10.0, 1e-3)
@@ -33,13 +35,13 @@ def refusal(call, *values, **arguments) -> str:
 
 
 def test_a_solver_says_what_an_argument_is_called_here(kind):
-    for name, answer in elsewhere.SOLVER.items():
+    for name, answer in peer_names.SOLVER.items():
         assert refusal(kind, *GRID, **{name: 1}) == f"{kind.__name__} has no argument {name!r}; {answer}"
 
 
 def test_a_call_and_a_born_run_say_it_too(kind):
     solver = kind(*GRID, pml_width=3)
-    for name, answer in elsewhere.CALL.items():
+    for name, answer in peer_names.CALL.items():
         assert refusal(solver, **{name: 1}) == f"a call of {kind.__name__} has no argument {name!r}; {answer}"
         assert refusal(solver.born, **{name: 1}).endswith(f".born has no argument {name!r}; {answer}")
 
@@ -54,9 +56,9 @@ def test_a_misspelling_is_met_with_the_nearest_name_and_anything_else_with_all_n
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 def test_an_equation_and_a_wavelet_say_it_too(equation):
-    for name, answer in elsewhere.EQUATION.items():
+    for name, answer in peer_names.EQUATION.items():
         assert refusal(equation, **{name: 8}).endswith(answer)
-    for name, answer in elsewhere.RICKER.items():
+    for name, answer in peer_names.RICKER.items():
         assert refusal(ricker, **{name: 8}) == f"ricker has no argument {name!r}; {answer}"
 
 
@@ -72,20 +74,20 @@ def test_answers_name_what_there_is():
     solver = set(inspect.signature(Propagator).parameters)
     fields = {field.name for option in (*OPTIONS, Acoustic) for field in attrs.fields(option)}
     known = call | solver | fields | set(inspect.signature(ricker).parameters)
-    for table in (elsewhere.SOLVER, elsewhere.CALL, elsewhere.EQUATION, elsewhere.RICKER):
+    for table in (peer_names.SOLVER, peer_names.CALL, peer_names.EQUATION, peer_names.RICKER):
         for answer in table.values():
             assert set(re.findall(r"\b(\w+)=", answer)) <= known, answer
-    assert not solver & set(elsewhere.SOLVER) and not call & set(elsewhere.CALL)
-    assert not set(inspect.signature(ricker).parameters) & set(elsewhere.RICKER)
+    assert not solver & set(peer_names.SOLVER) and not call & set(peer_names.CALL)
+    assert not set(inspect.signature(ricker).parameters) & set(peer_names.RICKER)
 
 
 def test_all_arguments_of_deepwave_have_an_answer():
     deepwave = pytest.importorskip("deepwave")
     ours = {*inspect.signature(Propagator).parameters, "sources", "receivers", "receiver_mask"}
-    assert set(inspect.signature(deepwave.scalar).parameters) - ours <= set(elsewhere.CALL)
+    assert set(inspect.signature(deepwave.scalar).parameters) - ours <= set(peer_names.CALL)
 
 
 def test_all_arguments_of_sweep_solver_have_an_answer():
     base = pytest.importorskip("sweep.propagator.base")
     theirs = set(inspect.signature(base.PropBase).parameters) - {"kwargs"}
-    assert theirs - set(inspect.signature(Propagator).parameters) <= set(elsewhere.SOLVER)
+    assert theirs - set(inspect.signature(Propagator).parameters) <= set(peer_names.SOLVER)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sweep_core import __version__
-from sweep_core.command import main
+from sweep_core.cli import main
 from sweep_core.native import library
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, MemoryOptions, make_problem
-from sweep_core.medium import rows_before
+from sweep_core.discretization.node_averages import rows_before
 from sweep_core.native.call import imaged_from
 
 

@@ -18,7 +18,7 @@ from sweep_core import (
     make_problem,
 )
 from sweep_core.errors import UnknownOptionError
-from sweep_core.options import resolve_memory
+from sweep_core.memory.options import resolve_memory
 
 WRONG = {
     "strategy": (

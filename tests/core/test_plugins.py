@@ -17,11 +17,10 @@ from sweep_core import (
     backends,
     equations,
 )
-from sweep_core.command.info import run as main
+from sweep_core.cli.info import run as main
 from sweep_core.errors import UnknownOptionError
-from sweep_core.hookspecs import impl
-from sweep_core.plugins import registry
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
+from sweep_core.plugins import impl, registry
 
 BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic)}
 
@@ -68,7 +67,7 @@ def report():
     return {status.name: status for status in backends()}
 
 
-TINY = BackendRecord("tiny", "sweep_core.reference:ReferenceExecutor")
+TINY = BackendRecord("tiny", "sweep_core.execution.reference:ReferenceExecutor")
 
 
 def test_without_plugins_there_is_the_reference(install):
@@ -97,8 +96,8 @@ def test_an_executor_from_before_pullback_is_taken(install, monkeypatch, ready):
         name = "earlier"
         supports = forward = misfit_and_gradient = None
 
-    monkeypatch.setattr("sweep_core.reference.EARLIER", Earlier() if ready else Earlier, raising=False)
-    install(("s", plugin(sweep_backends=[BackendRecord("earlier", "sweep_core.reference:EARLIER")])))
+    monkeypatch.setattr("sweep_core.execution.reference.EARLIER", Earlier() if ready else Earlier, raising=False)
+    install(("s", plugin(sweep_backends=[BackendRecord("earlier", "sweep_core.execution.reference:EARLIER")])))
     assert isinstance(backend("earlier"), Earlier)
 
 
@@ -171,7 +170,9 @@ def test_what_fails_is_reported_and_stops_nobody(install, what, reason):
 def test_a_name_that_is_taken_is_left_out(install):
     impostor = BackendRecord("reference", "evil:Executor")
     install(("stranger", plugin(sweep_backends=[impostor, TINY])))
-    assert "the name is taken by sweep_core.reference:ReferenceExecutor" in str([s.reason for s in backends()])
+    assert "the name is taken by sweep_core.execution.reference:ReferenceExecutor" in str(
+        [s.reason for s in backends()]
+    )
     assert type(backend("reference")).__name__ == "ReferenceExecutor" and report()["tiny"].available
 
 
@@ -203,7 +204,7 @@ def test_a_target_that_does_not_load_is_refused(install, target):
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("sweep_core.reference:ReferenceExecutor", "backend 'late' takes no 'device'; leave it out"),
+        ("sweep_core.execution.reference:ReferenceExecutor", "backend 'late' takes no 'device'; leave it out"),
         ("sweep_core.distribution:ShotPlan", "backend 'late' takes no 'device'; it takes count, size"),
     ],
 )

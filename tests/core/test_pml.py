@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, DomainError, Elastic, OptionError, ShapeError, make_problem
+from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
 from sweep_core.discretization.operators import axis_of
-from sweep_core.discretization.pml import CPML, widths
-from sweep_core.ops import NumpyOps, coefficients_of
+from sweep_core.numerics.cpml import CPML, widths
 
 
 @pytest.mark.parametrize(

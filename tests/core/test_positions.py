@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, Elastic, make_problem
-from sweep_core.points.positions import RADIUS, points_of
+from sweep_core.acquisition.positions import RADIUS, points_of
 
 SHAPE, PML = (24, 30), (6, 5, 4, 7)
 

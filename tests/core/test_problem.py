@@ -8,7 +8,7 @@ import pytest
 
 from sweep_core import Acoustic, DomainError, MemoryOptions, OptionError, make_problem, native
 from sweep_core.discretization.operators import axis_of
-from sweep_core.discretization.stencil import first_derivative, midpoint_mean, second_derivative, staggered_derivative
+from sweep_core.numerics.stencils import first_derivative, midpoint_mean, second_derivative, staggered_derivative
 
 BASE = {"equation": Acoustic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3}
 OTHER = {

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sweep_core import Acoustic, DeviceError, MemoryOptions, OptionError, make_problem
-from sweep_core.prop import documented
+from sweep_core.execution.propagator import documented
 
 SOLVERS = [("sweep_torch", "PropTorch", "forward"), ("sweep_jax", "PropJax", "__call__")]
 

@@ -6,7 +6,7 @@ import pytest
 from laws import case, error, known_equations, reference_born, reference_record
 
 from sweep_core import Executor, Shots, UnsupportedError, backend
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
 
 equation = pytest.mark.parametrize("equation", known_equations())
 reference = ReferenceExecutor()

@@ -3,7 +3,7 @@
 import pytest
 
 from sweep_core import AcousticVariableDensity, Elastic, Field, OptionError
-from sweep_core.staggered import Modulus, Rate
+from sweep_core.equations.first_order import Modulus, Rate
 
 TABLES = {
     "axis of a term": ({"rates": (Rate("ax", (("X", "p"),)),)}, "names the axis 'X'; there are"),

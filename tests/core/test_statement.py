@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, AcousticVariableDensity, Field, OptionError, Parameter, make_problem
-from sweep_core.equation import Equation
-from sweep_core.ops import coefficients_of
-from sweep_core.staggered import Modulus, Rate, StaggeredEquation
+from sweep_core.discretization.array_ops import coefficients_of
+from sweep_core.equations.equation import Equation
+from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
 
 
 class ByHand(Equation):

@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from laws import ORDERS
 
 from sweep_core import Acoustic, OptionError, Shots, check_call, make_problem
-from sweep_core.discretization.stencil import (
-    check_order,
-    first_derivative,
-    largest_dt,
-    largest_speed,
-    second_derivative,
-)
-from sweep_core.ops import NumpyOps
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.discretization.array_ops import NumpyOps
+from sweep_core.execution.reference import ReferenceExecutor
+from sweep_core.numerics.stencils import check_order, first_derivative, largest_dt, largest_speed, second_derivative
 
 order = pytest.mark.parametrize("order", [*ORDERS, 12, 16, 20])
 

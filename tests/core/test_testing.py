@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, Elastic, OptionError, Parameter, SerialDistributor, equations
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.testing import laws
 from sweep_core.testing.__main__ import main, results
 from sweep_core.testing.cases import case
@@ -269,8 +269,8 @@ SAYS = {
 
 @pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=SAYS)
 def test_mistakes_of_a_class_are_said(name, said, monkeypatch, capsys):
-    monkeypatch.setattr("sweep_core.equation.Wrong", getattr(Wrong, name), raising=False)
-    assert main(["sweep_core.equation:Wrong", "--backend", "reference"]) == 1
+    monkeypatch.setattr("sweep_core.equations.equation.Wrong", getattr(Wrong, name), raising=False)
+    assert main(["sweep_core.equations.equation:Wrong", "--backend", "reference"]) == 1
     assert re.search(f"Error: .*{said}", capsys.readouterr().err)
 
 
@@ -287,7 +287,7 @@ WRONG = {
     "acoustic vp=-5:5": "acoustic: vp is to be drawn from -5 to 5; expected within 0 to inf",
     "json:dumps": "dumps is no distributor, and makes none .TypeError.*a backend is registered",
     "os:path": "posixpath is no distributor",
-    "sweep_core.reference:ReferenceExecutor": "ReferenceExecutor makes no distributor: it lacks rank, size",
+    "sweep_core.execution.reference:ReferenceExecutor": "ReferenceExecutor makes no distributor: it lacks rank, size",
     "acoustic vs=1:2": "acoustic has no parameter 'vs'",
     "acoustic --backend nobody": "no backend is called 'nobody'",
     "reference vp=1:2": "reference is no equation",

@@ -20,7 +20,6 @@ from sweep_core import (
     make_problem,
     ricker,
 )
-from sweep_core.discretization.pml import widths
 from sweep_core.errors import (
     DeviceError,
     DomainError,
@@ -31,6 +30,7 @@ from sweep_core.errors import (
     UnsupportedError,
 )
 from sweep_core.memory import chosen
+from sweep_core.numerics.cpml import widths
 
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
 POINTS = {"sources": np.array([[3, 2]]), "receivers": np.array([[9, 9]])}

@@ -7,9 +7,9 @@ from laws import case, error, executors
 from scipy.special import hankel2
 
 from sweep_core import Acoustic, Shots, make_problem, ricker
-from sweep_core.discretization.stencil import largest_dt
-from sweep_core.dispersion import disperse, overrun, undisperse
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
+from sweep_core.numerics.stencils import largest_dt
+from sweep_core.numerics.time_dispersion import disperse, overrun, undisperse
 
 VELOCITY, FREQ = 2000.0, 15.0
 

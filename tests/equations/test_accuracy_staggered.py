@@ -8,10 +8,10 @@ from plane_waves import fluids, measured, seafloor
 from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
+from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
+from sweep_core.discretization.node_averages import Medium
 from sweep_core.discretization.operators import heights
-from sweep_core.discretization.stencil import largest_staggered_speed
-from sweep_core.medium import Medium
-from sweep_core.ops import NumpyOps, coefficients_of
+from sweep_core.numerics.stencils import largest_staggered_speed
 
 ROCK = Solid(3000.0, 1700.0, 2000.0)
 NODES = {"vx": (0.5, 0.0), "vz": (0.0, 0.5), "p": (0.0, 0.0)}

@@ -6,7 +6,7 @@ from laws import case, error, executors, known_equations, variant
 from long_runs import CASES, gradient, long_run
 
 from sweep_core import DomainError
-from sweep_core.discretization.surface import closed_rows
+from sweep_core.numerics.free_surface import closed_rows
 
 
 def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:

@@ -7,8 +7,8 @@ from laws import executors, record_error, reference_record, variant
 from waves import misfit, shoot
 
 from sweep_core import Elastic, make_problem, ricker
-from sweep_core.points.contacts import points_beside
-from sweep_core.points.positions import points_of
+from sweep_core.acquisition.contacts import points_beside
+from sweep_core.acquisition.positions import points_of
 from sweep_core.testing import laws
 
 WATER, ROCK = (1500.0, 0.0, 1000.0), (2600.0, 1200.0, 2100.0)

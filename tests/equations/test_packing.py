@@ -7,7 +7,7 @@ from laws import case, error, executors
 from long_runs import CASES, gradient, long_run
 
 from sweep_core import Acoustic, BoundaryOptions, DomainError, MemoryOptions, ricker
-from sweep_core.wavelet import highest_frequency
+from sweep_core.acquisition.wavelets import highest_frequency
 
 NT = 1000
 ERRORS = {"bfloat16": 1e-3, "float16": 5e-5, "int8": 8e-4}

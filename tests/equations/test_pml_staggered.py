@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 from waves import shoot
 
 from sweep_core import AcousticVariableDensity, Elastic, ricker
-from sweep_core.discretization.stencil import largest_staggered_speed
+from sweep_core.numerics.stencils import largest_staggered_speed
 from sweep_core.testing.cases import layered_case
 from sweep_core.testing.laws import Broken, fades
 

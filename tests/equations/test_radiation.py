@@ -6,7 +6,7 @@ from laws import error
 from waves import misfit, shoot
 
 from sweep_core import AcousticVariableDensity, Elastic, Shots, make_problem, ricker
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.execution.reference import ReferenceExecutor
 
 VP, VS, RHO = 3000.0, 1700.0, 2000.0
 FREQ, DELAY = 10.0, 0.11

@@ -7,7 +7,7 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import LinearOperator, eigs, eigsh
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, StabilityError, check_values, make_problem
-from sweep_core.ops import NumpyOps, coefficients_of
+from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
 
 DH = 10.0
 WATER, ROCK, AIR = (1500.0, 1000.0), (3000.0, 2700.0), (340.0, 1.2)

@@ -5,8 +5,8 @@ import pytest
 from laws import error, known_equations, record_error
 
 from sweep_core import AcousticVariableDensity, Elastic, Shots, make_problem
-from sweep_core.points.positions import points_of
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.acquisition.positions import points_of
+from sweep_core.execution.reference import ReferenceExecutor
 
 reference = ReferenceExecutor()
 NT, DEPTHS = 40, (0.01, 0.3, 0.5, 0.8, 1.5, 2.6, 3.4, 6.0)

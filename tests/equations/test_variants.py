@@ -20,8 +20,8 @@ from laws import (
 )
 
 from sweep_core import Acoustic, Shots, Snapshots
-from sweep_core.ops import extend
-from sweep_core.reference import ReferenceExecutor
+from sweep_core.discretization.array_ops import extend
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.testing import laws
 from sweep_core.testing.entries import runs
 
@@ -88,7 +88,7 @@ def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkey
         varied[0][tuple(low + i % n for low, i, n in zip(corner, cell, gradient.shape, strict=True))] += 1e-30j
         with monkeypatch.context() as patch:
             padded = cycle(varied)
-            patch.setattr("sweep_core.ops.extend", lambda *_, padded=padded: next(padded))
+            patch.setattr("sweep_core.discretization.array_ops.extend", lambda *_, padded=padded: next(padded))
             born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
         expected = (born * y).sum()
         assert abs(gradient[cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient).mean()), cell

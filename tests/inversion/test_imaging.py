@@ -23,9 +23,9 @@ from sweep_core import (
     make_problem,
     ricker,
 )
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.inversion import Objective, least_squares_migrate, migrate
 from sweep_core.processing import bandpass
-from sweep_core.reference import ReferenceExecutor
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402

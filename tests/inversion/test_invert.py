@@ -20,16 +20,7 @@ from sweep_core import (
     make_problem,
     ricker,
 )
-from sweep_core.inversion import (
-    LBFGS,
-    Objective,
-    Stage,
-    StopInversion,
-    Tikhonov,
-    TotalVariation,
-    illumination,
-    invert,
-)
+from sweep_core.inversion import LBFGS, Objective, Stage, StopInversion, Tikhonov, TotalVariation, illumination, invert
 from sweep_core.inversion.descent import Descent
 from sweep_core.inversion.mirror import Mirror
 from sweep_core.inversion.unknowns import make_unknowns

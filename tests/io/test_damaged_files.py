@@ -21,7 +21,7 @@ import pytest
 from numpy.lib import format as npy
 
 from sweep_core import CheckpointError, SweepError, io
-from sweep_core.command.model import load_velocity
+from sweep_core.cli.model import load_velocity
 from sweep_core.inversion.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sweep_core.inversion.settings import _started
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from laws import VARIANTS, case, error, record_error, reference_born, reference_record, variant
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, Snapshots, check_call
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import structs
-from sweep_core.reference import ReferenceExecutor
 
 
 @pytest.fixture(scope="module", autouse=True)

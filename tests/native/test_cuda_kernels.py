@@ -15,11 +15,11 @@ import pytest
 from building import COMPILER, EMULATED, NATIVE, build
 
 from sweep_core import Acoustic
-from sweep_core.discretization.stencil import Stencil
-from sweep_core.discretization.surface import rows_under_surface
 from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
+from sweep_core.numerics.free_surface import rows_under_surface
+from sweep_core.numerics.stencils import Stencil
 
 PARTS = ("cell", "column", "weight")
 

@@ -8,7 +8,7 @@ import pytest
 from abi import cpu_library
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, UnsupportedError, native
-from sweep_core.staggered import Modulus, Rate
+from sweep_core.equations.first_order import Modulus, Rate
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402

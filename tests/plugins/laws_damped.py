@@ -7,10 +7,10 @@ from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import Acoustic, Shots, make_problem, native, ricker
+from sweep_core.discretization.array_ops import NumpyOps
+from sweep_core.equations.terms import OPERATORS
 from sweep_core.errors import DomainError, NativeError, StabilityError, UnsupportedError
 from sweep_core.native import description, library, structs
-from sweep_core.ops import NumpyOps
-from sweep_core.tables import OPERATORS
 
 reference = sweep.backend("reference")
 Damped = sweep.equations()["damped"]

@@ -7,12 +7,12 @@ import pytest
 from laws import case, executors
 
 from sweep_core import NativeError, check_call, native
-from sweep_core.call import driving, finished
+from sweep_core.acquisition.rows import point_lists
+from sweep_core.acquisition.shots import samples_of
+from sweep_core.acquisition.sources import signals
+from sweep_core.discretization.array_ops import coefficients_of
+from sweep_core.execution.call_checks import driving, finished
 from sweep_core.native import structs
-from sweep_core.ops import coefficients_of
-from sweep_core.points.rows import point_lists
-from sweep_core.points.sources import signals
-from sweep_core.survey import samples_of
 
 GUARD = 4096
 PATTERN, DIRT = 0xA5, 0xFF

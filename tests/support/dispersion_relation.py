@@ -3,7 +3,7 @@
 import numpy as np
 
 from sweep_core import make_problem
-from sweep_core.ops import NumpyOps, coefficients_of
+from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
 
 DH, DT, AT = 10.0, 1e-4, 20
 

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sweep_core.command.model import add_arguments, prepare, run
+from sweep_core.cli.model import add_arguments, prepare, run
 from sweep_core.errors import SweepError
 
 __all__ = ["prepare"]

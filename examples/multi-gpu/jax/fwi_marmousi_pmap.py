@@ -15,15 +15,7 @@ import optax
 from tqdm import tqdm
 
 from sweep_core import ShotPlan, SweepError
-from sweep_core.inversion import (
-    AdamState,
-    ExecutorEngine,
-    Report,
-    RunFolder,
-    first_scale,
-    make_parser,
-    read_settings,
-)
+from sweep_core.inversion import AdamState, ExecutorEngine, Report, RunFolder, first_scale, make_parser, read_settings
 from sweep_jax import PropJax
 from sweep_jax.distribution import (
     local_devices,

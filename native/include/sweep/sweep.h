@@ -176,7 +176,7 @@ typedef struct sweep_equation {
   int32_t levels;    /* time levels of each field that a step reads or writes */
   int32_t memories;  /* PML memory variables per axis */
   int32_t ndim_mask; /* bit n: n dimensions are compiled in */
-  int32_t rates;     /* see sweep_core.tables */
+  int32_t rates;     /* see sweep_core.equations.terms */
   int32_t terms;
   int32_t moduli;
   int32_t reversible;                /* 1: it can be run backward in time from boundary strips */

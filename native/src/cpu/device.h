@@ -132,7 +132,7 @@ class Device {
                              : " and not negative");
   }
 
-  // In the words of sweep_core.call.check_values: six digits, rounded down.
+  // In the words of sweep_core.execution.call_checks.check_values: six digits, rounded down.
   int fail_unstable(const sweep_problem& p, double largest) const {
     char spacing[128] = "";
     for (int a = 0, n = 0; a < p.ndim; ++a)

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._util.validators import check_choice, is_whole, refuse_unknown
 from ...errors import DataError, DtypeError, OptionError
-from ...validators import check_choice, is_whole, refuse_unknown
 from .layout import TRACE, Layout, load_segyio
 
 FOOT = 0.3048

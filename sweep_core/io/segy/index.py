@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._util.validators import check_flag
 from ...errors import DataError, DtypeError, OptionError
-from ...validators import check_flag
 from .headers import Headers, read_headers, scale_headers
 from .layout import FORMATS, TEXT, Layout, read_layout
 from .samples import check_format, read_samples

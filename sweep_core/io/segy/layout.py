@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from ..._util.validators import as_path
 from ...errors import DataError, UnsupportedError
-from ...validators import as_path
 
 TEXT, BINARY, TRACE = 3200, 400, 240  # bytes of the headers
 FORMATS: Mapping[int, tuple[str, str]] = MappingProxyType(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._util.validators import check_number, check_positive, is_whole, whole_numbers
 from ...errors import DataError, DomainError
-from ...resampling import sampled
-from ...validators import check_number, check_positive, is_whole, whole_numbers
+from ...numerics.resampling import sampled
 from ..gathers import Gathers, check_spacings
 from ..line import Line, check_line, fit_line, misfit_to
 from .index import DEAD, SEISMIC, SegyFile, open_segy

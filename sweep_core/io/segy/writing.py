@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import numpy_of
+from ..._util.arrays import numpy_of
+from ..._util.validators import as_path, check_number
 from ...errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
-from ...validators import as_path, check_number
 from ..gathers import Gathers, check_field, check_gathers, check_spacings
 from ..line import Line, check_line
 from ..replacing import replacing

@@ -5,8 +5,8 @@ from typing import ClassVar
 import attrs
 
 from sweep_core import EquationRecord, Field, Parameter, impl
-from sweep_core.second_order import SecondOrderEquation
-from sweep_core.tables import Modulus, Rate
+from sweep_core.equations.second_order import SecondOrderEquation
+from sweep_core.equations.terms import Modulus, Rate
 
 
 @attrs.frozen

@@ -3,15 +3,15 @@
 import numpy as np
 
 from sweep_core import Support, check_call, check_record, check_survey, check_values, native
-from sweep_core.call import check_perturbations, driving, finished
-from sweep_core.dispersion import undisperse
+from sweep_core.acquisition.rows import point_lists
+from sweep_core.acquisition.shots import samples_of
+from sweep_core.acquisition.sources import signals
+from sweep_core.discretization.array_ops import coefficients_of, solid_of
+from sweep_core.equations.first_order import StaggeredEquation
+from sweep_core.execution.call_checks import check_perturbations, driving, finished
 from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
-from sweep_core.ops import coefficients_of, solid_of
-from sweep_core.points.rows import point_lists
-from sweep_core.points.sources import signals
-from sweep_core.staggered import StaggeredEquation
-from sweep_core.survey import samples_of
+from sweep_core.numerics.time_dispersion import undisperse
 
 
 class TinyExecutor:

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from sweep_core import EquationRecord, Field, Parameter, impl
-from sweep_core.staggered import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
 
 
 @attrs.frozen

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 
 from sweep_core import Field, Parameter
-from sweep_core.staggered import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
 
 
 def larger(a, b):

@@ -1,0 +1,1 @@
+"""Helpers without physics that every room may use."""

@@ -1,0 +1,189 @@
+"""What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
+
+import inspect
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from functools import wraps
+from math import inf, isfinite
+from numbers import Integral
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import DomainError, DtypeError, OptionError, UnknownOptionError
+
+
+def refuse_unknown(
+    owner: str, what: str, name: str, known, elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
+    hint = elsewhere.get(name, "")
+    if not hint:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+    stated = f"; it has {', '.join(map(repr, known))}" if what == "option" or not hint else ""
+    raise UnknownOptionError(f"{owner} has no {what} {name!r}{stated}{hint and '; ' + hint}")
+
+
+def named(**elsewhere: str):
+    """A decorator of a class of options, which then refuses a keyword that is none of them by naming those that are;
+    `elsewhere` says of names that other programs have what becomes of them here.
+    """
+
+    def decorate(cls):
+        plain, known = cls.__init__, [a.name for a in attrs.fields(cls)]
+
+        @wraps(plain)
+        def checked(self, *values, **options):
+            for name in options:
+                if name not in known:
+                    refuse_unknown(cls.__name__, "option", name, known, elsewhere)
+            plain(self, *values, **options)
+
+        cls.__init__ = checked
+        return cls
+
+    return decorate
+
+
+def named_arguments(elsewhere: Mapping[str, str]):
+    """The same for a function or method, whose signature stays what it is."""
+
+    def decorate(function):
+        known = list(inspect.signature(function).parameters)
+        method = known[0] == "self"
+        known = known[method:]
+
+        @wraps(function)
+        def checked(*values, **arguments):
+            for name in arguments:
+                if name not in known:
+                    kind = type(values[0]).__name__ if method else ""
+                    step = {"__init__": kind, "forward": f"a call of {kind}", "__call__": f"a call of {kind}"}
+                    owner = step.get(function.__name__, f"{kind}.{function.__name__}" if method else function.__name__)
+                    refuse_unknown(owner, "argument", name, known, elsewhere)
+            return function(*values, **arguments)
+
+        return checked
+
+    return decorate
+
+
+def check_number(value: Any, what: str, meaning: str) -> float:
+    """`value`, a number or an array of one without axes, as a float; DtypeError or DomainError unless it is finite."""
+    number = value.item() if getattr(value, "ndim", None) == 0 else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
+    if not isfinite(number):
+        raise DomainError(f"{what} is {value}; expected {meaning}, finite")
+    return float(number)
+
+
+def check_positive(value: Any, what: str, meaning: str) -> float:
+    """The same, above zero."""
+    if not (number := check_number(value, what, meaning)) > 0:
+        raise DomainError(f"{what} is {value}; expected {meaning}, above zero")
+    return number
+
+
+def check_width(value: Any, what: str, meaning: str) -> float:
+    """The same, above zero or zero."""
+    return check_number(value, what, meaning) and check_positive(value, what, meaning)
+
+
+def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
+    """OptionError unless `value` is one of those `among` which it is chosen."""
+    known = tuple(among)
+    if not isinstance(value, Hashable) or value not in known:  # an array compares its elements
+        raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, known))}")
+
+
+def check_flag(value: Any, what: str) -> None:
+    """OptionError unless `value` is true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{what} is {value!r}; expected True or False")
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether it is a whole number from `least` on, Python's or NumPy's."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def environment_number(name: str, least: int) -> int:
+    """Return the whole number, from `least` on, that a launcher states in the environment; `least` by default."""
+    stated = os.environ.get(name, str(least))
+    if not (stated.isascii() and stated.isdigit() and int(stated) >= least):
+        raise OptionError(
+            f"{name} is {stated!r} in the environment; expected a whole number from {least} on, or unset it"
+        )
+    return int(stated)
+
+
+def as_path(path: Any, what: str = "path") -> Path:
+    """`path` as a Path, or a DtypeError."""
+    if not isinstance(path, str | os.PathLike):
+        raise DtypeError(f"{what} is {path!r}; expected a string or a pathlib.Path")
+    return Path(path)
+
+
+def whole_numbers(given: Any, name: str, kind: str) -> np.ndarray:
+    """Numbers of things, such as shots, as (n,) int64; DomainError where they are none. A mask is none."""
+    try:
+        numbers = np.asarray(given if hasattr(given, "shape") else list(given))
+    except (TypeError, ValueError):
+        numbers = np.empty(())
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise DomainError(f"{name} is {given!r}; expected numbers of {kind}, from 0 on")
+    return numbers.astype(np.int64)
+
+
+def chosen_shots(given: Any, count: int) -> np.ndarray:
+    """Numbers of some of so many shots, as (n,) int64, or a DomainError."""
+    numbers = whole_numbers(given, "indices", "shots")
+    if ((numbers < 0) | (numbers >= count)).any():
+        raise DomainError(f"there are shots 0 to {count - 1}; asked for {numbers.tolist()}")
+    return numbers
+
+
+def one_of(*allowed):
+    """One of these values."""
+
+    def check(instance, attribute, value):
+        check_choice(value, f"{type(instance).__name__}: {attribute.name}", allowed)
+
+    return check
+
+
+def positive(instance, attribute, value):
+    """A number from 1 on, or None."""
+    if value is not None and not is_whole(value, 1):
+        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
+
+
+def amount(expected: str, optional: bool = False):
+    """A finite number above zero; None too where it is `optional`."""
+
+    def check(instance, attribute, value):
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+            raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {expected}")
+
+    return check
+
+
+def kind(cls):
+    """An instance of a class, or None."""
+
+    def check(instance, attribute, value):
+        if value is not None and not isinstance(value, cls):
+            raise OptionError(
+                f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {cls.__name__}(...) or None"
+            )
+
+    return check

@@ -1,0 +1,67 @@
+"""The sizes of one call of a solver, and the layout of its wavelet."""
+
+from math import prod
+
+import attrs
+
+from .._util.validators import is_whole
+from ..errors import DomainError, DtypeError, ShapeError
+from ..numerics.time_dispersion import overrun
+from ..problem import Problem
+from .snapshots import Snapshots
+
+
+@attrs.frozen
+class CallShape:
+    """The numbers of one call; hashable, so that compiled code may be cached by them."""
+
+    shots: int
+    steps: int
+    sources: int
+    receivers: int
+    dtype: str
+    earths: int = 1
+    source_taps: int = 1
+    receiver_taps: int = 1
+    snapshots: Snapshots | None = None
+    samples: int = 0
+    by_field: bool = False
+
+    def seen(self, problem: Problem) -> tuple[int, int, int, int]:
+        """Shape of what the steps record: (nshots, steps, nrec, nfield)."""
+        return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
+
+
+def call_shape(
+    problem: Problem, nshots: int, nt: int, nsources: int = 1, nreceivers: int | None = None, dtype: str = "float32"
+) -> CallShape:
+    """The numbers of a call that is yet to be made, on nodes and of one earth; receivers are at each cell of the top by
+    default.
+    """
+    given = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
+    for name, value in given.items():
+        absent = value is None and name == "nreceivers"
+        if not absent and not is_whole(value, 1):
+            raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
+    if not isinstance(dtype, str) or dtype not in ("float32", "float64"):
+        raise DtypeError(f"dtype is {dtype!r}; expected 'float32' or 'float64'")
+    steps = nt + (overrun(nt) if problem.time_dispersion == "corrected" else 0)
+    return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)
+
+
+def wavelet_layout(problem: Problem, wavelet, sources) -> tuple[int, bool]:
+    """(nt, whether each source field has its own) of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
+    nshots, nsrc = int(sources.shape[0]), int(sources.shape[1]) if len(sources.shape) == 3 else 1
+    if not hasattr(wavelet, "shape") or not hasattr(wavelet, "dtype"):
+        raise DtypeError(f"wavelet is a {type(wavelet).__name__}; expected an array of shape (nt,)")
+    shape = tuple(int(n) for n in wavelet.shape)
+    full, nfield = (nshots, nsrc), len(problem.source_type)
+    shared = len(shape) in (1, 2, 3) and shape[:-1] == full[: len(shape) - 1]
+    by_field = not shared and len(shape) in (2, 3, 4) and shape[-1] == nfield and shape[:-2] == full[: len(shape) - 2]
+    if not (shared or by_field) or shape[-1 - by_field] == 0:
+        own = f", each with a trailing {nfield} where source fields have their own" if nfield > 1 else ""
+        raise ShapeError(
+            f"wavelet has shape {shape} for {nshots} shots of {nsrc} sources; expected (nt,), ({nshots}, nt) or "
+            f"({nshots}, {nsrc}, nt){own}"
+        )
+    return shape[-1 - by_field], by_field

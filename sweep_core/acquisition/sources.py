@@ -1,0 +1,59 @@
+"""How strong sources are: what a sample of the wavelet adds to a cell, as the problem's `source_scaling` says."""
+
+from math import prod
+
+import numpy as np
+
+from ..discretization.operators import heights
+from ..problem import Problem
+from .call_shape import CallShape
+from .positions import Points
+
+
+def _increments(problem) -> bool:
+    """Whether sources add the wavelet to a field as it is."""
+    return problem.source_scaling == "increment"
+
+
+def strengths(problem: Problem, points: Points, array):
+    """(weights, coefficient): a unit of the wavelet adds to each cell these weights, (nshots, nsrc, taps), times the
+    coefficient of that name there, if there is one.
+
+    ``array(values)`` makes of a NumPy array one of the framework.
+    """
+    if _increments(problem):
+        return points.weights, None
+    field = problem.field(points.field)
+    unit = problem.equation.source_weight(field.name, problem.dt, problem.grid.cell_volume)
+    weights = points.weights * (field.source_sign * unit)
+    high = heights(problem, field)
+    if high is not None:
+        weights = weights / array(high)[points.cells // prod(problem.padded_shape[1:])]
+    return weights, problem.equation.source_coefficient(field.name)
+
+
+def signals_of_each(problem: Problem, taps: int) -> int:
+    """Signals that the compiled code is handed for a source in one field: one, or one for each of its cells."""
+    return taps if _increments(problem) else 1
+
+
+def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients):
+    """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
+
+    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it
+    is, that is divided out in each of the `cells`, (nshots, nsrc, taps) for each source field; `coefficients` are
+    (earths, coefficients, *padded grid) and the framework's own.
+    """
+    samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
+    if not _increments(problem):
+        return samples.reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)
+    flat = coefficients.reshape(shape.earths, coefficients.shape[1], -1)
+    shots = np.arange(shape.shots)[:, None, None] if shape.earths > 1 else 0
+    columns = []
+    for i, (field, at) in enumerate(zip(problem.source_type, cells, strict=True)):
+        name, each = problem.equation.source_coefficient(field), samples[:, :, None, i]
+        if name is None:
+            columns.append(xp.broadcast_to(each, (*at.shape, shape.steps)))
+        else:
+            columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at][..., None])
+    return xp.stack(columns, 3).reshape(shape.shots, -1, shape.steps).swapaxes(1, 2)

@@ -1,0 +1,91 @@
+"""``seismic-sweep shoot``: the record of a survey."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from .._util.arrays import numpy_of
+from ..acquisition.shots import Shots
+from ..errors import MemoryLimitError, OptionError
+from ..inversion.experiment import time_step
+from ..inversion.objective import batches
+from ..io import Gathers, write_gathers, write_segy
+from ..io.segy.writing import check_samples
+from ..memory.limits import available, readable
+from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
+from .options import add_backend, add_configured, check_new, check_problem, chosen_backend
+
+
+def add(commands) -> None:
+    parser = add_configured(commands, "shoot", "model the shots of a survey, or those of field data again")
+    parser.add_argument("--model", choices=("true", "start"), default="true", help="of [model] (%(default)s)")
+    parser.add_argument("--out", type=Path, help="gathers, .npz or .sgy; file of [data] by default")
+    parser.add_argument("--batch", type=int, default=4, help="shots that are modelled at once (%(default)s)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file, if it is there")
+    add_backend(parser)
+    parser.set_defaults(run=run)
+
+
+def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
+    """Gathers whose records are yet to be made: of [survey], or of the data that are there."""
+    if config["survey"]:
+        nt = config.need("physics", "nt", "the samples of a record")
+        if type(nt) is not int or nt < 1:
+            raise OptionError(f"{config.path}: nt is {nt!r}; expected a number of samples from 1 on")
+        sources, receivers = (positions(config, which, earth.dh) for which in ("sources", "receivers"))
+        every = np.broadcast_to(receivers, (len(sources), *receivers.shape))
+        if (dt := config["physics"].get("dt")) is None:
+            of_any_step = problem_of(config, equation, earth, 1e-3)  # its largest dt does not depend on its own
+            dt = time_step(of_any_step.largest_dt(*earth.models))
+        size, left = 4 * len(sources) * nt * len(receivers), available()
+        if left is not None and size > left:
+            raise MemoryLimitError(
+                f"the record of {len(sources)} shots, {nt} samples and {len(receivers)} receivers takes "
+                f"{readable(size)}, and {readable(left)} of memory are left; give fewer samples, shots or receivers"
+            )
+        silence = np.broadcast_to(np.float32(0), (len(sources), nt, len(receivers), 1))
+        return Gathers(sources, every, silence, dt, earth.dh, name=name)
+    data = read_data(config, earth.dh)
+    return attrs.evolve(data, name=name, clipped=np.zeros_like(data.clipped), notes=())
+
+
+def run(given: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    config = read_config(given.config)
+    if given.batch < 1:
+        raise OptionError(f"--batch is {given.batch}; expected a number of shots from 1 on")
+    if given.out is None and not config["survey"]:
+        raise OptionError(f"{config.path} has no [survey], so [data] is what was recorded; write elsewhere by --out")
+    out = given.out or config.file(config.need("data", "file", "the name of a file, or give --out"))
+    if out.suffix not in (".npz", ".sgy", ".segy"):
+        raise OptionError(f"{out} ends in {out.suffix!r}; expected gathers, .npz, or SEG-Y, .sgy or .segy")
+    if not config["survey"] and out.resolve() == config.file(config["data"].get("file")).resolve():
+        raise OptionError(f"{out} is what was recorded; write elsewhere by --out")
+    check_new(out, given.overwrite)
+    equation = make_equation(config)
+    earth = read_earth(config, given.model, [parameter.name for parameter in equation.parameters])
+    survey = survey_of(config, equation, earth, out.stem)
+    problem, executor = problem_of(config, equation, earth, survey.dt), chosen_backend(given)
+    check_problem(executor, problem)
+    write: Any = partial(write_gathers, out)
+    if out.suffix != ".npz":
+        if len(problem.receiver_type) > 1:
+            raise OptionError(f"{out} holds one field, and receiver_type names {problem.receiver_type}; write .npz")
+        start = float(problem.time(problem.receiver_type[0], 1)[0])
+        check_samples(survey.nt, survey.dt, start)
+        write = partial(write_segy, out, start=start)
+    wavelet = wavelet_of(config, survey.nt, survey.dt).astype(earth.models[0].dtype)
+    shots, parts = Shots(wavelet, survey.sources, survey.receivers, survey.receiver_mask), []
+    with tqdm(total=len(survey), unit="shot") as bar:
+        for some in batches(np.arange(len(survey)), given.batch):
+            parts.append(numpy_of(executor.forward(problem, shots.take(some), earth.models)))
+            bar.update(len(some))
+    gathers = attrs.evolve(survey, observed=np.concatenate(parts))
+    write(gathers)
+    print(f"{gathers}\nwritten    {out}")
+    return 0

@@ -1,0 +1,263 @@
+"""The array operations that an equation's step may use: NumPy, torch and JAX run the same text through them."""
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..numerics.stencils import Stencil
+from .node_averages import Medium
+from .operators import axis_of, damping_of, field_of_coefficient, profile_of, stencil_of, surface_rows
+
+Array = Any
+
+
+def extend(problem, model: Array, xp, hold=None) -> Array:
+    """A model (..., *grid) continued under the PML by its edge cells; `xp` is numpy, torch or jax.numpy.
+
+    An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself; `hold`,
+    which lets no derivative through, takes the cells under the PML as given instead.
+    """
+    for axis, widths in enumerate(problem.pml, start=len(model.shape) - problem.grid.ndim):
+        edges = [model[(*(slice(None),) * axis, cell)] for cell in (slice(0, 1), slice(-1, None))]
+        if hold is not None:
+            edges = [hold(edge) for edge in edges]
+        sizes = [(*model.shape[:axis], width, *model.shape[axis + 1 :]) for width in widths]
+        first, last = map(xp.broadcast_to, edges, sizes)
+        if any(widths):
+            model = xp.concatenate([first, model, last], axis)
+    return model
+
+
+def _held_above(row: int, model: Array, ndim: int, xp, hold) -> Array:
+    """A model (..., *grid) whose rows above `row` no derivative reaches."""
+    before = (slice(None),) * (model.ndim - ndim)
+    return xp.concatenate([hold(model[(*before, slice(0, row))]), model[(*before, slice(row, None))]], len(before))
+
+
+def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) -> tuple[Array, ...]:
+    """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`, `array` makes constants.
+
+    In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values.
+    """
+    if known := problem.memory.known_above:
+        models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
+    hold = hold if problem.edge_gradient == "interior" else None
+    extended = [extend(problem, m, xp, hold) for m in models]
+    made = problem.equation.coefficients(Medium(problem, xp), *extended)
+    # torch broadcasts no numbers
+    arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made]
+    if any(problem.cpml.multiaxial):
+        arrays = list(map(partial(_damped, problem, array), problem.coefficient_names, arrays))
+    return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in arrays)
+
+
+def _damped(problem, array, name: str, coefficient: Array) -> Array:
+    for factor in damping_of(problem, field_of_coefficient(problem, name)):
+        coefficient = coefficient * array(np.sqrt(factor))
+    return coefficient
+
+
+def solid_of(problem, models, xp, hold) -> Array | None:
+    """Whether cells (1 or nshots, *padded grid) are solid; None where the equation has no fluids beside solids."""
+    solid = problem.equation.solid(*(hold(m) for m in models))
+    return None if solid is None else extend(problem, solid, xp).reshape(-1, *problem.padded_shape)
+
+
+class Ops:
+    """Derivatives and PML profiles of one problem, on arrays of shape (shots, *padded grid).
+
+    Axes are numbered as the grid's, from 0. Derivatives are scaled by dt / dh each, so a step holds no dt or dh.
+    A backend supplies the methods that raise here; the rest is slices and arithmetic, which all libraries share.
+    """
+
+    def __init__(self, problem, dtype):
+        self.problem = problem
+        self.ndim = problem.grid.ndim
+        self.axes = range(self.ndim)
+        self.half = problem.equation.spatial_order // 2
+        numbers = [axis_of(problem, axis) for axis in self.axes]
+        self.d1_weights = [n.d1.tolist() for n in numbers]
+        self.d2_weights = [n.d2.tolist() for n in numbers]
+        self.decay = [self._profile(n.whole.decay, axis, dtype) for axis, n in enumerate(numbers)]
+        self.gain = [self._profile(n.whole.gain, axis, dtype) for axis, n in enumerate(numbers)]
+        damped = problem.fields if any(problem.cpml.multiaxial) else ()
+        self._damping = {
+            field: [self.array(factor, dtype) for factor in damping_of(problem, field)] for field in damped
+        }
+        self._operators = {
+            (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
+            for rate in problem.equation.rates_in(self.ndim)
+            for axis, field in ((problem.grid.axes.index(name), field) for name, field in rate.terms if name)
+        }
+
+    dtype: Any
+    xp: Any = None
+    """The array library: its floor, sin, where, stack, concatenate, broadcast_to, ones_like, minimum, maximum."""
+    readable = False
+    """Whether values can be read at no cost."""
+
+    def pad(self, x: Array, axis: int, count: int) -> Array:
+        """`count` zeros before and after the cells of an axis: the field is zero outside."""
+        raise NotImplementedError
+
+    def typed(self, x: Array) -> Array:
+        """x in the dtype of the run."""
+        raise NotImplementedError
+
+    def hold(self, x: Array) -> Array:
+        """x without its derivative."""
+        raise NotImplementedError
+
+    def array(self, values: np.ndarray, dtype) -> Array:
+        """A constant on the device and in the dtype of the run."""
+        raise NotImplementedError
+
+    def constant(self, values: np.ndarray) -> Array:
+        """A constant in the dtype of the run."""
+        return self.array(values, self.dtype)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """Zeros in the dtype of the run."""
+        raise NotImplementedError
+
+    def take(self, x: Array, cells: Array) -> Array:
+        """Values of x, (shots or 1, *padded grid), at flat cells (shots, n)."""
+        raise NotImplementedError
+
+    def add(self, x: Array, cells: Array, amounts: Array) -> Array:
+        """x with amounts (shots, n) added at flat cells (shots, n); cells may repeat. x itself stays as it is."""
+        raise NotImplementedError
+
+    def repeated(self, body: Callable[[Any], Any], state: Any, count: int, enough: Callable[[Any], Any]) -> Any:
+        """`state` after `body` was applied to it `count` times, or fewer where that is `enough` and can be read."""
+        for _ in range(count):
+            if self.readable and enough(state):
+                break
+            state = body(state)
+        return state
+
+    def magnitudes(self) -> "Ops":
+        """The same operations with the magnitudes of all weights that :meth:`taken` uses."""
+        made = copy(self)
+        made._operators = {
+            key: (_magnitude(stencil), None if rows is None else abs(rows), profile)
+            for key, (stencil, rows, profile) in self._operators.items()
+        }
+        return made
+
+    def largest_sum(self, of: str, axis: int, field: str) -> float:
+        """The largest sum of the weights of a node that :meth:`taken` uses."""
+        stencil, rows, _ = self._operators[of, axis, field]
+        inside = stencil.centre + (1 + stencil.sign) * sum(stencil.weights)
+        return inside if rows is None else max(inside, float(rows.sum(-1).max()))
+
+    def d1(self, x: Array, axis: int, parity: int = -1) -> Array:
+        """First derivative, central; `parity` is that of x about a free surface."""
+        side = self._shifted(x, axis, parity)
+        return sum(w * (side(k) - side(-k)) for k, w in enumerate(self.d1_weights[axis], start=1))
+
+    def d2(self, x: Array, axis: int, parity: int = -1) -> Array:
+        """Second derivative, central; `parity` is that of x about a free surface."""
+        side = self._shifted(x, axis, parity)
+        w = self.d2_weights[axis]
+        return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
+
+    def taken(self, of: str, x: Array, axis: int, field: str) -> Array:
+        """What an operator of :class:`sweep_core.equations.terms.Rate` takes of a field along an axis."""
+        (centre, weights, sign, back, ahead), rows, _ = self._operators[of, axis, field]
+        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
+        after = (slice(None),) * (self.ndim - 1 - axis)
+
+        def side(k):
+            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
+
+        d = sum(w * (side(k - back) + sign * side(ahead - k)) for k, w in enumerate(weights, start=1))
+        d = d + centre * x if centre else d
+        if rows is None:
+            return d
+        # Not a product of matrices, which frameworks may make in less precision.
+        top = (rows * x[:, None, : rows.shape[1]]).sum(2)
+        return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1)
+
+    def profile(self, of: str, axis: int, field: str) -> tuple[Array, Array]:
+        """(decay, gain) of the PML at the nodes where that lies."""
+        return self._operators[of, axis, field][-1]
+
+    def damped(self, field, x: Array) -> Array:
+        """x, a field, after the damping of a step in multi-axial layers."""
+        for factor in self._damping.get(field, ()):
+            x = factor * x
+        return x
+
+    def off_surface(self, field, x: Array) -> Array:
+        """x, but zero on a free surface if the field is zero there."""
+        if not (self.problem.free_surface and field.on_surface):
+            return x
+        return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
+
+    def _operator(self, of, axis, field, dtype):
+        """(stencil, rows under a free surface, profile) of an operator."""
+        rows = None
+        if axis == 0 and self.problem.free_surface:
+            rows = surface_rows(self.problem, of, field)
+            rows = self.array(rows.reshape(rows.shape + (1,) * (self.ndim - 1)), dtype)
+        profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, of, axis, field))
+        return stencil_of(self.problem, of, axis, field), rows, profile
+
+    def _shifted(self, x, axis, parity):
+        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
+        after = (slice(None),) * (self.ndim - 1 - axis)
+        if axis == 0 and self.problem.free_surface:
+            images = [parity * x[(..., slice(k, k + 1), *after)] for k in range(self.half, 0, -1)]
+            padded = self.xp.concatenate([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
+
+        def side(k):
+            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
+
+        return side
+
+    def _profile(self, values, axis, dtype):
+        return self.array(values.reshape((-1,) + (1,) * (self.ndim - 1 - axis)), dtype)
+
+
+def _magnitude(stencil: Stencil) -> Stencil:
+    return stencil._replace(centre=abs(stencil.centre), weights=tuple(map(abs, stencil.weights)), sign=1)
+
+
+class NumpyOps(Ops):
+    """NumPy, real or complex."""
+
+    xp = np
+    readable = True
+
+    def __init__(self, problem, dtype):
+        self.dtype = np.dtype(dtype)
+        super().__init__(problem, dtype)
+
+    def pad(self, x, axis, count):
+        width = [(0, 0)] * x.ndim
+        width[axis - self.ndim] = (count, count)
+        return np.pad(x, width)
+
+    def typed(self, x):
+        return x
+
+    def hold(self, x):
+        return x.real  # Born is by complex step
+
+    def array(self, values, dtype):
+        return np.asarray(values, dtype=dtype)
+
+    def zeros(self, shape):
+        return np.zeros(shape, self.dtype)
+
+    def take(self, x, cells):
+        return np.take_along_axis(x.reshape(x.shape[0], -1), cells, axis=1)
+
+    def add(self, x, cells, amounts):
+        out = x.copy()
+        np.add.at(out.reshape(out.shape[0], -1), (np.arange(len(cells))[:, None], cells), amounts)
+        return out

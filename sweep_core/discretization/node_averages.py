@@ -1,0 +1,78 @@
+"""What an equation's coefficients may ask for beside the parameters: the time step, and averages between cells."""
+
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..errors import OptionError
+from ..numerics.grid import AXES, Grid
+
+
+class Medium:
+    """Averages of arrays (..., *padded grid) at nodes that lie half a cell further along some axes.
+
+    `xp` is numpy, torch or jax.numpy. The last node of an axis, beyond which there is no cell, has that cell's value.
+    """
+
+    def __init__(self, problem, xp: Any):
+        self.problem, self.xp = problem, xp
+
+    @property
+    def dt(self) -> float:
+        """The time step, s."""
+        return self.problem.dt
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes, ``('z', 'x')`` or ``('z', 'y', 'x')``."""
+        return AXES[self.problem.grid.ndim]
+
+    def mean(self, x, axis: str):
+        """Arithmetic mean of the two cells beside each node."""
+        return 0.5 * (x + self._next(x, axis))
+
+    def harmonic(self, x, first: str, second: str):
+        """Harmonic mean of the four cells around each node; zero, and of derivative zero, where one of them is zero."""
+        # `where` twice: the derivative of the branch that is not taken must be finite too.
+        solid = x > 0
+        inverse = 1 / self.xp.where(solid, x, 1.0)
+        for axis in (first, second):
+            solid, inverse = solid & self._next(solid, axis), inverse + self._next(inverse, axis)
+        return self.xp.where(solid, 4 / inverse, 0.0)
+
+    def surfaced(self, inside, surface, *properties):
+        """`inside`, but ``surface(*properties)`` in the cells of the free surface, if there is one."""
+        if not self.problem.free_surface:
+            return inside
+        depth = -self.problem.grid.ndim
+        top, rest = ((Ellipsis, rows, *(slice(None),) * (-depth - 1)) for rows in (slice(0, 1), slice(1, None)))
+        return self.xp.concatenate([surface(*(x[top] for x in properties)), inside[rest]], depth)
+
+    def _next(self, x, axis):
+        """The cell after each one along an axis."""
+        if axis not in self.axes:
+            raise OptionError(f"the axis of a mean is {axis!r}; there are {self.axes}")
+        depth = self.axes.index(axis) - len(self.axes)
+        after = (slice(None),) * (-depth - 1)
+        rest, last = x[(Ellipsis, slice(1, None), *after)], x[(Ellipsis, slice(-1, None), *after)]
+        return self.xp.concatenate([rest, last], depth)
+
+
+@lru_cache(maxsize=64)
+def rows_before(problem) -> int | None:
+    """Rows of coefficients before a row of the parameters that depend on it: 1 where there are means along z. None
+    where all may, or an equation does not tell of a few cells.
+    """
+    shape, changed = (8,) + (2,) * (problem.grid.ndim - 1), 6
+    few, rng = attrs.evolve(problem, grid=Grid(shape, problem.grid.spacing)), np.random.default_rng(0)
+    try:
+        one, other = (problem.equation.example(shape, rng) for _ in range(2))
+        mixed = [np.concatenate([a[:changed], b[changed:]]) for a, b in zip(one, other, strict=True)]
+        made = [problem.equation.coefficients(Medium(few, np), *models) for models in (one, mixed)]
+    except Exception:  # such as one that holds an array of a model's shape
+        return None
+    differ = [np.broadcast_to(a != b, shape).any(axis=tuple(range(1, len(shape)))) for a, b in zip(*made, strict=True)]
+    first = int(np.argmax(np.any(differ, axis=0)))
+    return changed - first if first else None

@@ -1,0 +1,92 @@
+"""Shots over ranks or devices: a plan of pure integers, and the verbs that a backend's distributor speaks."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+
+from .._util.arrays import numpy_of
+from ..errors import DistributedError, SweepError
+from .shot_plan import ShotPlan, check_plan
+
+
+@runtime_checkable
+class Distributor(Protocol):
+    """The verbs of a group of `size` ranks; each is a linear map and names its adjoint. Arrays are the backend's own;
+    NumPy arrays are always accepted. ``python -m sweep_core.testing package.module:Class`` tests them.
+
+    Under one process with many devices (JAX) the ranks are devices, and a value of every rank is an array with a
+    leading axis of length `size`.
+    """
+
+    rank: int
+    size: int
+    device: Any
+    """Where this rank's arrays are and its verbs answer; None for where the framework puts them by itself."""
+
+    def scatter(self, plan: ShotPlan, x: Any) -> Any:
+        """The part of x, whose first axis counts shots, that belongs to this rank. Adjoint: gather."""
+
+    def gather(self, plan: ShotPlan, part: Any) -> Any:
+        """The parts of all ranks joined in order, on rank 0 (None elsewhere). Adjoint: scatter."""
+
+    def broadcast(self, x: Any) -> Any:
+        """Rank 0's value on every rank. Adjoint: reduce."""
+
+    def reduce(self, x: Any) -> Any:
+        """The sum over ranks, on rank 0 (None elsewhere). Adjoint: broadcast."""
+
+    def all_reduce(self, x: Any) -> Any:
+        """The sum over ranks, on every rank. Adjoint: itself."""
+
+    def all_gather(self, plan: ShotPlan, part: Any) -> Any:
+        """The parts of all ranks joined in order, on every rank. Adjoint: the scatter of the sum."""
+
+    def barrier(self) -> None:
+        """Returns when every rank has called it."""
+
+
+@attrs.frozen
+class SerialDistributor:
+    """A group of one: every verb is the identity. `device` is where its arrays are, of any framework."""
+
+    device: Any = None
+    rank: int = attrs.field(default=0, init=False)
+    size: int = attrs.field(default=1, init=False)
+
+    def scatter(self, plan, x):
+        check_plan(self, plan, x.shape[0])
+        return x
+
+    def gather(self, plan, part):
+        check_plan(self, plan, part.shape[0])
+        return part
+
+    def broadcast(self, x):
+        return x
+
+    def reduce(self, x):
+        return x
+
+    def all_reduce(self, x):
+        return x
+
+    def all_gather(self, plan, part):
+        return self.gather(plan, part)
+
+    def barrier(self):
+        return None
+
+
+def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> Any:
+    """What `action` returns on rank 0, and None elsewhere; what is refused there ends every rank."""
+    told = refusal = None
+    if group.rank == 0:
+        try:
+            told = action(*arguments)
+        except SweepError as error:
+            refusal = error
+    if float(numpy_of(group.all_reduce(np.array([float(refusal is not None)])))[0]):
+        raise refusal or DistributedError("rank 0 cannot go on; it says why")
+    return told

@@ -1,0 +1,64 @@
+"""Shots over ranks or devices: a plan of pure integers."""
+
+import attrs
+import numpy as np
+
+from .._util.validators import is_whole
+from ..errors import OptionError, ShapeError
+
+
+def _whole(name, value, least):
+    if not is_whole(value, least):
+        raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
+    return int(value)
+
+
+@attrs.frozen
+class ShotPlan:
+    """Which rank has which of `count` shots: contiguous parts whose sizes differ by one at most; parts may be empty.
+
+    Parameters
+    ----------
+    count : int
+        Number of shots, 0 included.
+    size : int
+        Number of ranks or devices, from 1 on.
+    """
+
+    count: int = attrs.field(converter=lambda n: _whole("count", n, 0))
+    size: int = attrs.field(converter=lambda n: _whole("size", n, 1))
+
+    def part(self, rank: int) -> range:
+        """Positions of the shots of `rank`, in order."""
+        if not 0 <= _whole("rank", rank, 0) < self.size:
+            raise OptionError(f"rank is {rank}; expected 0..{self.size - 1}")
+        return range(self.count * rank // self.size, self.count * (rank + 1) // self.size)
+
+    @property
+    def longest(self) -> int:
+        """Shots of the largest part: what equal parts are padded to."""
+        return -(-self.count // self.size)
+
+    def padded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Equal parts for devices that need them: positions (size, longest) and weights 1 or 0 alike.
+
+        A part that is short repeats a shot of the plan with weight 0, so that sums are exact.
+        """
+        if self.count == 0:
+            raise ShapeError("a plan of no shots cannot be padded to equal parts")
+        positions = np.zeros((self.size, self.longest), dtype=np.int64)
+        weights = np.zeros((self.size, self.longest))
+        for rank in range(self.size):
+            part = self.part(rank)
+            positions[rank, : len(part)] = part
+            weights[rank, : len(part)] = 1
+        return positions, weights
+
+
+def check_plan(distributor, plan: ShotPlan, given: int, part: bool = False) -> None:
+    """ShapeError unless a plan fits the group, and `given` shots the plan (or this rank's part of it)."""
+    if plan.size != distributor.size:
+        raise ShapeError(f"the plan is for {plan.size} ranks; this group has {distributor.size}")
+    expected = len(plan.part(distributor.rank)) if part else plan.count
+    if given != expected:
+        raise ShapeError(f"{given} shots were given; the plan has {expected}{' for this rank' if part else ''}")

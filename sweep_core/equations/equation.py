@@ -1,0 +1,239 @@
+"""What a wave equation states of itself; everything else is derived from it."""
+
+from abc import ABC, abstractmethod
+from functools import reduce
+from itertools import product
+from math import isfinite
+from operator import and_
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from ..errors import OptionError
+from ..numerics.stencils import check_order, largest_speed
+
+COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0), "Pa": (5e9, 1e10), "1": (0.05, 0.15)}
+"""What examples are drawn from, by unit, where a parameter states neither `typical` values nor two finite bounds."""
+
+
+@attrs.frozen
+class Parameter:
+    """A property of the earth: its unit and the interval of its admissible values, with `low` where it is `closed`.
+
+    `typical` is the interval from which :meth:`Equation.example` draws it.
+    """
+
+    name: str
+    unit: str
+    low: float = 0.0
+    high: float = float("inf")
+    closed: bool = False
+    typical: tuple[float, float] | None = None
+
+    def admits(self, x):
+        """Whether values are admissible, one by one; NaN is not."""
+        return ((x >= self.low) if self.closed else (x > self.low)) & (x < self.high)
+
+    @property
+    def drawn_from(self) -> tuple[float, float]:
+        """`typical` if it is stated; else between finite bounds; else what is common for the unit, from `low` on."""
+        if self.typical is not None:
+            return self.typical
+        if isfinite(self.low) and isfinite(self.high):
+            return self.low, self.high
+        low, high = COMMON.get(self.unit, COMMON["1"])
+        return max(self.low, 0.0) + low, max(self.low, 0.0) + high
+
+
+@attrs.frozen
+class Field:
+    """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
+
+    `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even, 0
+    where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
+    surface so that energy is conserved (:mod:`sweep_core.numerics.free_surface`); a parity of 0 is such a field's
+    alone. `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only,
+    made of other fields, and has neither sources nor receivers. `source_sign` is -1 for a stress with tension positive:
+    its physical sources are rates of moment, which act with a minus sign.
+    """
+
+    name: str
+    unit: str
+    stagger: tuple[str, ...] = ()
+    parity: int = -1
+    mirrored: bool = True
+    ndims: tuple[int, ...] = (2, 3)
+    order: int = 1
+    source_sign: int = 1
+
+    @property
+    def on_surface(self) -> bool:
+        """Whether it is zero on nodes of a free surface."""
+        return self.parity < 0 and "z" not in self.stagger
+
+
+@attrs.frozen
+class Equation(ABC):
+    """Base of all equations: an immutable value that may serve any number of propagators at once.
+
+    A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
+    It absorbs with layers of `pml_type` (:class:`sweep_core.numerics.cpml.CPML`) whose profile has the power
+    `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``.
+    Its name is that of its compiled header, if there is one, and `library` the package where libsweep_cpu and
+    libsweep_cuda hold it. In each field of `reciprocal` it promises that a source and a receiver may change places, and
+    that float32 records err by `float32_error` of their maximum at most, in 2000 steps of at least half the largest dt.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]]
+    fields: ClassVar[tuple[Field, ...]]
+    coefficient_names: ClassVar[tuple[str, ...]]
+    levels: ClassVar[int]
+    memories: ClassVar[tuple[str, ...]]
+    pml_type: ClassVar[str]
+    ndims: ClassVar[tuple[int, ...]]
+    pml_power: ClassVar[int] = 2
+    library: ClassVar[str] = "sweep_core.native"
+    reciprocal: ClassVar[tuple[str, ...]] = ()
+    float32_error: ClassVar[float] = 1e-5
+    tables_stated: ClassVar[tuple[str, ...]] = ()
+
+    spatial_order: int = attrs.field(default=4, converter=check_order)
+    device: Any = attrs.field(default=None, eq=str)
+
+    @abstractmethod
+    def coefficients(self, medium, *parameters) -> tuple:
+        """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
+
+        `medium` is a :class:`sweep_core.discretization.node_averages.Medium`: dt, and averages between cells.
+        """
+
+    @abstractmethod
+    def step(self, ops, state: dict, coefficients: tuple, inject) -> dict:
+        """The state one time step later; pure. Its keys are those of :meth:`state_names`.
+
+        ``inject(field, x)`` gives x with the sources of this step added, and is called for each field once it is made.
+        """
+
+    @abstractmethod
+    def source_coefficient(self, field: str) -> str | None:
+        """The coefficient with which a source into `field` is multiplied before it is added, if there is one."""
+
+    @abstractmethod
+    def speed(self, *parameters):
+        """The fastest wave speed at each cell (m/s), which bounds the time step."""
+
+    def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
+        """The type of the absorbing layers, or one for each axis, depth first."""
+        return self.pml_type
+
+    def coefficient_limit(self, speed: float) -> float:
+        """The first coefficient at the largest stable speed: what compiled code compares with."""
+        return float("inf")
+
+    @abstractmethod
+    def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
+        """Return the amount that one unit of a physical source adds to its cell in one step, before
+        :meth:`source_coefficient` and the field's `source_sign`.
+        """
+
+    @property
+    def rule(self) -> str:
+        """What :meth:`fits` asks of the parameters, for a message."""
+        return "admissible parameters"
+
+    def fits(self, *parameters):
+        """Whether parameters that are admissible by themselves are so together, cell by cell; always, by default."""
+        return True
+
+    def admits(self, *parameters):
+        """Whether parameters are admissible, cell by cell; of any array library."""
+        good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
+        return reduce(and_, good) & self.fits(*parameters)
+
+    def example(self, shape: tuple[int, ...], rng: np.random.Generator, **ranges: tuple[float, float]) -> list:
+        """A rough earth, no two cells alike, that is admissible, also if parameters are changed by 2 % of their range.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Of each model.
+        rng : numpy.random.Generator
+            Draws each cell anew until the parameters of it fit together.
+        **ranges : (low, high)
+            Of parameters by name, instead of :attr:`Parameter.drawn_from`.
+
+        Returns
+        -------
+        list of numpy.ndarray, float64
+            In the order of `parameters`.
+
+        Raises
+        ------
+        OptionError
+            Where no parameter has such a name, or cells that fit are too rare.
+        """
+        names = [p.name for p in self.parameters]
+        if unknown := sorted(ranges.keys() - set(names)):
+            raise OptionError(f"{self.name} has no parameter {unknown[0]!r}; its parameters are {names}")
+        for p in self.parameters:
+            low, high = ranges.get(p.name, (p.low, p.high))
+            if not p.low <= low <= high <= p.high:
+                given, admitted = f"{low:g} to {high:g}", f"{p.low:g} to {p.high:g}"
+                raise OptionError(f"{self.name}: {p.name} is to be drawn from {given}; expected within {admitted}")
+        bounds = np.array([ranges.get(p.name, p.drawn_from) for p in self.parameters], dtype=np.float64)
+        low, high = (b.reshape(-1, *(1,) * len(shape)) for b in bounds.T)
+        models, bad = np.empty((len(names), *shape)), np.ones(shape, bool)
+        for _ in range(1000):
+            models = np.where(bad, rng.uniform(low, high, models.shape), models)
+            corners = (
+                models + 0.02 * (high - low) * np.reshape(c, low.shape) for c in product((-1, 1), repeat=len(names))
+            )
+            bad = ~reduce(and_, (np.broadcast_to(self.admits(*corner), shape) for corner in corners))
+            if not bad.any():
+                return list(models)
+        raise OptionError(
+            f"{self.name}: of 1000 draws from {dict(zip(names, bounds.tolist(), strict=True))} none was admissible in "
+            f"some cells ({self.rule}); state `typical` of its parameters, or override example"
+        )
+
+    def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
+        """The largest wave speed (m/s) for which steps of dt are stable in a uniform medium."""
+        return largest_speed(self.spatial_order, spacing, dt)
+
+    def depends_on_contrasts(self, ndim: int) -> bool:
+        """Whether contrasts between cells may make steps unstable that are stable in the fastest cell's medium."""
+        return False
+
+    def solid(self, *parameters):
+        """Whether cells are solid, where some may be fluid: positions between nodes are interpolated on one side of a
+        contact. None, by default, where there is one kind.
+        """
+        return None
+
+    def derived(self, ndim: int) -> dict[str, dict[str, float]]:
+        """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""
+        return {}
+
+    def fields_in(self, ndim: int) -> tuple[Field, ...]:
+        """The fields that there are in so many dimensions."""
+        return tuple(f for f in self.fields if ndim in f.ndims)
+
+    def waves_in(self, ndim: int) -> tuple[Field, ...]:
+        """Those that sources act on and receivers record: all but what lives within a step only."""
+        return tuple(f for f in self.fields_in(ndim) if f.order)
+
+    def rates_in(self, ndim: int) -> tuple:
+        """The `Rate` that there are in so many dimensions, of an equation stated by them."""
+        return ()
+
+    def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
+        """The coefficients that there are in so many dimensions."""
+        return self.coefficient_names
+
+    def state_names(self, ndim: int) -> tuple[str, ...]:
+        """Keys of the state: fields, their older levels, memory variables of each axis."""
+        fields = [f.name for f in self.fields_in(ndim)]
+        older = [f"{name}_old" for name in fields if self.levels == 2]
+        return (*fields, *older, *(f"{memory}_{axis}" for memory in self.memories for axis in range(ndim)))

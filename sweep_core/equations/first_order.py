@@ -1,0 +1,63 @@
+"""First-order systems on a staggered grid."""
+
+from typing import ClassVar
+
+from ..errors import OptionError
+from ..numerics.stencils import largest_staggered_speed
+from .terms import BETWEEN, Modulus, Rate, TableEquation
+
+__all__ = ["Modulus", "Rate", "StaggeredEquation"]
+
+TAKEN = {"D": "derivative", "D1": "central derivative", "mean": "mean", "same": "value"}
+
+
+class StaggeredEquation(TableEquation):
+    """Base of first-order systems, stepped by leapfrog on a staggered grid.
+
+    Fields with a stagger in time are known half a step later than the others, and are made first. For each rate e,
+
+    e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f
+
+    with D the staggered difference along an axis, or another operator of `Rate`, scaled by
+    dt / dh, and S the stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27, with profiles at the node
+    that e is at); and then for each field v,
+
+    v <- q v + sum over its moduli of coefficient * e + source,
+
+    with q the damping of multi-axial layers, 1 elsewhere, and without v where its order is 0. A staggered difference or
+    mean lies half a cell further along its axis, and what fields grow by half a step later than what it is taken of:
+    where they lie, or the first use raises an OptionError. The value of a field itself may also be added to fields of
+    its own time, as it was before them.
+    """
+
+    levels: ClassVar[int] = 1
+    pml_type: ClassVar[str] = "cpmls"
+    pml_power: ClassVar[int] = 4
+
+    @classmethod
+    def check_modulus(cls, modulus, rate, fields):
+        if rate.of not in TAKEN:
+            raise OptionError(
+                f"{cls.name}: {rate.name} takes {rate.of}; of first order in time, expected one of {[*TAKEN]}"
+            )
+        target = fields[modulus.target]
+        there = set(target.stagger)
+        for axis, name in rate.terms:
+            here = set(fields[name].stagger) ^ ({axis} if rate.of in BETWEEN else set())
+            if target.order and not (rate.of == "same" and here == there):
+                here ^= {"t"}
+            if here != there:
+                raise OptionError(
+                    f"{cls.name}: {modulus} adds the {TAKEN[rate.of]} of {name} along {axis or 'no axis'}, which is "
+                    f"staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                )
+
+    def source_weight(self, field, dt, cell_volume):
+        return dt / cell_volume
+
+    def largest_speed(self, spacing, dt):
+        return largest_staggered_speed(self.spatial_order, spacing, dt)
+
+    def depends_on_contrasts(self, ndim):
+        """Of differences alone; with other operators :meth:`speed` must bound the time step in all models."""
+        return all(rate.of in ("D", "same") for rate in self.rates_in(ndim))

@@ -1,0 +1,54 @@
+"""Wave equations of second order in time, on a regular grid."""
+
+from typing import ClassVar
+
+from ..errors import OptionError
+from .terms import TableEquation
+
+__all__ = ["SecondOrderEquation"]
+
+
+class SecondOrderEquation(TableEquation):
+    r"""Base of wave equations, stepped by leapfrog on a regular grid with a symmetric second-order CPML.
+
+    For each field u, whose rate is e = sum over its terms, one along each axis, of S D2 u,
+
+    psi <- b psi + a D1 u;      t = D2 u + D1 psi;      zeta <- b zeta + a t;      S D2 u = t + zeta
+
+    u[k+1] = 2 u[k] - u[k-1] + c e + source
+
+    with D1 and D2 the central first and second differences along an axis, scaled by dt / dh each, and c the coefficient
+    of its modulus; and where du/dt is damped by gamma, c' 2 (u[k] - u[k-1]) more, c' = -gamma dt / (1 + gamma dt).
+    The CPML follows Komatitsch and Martin (2007), eqs. 22 to 27; this form of it makes e symmetric up to factors that
+    commute, so that the exact discrete adjoint is the same step run on the reversed record (docs/theory/acoustic.md).
+
+    A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
+    through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an
+    OptionError.
+    """
+
+    levels: ClassVar[int] = 2
+    pml_type: ClassVar[str] = "cpmlr"
+
+    @classmethod
+    def check_modulus(cls, modulus, rate, fields):
+        """Which fields are symmetric, so that the adjoint is the step itself."""
+        target, field = modulus.target, fields[modulus.target]
+        others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
+        wrong = [name for _, name in rate.terms if name != target]
+        if others or wrong or rate.of not in ("D2", "change"):
+            why = f"is not alone: {others[0]}" if others else f"takes {rate.of} of {(wrong or [target])[0]!r}"
+            raise OptionError(
+                f"{cls.name}: {modulus} {why}; of second order in time, a field grows by D2 and change of its own"
+            )
+        if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
+            raise OptionError(f"{cls.name}: {field}; of second order in time, fields lie at nodes, odd about a surface")
+        source = cls.source_coefficients.get(target)
+        if (rate.of == "D2") != (source == modulus.coefficient) or source is None:
+            raise OptionError(
+                f"{cls.name}: sources into {target} are multiplied with {source!r}; expected the coefficient of its D2 "
+                "and of nothing else"
+            )
+
+    def source_weight(self, field, dt, cell_volume):
+        return dt**2 / cell_volume

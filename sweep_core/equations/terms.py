@@ -1,0 +1,248 @@
+"""Wave equations stated as tables: what is differentiated, and what that changes; compiled headers state the same."""
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import attrs
+
+from ..errors import OptionError
+from ..numerics.grid import AXES
+from .equation import Equation, Field
+
+OPERATORS = ("D", "D1", "D2", "mean", "same", "change")
+"""What a rate takes of a field, numbered as `sweep_operator` of the C ABI."""
+BETWEEN = ("D", "mean")
+"""Those that lie half a cell further along their axis."""
+
+
+@attrs.frozen
+class Rate:
+    """`sign` times the sum over `terms`, (axis, field), of what is taken of a field along an axis.
+
+    `of` is ``"D"``, the staggered difference half a cell further; ``"D1"`` or ``"D2"``, the central first or second
+    difference; ``"mean"``, that of the nodes around half a cell further; or, along no axis (``""``), ``"same"``, the
+    field itself, and of second order in time ``"change"``, twice its change, 2 (u[k] - u[k-1]). Differences are
+    scaled by dt / dh each, and `stretched` by the PML of their axis, unless that is False.
+    """
+
+    name: str
+    terms: tuple[tuple[str, str], ...]
+    sign: int = 1
+    of: str = "D"
+    stretched: bool = True
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """What the PML remembers of each term."""
+        return {"D": ("psi",), "D1": ("psi",), "D2": ("psi", "zeta")}.get(self.of, ()) if self.stretched else ()
+
+
+@attrs.frozen
+class Modulus:
+    """One entry of a constitutive law: field `target` grows by `coefficient`, or one where it is None, times `rate`."""
+
+    target: str
+    rate: str
+    coefficient: str | None = None
+
+
+def _check_tables(equation: type["TableEquation"]) -> None:
+    """That tables name what there is, and that rates lie where they are added: what has no partner is left out
+    of grids that lack it, so a misspelt name would be, too.
+    """
+    for name, kind in (("rates", Rate), ("moduli", Modulus)):
+        if not isinstance(getattr(equation, name), tuple | list):
+            raise OptionError(
+                f"{equation.name}: {name} is {getattr(equation, name)!r}; expected a tuple of {kind.__name__}"
+            )
+        wrong = [entry for entry in getattr(equation, name) if not isinstance(entry, kind)]
+        if wrong:
+            raise OptionError(f"{equation.name}: {name} holds {wrong[0]!r}; expected {kind.__name__}(...)")
+    for rate in equation.rates:
+        pairs = rate.terms if isinstance(rate.terms, tuple | list) else [None]
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise OptionError(f"{equation.name}: the terms of {rate} are no tuple of pairs (axis, field)")
+    if not isinstance(equation.source_coefficients, dict):
+        raise OptionError(
+            f"{equation.name}: source_coefficients is {equation.source_coefficients!r}; expected a dict of names of "
+            "coefficients by field"
+        )
+    stated: dict[str, list] = {
+        "rate": [rate.name for rate in equation.rates],
+        "term (operator, axis, field)": [(rate.of, *term) for rate in equation.rates for term in rate.terms],
+    }
+    for what, names in stated.items():
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise OptionError(f"{equation.name}: rates state the {what} {twice[0]!r} twice; expected each once")
+    fields = {f.name: f for f in equation.fields}
+    rates = {r.name: r for r in equation.rates}
+
+    def known(where, kind, name, names):
+        if name not in names:
+            raise OptionError(f"{equation.name}: {where} names the {kind} {name!r}; there are {list(names)}")
+
+    for f in equation.fields:
+        for axis in f.stagger:
+            known(f, "axis", axis, tuple("xyzt"))
+        known(f, "order", f.order, (0, equation.levels))
+    for rate in equation.rates:
+        known(rate, "operator", rate.of, OPERATORS)
+        if rate.sign not in (-1, 1):
+            raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
+        for axis, field in rate.terms:
+            known(rate, "axis", axis, ("",) if rate.of in ("same", "change") else tuple("xyz"))
+            known(rate, "field", field, fields)
+    for modulus in equation.moduli:
+        known(modulus, "field", modulus.target, fields)
+        known(modulus, "rate", modulus.rate, rates)
+        if modulus.coefficient is not None:
+            known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
+        equation.check_modulus(modulus, rates[modulus.rate], fields)
+    for field, coefficient in equation.source_coefficients.items():
+        known("source_coefficients", "field", field, fields)
+        known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
+
+
+@lru_cache(maxsize=64)
+def _tables_in(equation: type["TableEquation"], ndim: int) -> tuple[tuple[Rate, ...], tuple[Modulus, ...]]:
+    """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
+    _check_tables(equation)
+    there = [f.name for f in equation.fields if ndim in f.ndims]
+    terms = [tuple((a, f) for a, f in r.terms if f in there and a in ("", *AXES[ndim])) for r in equation.rates]
+    kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
+    used = {m.rate for m in equation.moduli if m.target in there}
+    rates = tuple(r for r in kept if r.terms and r.name in used)
+    names = {r.name for r in rates}
+    return rates, tuple(m for m in equation.moduli if m.target in there and m.rate in names)
+
+
+class TableEquation(Equation):
+    """Base of equations that state `rates`, `moduli` and `source_coefficients`, from which their step follows.
+
+    They state them in all dimensions at once: what has fields that a grid does not have is left out. A step makes
+    fields stage by stage (:meth:`stages`). What a first-order system on a staggered grid is besides is said by
+    :class:`sweep_core.equations.first_order.StaggeredEquation`, and a second-order one on a regular grid by
+    :class:`sweep_core.equations.second_order.SecondOrderEquation`.
+    """
+
+    tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
+    rates: ClassVar[tuple[Rate, ...]]
+    moduli: ClassVar[tuple[Modulus, ...]]
+    source_coefficients: ClassVar[dict[str, str]]
+    memories: ClassVar[tuple[str, ...]] = ()
+    ndims: ClassVar[tuple[int, ...]] = (2, 3)
+
+    @classmethod
+    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
+        """OptionError where what a rate takes does not lie where a modulus adds it."""
+        raise NotImplementedError
+
+    def rates_in(self, ndim: int) -> tuple[Rate, ...]:
+        """The rates that there are in so many dimensions."""
+        return _tables_in(type(self), ndim)[0]
+
+    def moduli_in(self, ndim: int) -> tuple[Modulus, ...]:
+        """The moduli that there are in so many dimensions."""
+        return _tables_in(type(self), ndim)[1]
+
+    def coefficient_names_in(self, ndim):
+        used = {m.coefficient for m in self.moduli_in(ndim)}
+        return tuple(name for name in self.coefficient_names if name in used)
+
+    def source_coefficient(self, field):
+        return self.source_coefficients.get(field)
+
+    def state_names(self, ndim):
+        fields = [f.name for f in self.waves_in(ndim)]
+        old = [f"{name}_old" for name in fields if self.levels == 2]
+        return (*fields, *old, *(name for r in self.rates_in(ndim) for t in r.terms for name in _memories(r, t)))
+
+    def stages(self, ndim: int) -> tuple[tuple[Field, ...], ...]:
+        """Fields in the order in which a step makes them: at half time steps, then at whole ones.
+
+        Before either come, one after the other, fields of order 0, which live within the step only, as they are made of
+        those that there are.
+        """
+        fields, made = self.fields_in(ndim), []
+        for half in (True, False):
+            waiting = [f for f in fields if not f.order and ("t" in f.stagger) != half]
+            while waiting:
+                names = {f.name for f in waiting}
+                ready = [f for f in waiting if not names & self._read(f.name, ndim)]
+                if not ready:
+                    raise OptionError(f"{self.name}: fields {sorted(names)} of order 0 are made of each other")
+                made.append(tuple(ready))
+                waiting = [f for f in waiting if f not in ready]
+            made.append(tuple(f for f in fields if f.order and ("t" in f.stagger) == half))
+        for rate in self.rates_in(ndim):
+            grown = {m.target for m in self.moduli_in(ndim) if m.rate == rate.name}
+            if not any(grown <= {f.name for f in stage} for stage in made):
+                raise OptionError(
+                    f"{self.name}: rate {rate.name!r} changes {sorted(grown)}, which a step makes one after the other, "
+                    "and its PML would be stepped for each; expected fields of one stage: take the rate once, into a "
+                    "field of order 0, and add that to the others by a rate that is the 'same'"
+                )
+        return tuple(stage for stage in made if stage)
+
+    def _read(self, target, ndim):
+        rates = {m.rate for m in self.moduli_in(ndim) if m.target == target}
+        return {field for r in self.rates_in(ndim) if r.name in rates for _, field in r.terms}
+
+    def step(self, ops, state, coefficients, inject):
+        value: dict[str | None, Any] = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
+        moduli, new = self.moduli_in(ops.ndim), dict(state)
+        for stage in self.stages(ops.ndim):
+            used = {m.rate for m in moduli for f in stage if m.target == f.name}
+            rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
+            for field in stage:
+                name = field.name
+                parts = (
+                    rates[m.rate] if m.coefficient is None else value[m.coefficient] * rates[m.rate]
+                    for m in moduli
+                    if m.target == name
+                )
+                change = ops.off_surface(field, sum(parts))
+                if field.order == 0:
+                    new[name] = change
+                elif field.order == 1:
+                    new[name] = inject(name, ops.damped(field, new[name]) + change)
+                else:
+                    old, new[f"{name}_old"] = new[f"{name}_old"], new[name]
+                    new[name] = inject(name, 2 * new[name] - old + change)
+        return {name: new[name] for name in state}
+
+    def _rate(self, ops, state, rate):
+        """A rate; what the PML remembers of it goes into the state."""
+        total = 0
+        for term in rate.terms:
+            name, field = term
+            if rate.of == "same":
+                total = total + state[field]
+            elif rate.of == "change":
+                total = total + 2 * (state[field] - state[f"{field}_old"])
+            else:
+                axis = AXES[ops.ndim].index(name)
+                d = ops.taken(rate.of, state[field], axis, field)
+                total = total + (_stretched(ops, state, rate, term, d) if rate.memories else d)
+        return rate.sign * total
+
+
+def _memories(rate: Rate, term: tuple[str, str]) -> list[str]:
+    axis, field = term
+    return [f"{memory}_{rate.of}_{field}_{axis}" for memory in rate.memories]
+
+
+def _stretched(ops, state, rate, term, d):
+    """S d: d + psi, psi <- b psi + a d; of D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
+    axis_name, field = term
+    axis = AXES[ops.ndim].index(axis_name)
+    decay, gain = ops.profile(rate.of, axis, field)
+    psi, *zeta = _memories(rate, term)
+    fed = d if not zeta else ops.d1(state[field], axis)
+    state[psi] = decay * state[psi] + gain * fed
+    if not zeta:
+        return d + state[psi]
+    t = d + ops.d1(state[psi], axis)
+    state[zeta[0]] = decay * state[zeta[0]] + gain * t
+    return t + state[zeta[0]]

@@ -1,0 +1,262 @@
+"""One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+import attrs
+import numpy as np
+
+from .._util.validators import is_whole
+from ..acquisition.call_shape import CallShape, wavelet_layout
+from ..acquisition.positions import dtype_name, taps
+from ..acquisition.receivers import listening
+from ..acquisition.shots import Shots, check_inside, check_mask, check_positions
+from ..acquisition.snapshots import Snapshots, check_snapshots
+from ..acquisition.wavelets import highest_frequency
+from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, StabilityError, UnsupportedError
+from ..numerics.time_dispersion import disperse, overrun, undisperse
+from ..problem import Problem
+
+
+def check_problem(problem: Any) -> None:
+    """DtypeError unless it is a Problem."""
+    if not isinstance(problem, Problem):
+        kind = type(problem).__name__
+        raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem: what make_problem(...) makes")
+
+
+def check_given(problem: Any, shots: Any) -> None:
+    """DtypeError unless an executor is given a Problem and Shots."""
+    check_problem(problem)
+    if not isinstance(shots, Shots):
+        kind = type(shots).__name__
+        raise DtypeError(f"shots is a {kind}; expected a sweep_core.Shots: Shots(wavelet, sources, receivers)")
+
+
+def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
+    """Checks whatever can be checked without reading values. Where the time dispersion is corrected, more steps are run
+    than the wavelet has samples. There may be no shots: see :func:`without_shots`.
+
+    Raises
+    ------
+    ShapeError, DtypeError, OptionError, UnsupportedError
+    """
+    check_given(problem, shots)
+    dtype = check_models(problem, models)
+    ndim = problem.grid.ndim
+    check_positions("sources", shots.sources, ndim)
+    check_positions("receivers", shots.receivers, ndim)
+    nshots = int(shots.sources.shape[0])
+    nsrc = int(shots.sources.shape[1]) if len(shots.sources.shape) == 3 else 1
+    if nsrc < 1:
+        raise ShapeError(f"sources have shape {tuple(shots.sources.shape)}; expected at least one source for each shot")
+    if len(shots.receivers.shape) == 3 and shots.receivers.shape[0] != nshots:
+        raise ShapeError(
+            f"receivers are given for {shots.receivers.shape[0]} shots and sources for {nshots}; expected "
+            f"({nshots}, nrec, {ndim}), or (nrec, {ndim}) for all shots"
+        )
+    nrec = int(shots.receivers.shape[-2])
+    if nrec < 1 and snapshots is None:
+        raise ShapeError("there are no receivers and no snapshots, so the run would return nothing; give receivers")
+    check_mask(shots.mask, nshots, nrec)
+    samples, by_field = wavelet_layout(problem, shots.wavelet, shots.sources)
+    if dtype_name(shots.wavelet) != dtype:
+        raise DtypeError(f"wavelet is {dtype_name(shots.wavelet)} and the models are {dtype}; give both in one dtype")
+    steps = samples + (overrun(samples) if problem.time_dispersion == "corrected" else 0)
+    earths = max(model.shape[0] if len(model.shape) > ndim else 1 for model in models)
+    if earths not in (1, nshots):
+        raise ShapeError(f"models hold {earths} earths for {nshots} shots; expected one for all, or one for each")
+    if snapshots is not None:
+        snapshots = check_snapshots(problem, snapshots, samples)
+    tap = taps(problem, shots.sources), taps(problem, shots.receivers)
+    return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots, samples, by_field)
+
+
+def check_models(problem: Problem, models) -> str:
+    """The dtype of models of the right number, shape and dtype; raises as :func:`check_call` does."""
+    parameters = [p.name for p in problem.equation.parameters]
+    expected = f"models=[{', '.join(parameters)}]"
+    if not isinstance(models, list | tuple):
+        raise DtypeError(f"models is a {type(models).__name__}; expected a list or tuple, {expected}")
+    if len(models) != len(parameters):
+        raise ShapeError(f"models holds {len(models)} arrays; {problem.equation.name} needs {expected}")
+    dtypes = set()
+    for name, model in zip(parameters, models, strict=True):
+        if not hasattr(model, "shape") or not hasattr(model, "dtype"):
+            raise DtypeError(
+                f"model {name} is a {type(model).__name__}; expected an array of shape {problem.grid.shape}"
+            )
+        shape = tuple(model.shape)
+        if shape != problem.grid.shape and shape[1:] != problem.grid.shape:
+            transposed = "; it looks transposed: depth comes first" if shape == problem.grid.shape[::-1] else ""
+            raise ShapeError(f"model {name} has shape {shape}; the problem has {problem.grid.shape}{transposed}")
+        dtypes.add(dtype_name(model))
+    if len(dtypes) > 1 or not dtypes <= {"float32", "float64"}:
+        raise DtypeError(f"models are {sorted(dtypes)}; expected all float32 or all float64")
+    dtype = dtypes.pop()
+    problem.memory.check_dtype(dtype)
+    return dtype
+
+
+def check_perturbations(problem: Problem, models, perturbations, wavelet, perturbed) -> None:
+    """Shapes and dtypes of the directions of a Born run: those of the models and of the wavelet."""
+    if not isinstance(perturbations, list | tuple) or len(perturbations) != len(models):
+        names = ", ".join(p.name for p in problem.equation.parameters)
+        raise ShapeError(f"perturbations are {type(perturbations).__name__}; expected one for each of [{names}]")
+    pairs = [(f"perturbation {i}", p, m) for i, (p, m) in enumerate(zip(perturbations, models, strict=True))]
+    if perturbed is not None:
+        pairs.append(("the wavelet's perturbation", perturbed, wavelet))
+    for name, given, like in pairs:
+        shape = tuple(given.shape) if hasattr(given, "shape") else None
+        if shape != tuple(like.shape):
+            raise ShapeError(f"{name} has shape {shape}; expected {tuple(like.shape)}")
+        if dtype_name(given) != dtype_name(like):
+            raise DtypeError(f"{name} is {dtype_name(given)}; expected {dtype_name(like)}")
+
+
+def check_values(problem: Problem, models, wavelet) -> None:
+    """Checks NumPy values of models and wavelet: finite, in bounds, stable. Where there are no shots, and one earth
+    for each of them, there is nothing to check.
+
+    Raises
+    ------
+    DomainError, StabilityError
+    """
+    if not all(model.size for model in models):
+        return
+    for parameter, model in zip(problem.equation.parameters, models, strict=True):
+        if not (parameter.admits(model.min()) and parameter.admits(model.max())):  # NaN is its own extremum
+            cell, where = _first_bad(problem, parameter.admits(model))
+            unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+            bound = "from" if parameter.closed else "above"
+            raise DomainError(
+                f"{parameter.name} is {model[cell]}{unit} at {where}; expected finite values {bound} {parameter.low:g}"
+            )
+    if not np.all(good := problem.equation.fits(*models)):
+        cell, where = _first_bad(problem, good)
+        given = ", ".join(
+            f"{p.name} = {np.broadcast_to(m, good.shape)[cell]:g}"
+            for p, m in zip(problem.equation.parameters, models, strict=True)
+        )
+        raise DomainError(f"{given} at {where}; expected {problem.equation.rule}")
+    if not problem.is_stable(*models):
+        # Six digits are stated: rounded down, so that what is stated is stable.
+        stable, dh = problem.largest_dt(*models) * (1 - 5e-6), ", ".join(f"{h:g}" for h in problem.grid.spacing)
+        raise StabilityError(
+            f"dt = {problem.dt:g} s is unstable in these models at dh = ({dh}) m and spatial_order "
+            f"{problem.equation.spatial_order}; the largest stable dt is {stable:.6g} s"
+        )
+    if wavelet.size and not (isfinite(wavelet.min()) and isfinite(wavelet.max())):
+        raise DomainError("the wavelet holds NaN or infinite values; expected finite samples")
+    check_interval(problem, wavelet)
+
+
+def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
+    """DomainError where images at every so many steps would miss what the waves of a wavelet leave in them."""
+    interval = problem.memory.interval
+    if interval == 1 or not wavelet.size:
+        return
+    by_field = wavelet.ndim > 1 and wavelet.shape[-1] == len(problem.source_type)
+    highest = highest_frequency(wavelet, problem.dt, axis=-2 if by_field else -1)
+    longest = max(int(1 / (2 * highest * problem.dt)), 1) if highest else interval
+    if interval > longest:
+        raise DomainError(
+            f"MemoryOptions: interval is {interval}; waves of up to {highest:.3g} Hz, as this wavelet has, and dt = "
+            f"{problem.dt:g} s allow {longest} at most"
+        )
+
+
+def _first_bad(problem, good):
+    """(index, words) of the first cell that is not good."""
+    cell = tuple(int(i) for i in np.argwhere(~good)[0])
+    axes = ("shot", *problem.grid.axes)[-len(cell) :]
+    return cell, ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
+
+
+def check_survey(problem: Problem, shots: Shots) -> None:
+    """Checks NumPy values of positions: all inside the model.
+
+    Raises
+    ------
+    DomainError
+    """
+    sources = np.asarray(shots.sources)
+    check_inside("sources", sources if sources.ndim == 3 else sources[:, None], problem, problem.source_type)
+    receivers = listening(np, problem, attrs.evolve(shots, receivers=np.asarray(shots.receivers)))
+    check_inside("receivers", receivers, problem, problem.recorded)
+
+
+def driving(xp, problem: Problem, wavelet):
+    """The wavelet (..., nt) that the steps are driven with, as many samples as steps; xp is numpy, torch, jax.numpy."""
+    if problem.time_dispersion == "uncorrected":
+        return wavelet
+    silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))
+    return disperse(xp, xp.concatenate([wavelet, silence], -1))
+
+
+def finished(xp, problem: Problem, shape: CallShape, mask, record):
+    """What a user gets of the record (nshots, steps, nrec, nfield) of a run."""
+    if problem.time_dispersion == "corrected":
+        record = undisperse(xp, record.swapaxes(1, -1))[..., : shape.samples].swapaxes(1, -1)
+    if mask is not None:
+        record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
+    return record
+
+
+def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[], Any] = lambda: None) -> None:
+    """Check that a record (nshots, nt, nrec, nfield) is finite, unless the problem has ``check_finite=False``.
+
+    Parameters
+    ----------
+    record : NumPy array, optional
+        None where reading it would cost something.
+    read : callable
+        Returns the record at any cost, for ``check_finite=True``, or None where that is impossible.
+
+    Raises
+    ------
+    NotFiniteError, UnsupportedError
+    """
+    if problem.check_finite and record is None and (record := read()) is None:
+        raise UnsupportedError(
+            "check_finite is True, and no record can be read inside jit, vmap or another transform; expected None or "
+            "False there: check what the transformed function returns"
+        )
+    if record is None or problem.check_finite is False:
+        return
+    if first := first_not_finite(problem, record):
+        raise NotFiniteError(f"{first}; expected finite numbers; {OUTGROWN}, or take the record by check_finite=False")
+
+
+OUTGROWN = "scale the wavelet down if the waves outgrow their dtype at the source, or reduce dt if they grow with time"
+"""Advice where a record is not finite."""
+
+
+def first_not_finite(problem: Problem, record: np.ndarray) -> str:
+    """In words, the earliest sample of a record that is not finite; empty where there is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isfinite(record.sum()) or np.isfinite(record).all():
+            return ""
+    bad = np.argwhere(~np.isfinite(record))
+    shot, step, receiver, column = (int(i) for i in bad[bad[:, 1].argmin()])
+    field, value = problem.receiver_type[column], record[shot, step, receiver, column]
+    return f"{field} of the record is {value} at time step {step} (shot {shot}, receiver {receiver}; {record.dtype})"
+
+
+def without_shots(problem: Problem, shape: CallShape, zeros):
+    """(record, snapshots) of a call of no shots, such as that of a rank with none, by ``zeros(shape)`` of the
+    framework: axes that are as long as ever, but for the first.
+    """
+    asked = shape.snapshots
+    record = zeros((0, shape.samples, shape.receivers, len(problem.receiver_type)))
+    if asked is None:
+        return record, {}
+    return record, {field: zeros((0, asked.count(shape.samples), *asked.shape)) for field in asked.fields}
+
+
+def check_forward_batchsize(value) -> int:
+    """A number of shots from 1 on."""
+    if not is_whole(value, 1):
+        raise OptionError(f"forward_batchsize is {value!r}; expected a number of shots from 1 on")
+    return int(value)

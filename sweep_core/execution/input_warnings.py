@@ -1,0 +1,112 @@
+"""What a solver says once, at its first call, of values that are admissible and hardly meant."""
+
+import sys
+import warnings
+from math import inf
+
+import numpy as np
+
+from ..acquisition.wavelets import energy_below
+from ..errors import SweepWarning
+from ..numerics.cpml import layer_types
+from ..numerics.numerical_dispersion import cells_needed, phase_error
+from ..problem import Problem
+
+SLOWEST, LIGHTEST = 30.0, 30.0
+"""m/s and kg/m3: below the speed of shear waves in mud, below the density of snow."""
+OF_ENERGY = 0.99
+"""The wavelet's shortest period is that of the frequency below which this part of its energy lies."""
+BAD = 0.1
+"""Error of the phase speed from which on a call warns; :mod:`sweep_core.certify` is stricter."""
+TRACES = 8
+"""Wavelets of a call that are looked at."""
+
+
+def slowest(problem: Problem, models) -> float:
+    """The slowest wave speed (m/s): of all parameters in m/s where they are not zero, as vs is in water; else that of
+    the equation.
+    """
+    pairs = zip(problem.equation.parameters, models, strict=True)
+    speeds = [m for p, m in pairs if p.unit == "m/s"] or [problem.equation.speed(*models)]
+    least = min(float(m.min()) or float(np.min(m, where=m > 0, initial=inf)) for m in speeds)
+    return least if least < inf else 0.0
+
+
+def signals(problem: Problem, wavelet: np.ndarray) -> np.ndarray:
+    """All wavelets of a call, (n, nt)."""
+    by_field = wavelet.ndim > 1 and len(problem.source_type) > 1 and wavelet.shape[-1] == len(problem.source_type)
+    wavelet = wavelet.swapaxes(-1, -2) if by_field else wavelet
+    return wavelet.reshape(-1, wavelet.shape[-1])
+
+
+def in_other_units(problem: Problem, models) -> list[str]:
+    """A sentence for each parameter that looks like km/s or g/cm3."""
+    said, kinds = [], {"m/s": (SLOWEST, "km/s"), "kg/m3": (LIGHTEST, "g/cm3")}
+    for parameter, model in zip(problem.equation.parameters, models, strict=True):
+        least, other = kinds.get(parameter.unit, (0.0, ""))
+        if least and 0 < (largest := float(model.max())) < least:
+            said.append(
+                f"{parameter.name} is {largest:g} {parameter.unit} at most, which looks like {other}: SWEEP expects "
+                f"{parameter.unit}, so multiply it by 1000, and let dh be in m and dt in s"
+            )
+    return said
+
+
+def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
+    """A sentence where the grid is much too coarse for the wavelet; empty where it is not."""
+    signal = signals(problem, wavelet)
+    frequency = energy_below(signal[:: max(1, len(signal) // TRACES)], problem.dt, OF_ENERGY)
+    speed, h, ndim = slowest(problem, models), max(problem.grid.spacing), problem.grid.ndim
+    if not frequency or not speed:
+        return ""
+    cells = speed / (frequency * h)
+    error = phase_error(problem.equation, ndim, cells)
+    if error <= BAD:
+        return ""
+    needed = cells_needed(problem.equation, ndim, 0.01)
+    return (
+        f"the slowest waves, of {speed:g} m/s, have {cells:.2g} cells of {h:g} m a wavelength at {frequency:.3g} Hz, "
+        f"below which {OF_ENERGY:.0%} of the wavelet's energy lies: their speed is off by {min(error, 1):.0%}. "
+        f"spatial_order {problem.equation.spatial_order} needs {needed:.2g} cells for 1 %: use dh of "
+        f"{speed / (frequency * needed):.3g} m, a higher order, or a wavelet of lower frequencies"
+    )
+
+
+def grows(problem: Problem) -> str:
+    """A sentence where guided waves may grow beside a layer; empty where they do not."""
+    ndim = problem.grid.ndim
+    usual = layer_types(None, problem.equation, ndim, problem.free_surface)
+    if not any(
+        t == "mpmls" and any(w) and not m for t, w, m in zip(usual, problem.pml, problem.cpml.multiaxial, strict=False)
+    ):
+        return ""
+    return (
+        f"pml_type puts a plain layer where guided waves of {problem.equation.name} may grow without bound: leave it "
+        f"out, or give {usual}"
+    )
+
+
+def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
+    """SweepWarning for what is hardly meant, of NumPy values that were checked; said once if the caller wills."""
+    if not wavelet.size or not all(m.size for m in models):
+        return
+    said = in_other_units(problem, models)
+    if not wavelet.any():
+        said.append("the wavelet is zero throughout, and so will the record be: give one, such as sweep_core.ricker")
+    elif coarse := too_coarse(problem, models, wavelet):
+        said.append(coarse)
+    if growth := grows(problem):
+        said.append(growth)
+    for text in said:
+        warnings.warn(f"{text}; solver.certify(...) says more", SweepWarning, stacklevel=_outside())
+
+
+INSIDE = {"sweep_core", "sweep_torch", "sweep_jax", "torch", "jax"}
+
+
+def _outside() -> int:
+    """The stack level, for whoever calls this, of the line that called a solver."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
+        frame, level = frame.f_back, level + 1
+    return level

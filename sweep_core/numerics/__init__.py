@@ -1,0 +1,1 @@
+"""Numerics without physics: grids, stencils, absorbing layers, free surfaces and dispersion."""

@@ -1,0 +1,112 @@
+"""Staggered differences along z next to a free surface that conserve energy (summation by parts)."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from .stencils import Stencil, check_order, staggered_derivative
+
+
+class Closure(NamedTuple):
+    """Differences next to a free surface, and the lengths (in cells) that their nodes stand for.
+
+    `whole` are the lengths at z = 0, 1, ..; `half` at 1/2, 3/2, ..; rows of `forward` give derivatives at the latter of
+    values at the former, `backward` the reverse, for values that are zero at z = 0.
+    """
+
+    whole: np.ndarray
+    half: np.ndarray
+    forward: np.ndarray
+    backward: np.ndarray
+
+
+@lru_cache
+def closure(order: int) -> Closure:
+    """Differences with whole_j backward_jm = -half_m forward_mj for all nodes, interior ones as everywhere.
+
+    With them, and values that vanish at z = 0 (tractions), sum whole f D g + sum half g D f = 0, and leapfrog conserves
+    energy in any medium. Unknown are the lengths and the first rows of Q = whole backward. They are
+    to be exact for polynomials of degree 2 (of degree 1 where the order is 2), which is linear in them; what is left
+    free is spent on the squares of the errors for degree 3 as far as order 8, beyond which that would cost time step.
+    Closures of this kind: Strand 1994; O'Reilly et al. 2017.
+    """
+    n = check_order(order) // 2
+    rows, degree = (1, 1) if order == 2 else (max(n, 4), 2)
+    wide = rows + n
+    weights = np.concatenate([-staggered_derivative(order)[::-1], staggered_derivative(order)])
+
+    def interior(j, m):
+        return weights[m - j + n] if -n <= m - j < n else 0.0
+
+    known = np.array([[interior(j, m) for m in range(wide)] for j in range(wide)])
+    exact = [_conditions(known, rows, p) for p in range(degree + 1)]
+    matrix, value = (np.concatenate(part) for part in zip(*exact, strict=True))
+    start = np.concatenate([[0.5], np.ones(2 * rows - 1), known[:rows, :rows].ravel()])
+    x = start + np.linalg.lstsq(matrix, value - matrix @ start, rcond=1e-12)[0]
+    if 2 < order <= 8:
+        free = np.linalg.svd(matrix)[2][np.linalg.matrix_rank(matrix) :].T
+        matrix, value = _conditions(known, rows, degree + 1)
+        x = x + free @ np.linalg.lstsq(matrix @ free, value - matrix @ x, rcond=1e-12)[0]
+    whole, half = x[:rows], x[rows : 2 * rows]
+    known[:rows, :rows] = x[2 * rows :].reshape(rows, rows)
+    return Closure(whole, half, -known.T[:rows] / half[:, None], known[:rows] / whole[:, None])
+
+
+def closed_rows(equation) -> int:
+    """Rows from a free surface down in which operators of an equation, or their transposes, are not as everywhere."""
+    order, half = equation.spatial_order, equation.spatial_order // 2
+    return half if equation.levels == 2 else (1 if order == 2 else max(half, 4)) + half
+
+
+def rows_under_surface(stencil: Stencil, field, rows: int) -> np.ndarray:
+    """What a stencil takes along z in the first rows under a free surface, from as many rows of a mirrored field.
+
+    Row 0 of the field or of the result, whichever lies at whole nodes, is the surface. Above it the field is continued
+    as its image of parity 1 or -1, zero on the surface where it is odd.
+    """
+    staggered = "z" in field.stagger
+    made = np.zeros((rows, rows))
+    for i in range(rows):
+        taken = [(i, stencil.centre)]
+        for k, w in enumerate(stencil.weights, start=1):
+            taken += [(i + k - stencil.back, w), (i + stencil.ahead - k, stencil.sign * w)]
+        for node, weight in taken:
+            image = field.parity if node < 0 else 1
+            at = node if node >= 0 else -1 - node if staggered else -node
+            if at < rows and not (at == 0 and field.on_surface):
+                made[i, at] += image * weight
+    return made
+
+
+def closure_rows(order: int, field) -> np.ndarray:
+    """First rows of the difference along z of a field that is not mirrored, for unit spacing.
+
+    Without what they would have to know of the surface: the value of a field that is zero on it, and the derivative
+    of one that is not.
+    """
+    forward, odd = "z" not in field.stagger, field.parity < 0
+    rows = (closure(order).forward if forward else closure(order).backward).copy()
+    if forward and odd:
+        rows[:, 0] = 0
+    if not forward and not odd:
+        rows[0] = 0
+    return rows
+
+
+def _conditions(known, rows, degree):
+    """(matrix, value) of what makes the differences exact for z^degree, in the unknowns (whole, half, Q row by row)."""
+    wide, matrix, value = len(known), [], []
+    at, between = np.arange(wide) ** float(degree), (np.arange(wide) + 0.5) ** degree
+    slopes = [degree * z ** max(degree - 1, 0) for z in (np.arange(rows), np.arange(rows) + 0.5)]
+    for node in range(rows):
+        if node or degree:  # at z = 0 values that vanish there are differentiated
+            row = np.zeros((rows + 2, rows))
+            row[2 + node], row[0, node] = between[:rows], -slopes[0][node]
+            matrix.append(row.ravel())
+            value.append(-known[node, rows:] @ between[rows:])
+        row = np.zeros((rows + 2, rows))
+        row[2:, node], row[1, node] = -at[:rows], -slopes[1][node]
+        matrix.append(row.ravel())
+        value.append(known[rows:, node] @ at[rows:])
+    return np.array(matrix), np.array(value)

@@ -1,0 +1,25 @@
+"""Backends, equations and observers of others: what a plugin implements, and how it is found."""
+
+from .executor import IMPLS, DifferentiatingExecutor, Executor, Support, check_support, choose_impl
+from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
+from .registry import backend, backends, equation_failures, equations, load, registry
+
+__all__ = [
+    "IMPLS",
+    "BackendRecord",
+    "DifferentiatingExecutor",
+    "EquationRecord",
+    "Executor",
+    "Observation",
+    "ObserverRecord",
+    "Support",
+    "backend",
+    "backends",
+    "check_support",
+    "choose_impl",
+    "equation_failures",
+    "equations",
+    "impl",
+    "load",
+    "registry",
+]

@@ -1,0 +1,145 @@
+"""The hooks through which backends, equations and observers are found (entry points, group ``sweep``)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pluggy
+
+from ..errors import OptionError
+
+GROUP = "sweep"
+spec = pluggy.HookspecMarker(GROUP)
+impl = pluggy.HookimplMarker(GROUP)
+"""Marks a plugin's functions as implementations of these hooks."""
+
+
+def _name(instance, attribute, value):
+    if not isinstance(value, str) or not value:
+        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a name")
+
+
+def _names(instance, attribute, value):
+    if not isinstance(value, tuple | list) or not all(isinstance(name, str) and name for name in value):
+        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a tuple of names")
+
+
+@attrs.frozen
+class BackendRecord:
+    """A backend, by name, without importing it.
+
+    Parameters
+    ----------
+    name : str
+        What users select.
+    target : str
+        ``"package.module:attribute"``, an executor or a class or function without arguments that makes one.
+    requires : tuple of str
+        Modules that must be importable.
+    devices : tuple of str
+        Kinds of device that it may use, such as ``("cpu", "cuda")``.
+    impls : tuple of str
+        What `target` takes as ``impl=``, such as ``("eager", "c")``, where it runs a problem in more than one way.
+    """
+
+    name: str = attrs.field(validator=_name)
+    target: str = attrs.field(validator=_name)
+    requires: tuple[str, ...] = attrs.field(default=(), validator=_names)
+    devices: tuple[str, ...] = attrs.field(default=("cpu",), validator=_names)
+    impls: tuple[str, ...] = attrs.field(default=(), validator=_names)
+
+
+@attrs.frozen
+class EquationRecord:
+    """An equation, by name: ``target`` is ``"package.module:Class"``."""
+
+    name: str = attrs.field(validator=_name)
+    target: str = attrs.field(validator=_name)
+
+
+@attrs.frozen(eq=False)
+class Observation:
+    """What an observer is told. Arrays are copies, on the host, which cannot be written to.
+
+    Parameters
+    ----------
+    event : {'shot', 'iteration'}
+    iteration : int
+        That under way or, for ``'iteration'``, that is over; 0 is the gradient at the starting model.
+    misfit : float
+        0.5 times the sum of squares of `shots`.
+    shots : tuple of int
+        Which shots of the survey were modelled: the few that a rank models at once or, for ``'iteration'``, all.
+    model : (nz, nx) or (n, nz, nx) array
+        The parameters, after an iteration; those that the shots were modelled in.
+    gradient : array, optional
+        After an iteration, that of its last step: of the shape of `model`, summed over the ranks.
+    rank : int
+        The process that tells it.
+    """
+
+    event: str
+    iteration: int
+    misfit: float
+    shots: tuple[int, ...]
+    model: np.ndarray
+    gradient: np.ndarray | None = None
+    rank: int = 0
+
+
+EVENTS = ("shot", "iteration")
+"""What observers may ask to be told of."""
+
+
+@attrs.frozen
+class ObserverRecord:
+    """A function that an inversion calls while it runs.
+
+    Parameters
+    ----------
+    name : str
+        What reports call it.
+    event : {'shot', 'iteration'}
+        After the few shots that a rank models at once, on that rank; or after each pass over all shots, on rank 0.
+    call : callable
+        ``call(observation)`` with an :class:`Observation`; what it returns is ignored. If it raises, that is reported
+        with name and reason, the run goes on, and it is not called again in that run.
+
+    Raises
+    ------
+    OptionError
+        For an unknown event, or what cannot be called.
+    """
+
+    name: str = attrs.field(validator=_name)
+    event: str = attrs.field()
+    call: Callable[[Observation], Any] = attrs.field()
+
+    @event.validator
+    def _known(self, _, event):
+        if event not in EVENTS:
+            raise OptionError(f"observer {self.name!r} asks for the event {event!r}; expected one of {EVENTS}")
+
+    @call.validator
+    def _callable(self, _, call):
+        if not callable(call):
+            raise OptionError(f"observer {self.name!r} is {call!r}; expected a function of one Observation")
+
+
+@spec
+def sweep_backends() -> list[BackendRecord]:
+    """Backends that this plugin brings."""
+    return []
+
+
+@spec
+def sweep_equations() -> list[EquationRecord]:
+    """Equations that this plugin brings."""
+    return []
+
+
+@spec
+def sweep_observers() -> list[ObserverRecord]:
+    """Observers that this plugin brings."""
+    return []

@@ -1,0 +1,251 @@
+"""Whether a class states an equation: what it declares, and a step of it on a few cells; looked at once."""
+
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..discretization.array_ops import NumpyOps
+from ..discretization.node_averages import Medium
+from ..equations.equation import Equation, Field, Parameter
+from ..errors import OptionError, SweepError
+from ..memory import MemoryOptions
+from ..numerics.cpml import CPML
+from ..numerics.grid import make_grid
+from .problem import Problem
+
+DECLARED = {
+    "parameters": ("a tuple of Parameter", Parameter),
+    "fields": ("a tuple of Field", Field),
+    "coefficient_names": ("a tuple of names", str),
+    "memories": ("a tuple of names", str),
+    "reciprocal": ("a tuple of fields", str),
+}
+"""Class variables that are tuples, and of what."""
+
+
+@lru_cache(maxsize=64)
+def check_declared(equation: Equation) -> None:
+    """OptionError where a class variable is missing, of another kind, or names what there is not."""
+    for name in ("name", "levels", "pml_type", "ndims", *DECLARED, *equation.tables_stated):
+        if not hasattr(equation, name):
+            raise OptionError(f"{type(equation).__name__} does not state the class variable {name!r}")
+
+    def refuse(what, value, expected):
+        raise OptionError(f"{equation.name}: {what} is {value!r}; expected {expected}")
+
+    for name, (expected, kind) in DECLARED.items():
+        value = getattr(equation, name)
+        if not isinstance(value, tuple | list) or not all(isinstance(x, kind) for x in value):
+            refuse(name, value, expected)
+        names = [getattr(x, "name", x) for x in value]
+        if len(set(names)) < len(names):
+            refuse(name, names, "each name once")
+    for name, least in (("parameters", 1), ("fields", 1)):
+        if len(getattr(equation, name)) < least:
+            refuse(name, getattr(equation, name), "at least one")
+    if equation.levels not in (1, 2):
+        refuse("levels", equation.levels, "1 or 2")
+    for where, ndims in (("ndims", equation.ndims), *((f"ndims of {f.name}", f.ndims) for f in equation.fields)):
+        if not isinstance(ndims, tuple | list) or not ndims or not set(ndims) <= {2, 3}:
+            refuse(where, ndims, "(2,), (3,) or (2, 3)")
+    for f in equation.fields:
+        if not isinstance(f.stagger, tuple | list | str) or not set(f.stagger) <= set("xyzt"):
+            refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")
+        if f.parity not in ((-1, 1) if f.mirrored else (-1, 0, 1)):
+            refuse(f"parity of {f.name}", f.parity, "-1 or 1, or 0 where it is not mirrored")
+        if f.source_sign not in (-1, 1):
+            refuse(f"source_sign of {f.name}", f.source_sign, "1, or -1 for a stress")
+    error = equation.float32_error
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 < error < 1:
+        refuse("float32_error", error, "a number between 0 and 1")
+    for p in equation.parameters:
+        bounds = (p.low, p.high, *(p.typical if isinstance(p.typical, tuple | list) else ()))
+        if not all(isinstance(x, Real) for x in bounds) or len(bounds) != (2 if p.typical is None else 4):
+            refuse(f"interval of {p.name}", (p.low, p.high, p.typical), "numbers low and high, and typical=(low, high)")
+        if not p.low < p.high:
+            refuse(f"interval of {p.name}", (p.low, p.high), "low < high")
+        if p.typical is not None and not p.low <= p.typical[0] <= p.typical[1] <= p.high:
+            refuse(f"typical of {p.name}", p.typical, f"an interval within {p.low:g}..{p.high:g}")
+    unknown = set(equation.reciprocal) - {f.name for f in equation.fields}
+    if unknown:
+        refuse("reciprocal", equation.reciprocal, f"some of {[f.name for f in equation.fields]}")
+
+
+class _State(dict):
+    """A state that says which keys there are, if it is asked for another."""
+
+    def __missing__(self, key):
+        raise OptionError(f"step asks for {key!r} of the state, whose fields, levels and memories are {list(self)}")
+
+
+@lru_cache(maxsize=64)
+def check_statement(equation: Equation, ndim: int) -> None:
+    """OptionError where an equation does not do in `ndim` dimensions what is asked of it.
+
+    Run on a few cells along each axis: coefficients, speed, fits, what is derived, sources, and a step from rest. An
+    equation that does not want these values, such as one that holds an array of a model's shape, is let pass.
+    """
+    with suppress(_Unprobed):
+        _run_once(equation, ndim)
+
+
+def _run_once(equation, ndim):
+    order, fields = equation.spatial_order, [f.name for f in equation.waves_in(ndim)]
+    shape = (max(order, 6),) * ndim
+    if not fields:
+        raise OptionError(f"{equation.name} has no field in {ndim} dimensions, one of its ndims {equation.ndims}")
+    cpml = CPML(((0, 0),) * ndim, order=order, power=equation.pml_power)
+    first = (fields[0],)
+    problem = Problem(equation, make_grid(shape, 10.0), 1e-3, first, first, cpml, MemoryOptions())
+    with np.errstate(all="ignore"):
+        models = _models(equation, shape)
+        _check_parameters(equation, models, shape)
+        _check_sources(equation, ndim, fields)
+        coefficients = _coefficients(equation, problem, models)
+        _check_step(equation, problem, coefficients, fields)
+
+
+def _models(equation, shape):
+    """Parameters that fit together, as far as the equation can tell."""
+    try:
+        return equation.example(shape, np.random.default_rng(0))
+    except Exception:  # what is wrong with it is said below
+        return [np.full(shape, sum(p.drawn_from) / 2) for p in equation.parameters]
+
+
+class _Unprobed(Exception):
+    """Values that an equation does not want."""
+
+
+@contextmanager
+def _said(equation, what):
+    """Makes an error of a method one of SWEEP's, which says whose."""
+    try:
+        yield
+    except SweepError as error:
+        raise OptionError(f"{equation.name}: {error}") from error
+    except (ValueError, ArithmeticError, AssertionError) as error:
+        raise _Unprobed from error
+    except Exception as error:
+        raise OptionError(f"{equation.name}: {what} raises {type(error).__name__}: {error}") from error
+
+
+def _refuse(equation, what, given, expected):
+    raise OptionError(f"{equation.name}: {what} gives {given}; expected {expected}")
+
+
+def _shape(x) -> Any:
+    """The shape of an array, or the kind of what is none."""
+    return tuple(x.shape) if hasattr(x, "shape") else type(x).__name__
+
+
+def _check_parameters(equation, models, shape):
+    with _said(equation, "speed(*parameters)"):
+        speed = equation.speed(*models)
+    if _shape(speed) not in (shape, ()):
+        _refuse(equation, "speed", _shape(speed), f"an array of the parameters' shape, here {shape}")
+    with _said(equation, "fits(*parameters)"):
+        fits = equation.fits(*models)
+    if fits is not True and _shape(fits) not in (shape, ()):
+        _refuse(equation, "fits", _shape(fits), f"True, or an array of the parameters' shape, here {shape}")
+
+
+def _check_sources(equation, ndim, fields):
+    names = equation.coefficient_names_in(ndim)
+    for field in fields:
+        with _said(equation, f"source_coefficient({field!r})"):
+            coefficient = equation.source_coefficient(field)
+        if coefficient is not None and coefficient not in names:
+            _refuse(equation, f"source_coefficient({field!r})", repr(coefficient), f"None or one of {list(names)}")
+        with _said(equation, f"source_weight({field!r}, dt, cell_volume)"):
+            finite = isfinite(equation.source_weight(field, 1e-3, 100.0))
+        if not finite:
+            _refuse(equation, f"source_weight({field!r}, ...)", "no finite number", "one")
+    with _said(equation, "derived(ndim)"):
+        derived = equation.derived(ndim)
+    if not isinstance(derived, dict):
+        _refuse(equation, "derived(ndim)", type(derived).__name__, "a dict, empty where there is none")
+    for name, parts in derived.items():
+        if name in fields:
+            _refuse(equation, "derived", f"{name!r}, which is a field", "another name")
+        if not isinstance(parts, dict) or not parts or not set(parts) <= set(fields):
+            _refuse(equation, f"derived {name!r}", repr(parts), f"a weight for some of the fields {fields}")
+        if len({"t" in f.stagger for f in equation.waves_in(ndim) if f.name in parts}) > 1:
+            _refuse(equation, f"derived {name!r}", repr(parts), "fields known at the same times, of which it is a sum")
+
+
+def _coefficients(equation, problem, models):
+    names, shape = equation.coefficient_names_in(problem.grid.ndim), problem.padded_shape
+    with _said(equation, "coefficients(medium, *parameters)"):
+        made = equation.coefficients(Medium(problem, np), *models)
+    if not isinstance(made, tuple | list) or len(made) != len(names):
+        count = f"{len(made)} values" if isinstance(made, tuple | list) else type(made).__name__
+        _refuse(equation, "coefficients", count, f"a tuple of {len(names)}: {list(names)}")
+    for name, c in zip(names, made, strict=True):
+        try:
+            np.broadcast_to(c, shape)
+        except (ValueError, TypeError):
+            _refuse(equation, f"coefficient {name!r}", _shape(c), f"an array of the parameters' shape, here {shape}")
+    return tuple(np.broadcast_to(c, (1, *shape)) for c in made)
+
+
+def _check_step(equation, problem, coefficients, fields):
+    names, shape, driven = equation.state_names(problem.grid.ndim), (1, *problem.padded_shape), []
+    random = np.random.default_rng(0)
+    before = {name: random.standard_normal(shape) for name in names}
+
+    def stepped(kick):
+        """A step from `before`, whose sources add `kick` to all cells."""
+
+        def inject(field, x):
+            if field not in fields:
+                raise OptionError(f"step calls inject with {field!r}; there are the fields {fields}")
+            driven.append(field)
+            return x + kick
+
+        state = _State({name: x.copy() for name, x in before.items()})
+        new = equation.step(NumpyOps(problem, np.float64), state, coefficients, inject)
+        if state.keys() != before.keys() or any((state[name] != x).any() for name, x in before.items()):
+            raise OptionError("step changes the state that it is given; expected a new dict of new arrays")
+        return new
+
+    with _said(equation, "step(ops, state, coefficients, inject)"):
+        new = stepped(0.0)
+    if not isinstance(new, dict):
+        _refuse(equation, "step", type(new).__name__, f"the new state, a dict of {list(names)}")
+    for kind, wrong in (("lacks", set(names) - new.keys()), ("has besides", new.keys() - set(names))):
+        if wrong:
+            raise OptionError(f"{equation.name}: what step returns {kind} {sorted(wrong)}; expected {list(names)}")
+    for name in names:
+        if _shape(new[name]) != shape:
+            _refuse(equation, f"step's new state {name!r}", _shape(new[name]), f"an array of shape {shape}")
+    for field in fields:
+        if driven.count(field) != 1:
+            raise OptionError(
+                f"{equation.name}: step calls inject({field!r}, ...) {driven.count(field)} times; expected once for "
+                "each field, or its sources would be lost or doubled"
+            )
+    with _said(equation, "step(ops, state, coefficients, inject)"):
+        kicked = stepped(1.0)
+    for field in fields:
+        if np.array_equal(kicked[field], new[field]):
+            raise OptionError(
+                f"{equation.name}: step drops what inject({field!r}, ...) gives; expected it in the new state, or the "
+                "sources would be lost"
+            )
+
+
+def check_equation(equation: Equation, ndim: int) -> None:
+    """Refuses what is no equation in `ndim` dimensions, with what is wrong in its class; looked at once.
+
+    Raises
+    ------
+    OptionError
+    """
+    check_declared(equation)
+    if ndim in equation.ndims:
+        check_statement(equation, ndim)

@@ -1,0 +1,148 @@
+"""Build a checked problem from the arguments of a solver."""
+
+from collections.abc import Sequence
+from math import isfinite, prod
+from numbers import Real
+
+from .._util.validators import check_choice
+from ..equations.equation import Equation
+from ..errors import DomainError, OptionError, UnsupportedError
+from ..memory.options import resolve_memory
+from ..numerics.cpml import CPML, layer_types, widths
+from ..numerics.free_surface import closed_rows
+from ..numerics.grid import MOST_CELLS, Grid, make_grid
+from .equation_check import check_equation
+from .problem import Problem, absent
+
+
+def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
+    known = [f.name for f in equation.waves_in(ndim)]
+    if name == "receiver_type":
+        known += equation.derived(ndim)
+    if value is None:
+        return (known[0],)
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise OptionError(f"{name} is {value!r}; expected a list of fields of {equation.name}, such as [{known[0]!r}]")
+    for field in value:
+        if field not in known:
+            raise OptionError(f"{name} names {field!r}, {absent(field, equation, known)}")
+    if len(set(value)) != len(value):
+        raise OptionError(f"{name} is {list(value)}; each field may be named once")
+    return tuple(value)
+
+
+RATIOS = (1e-15, 1e15)
+"""Smallest and largest dt / dh (s/m), whose square is a number of single precision; a wave crosses no more than about a
+cell in a step, so speeds lie between its inverses.
+"""
+
+
+CHOICES = {
+    "source_scaling": ("physical", "increment"),
+    "edge_gradient": ("exact", "interior"),
+    "time_dispersion": ("uncorrected", "corrected"),
+}
+
+
+def check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None:
+    """That each axis has the cells that differences need, and all of them, PML included, can be counted."""
+    order = equation.spatial_order
+    for n, axis in zip(grid.shape, grid.axes, strict=True):
+        if n < order:
+            raise DomainError(f"the model has {n} cells along {axis}; spatial_order {order} needs at least as many")
+    padded = tuple(n + low + high for n, (low, high) in zip(grid.shape, pml, strict=True))
+    if prod(padded) > MOST_CELLS:
+        raise DomainError(
+            f"the model of shape {grid.shape} has {prod(padded)} cells with its PML, in shape {padded}; expected at "
+            f"most {MOST_CELLS}: coarsen the grid, cut the model, or narrow the PML"
+        )
+    rows = closed_rows(equation) if free_surface else 0
+    cells = grid.shape[0] + pml[0][1]
+    if cells < rows:
+        raise DomainError(
+            f"the model and the PML below it have {cells} cells along z; a free surface needs at least {rows} at "
+            f"spatial_order {order}"
+        )
+
+
+def make_problem(
+    equation,
+    shape,
+    dh,
+    dt,
+    source_type=None,
+    receiver_type=None,
+    pml_type=None,
+    pml_width=20,
+    pml_velocity=None,
+    pml_freq=None,
+    free_surface=False,
+    source_scaling="physical",
+    edge_gradient="exact",
+    time_dispersion="uncorrected",
+    memory=None,
+    check_finite=None,
+) -> Problem:
+    """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
+
+    Raises
+    ------
+    SweepError
+        A DomainError, ShapeError, OptionError or UnsupportedError that names the argument.
+    """
+    if not isinstance(equation, Equation):
+        raise OptionError(f"equation is {equation!r}; expected an equation such as Acoustic(spatial_order=8)")
+    grid = make_grid(shape, dh)
+    check_equation(equation, grid.ndim)
+    if grid.ndim not in equation.ndims:
+        raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
+    if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
+        raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
+    if not all(RATIOS[0] <= float(dt) / h <= RATIOS[1] for h in grid.spacing):
+        raise DomainError(
+            f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
+        )
+    memory = resolve_memory(memory, None)
+    if memory.known_above >= grid.shape[0]:
+        raise DomainError(
+            f"MemoryOptions: known_above is {memory.known_above}, and the models have {grid.shape[0]} rows; expected a "
+            "row that leaves free ones"
+        )
+    cpml_width = widths(pml_width, grid.ndim, free_surface is True)
+    check_cells(equation, grid, cpml_width, free_surface is True)
+    if not isinstance(free_surface, bool):
+        raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
+    types = layer_types(pml_type, equation, grid.ndim, free_surface)
+    chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
+    for name, value in chosen.items():
+        check_choice(value, name, CHOICES[name])
+    if check_finite is not None and not isinstance(check_finite, bool):
+        raise OptionError(f"check_finite is {check_finite!r}; expected True, False or None")
+    if time_dispersion == "corrected" and any("t" in f.stagger for f in equation.fields):
+        raise UnsupportedError(
+            f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"
+        )
+    given = {"velocity": pml_velocity, "freq": pml_freq}
+    for name, value in given.items():
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
+            raise OptionError(f"pml_{name} is {value!r}; expected a number")
+    chosen_pml = {k: v for k, v in given.items() if v is not None}
+    cpml = CPML(
+        cpml_width,
+        order=equation.spatial_order,
+        power=equation.pml_power,
+        multiaxial=tuple(name == "mpmls" for name in types),
+        **chosen_pml,
+    )
+    return Problem(
+        equation=equation,
+        grid=grid,
+        dt=float(dt),
+        source_type=_fields("source_type", source_type, equation, grid.ndim),
+        receiver_type=_fields("receiver_type", receiver_type, equation, grid.ndim),
+        cpml=cpml,
+        memory=memory,
+        free_surface=free_surface,
+        check_finite=check_finite,
+        **chosen,
+    )
