@@ -30,7 +30,7 @@ SOURCE = """
 namespace sweep {{
 inline namespace SWEEP_VARIANT {{
 template <template <class, int, int> class Of, int NDIM, int HALF>
-using Float = Run<Of<float, NDIM, HALF>, float, NDIM, HALF>;
+using Float = KernelContext<Of<float, NDIM, HALF>, float, NDIM, HALF>;
 {kernels}
 }}  // namespace SWEEP_VARIANT
 }}  // namespace sweep

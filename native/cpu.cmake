@@ -15,7 +15,7 @@ target_compile_options(sweep_options INTERFACE -fno-exceptions)
 # A sixth of GCC's time, which gains our loops nothing: in pairs they are 1 % faster without.
 target_compile_options(sweep_options INTERFACE "$<$<CXX_COMPILER_ID:GNU>:-fno-tree-vrp;-fno-thread-jumps;-fno-tree-pre>")
 
-sweep_add_library(src/library.cpp src/cpu/builds.cpp)
+sweep_add_library(src/abi/library.cpp src/cpu/builds.cpp)
 # Plain to best. Each takes a minute or two, so that by default it is the best that this machine runs, and one for any.
 set(flags_portable -march=x86-64 -DSWEEP_MOST_ORDERS=0)
 set(flags_avx2 -march=x86-64-v3)

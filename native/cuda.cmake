@@ -17,7 +17,7 @@ target_compile_options(sweep_options INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:--threads=0;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
   "$<$<AND:$<BOOL:${SWEEP_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")
 
-sweep_add_library(src/library.cpp src/cuda/builds.cu)
+sweep_add_library(src/abi/library.cpp src/cuda/builds.cu)
 sweep_add_kernels(cuda src/cuda/kernels.cu)
 sweep_write_builds()
 

@@ -3,7 +3,7 @@
 string(REGEX MATCH "^([^ ]+) (.+)$" SWEEP_JAXLIB "${SWEEP_JAXLIB}")
 set(version "${CMAKE_MATCH_1}")
 set(headers "${CMAKE_MATCH_2}")
-sweep_add_library(src/xla_shim.cpp)
+sweep_add_library(src/abi/xla_shim.cpp)
 target_include_directories(${target} SYSTEM PRIVATE "${headers}")
 target_compile_definitions(${target} PRIVATE SWEEP_XLA_JAXLIB_VERSION="${version}")
 set(report "headers of jaxlib ${version}")

@@ -1,4 +1,4 @@
-"""Where the compiled code keeps cells and ghost cells: native/include/sweep/grid.h."""
+"""Where the compiled code keeps cells and ghost cells: native/include/sweep/core/halo_layout.h."""
 
 import ctypes as c
 import subprocess
@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 SOURCE = """
-#include "sweep/grid.h"
+#include "sweep/core/halo_layout.h"
 
 template <int NDIM>
 static ptrdiff_t frame(const int* n, int half, ptrdiff_t* place) {
-  const auto f = sweep::ghosted<NDIM>(n, half);
+  const auto f = sweep::halo_layout<NDIM>(n, half);
   for (int a = 0; a < NDIM; ++a) place[a] = f.stride[a];
   place[NDIM] = f.lead;
   return f.total;

@@ -121,7 +121,7 @@ def sanitized(tmp_path_factory):
         )
         for source, defines, name in [*sources, ("builds", [], "builds")]
     ]
-    library = [*common, '-DSWEEP_BUILD_ID="sanitized"', "-c", str(NATIVE / "src/library.cpp")]
+    library = [*common, '-DSWEEP_BUILD_ID="sanitized"', "-c", str(NATIVE / "src/abi/library.cpp")]
     jobs.append(subprocess.Popen([*library, "-o", str(folder / "library.o")]))
     assert not any([job.wait() for job in jobs])
     objects = map(str, folder.glob("*.o"))

@@ -29,6 +29,6 @@ def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, eq
     for equation, made in zip(equations, objects, strict=True):
         source = [f"-DSWEEP_EQUATION={equation}", "-x", "c++", str(NATIVE / "src" / kernels)]
         subprocess.run([COMPILER, *common, *source, "-c", "-o", str(made)], check=True, env=environment)
-    sources = [*map(str, objects), "-x", "c++", str(NATIVE / "src" / builds), str(NATIVE / "src/library.cpp")]
+    sources = [*map(str, objects), "-x", "c++", str(NATIVE / "src" / builds), str(NATIVE / "src/abi/library.cpp")]
     subprocess.run([COMPILER, *common, "-shared", "-o", str(library), *sources], check=True, env=environment)
     return c.CDLL(str(library))

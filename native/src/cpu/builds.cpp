@@ -4,4 +4,4 @@
 #define SWEEP_RUNS_portable runs_portable
 #define SWEEP_RUNS_avx2 runs_avx2
 #define SWEEP_RUNS_avx512 runs_avx512
-#include "../builds.h"
+#include "../abi/builds.h"

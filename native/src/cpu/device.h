@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../abi/fail.h"
 #include "launcher.h"
 
 namespace sweep {
@@ -149,5 +150,5 @@ class Device {
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
 
-#include "../entry.h"
+#include "../abi/entry.h"
 #endif

@@ -9,7 +9,7 @@
 #include <omp.h>
 #endif
 
-#include "../driver.h"
+#include "../engine/runs.h"
 #include "time_skewing.h"
 
 namespace sweep {
@@ -75,11 +75,11 @@ class Launcher {
     return {box.low[0] + begin, end - begin};
   }
 
-  // Units [begin, end) of a run of one shot.
-  template <class Units>
-  SWEEP_APART void steps(const Units& units, int begin, int end, Span shots) {
-    TimeSkewing<Launcher, Units> tiles(*this, units, shots.first, rank_, size_);
-    for (int u = begin, most = tiles.together(); u < end && !stopped(); u += most)
+  // Time steps [begin, end) of a run of one shot.
+  template <class TimeSteps>
+  SWEEP_APART void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
+    TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
+    for (int u = begin, most = tiles.steps_per_tile(); u < end && !stopped(); u += most)
       tiles.make(u, u + most < end ? most : end - u);
   }
 
@@ -109,13 +109,13 @@ class Launcher {
   }
   template <class F>
   void rows(const F& f, Span shots) const {
-    const auto rind = f.rind();
+    const auto shell = f.shell();
     auto mine = whole(f.run.plan.layout);
     const Span planes = part(mine);
     mine.low[0] = planes.first;
     mine.high[0] = planes.first + planes.count;
     for (int shot = shots.first; shot < shots.first + shots.count; ++shot)
-      rind.rows(mine, [&](ptrdiff_t i, const int* at, int count) { f.row(shot, i, at, count); });
+      shell.rows(mine, [&](ptrdiff_t i, const int* at, int count) { f.row(shot, i, at, count); });
   }
 
  private:

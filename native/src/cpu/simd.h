@@ -137,8 +137,8 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 }
 
 // Cells of a box, in space of one plane, and what rounds rows up to whole vectors: there coefficients and profiles are
-// zero. Rows that lie in the same PMLs are made together, in loops that know it for the first sets of axes. What the
-// PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the last axis are left out.
+// zero. Rows that lie in the same PMLs are computed together, in loops that know it for the first sets of axes. What
+// the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the last axis are left out.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1, across = last - 1;

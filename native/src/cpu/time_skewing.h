@@ -1,11 +1,12 @@
-// Units of a run on CPU threads: some at once, while what they make is in the cache (time skewing). Planes of the first
-// axis, rows in two dimensions, are made by stage i as soon as those of stage i - 1 which lie half a stencil further
-// are there; in space block after block of the second axis, whose borders move back by as much from stage to stage.
-// Threads have planes between borders that sink likewise, so that each needs of the next only what that one makes
-// first. Where there are more threads than such parts, they share out one stage after the other.
+// Time steps of a run on CPU threads: some at once, while their fields are in the cache (time skewing). Planes of the
+// first axis, rows in two dimensions, are made by stage i as soon as those of stage i - 1 which lie half a stencil
+// further are there; in space block after block of the second axis, whose borders move back by as much from stage to
+// stage. Threads have planes between borders that sink likewise, so that each needs of the next only what that one
+// makes first. Where there are more threads than such parts, they share out one stage after the other.
 #ifndef SWEEP_CPU_TIME_SKEWING_H
 #define SWEEP_CPU_TIME_SKEWING_H
 
+#include "../engine/workspace.h"
 #include "simd.h"
 
 namespace sweep {
@@ -24,86 +25,86 @@ void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t 
   });
 }
 
-// Of so many units, the first I stages.
-template <class Units, int I, int ROOM>
-struct Tile : Tile<Units, I - 1, ROOM> {
-  static const Units& any();
+// The first I stages of so many time steps.
+template <class TimeSteps, int I, int ROOM>
+struct Tile : Tile<TimeSteps, I - 1, ROOM> {
+  static const TimeSteps& any();
   decltype(any().template stage<I - 1>(0)) stage[ROOM];
 };
-template <class Units, int ROOM>
-struct Tile<Units, 0, ROOM> {};
+template <class TimeSteps, int ROOM>
+struct Tile<TimeSteps, 0, ROOM> {};
 
-template <class Launcher, class Units>
+template <class Launcher, class TimeSteps>
 class TimeSkewing {
-  static const Units& any();
+  static const TimeSteps& any();
   using Step = decltype(any().template stage<0>(0).step);
   using View = typename Step::View;
   using Value = typename Step::Value;
   using Equation = typename decltype(any().run)::Equation;
   static constexpr int ndim = Step::ndim, last = ndim - 1, stages = Equation::stages;
-  static constexpr int most = decltype(any().run.plan)::most_stages, room = most / stages;
+  static constexpr int most = most_tile_stages, room = most / stages;
   // Planes of a stage that follow each other, so that differences find them in the cache.
-  static constexpr int band = ndim == 2 ? 8 : 1;
+  static constexpr int planes_at_once = ndim == 2 ? 8 : 1;
 
   Launcher& launcher_;
-  const Units& units_;
+  const TimeSteps& time_steps_;
   int shot_, rank_, size_, half_, planes_, near_;
   int rows_ = 1;      // in space, of a block
-  ptrdiff_t points_;  // of this shot that values are taken at
-  Value* taken_;      // there, of units that are made at once, and in the plane of those before
+  ptrdiff_t points_;  // of this shot that values are gathered at
+  Value* gathered_;   // values there, of the time steps of a tile; in the plane also of the tile before
   int parity_ = 0;
   int32_t *row_begin_, *order_;  // in the plane: those in row r of fields of the first stage, then of the others
 
  public:
-  TimeSkewing(Launcher& launcher, const Units& units, int shot, int rank, int size)
-      : launcher_(launcher), units_(units), shot_(shot), rank_(rank), size_(size) {
+  TimeSkewing(Launcher& launcher, const TimeSteps& time_steps, int shot, int rank, int size)
+      : launcher_(launcher), time_steps_(time_steps), shot_(shot), rank_(rank), size_(size) {
     static_assert(stages <= most, "as many as there is room for");
-    half_ = units.run.plan.half;
-    planes_ = units.run.plan.layout.field.n[0];
+    half_ = time_steps.run.plan.half;
+    planes_ = time_steps.run.plan.layout.field.n[0];
     if constexpr (ndim == 3) {
       constexpr ptrdiff_t bytes = 24 << 10;
       rows_ = static_cast<int>(bytes / row_bytes());
       rows_ = rows_ < 16 ? 16 : rows_ > 64 ? 64 : rows_;
     }
-    near_ = units.run.plan.layout.near;
-    const auto gather = units.template stage<0>(0).gather;
+    near_ = time_steps.run.plan.layout.near;
+    const auto gather = time_steps.template stage<0>(0).gather;
     points_ = gather.points.total;
-    taken_ = units.scratch + units.run.plan.group_of(shot) * units.run.plan.taken(points_);
+    gathered_ = time_steps.scratch + time_steps.run.plan.group_of(shot) * gathered_size(time_steps.run.plan, points_);
     if constexpr (ndim == 2) {
-      row_begin_ = reinterpret_cast<int32_t*>(taken_ + 2 * most * points_);
+      row_begin_ = reinterpret_cast<int32_t*>(gathered_ + 2 * most * points_);
       order_ = row_begin_ + stages * planes_ + 1;
       if (rank == 0 && points_) sort(gather);
       meet();
     }
   }
 
-  // Units that are made at once: what the second-level cache holds of all arrays, or in space of blocks of the fields.
+  // The second-level cache holds so many time steps of all arrays, or in space of blocks of the fields.
   // There no more than leave behind all that receivers see.
-  int together() const {
+  int steps_per_tile() const {
     constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 3 ? 2 : Equation::second ? 6 : 24;
     ptrdiff_t count = cache / (row_bytes() * rows_ * arrays * half_);
-    const int fit = (planes_ / size_ - band - near_) / (2 * half_);
+    const int fit = (planes_ / size_ - planes_at_once - near_) / (2 * half_);
     if (size_ > 1 && fit < count) count = fit;
-    const int units = count < stages ? 1 : count > most ? room : static_cast<int>(count / stages);
-    return ndim == 3 && units > Equation::levels ? Equation::levels : units;
+    const int time_steps = count < stages ? 1 : count > most ? room : static_cast<int>(count / stages);
+    return ndim == 3 && time_steps > Equation::levels ? Equation::levels : time_steps;
   }
 
-  // So many units from u on, no more than `together`. What is taken is read while the next units are made already.
-  void make(int u, int count) {
-    Value* const taken = taken_ + parity_ * most * points_;
+  // So many time steps from k on, no more than `steps_per_tile`. Values are gathered while the next tile is computed.
+  void make(int k, int count) {
+    Value* const gathered = gathered_ + parity_ * most * points_;
     parity_ ^= ndim == 2;
-    Tile<Units, stages, room> tile;
+    Tile<TimeSteps, stages, room> tile;
     View views[most], seen[most];
     Box<ndim> box[most];
     const auto each = [&](const auto& f) {  // f(stage, its number among all of the tile), one after the other
       for (int i = 0; i < count; ++i)
         for_axes<stages>([&](auto index) {
           constexpr int s = decltype(index)::value;
-          f(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i], s + stages * i, u + i, index);
+          f(static_cast<Tile<TimeSteps, s + 1, room>&>(tile).stage[i], s + stages * i, k + i, index);
         });
     };
-    each([&](auto& s, int i, int unit, auto index) {
-      prepare<decltype(index)::value>(unit, s, views[i], seen[i], box[i]);
+    each([&](auto& s, int i, int time_step, auto index) {
+      prepare<decltype(index)::value>(time_step, s, views[i], seen[i], box[i]);
     });
     const int all = stages * count, sunk = (all - 1) * half_;
     Box<ndim> any = box[0];
@@ -125,8 +126,8 @@ class TimeSkewing {
       for_axes<stages>([&](auto index) {
         constexpr int s = decltype(index)::value;
         if (i % stages == s)
-          make_planes(static_cast<Tile<Units, s + 1, room>&>(tile).stage[i / stages], views[i], seen[i], part,
-                      taken + i * points_);
+          make_planes(static_cast<Tile<TimeSteps, s + 1, room>&>(tile).stage[i / stages], views[i], seen[i], part,
+                      gathered + i * points_);
       });
     };
     // f(low, high) for each block at the first stage.
@@ -137,14 +138,14 @@ class TimeSkewing {
     };
     const int planes = any.high[0] - any.low[0];
     if (sharers(planes, sunk) < size_ && any.cells() >= worthwhile * size_) {
-      launcher_.poll(u + count - 1);
+      launcher_.poll(k + count - 1);
       for (int i = 0; i < all; ++i) {
         const Span mine = launcher_.part(box[i]);
         blocks([&](int low, int high) { make_of(i, mine.first, mine.first + mine.count, low, high); });
         meet();
       }
     } else {
-      skewed(any, all, blocks, make_of, [&] { launcher_.poll(u + count - 1); });
+      skewed(any, all, blocks, make_of, [&] { launcher_.poll(k + count - 1); });
     }
     if (points_)
       each([&](const auto& s, int i, int, auto) {
@@ -152,10 +153,10 @@ class TimeSkewing {
           launcher_.gather(s.gather, Span{shot_, 1});
         else if (s.gather.acts())
           launcher_.take(s.gather, shot_,
-                         [from = taken + i * points_, first = s.gather.points.begin(shot_)](
+                         [from = gathered + i * points_, first = s.gather.points.begin(shot_)](
                              int, ptrdiff_t p, const Cell<ndim>&) { return from[p - first]; });
       });
-    if (ndim == 3 && points_) meet();  // the next units write what was seen of these
+    if (ndim == 3 && points_) meet();  // the next tile overwrites the values of this one
   }
 
  private:
@@ -165,7 +166,7 @@ class TimeSkewing {
   }
 
   ptrdiff_t row_bytes() const {
-    return units_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
+    return time_steps_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
   }
 
   // The planes of a thread at the first stage, and whether another has those above and below.
@@ -175,7 +176,7 @@ class TimeSkewing {
   };
   // Threads that have a share, at least one.
   int sharers(int planes, int sunk) const {
-    const int most = planes / (2 * (sunk + half_) + band + near_);
+    const int most = planes / (2 * (sunk + half_) + planes_at_once + near_);
     return most < 1 ? 1 : most < size_ ? most : size_;
   }
   Share share(int low, int high, int sunk) const {
@@ -196,11 +197,11 @@ class TimeSkewing {
     const auto downwards = [&](int begin, int until) {
       int at = begin;
       blocks([&](int low, int high) {
-        for (at = begin; at < until; at += band)
+        for (at = begin; at < until; at += planes_at_once)
           for (int i = 0; i < all; ++i) {
             const int by = i * half_, first = mine.begin + mine.above * by, end = mine.end + mine.below * by;
             int from = at - by > first ? at - by : first;
-            const int to = at - by + band < end ? at - by + band : end;
+            const int to = at - by + planes_at_once < end ? at - by + planes_at_once : end;
             // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
             if (from < near) from = to < near ? to : 0;
             if (from < to) make_of(i, from, to, low > 0 ? low - by : low, high - by);
@@ -208,7 +209,7 @@ class TimeSkewing {
       });
       return at;
     };
-    const int rest = downwards(mine.begin, mine.end - half_ - band);
+    const int rest = downwards(mine.begin, mine.end - half_ - planes_at_once);
     meet();
     poll();
     if (mine.begin < mine.end) downwards(rest, mine.end + (mine.below ? 2 : 1) * sunk);
@@ -216,15 +217,16 @@ class TimeSkewing {
   }
 
   template <int S, class Stage>
-  SWEEP_APART void prepare(int unit, Stage& s, View& view, View& seen, Box<ndim>& box) {
-    s = units_.template stage<S>(unit);
+  SWEEP_APART void prepare(int time_step, Stage& s, View& view, View& seen, Box<ndim>& box) {
+    s = time_steps_.template stage<S>(time_step);
     view = s.step.view(shot_);
     seen = s.gather.view(shot_);
     box = s.step.box();
   }
 
   template <class Stage>
-  SWEEP_APART void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box, Value* taken) {
+  SWEEP_APART void make_planes(const Stage& s, const View& view, const View& seen, const Box<ndim>& box,
+                               Value* gathered) {
     const auto make = [&](const Box<ndim>& cells) {
       s.step.parts(cells, [&](const Box<ndim>& part, bool middle) {
         simd_box<typename decltype(s.step)::Loops>(view, part, middle);
@@ -236,24 +238,24 @@ class TimeSkewing {
       plane.low[0] = z;
       plane.high[0] = z + 1;
       if constexpr (ndim == 3) make(plane);
-      if constexpr (ndim == 2) s.step.close(view, z, box, Simd<Value>::size);
+      if constexpr (ndim == 2) s.step.close_row(view, z, box, Simd<Value>::size);
       inject(s.inject, view, plane);
-      if constexpr (Stage::recalls) inject(s.recall, view, plane);
-      if (view.strip_values)
-        s.step.run.plan.band.rows(
-            plane, [&](ptrdiff_t number, const int* i, int count) { s.step.strip(view, number, i, count); });
+      if constexpr (Stage::correlates_sources) inject(s.correlation, view, plane);
+      if (const auto* const shell = s.step.shell(view))
+        shell->rows(plane,
+                    [&](ptrdiff_t number, const int* i, int count) { s.step.shell_row(view, number, i, count); });
       if constexpr (ndim == 2)
-        if (points_ && s.gather.sample >= 0) take_row(s, seen, z, taken);
+        if (points_ && s.gather.sample >= 0) take_row(s, seen, z, gathered);
     }
   }
 
   template <class Stage>
-  void take_row(const Stage& s, const View& seen, int z, Value* taken) {
+  void take_row(const Stage& s, const View& seen, int z, Value* gathered) {
     const auto& out = s.gather.points;
     const int r = z + planes_ * Stage::number;
     for (int k = row_begin_[r]; k < row_begin_[r + 1]; ++k) {
       const ptrdiff_t p = out.begin(shot_) + order_[k];
-      taken[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]), p);
+      gathered[order_[k]] = s.gather.value(seen, seen.layout.cell(out.cell[p]), field_of(out, order_[k]), p);
     }
   }
 
@@ -288,9 +290,9 @@ class TimeSkewing {
       const int field = field_of(out, p);
       int stage = 0;
       for_axes<stages>([&](auto index) {
-        if (Equation::template made<decltype(index)::value> >> field & 1) stage = decltype(index)::value;
+        if (Equation::template fields_of_stage<decltype(index)::value> >> field & 1) stage = decltype(index)::value;
       });
-      return (out.fits(begin + p, units_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + planes_ * stage;
+      return (out.fits(begin + p, time_steps_.run.plan.layout.cells) ? out.cell[begin + p] / n : 0) + planes_ * stage;
     };
     for (int r = 0; r <= stages * planes_; ++r) row_begin_[r] = 0;
     for (ptrdiff_t p = 0; p < points_; ++p) ++row_begin_[row_of(p) + 1];

@@ -7,4 +7,4 @@ static bool has_device() {
 }
 
 #define SWEEP_RUNS_cuda has_device
-#include "../builds.h"
+#include "../abi/builds.h"

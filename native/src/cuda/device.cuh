@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "../abi/fail.h"
 #include "card.cuh"
 #include "launcher.cuh"
 
@@ -125,5 +126,5 @@ class Device {
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
 
-#include "../entry.h"
+#include "../abi/entry.h"
 #endif

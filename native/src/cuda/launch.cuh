@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../driver.h"
+#include "../engine/runs.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {

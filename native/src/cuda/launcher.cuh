@@ -99,7 +99,7 @@ struct Regions {
       slab.high[a] = n;
       slabs.add(slab);
     }
-    for (const auto& part : Rind<NDIM>(box, inside ? *inside : plain).part) shell.add(part);
+    for (const auto& part : BoxShell<NDIM>(box, inside ? *inside : plain).part) shell.add(part);
     if (!inside) inner.add(plain);
   }
 };
@@ -190,20 +190,23 @@ struct AtPoints {
   }
 };
 
-// The cells of boundary strips.
+// The shell of cells that a step calls once they are computed.
 template <class F>
-struct AtStrips {
+struct AtShell {
   F f;
   Views<typename F::View> views;
   int first;  // of the shots
 
-  AtStrips(const F& step, int shot) : f(step), views(step, shot), first(shot) {}
-  bool any() const { return views.first.strip_values && f.run.plan.band.cells(); }
+  AtShell(const F& step, int shot) : f(step), views(step, shot), first(shot) {}
+  ptrdiff_t cells() const {
+    const auto* const shell = f.shell(views.first);
+    return shell ? shell->cells() : 0;
+  }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto view = views.of(shot - first);
     int at[F::ndim];
-    f.run.plan.band.cell(i, at);
-    f.strip(view, i, at, 1);
+    f.shell(view)->cell(i, at);
+    f.shell_row(view, i, at, 1);
   }
 };
 
@@ -211,7 +214,7 @@ struct AtStrips {
 template <class Gather>
 struct Pending {
   Gather gather;
-  int stage = 0, unit = 0;
+  int stage = 0, time_step = 0;
   bool waits = false;
 };
 
@@ -241,17 +244,17 @@ class Launcher {
                           Span) const {
     return {whole(run.plan.layout), whole(run.plan.layout)};
   }
-  // Units [begin, end) of a run, one stage after the other. What a stage lets receivers see is gathered as soon as
-  // something is injected, so that one launch does both, or else at the last moment.
-  template <class Units>
-  void steps(const Units& units, int begin, int end, Span shots) {
-    const auto& layout = units.run.plan.layout;
-    const auto step = units.template stage<0>(begin).step;
+  // Time steps [begin, end) of a run, stage by stage. The values that a stage shows to receivers are gathered as soon
+  // as something is injected, so that one launch does both, or else at the last moment.
+  template <class TimeSteps>
+  void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
+    const auto& layout = time_steps.run.plan.layout;
+    const auto step = time_steps.template stage<0>(begin).step;
     const Regions regions(layout, step.extent(), step.inside(), deep_in(layout.cells * shots.count));
-    Pending<decltype(units.template stage<0>(begin).gather)> seen{units.template stage<0>(begin).gather};
+    Pending<decltype(time_steps.template stage<0>(begin).gather)> seen{time_steps.template stage<0>(begin).gather};
     for (int u = begin; u < end && !stopped(); ++u) {
-      for_axes<decltype(units.run)::Equation::stages>(
-          [&](auto index) { stage(units.template stage<decltype(index)::value>(u), u, regions, shots, seen); });
+      for_axes<decltype(time_steps.run)::Equation::stages>(
+          [&](auto index) { stage(time_steps.template stage<decltype(index)::value>(u), u, regions, shots, seen); });
       poll(u);
     }
     gather(seen, shots);
@@ -269,7 +272,7 @@ class Launcher {
   }
   template <class F>
   void rows(const F& f, Span shots) {
-    elements(f, f.rind().cells(), shots);
+    elements(f, f.shell().cells(), shots);
   }
 
  private:
@@ -280,14 +283,13 @@ class Launcher {
     if constexpr (Step::none) return;
     if constexpr (Step::slabs) return cells<Slabs<Loops>>(s.step, regions.slabs, shots);
     constexpr int levels = decltype(s.step.run)::Equation::levels;
-    if (seen.stage == Stage::number && u - seen.unit >= levels) gather(seen, shots);
+    if (seen.stage == Stage::number && u - seen.time_step >= levels) gather(seen, shots);
     cells<InPml<Loops, 0>>(s.step, regions.inner, shots);
     cells<InShell<Loops>>(s.step, regions.shell, shots);
     if (s.inject.acts()) inject(s.inject, seen, shots);
-    if constexpr (Stage::recalls)
-      if (s.recall.acts()) inject(s.recall, seen, shots);
-    if (const AtStrips<Step> strips(s.step, shots.first); strips.any())
-      elements(strips, s.step.run.plan.band.cells(), shots);
+    if constexpr (Stage::correlates_sources)
+      if (s.correlation.acts()) inject(s.correlation, seen, shots);
+    if (const AtShell<Step> shell(s.step, shots.first); shell.cells()) elements(shell, shell.cells(), shots);
     if (!s.gather.acts()) return;
     gather(seen, shots);
     seen = {s.gather, Stage::number, u, true};

@@ -1,10 +1,9 @@
-// The runs, as sequences of units that a launcher runs through: forward, Born, and the adjoint over a kept or
-// recomputed history. A unit is one time step, of as many stages as the equation has. Written once for every equation
+// The runs as sequences of time steps: forward, Born, and the adjoint over the history. Written once for every equation
 // and device.
-#ifndef SWEEP_DRIVER_H
-#define SWEEP_DRIVER_H
+#ifndef SWEEP_ENGINE_RUNS_H
+#define SWEEP_ENGINE_RUNS_H
 
-#include "history.h"
+#include "../history/history.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -42,23 +41,23 @@ struct Forward {
   Value* snapshots;
   Value* state;
   History<R> history;
-  Value* scratch = history.room + run.plan.groups * run.plan.room(SWEEP_FORWARD).count;
+  Value* scratch = history.working + run.plan.groups * run.plan.segment_size(SWEEP_FORWARD).count;
 
   template <class Launcher>
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{state, plan.state, plan.sliced};
+    const PerShotArray<Value> wave{state, plan.state, plan.sliced};
     // Snapshots show all cells, and whoever goes backward needs them.
-    const auto active =
-        launcher.active_box(run, sources, asked.every || plan.boundary ? Points<Value>{} : receivers, shots);
+    const bool everywhere = asked.every || history.needs_all_cells();
+    const auto active = launcher.active_box(run, sources, everywhere ? Points<Value>{} : receivers, shots);
     history.begin(launcher, shots, wave);
-    for (int u = plan.first, begin = u, end; u < plan.last && !launcher.stopped(); u = end) {
-      if (history.begins_chunk(u)) history.begin_chunk(launcher, shots, wave, begin = u);
-      end = next_event(u);
-      launcher.steps(ForwardUnits<R>{run, active, wave, history.slots(), begin, sources, receivers, wavelet, record,
-                                     scratch, history.strips(begin)},
-                     u, end, shots);
-      if (end == plan.last || history.begins_chunk(end)) history.end_chunk(launcher, shots, begin, end);
+    for (int k = plan.first, begin = k, end; k < plan.last && !launcher.stopped(); k = end) {
+      if (history.begins_segment(k)) history.begin_segment(launcher, shots, wave, begin = k);
+      end = next_event(k);
+      launcher.steps(
+          ForwardSteps<R>{run, active, wave, history.forward(begin), sources, receivers, wavelet, record, scratch}, k,
+          end, shots);
+      if (end == plan.last || history.begins_segment(end)) history.end_segment(launcher, shots, begin, end);
       if (asked.wanted(end - 1)) {
         const auto box = Cells<R, R::Equation::stages - 1>{run, active, end - 1}.box();
         launcher.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
@@ -69,10 +68,10 @@ struct Forward {
   }
 
  private:
-  // The unit before which a chunk begins, or after which wavefields are handed out.
-  int next_event(int u) const {
-    const int end = history.next_chunk(u);
-    const int seen = asked.every ? (u + asked.every - 1) / asked.every * asked.every + 1 : end;
+  // The time step before which a segment begins, or after which wavefields are handed out.
+  int next_event(int k) const {
+    const int end = history.next_segment(k);
+    const int seen = asked.every ? (k + asked.every - 1) / asked.every * asked.every + 1 : end;
     return seen < end ? seen : end;
   }
 };
@@ -92,12 +91,12 @@ struct Born {
   template <class Launcher>
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> wave{state, 2 * plan.state, plan.sliced};
-    const Parts<Value> scattered{state + plan.state, wave.stride, wave.by_shot};
+    const PerShotArray<Value> wave{state, 2 * plan.state, plan.sliced};
+    const PerShotArray<Value> scattered{state + plan.state, wave.stride, wave.by_shot};
     const auto active = launcher.active_box(run, sources, receivers, shots);
     if (plan.first == 0) copy<Launcher, Value>(launcher, shots, plan, wave, {}, 2 * plan.state);
     launcher.sync();
-    launcher.steps(BornUnits<R>{run, active, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
+    launcher.steps(BornSteps<R>{run, active, wave, scattered, tangent_coefficients, sources, receivers, wavelet,
                                 tangent_wavelet, record, scratch},
                    plan.first, plan.last, shots);
   }
@@ -106,29 +105,31 @@ struct Born {
 template <class R>
 struct Adjoint;
 
-// Units of an adjoint run, which go backwards: number n is unit last - n.
+// Time steps of an adjoint run, which go backward: number n is step last - n.
 template <class R>
-struct AdjointUnits {
+struct AdjointSteps {
   using Value = typename R::Value;
   const Adjoint<R>& of;
   R run;
   Value* scratch;
   ActiveBox<R> active;
-  Parts<Value> adjoint, slots;
-  int begin, last;
+  PerShotArray<Value> adjoint;
+  AdjointHistory<R> history;
+  int last;
 
   // The stages in reverse, unless they are their own adjoint.
   template <int NUMBER>
   auto stage(int n) const {
     constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = AdjointCells<R, STAGE>;
-    const int u = last - n, sample = sample_of<R, STAGE>(u);
-    Step step{{run, active, u}, adjoint, slots, u - begin, of.past, {}};
-    step.made = step.box();
-    const auto gather = of.template heard<STAGE>(u, sample, step.made);
-    const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, u, active.receivers};
-    const Inject<Recall<Step>, STAGE> recall{{step}, of.forward_sources, of.wavelet, nullptr, sample, active.sources};
-    return Recalling<Step, STAGE>{{step, inject, gather}, recall};
+    const int k = last - n, sample = sample_of<R, STAGE>(k);
+    Step step{{run, active, k}, adjoint, history, of.filter_memory, {}};
+    step.computed = step.box();
+    const auto gather = of.template gather<STAGE>(k, sample, step.computed);
+    const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, k, active.receivers};
+    const Inject<SourceCorrelation<Step>, STAGE> correlation{{step}, of.forward_sources, of.wavelet, nullptr,
+                                                             sample, active.sources};
+    return CorrelatingStage<Step, STAGE>{{step, inject, gather}, correlation};
   }
 };
 
@@ -143,19 +144,20 @@ struct Adjoint {
   Value* state;
   Value* gradient;
   History<R> history;
-  Value* sums = history.room + run.plan.groups * run.plan.room(SWEEP_ADJOINT).count;  // of images
+  Value* sums = history.working + run.plan.groups * run.plan.segment_size(SWEEP_ADJOINT).count;  // of images
   Value* scratch = sums + (run.plan.sums() ? run.plan.groups * run.plan.coefficient_size() : 0);
-  // What filters of points remember: receivers, then sources.
-  Value* past = state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.imaged();
+  // Memory of the filters of points: receivers, then sources.
+  Value* filter_memory =
+      state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.adjoint_state_and_images();
 
-  Value* source_past() const { return past + run.plan.shots * run.plan.receivers * R::ndim; }
-  Parts<Value> adjoint() const { return {state, run.plan.imaged(), run.plan.sliced}; }
-  // What sources take from the adjoint fields of a stage of a unit.
+  Value* source_filter_memory() const { return filter_memory + run.plan.shots * run.plan.receivers * R::ndim; }
+  PerShotArray<Value> adjoint() const { return {state, run.plan.adjoint_state_and_images(), run.plan.sliced}; }
+  // The values that sources take from the adjoint fields of a stage of a time step.
   template <int STAGE>
-  Gather<R, true> heard(int unit, int sample, const Box<R::ndim>& box) const {
-    constexpr unsigned made = R::Equation::template made<STAGE>;
-    constexpr unsigned before = R::Equation::template adjoint_heard_before<STAGE>;
-    return {run, made, before, adjoint(), sources, gradient_wavelet, unit, sample, box, source_past()};
+  Gather<R, true> gather(int time_step, int sample, const Box<R::ndim>& box) const {
+    constexpr unsigned fields = R::Equation::template fields_of_stage<STAGE>;
+    constexpr unsigned before = R::Equation::template adjoint_gathered_before<STAGE>;
+    return {run, fields, before, adjoint(), sources, gradient_wavelet, time_step, sample, box, source_filter_memory()};
   }
   template <class Device>
   int finish(const Device& device, int earths) const {
@@ -166,18 +168,17 @@ struct Adjoint {
   template <class Launcher>
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
-    const Parts<Value> adjoint = this->adjoint();
+    const PerShotArray<Value> adjoint = this->adjoint();
     const auto active = launcher.active_box(run, forward_sources, receivers, shots);
-    const ForwardUnits<R> forward{run, active, {}, {}, 0, forward_sources, {}, wavelet, nullptr, scratch};
+    const ForwardSteps<R> forward{run, active, {}, {}, forward_sources, {}, wavelet, nullptr, scratch};
     if (plan.last == plan.steps) begin(launcher, shots, adjoint);
-    for (int c = plan.chunks - 1; c >= 0 && !launcher.stopped(); --c) {
-      const int begin = plan.first + c * plan.chunk;
-      const int end = plan.last - begin > plan.chunk ? begin + plan.chunk : plan.last;
-      const Parts<Value> slots = history.again(launcher, shots, forward, begin, end);
-      const AdjointUnits<R> units{*this, run, scratch, active, adjoint, slots, begin, end - 1};
-      launcher.steps(units, 0, end - begin, shots);
+    for (int s = history.segments() - 1; s >= 0 && !launcher.stopped(); --s) {
+      const auto [first, count] = history.segment(s);
+      const auto slots = history.make(launcher, shots, forward, first, first + count);
+      const AdjointSteps<R> steps{*this, run, scratch, active, adjoint, slots, first + count - 1};
+      launcher.steps(steps, 0, count, shots);
     }
-    if constexpr (!together) {
+    if constexpr (!all_shots_per_launch) {
       if (!plan.sums()) return;
       launcher.sync();
       launcher.elements(AddImages<R>{run, adjoint, sums}, plan.coefficient_size(), shots);
@@ -187,20 +188,20 @@ struct Adjoint {
 
  private:
   template <class Launcher>
-  void begin(Launcher& launcher, Span shots, const Parts<Value>& adjoint) const {
+  void begin(Launcher& launcher, Span shots, const PerShotArray<Value>& adjoint) const {
     const auto& plan = run.plan;
-    copy<Launcher, Value>(launcher, shots, plan, adjoint, {}, plan.imaged());
+    copy<Launcher, Value>(launcher, shots, plan, adjoint, {}, plan.adjoint_state_and_images());
     if constexpr (R::Equation::second) {
-      const ptrdiff_t heard = plan.receivers * R::ndim, driven = plan.sources * R::ndim;
-      copy<Launcher, Value>(launcher, shots, plan, {past, heard, true}, {}, heard);
-      copy<Launcher, Value>(launcher, shots, plan, {source_past(), driven, true}, {}, driven);
+      const ptrdiff_t receivers = plan.receivers * R::ndim, sources = plan.sources * R::ndim;
+      copy<Launcher, Value>(launcher, shots, plan, {filter_memory, receivers, true}, {}, receivers);
+      copy<Launcher, Value>(launcher, shots, plan, {source_filter_memory(), sources, true}, {}, sources);
     }
     launcher.sync();
     // The last sample acts on no field at whole steps that anybody sees.
     for_axes<R::Equation::stages>([&](auto index) {
       constexpr int STAGE = R::Equation::stages - 1 - decltype(index)::value;
       if constexpr (!R::Equation::template later<STAGE>)
-        launcher.gather(heard<STAGE>(0, plan.steps - 1, whole(plan.layout)), shots);
+        launcher.gather(gather<STAGE>(0, plan.steps - 1, whole(plan.layout)), shots);
     });
     launcher.sync();
   }

@@ -1,8 +1,8 @@
 // Wave equations as tables: what they state, and what follows from it before any number is known.
-#ifndef SWEEP_TABLES_H
-#define SWEEP_TABLES_H
+#ifndef SWEEP_KERNEL_TABLES_H
+#define SWEEP_KERNEL_TABLES_H
 
-#include "sweep/grid.h"
+#include "sweep/core/portable.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -50,18 +50,18 @@ struct Modulus {
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
   Operator of = D;
-  int memories = 0;      // that its PML needs
-  int slot = 0;          // of those among all of the axis
-  int place = -1;        // of those that a history holds
-  int closure = 0;       // where it is along z: its rows under a free surface
-  bool forward = false;  // whether it lies half a cell further than the field
-  bool first = false;    // of its rate
+  int memories = 0;        // that its PML needs
+  int slot = 0;            // of those among all of the axis
+  int history_index = -1;  // of those that a history holds
+  int closure = 0;         // where it is along z: its rows under a free surface
+  bool forward = false;    // whether it lies half a cell further than the field
+  bool first = false;      // of its rate
   constexpr bool between() const { return of == D || of == MEAN; }
   constexpr bool odd() const { return of == D || of == D1; }  // whether its transpose is minus itself, far from faces
 };
 
 // What a history holds, of each unit.
-enum Holds {
+enum HistoryContent {
   FIELDS,  // those of one stage, and the memory variables of what differentiates them: the rates of the other stage
            // follow from these, and those of its own from how the fields have changed
   RATES,   // all that are multiplied with coefficients
@@ -80,13 +80,13 @@ struct Tables {
   int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: that of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
-  bool kept[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is kept beside that of its rates
-  Holds holds = RATES;
-  int held = -1;  // the stage whose fields a history holds
-  int held_fields = 0, held_memories = 0;
-  int place[SWEEP_MAX_FIELDS] = {};       // of a field that a history holds, or -1
-  int rate_place[SWEEP_MAX_FIELDS] = {};  // of a rate that it holds, or -1
-  bool scaled[SWEEP_MAX_FIELDS] = {};     // of a coefficient: correlated with its own multiple of an adjoint field
+  bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is computed beside that of its rates
+  HistoryContent history_holds = RATES;
+  int history_stage = -1;  // the stage whose fields a history holds
+  int history_fields = 0, history_memories = 0;
+  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field that a history holds, or -1
+  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate that it holds, or -1
+  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
 
   constexpr bool later(int f) const { return field[f].stagger & T; }  // known half a step after others
   constexpr bool local(int f) const { return field[f].order == 0; }
@@ -116,7 +116,7 @@ struct Tables {
   constexpr bool reversible() const {
     for (int i = 0; i < terms; ++i)
       if (term[i].of != D && term[i].of != D2) return false;
-    return holds == FIELDS;
+    return history_holds == FIELDS;
   }
   constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
@@ -242,7 +242,7 @@ constexpr void close_surface(Tables& t) {
     }
 }
 
-// Which adjoint fields are kept beside their multiples, and what a history holds.
+// Which adjoint fields are computed beside their multiples, and what a history holds.
 constexpr void choose_history(Tables& t) {
   for (int f = 0; f < t.fields; ++f) {
     int of_field = 0, of_rate = 0;
@@ -253,42 +253,42 @@ constexpr void choose_history(Tables& t) {
       positive &= t.modulus[m].coefficient < 0 || t.coefficient[t.modulus[m].coefficient].range == POSITIVE;
       for (int n = 0; n < t.moduli; ++n) of_rate += t.modulus[n].rate == t.modulus[m].rate;
     }
-    t.kept[f] = of_field > 1 || of_rate > 1 || !positive;
+    t.separate_adjoint[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  // Where two fields share a coefficient, both are kept or none.
+  // Where two fields share a coefficient, both are or none.
   for (int round = 0; round < t.moduli; ++round)
     for (int m = 0; m < t.moduli; ++m)
       for (int n = 0; n < t.moduli; ++n)
         if (t.modulus[m].coefficient >= 0 && t.modulus[m].coefficient == t.modulus[n].coefficient)
-          t.kept[t.modulus[n].target] |= t.kept[t.modulus[m].target];
+          t.separate_adjoint[t.modulus[n].target] |= t.separate_adjoint[t.modulus[m].target];
   for (int m = 0; m < t.moduli; ++m)
-    if (t.modulus[m].coefficient >= 0) t.scaled[t.modulus[m].coefficient] = !t.kept[t.modulus[m].target];
+    if (t.modulus[m].coefficient >= 0) t.scaled[t.modulus[m].coefficient] = !t.separate_adjoint[t.modulus[m].target];
 
   bool plain = t.stages == 2;
   for (int i = 0; i < t.terms; ++i) plain &= t.term[i].of != SAME;
   const auto may_hold = [&t, plain](int stage) {
     for (int f = 0; f < t.fields; ++f)
-      if (t.at_stage[f] == stage && (t.kept[f] || t.own(f) < 0)) return false;
+      if (t.at_stage[f] == stage && (t.separate_adjoint[f] || t.own(f) < 0)) return false;
     return plain;
   };
   int later = 0;
   for (int f = 0; f < t.fields; ++f) later += t.at_stage[f];
   if (t.second || may_hold(1) || may_hold(0)) {
-    t.holds = FIELDS;
-    t.held = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
+    t.history_holds = FIELDS;
+    t.history_stage = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
   }
-  for (int f = 0; f < t.fields; ++f) t.place[f] = t.at_stage[f] == t.held ? t.held_fields++ : -1;
+  for (int f = 0; f < t.fields; ++f) t.history_index[f] = t.at_stage[f] == t.history_stage ? t.history_fields++ : -1;
   for (int r = 0; r < t.rates; ++r) {
     bool multiplied = false;
     for (int m = 0; m < t.moduli; ++m) multiplied |= t.modulus[m].rate == r && t.modulus[m].coefficient >= 0;
-    t.rate_place[r] = t.holds == RATES && multiplied ? t.held_fields++ : -1;
+    t.history_index_of_rate[r] = t.history_holds == RATES && multiplied ? t.history_fields++ : -1;
   }
   int memories[3] = {};
   for (int i = 0; i < t.terms; ++i) {
     auto& term = t.term[i];
-    if (t.holds == RATES || t.stage[term.rate] == t.held || !term.memories) continue;
-    term.place = memories[term.axis]++;
-    if (term.place >= t.held_memories) t.held_memories = term.place + 1;
+    if (t.history_holds == RATES || t.stage[term.rate] == t.history_stage || !term.memories) continue;
+    term.history_index = memories[term.axis]++;
+    if (term.history_index >= t.history_memories) t.history_memories = term.history_index + 1;
   }
 }
 

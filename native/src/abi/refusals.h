@@ -1,8 +1,9 @@
 // What of a problem is refused before anything is laid out: what contradicts itself, and what this build does not hold.
-#ifndef SWEEP_REFUSALS_H
-#define SWEEP_REFUSALS_H
+#ifndef SWEEP_ABI_REFUSALS_H
+#define SWEEP_ABI_REFUSALS_H
 
-#include "plan.h"
+#include "../engine/plan.h"
+#include "../history/refusals.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -70,26 +71,7 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
     if (cells > INT32_MAX)
       return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
   }
-  if (p.boundary < SWEEP_NO_STRIPS || p.boundary > SWEEP_EXACT || (p.boundary && p.chunk < 1))
-    return fail(context, SWEEP_BAD_CALL, "boundary is %d, with chunks of %d steps", p.boundary, p.chunk);
-  if (p.stored < SWEEP_FLOAT32 || p.stored > SWEEP_INT8 || (p.stored == SWEEP_FLOAT64 && p.dtype != SWEEP_FLOAT64))
-    return fail(context, SWEEP_BAD_CALL, "stored is %d, which is no sweep_dtype of a history of dtype %d", p.stored,
-                p.dtype);
-  if ((p.boundary || Packed(p)) && (p.first > 0 || p.last < p.steps))
-    return fail(context, SWEEP_UNSUPPORTED, "a run in slices keeps no boundary strips, and nothing in less precision");
-  if (p.imaged_from < 0 || p.imaged_from >= p.shape[0])
-    return fail(context, SWEEP_BAD_CALL, "images are to begin at plane %d of %d", p.imaged_from, p.shape[0]);
-  if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
-    return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);
-  if (p.interval > 1 && (p.boundary || !Eq::second))
-    return fail(
-        context, SWEEP_UNSUPPORTED,
-        "an interval of %d steps: equation %s is imaged at each step, where it is of first order in time or has "
-        "boundary strips",
-        p.interval, p.equation);
-  if (p.boundary && !Eq::table.reversible())
-    return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips",
-                p.equation);
+  if (const int status = check_history<Eq>(p, context)) return status;
   if (const int status = check_faces(p, context)) return status;
   if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
     return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));

@@ -1,6 +1,6 @@
 // One equation in one build: what the library dispatches to.
-#ifndef SWEEP_TABLE_H
-#define SWEEP_TABLE_H
+#ifndef SWEEP_ABI_TABLE_H
+#define SWEEP_ABI_TABLE_H
 
 #include "sweep/sweep.h"
 

@@ -1,11 +1,11 @@
 // From the C ABI to typed runs: checks the call, lays pointers over the caller's buffers, hands over to the device.
 // A device (cpu/, cuda/) is told of large arrays, looks at the values when a run starts, executes and finishes it, and
 // poisons the results of a run that it could not refuse.
-#ifndef SWEEP_ENTRY_H
-#define SWEEP_ENTRY_H
+#ifndef SWEEP_ABI_ENTRY_H
+#define SWEEP_ABI_ENTRY_H
 
+#include "../engine/runs.h"
 #include "buffers.h"
-#include "driver.h"
 #include "refusals.h"
 #include "table.h"
 
@@ -20,7 +20,7 @@ int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context
   if (longest > INT32_MAX)
     return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
   for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
-    if (!Needs(p, plan, operation).total().fits())
+    if (!BufferSizes(p, plan, operation).total().fits())
       return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
   return SWEEP_OK;
 }
@@ -29,9 +29,9 @@ template <class Eq, int NDIM>
 int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep_context* context) {
   const Plan<Eq, NDIM> plan(p);
   if (const int status = fits(p, plan, context)) return status;
-  const Needs need(p, plan, operation);
+  const BufferSizes need(p, plan, operation);
   out->count = 0;
-  for (int b = 0; b < At::count; ++b) {
+  for (int b = 0; b < BufferId::count; ++b) {
     if (roles[b].role[operation] == SWEEP_NONE) continue;
     sweep_need& to = out->buffer[out->count++];
     to.bytes = need.bytes[b].count;
@@ -44,30 +44,30 @@ int buffers(const sweep_problem& p, int operation, sweep_needs* out, const sweep
 
 template <class Eq, class T, int NDIM, int HALF>
 struct Entry {
-  using R = Run<Eq, T, NDIM, HALF>;
+  using R = KernelContext<Eq, T, NDIM, HALF>;
   static int run(const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
     const Plan<typename Eq::Any, NDIM> plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
-    const Needs need(p, plan, operation);
-    Given<T> given;
+    const BufferSizes need(p, plan, operation);
+    BoundBuffers<T> given;
     if (const int status = given.take(buffers, need, operation, context)) return status;
-    Device device(context, given.indices(At::flag));
-    for (int b = 0; b < At::count; ++b)
+    Device device(context, given.indices(BufferId::flag));
+    for (int b = 0; b < BufferId::count; ++b)
       if (given.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(given.at[b], need.bytes[b].count);
-    T* const workspace = given.values(At::workspace);
-    R run{plan, given.values(At::tables), given.values(At::coefficients), p.earths > 1 ? plan.coefficient_cells() : 0,
-          workspace};
+    T* const workspace = given.values(BufferId::workspace);
+    R run{plan, given.values(BufferId::tables), given.values(BufferId::coefficients),
+          p.earths > 1 ? plan.coefficient_cells() : 0, workspace};
     run.stencils.take(p.weights, workspace, plan.half);
     // A call that continues a run goes on with the flag of the one before.
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
     if (const int status = check(device, run, p, given)) return status;
     if (const int status = prepare(device, run, p, workspace)) return status;
-    T* const scratch = workspace + plan.prepared(p.earths).count;
+    T* const scratch = workspace + prepared_size(plan, p.earths).count;
     if (operation == SWEEP_BORN)
-      if (const int status = with_ghosts(device, run, given.values(At::tangent_coefficients), scratch, p.earths))
+      if (const int status = with_ghosts(device, run, given.values(BufferId::tangent_coefficients), scratch, p.earths))
         return status;
     const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, given, scratch))
                        : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, given, scratch))
@@ -75,7 +75,7 @@ struct Entry {
     if (status) return status;
     if (operation == SWEEP_ADJOINT)
       if (const int finished = adjoint(run, p, given, scratch).finish(device, p.earths)) return finished;
-    for (int b = 0; b < At::count; ++b)
+    for (int b = 0; b < BufferId::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
         if (const int status = device.poison(static_cast<T*>(given.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
           return status;
@@ -84,58 +84,58 @@ struct Entry {
 
  private:
   // The lists of points that an operation takes.
-  static int check(const Device& device, const R& run, const sweep_problem& p, const Given<T>& given) {
+  static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& given) {
     constexpr struct {
-      At::Buffer first;
+      BufferId::Buffer first;
       bool inject;
-    } lists[] = {{At::source_inject_cell, true},
-                 {At::source_gather_cell, false},
-                 {At::receiver_inject_cell, true},
-                 {At::receiver_gather_cell, false}};
+    } lists[] = {{BufferId::source_inject_cell, true},
+                 {BufferId::source_gather_cell, false},
+                 {BufferId::receiver_inject_cell, true},
+                 {BufferId::receiver_gather_cell, false}};
     for (const auto& list : lists)
       if (given.at[list.first])
         if (const int status = device.check(run, p, given.points(list.first, p), list.inject)) return status;
     return SWEEP_OK;
   }
 
-  static History<R> history(const R& run, int operation, const Given<T>& given, T* room) {
-    return {run, operation, given.values(At::history), given.values(At::checkpoints), room};
+  static History<R> history(const R& run, int operation, const BoundBuffers<T>& given, T* room) {
+    return {run, operation, given.values(BufferId::history), given.values(BufferId::checkpoints), room};
   }
 
-  static Forward<R> forward(const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+  static Forward<R> forward(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
     return {run,
-            given.points(At::source_inject_cell, p),
-            given.points(At::receiver_gather_cell, p),
+            given.points(BufferId::source_inject_cell, p),
+            given.points(BufferId::receiver_gather_cell, p),
             Snapshots<NDIM>(p),
-            given.values(At::wavelet),
-            given.values(At::record),
-            given.values(At::snapshots),
-            given.values(At::state),
+            given.values(BufferId::wavelet),
+            given.values(BufferId::record),
+            given.values(BufferId::snapshots),
+            given.values(BufferId::state),
             history(run, SWEEP_FORWARD, given, scratch)};
   }
 
-  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const Given<T>& given, T* scratch) {
+  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
     return {run,
-            given.points(At::source_inject_cell, p),
-            given.points(At::source_gather_cell, p),
-            given.points(At::receiver_inject_cell, p),
-            given.values(At::wavelet),
-            given.values(At::cotangent),
-            given.values(At::gradient_wavelet),
-            given.values(At::state),
-            given.values(At::gradient_coefficients),
+            given.points(BufferId::source_inject_cell, p),
+            given.points(BufferId::source_gather_cell, p),
+            given.points(BufferId::receiver_inject_cell, p),
+            given.values(BufferId::wavelet),
+            given.values(BufferId::cotangent),
+            given.values(BufferId::gradient_wavelet),
+            given.values(BufferId::state),
+            given.values(BufferId::gradient_coefficients),
             history(run, SWEEP_ADJOINT, given, scratch)};
   }
 
-  static Born<R> born(const R& run, const sweep_problem& p, const Given<T>& given, T* tangent) {
+  static Born<R> born(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* tangent) {
     return {run,
-            given.points(At::source_inject_cell, p),
-            given.points(At::receiver_gather_cell, p),
-            given.values(At::wavelet),
+            given.points(BufferId::source_inject_cell, p),
+            given.points(BufferId::receiver_gather_cell, p),
+            given.values(BufferId::wavelet),
             tangent,
-            given.values(At::tangent_wavelet),
-            given.values(At::record),
-            given.values(At::state),
+            given.values(BufferId::tangent_wavelet),
+            given.values(BufferId::record),
+            given.values(BufferId::state),
             tangent + p.earths * run.plan.coefficient_size()};
   }
 };
@@ -148,7 +148,9 @@ struct Entry {
 template <class T, int NDIM, bool SECOND>
 constexpr int own_orders() {
   constexpr bool plane = NDIM == 2 && SECOND, single = sizeof(T) == 4;
-  constexpr int most = plane && single && !together ? 4 : plane || (single && (NDIM == 2 || SECOND)) ? 2 : single;
+  constexpr int most = plane && single && !all_shots_per_launch     ? 4
+                       : plane || (single && (NDIM == 2 || SECOND)) ? 2
+                                                                    : single;
   return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 

@@ -1,9 +1,9 @@
 // The step of one cell, or of the neighbours that a vector holds (V is the type of a number or a vector of them), and
 // its Born, as they follow from the tables of an equation. docs/theory/elastic.md derives them.
-#ifndef SWEEP_STEP_H
-#define SWEEP_STEP_H
+#ifndef SWEEP_KERNEL_FORWARD_H
+#define SWEEP_KERNEL_FORWARD_H
 
-#include "sweep/differences.h"
+#include "sweep/kernel/operators.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -17,13 +17,13 @@ struct ForwardStep {
 
   // e = sign * sum over terms of what they take of fields, for the rates of a stage; of a history's fields with the
   // memory variables that it holds, or with new ones. Of second order `old` is the level before that of `field`.
-  template <class V, int STAGE, bool HELD = false, class Where>
+  template <class V, int STAGE, bool FROM_HISTORY = false, class Where>
   SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
                              Where where, V* e) {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, r = table.term[i].rate;
       if constexpr (table.stage[r] == STAGE) {
-        const V part = taken<V, i, HELD>(v, c, field, old, memory, where);
+        const V part = taken<V, i, FROM_HISTORY>(v, c, field, old, memory, where);
         if constexpr (table.term[i].first)
           e[r] = part;
         else
@@ -53,7 +53,7 @@ struct ForwardStep {
     rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
     applied<V, STAGE>(v.coefficient, v, c, e, change);
     add<V, STAGE>(v.field, v.now, v, c, where, change);
-    if (v.holds(c)) hold<V, STAGE>(v, c, where, change, e);
+    if (v.in_slot(c)) hold<V, STAGE>(v, c, where, change, e);
   }
 
   // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
@@ -73,12 +73,12 @@ struct ForwardStep {
 
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f), place = table.place[f];
+      constexpr int f = decltype(index)::value, m = table.own(f), place = table.history_index[f];
       if (f != field) return;
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
       v.field[v.at(f, c)] += amount;
       if constexpr (place >= 0)
-        if (v.holds(c)) v.held[v.held_at(place, c)] += amount;
+        if (v.in_slot(c)) v.slot[v.slot_at(place, c)] += amount;
     });
   }
 
@@ -128,12 +128,13 @@ struct ForwardStep {
   }
 
   // What one term takes of its field, stretched where a PML is.
-  template <class V, int I, bool HELD, class Where>
+  template <class V, int I, bool FROM_HISTORY, class Where>
   SWEEP_HD static V taken(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
                           Where where) {
     constexpr Derivative term = table.term[I];
     constexpr int a = term.axis;
-    const Value* const from = field + (HELD ? v.held_at(table.place[term.field], c) : v.at(term.field, c));
+    const Value* const from =
+        field + (FROM_HISTORY ? v.slot_at(table.history_index[term.field], c) : v.at(term.field, c));
     if constexpr (term.of == CHANGE) {
       return Value(2) * (load<V>(from) - load<V>(old + v.at(term.field, c)));
     } else {
@@ -143,12 +144,13 @@ struct ForwardStep {
         if (where.has(a)) d = stretched<ForwardStep, V, I>(v, c, memory, d);
       } else if constexpr (term.memories == 1) {
         if (where.has(a)) {
-          Value* const m = memory + (HELD ? v.held_slab(a, term.place, c) : v.slab(a, term.slot, c));
+          Value* const m =
+              memory + (FROM_HISTORY ? v.slot_slab(v.layout, a, term.history_index, c) : v.slab(a, term.slot, c));
           prefetch_next_row<V>(v.layout.slab[a], m);
           // Rows of a history come from afar, and those beside the PML of the last axis are short.
-          if constexpr (HELD && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
+          if constexpr (FROM_HISTORY && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
           V psi = load<V>(m);
-          if constexpr (!HELD) {
+          if constexpr (!FROM_HISTORY) {
             psi = decay<ForwardStep, V, I>(v, c) * psi + gain<ForwardStep, V, I>(v, c) * d;
             store(m, psi);
           }
@@ -214,29 +216,30 @@ struct ForwardStep {
 
  private:
   // Into the history: fields as this stage has made them, or memory variables of its differences; or rates. Past the
-  // caches, unless it is read SOON.
-  template <class V, int STAGE, bool SOON = false, class Where>
+  // caches, unless it is read READ_SOON.
+  template <class V, int STAGE, bool READ_SOON = false, class Where>
   SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made, const V* e) {
-    if constexpr (table.holds == RATES)
+    if constexpr (table.history_holds == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
-          stream(v.held + v.held_at(table.rate_place[r], c), e[r]);
+        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
+          stream(v.slot + v.slot_at(table.history_index_of_rate[r], c), e[r]);
       });
-    else if constexpr (STAGE == table.held)
+    else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-        constexpr int f = decltype(index)::value, place = table.place[f];
-        if constexpr (place >= 0 && SOON)
-          store(v.held + v.held_at(place, c), made[f]);
+        constexpr int f = decltype(index)::value, place = table.history_index[f];
+        if constexpr (place >= 0 && READ_SOON)
+          store(v.slot + v.slot_at(place, c), made[f]);
         else if constexpr (place >= 0)
-          stream(v.held + v.held_at(place, c), made[f]);
+          stream(v.slot + v.slot_at(place, c), made[f]);
       });
     else
       for_axes<table.terms>([&](auto index) SWEEP_INLINE {
         constexpr Derivative t = table.term[decltype(index)::value];
-        if constexpr (t.place >= 0)
+        if constexpr (t.history_index >= 0)
           if (where.has(t.axis))
-            stream(v.held_memory + v.held_slab(t.axis, t.place, c), load<V>(v.memory + v.slab(t.axis, t.slot, c)));
+            stream(v.slot_memory + v.slot_slab(v.layout, t.axis, t.history_index, c),
+                   load<V>(v.memory + v.slab(t.axis, t.slot, c)));
       });
   }
 };

@@ -1,6 +1,8 @@
 // A typed run: what waves of a shot reach, and where its arrays lie.
-#ifndef SWEEP_RUN_H
-#define SWEEP_RUN_H
+#ifndef SWEEP_ENGINE_CONTEXT_H
+#define SWEEP_ENGINE_CONTEXT_H
+
+#include <string.h>
 
 #include "plan.h"
 #include "points.h"
@@ -11,7 +13,7 @@ inline namespace SWEEP_VARIANT {
 // Copies values that follow each other; without a source it fills with zero.
 template <class T>
 SWEEP_HD void copy_row(T* to, const T* from, ptrdiff_t count) {
-  if constexpr (together)
+  if constexpr (all_shots_per_launch)
     for (ptrdiff_t i = 0; i < count; ++i) to[i] = from ? from[i] : T(0);
   else if (from)
     memcpy(to, from, count * sizeof(T));
@@ -108,32 +110,21 @@ SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> 
 
 // An array with a part for each shot, or for each group, whose shots follow each other.
 template <class T>
-struct Parts {
+struct PerShotArray {
   T* base;
   ptrdiff_t stride;
   bool by_shot;
-  SWEEP_HD T* of(const Groups& groups, int shot) const {
+  SWEEP_HD T* of(const ShotGroups& groups, int shot) const {
     return base + (by_shot ? shot : groups.group_of(shot)) * stride;
   }
 };
 
-// Boundary strips of units from `first` on.
-template <class T>
-struct Strips {
-  Parts<T> units;
-  int first;
-  template <class Plan>
-  SWEEP_HD T* of(const Plan& plan, int shot, int unit) const {
-    return units.base ? units.of(plan, shot) + (unit - first) * plan.strips_of_unit() : nullptr;
-  }
-};
-
 template <class Eq, class Real, int NDIM, int HALF>
-struct Run {
+struct KernelContext {
   using Equation = Eq;
   using Value = Real;
   using View = sweep::View<Value, NDIM, HALF>;
-  using Wave = Parts<Value>;  // fields, then memory variables
+  using Wave = PerShotArray<Value>;  // fields, then memory variables
   static constexpr int ndim = NDIM;
 
   Plan<typename Eq::Any, NDIM> plan;
@@ -171,7 +162,7 @@ struct Run {
     }
     v.closure = table;
     v.slabs = plan.slabs;
-    v.in_history.from = v.imaged_from = View::nowhere;
+    v.close();
     v.coefficient = earth(profile, shot);
     return v;
   }
@@ -181,14 +172,6 @@ struct Run {
     v.now = level(wave, shot, u + 1);
     v.memory = wave.of(plan, shot) + plan.wave();
     return v;
-  }
-  // Unit `index` of the history at `slots`.
-  SWEEP_HD void open(View& v, Value* slots, ptrdiff_t index) const {
-    const ptrdiff_t size = plan.fields * plan.held.field;
-    v.before = slots + index * size - plan.held.before;
-    v.held = slots + (index + 1) * size - plan.held.before;
-    v.held_memory = slots + plan.slots * size + index * plan.memories * plan.held.memory;
-    v.in_history = plan.held;
   }
 };
 

@@ -1,8 +1,8 @@
 // Every build of a library as sweep_builds.h, written by CMake, lists them: SWEEP_EVERY_VARIANT(X) is X(variant) ...,
 // plain to best; SWEEP_EVERY_TABLE(X) is X(variant, equation) ...; SWEEP_TABLES_OF_<variant>(X) those of one variant.
 // Whoever includes this file defines SWEEP_RUNS_<variant>, the function that says whether this machine runs it.
-#ifndef SWEEP_BUILDS_H
-#define SWEEP_BUILDS_H
+#ifndef SWEEP_ABI_BUILDS_H
+#define SWEEP_ABI_BUILDS_H
 
 #include "sweep_builds.h"
 #include "table.h"

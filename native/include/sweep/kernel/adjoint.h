@@ -1,9 +1,9 @@
 // The adjoint of a cell, as it follows from the tables of an equation: each stage transposed, in reverse order; or of
 // second order, where a step is its own adjoint, that step. docs/theory/elastic.md and acoustic.md derive them.
-#ifndef SWEEP_ADJOINT_H
-#define SWEEP_ADJOINT_H
+#ifndef SWEEP_KERNEL_ADJOINT_H
+#define SWEEP_KERNEL_ADJOINT_H
 
-#include "sweep/step.h"
+#include "sweep/kernel/forward.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -33,22 +33,22 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // A residual into the adjoint field, after the cells of its stage were made.
   template <int STAGE>
-  SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* past) {
+  SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
     if constexpr (second) {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
         if (f != field) return;
-        if (v.is_imaged(c)) v.image[v.at(own, c)] += v.images * v.held[v.held_at(f, c)] * amount;
-        v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, past, amount);
+        if (v.is_imaged(c)) v.image[v.at(own, c)] += v.steps_per_image * v.slot[v.slot_at(f, c)] * amount;
+        v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, filter_memory, amount);
       });
       return;
     }
     Value e[table.rates] = {};
-    if (v.is_imaged(c)) held_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
+    if (v.is_imaged(c)) history_rates<Value, STAGE>(v, c, somewhere(v.layout, c.i), e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       constexpr int r = m.rate;
-      constexpr bool kept = table.kept[m.target];
+      constexpr bool kept = table.separate_adjoint[m.target];
       if constexpr (table.stage[r] != STAGE) return;
       if (m.target != field) return;
       const Value part = Forward::template multiple<Value, m.coefficient>(v.coefficient, v, c, amount);
@@ -63,32 +63,33 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
-      if constexpr (table.kept[f])
+      if constexpr (table.separate_adjoint[f])
         if (f == field) v.adjoint[v.at(table.rates + f, c)] += amount;
     });
   }
 
-  // Whether there are sources that held_rates know nothing of, though they are multiplied with a modulus.
+  // Whether there are sources that history_rates know nothing of, though they are multiplied with a modulus.
   template <int STAGE>
-  static constexpr bool recalls = table.any_made(STAGE, [](int f) { return table.place[f] < 0 && table.own(f) >= 0; });
+  static constexpr bool correlates_sources =
+      table.any_made(STAGE, [](int f) { return table.history_index[f] < 0 && table.own(f) >= 0; });
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.own(f);
-      if constexpr (m >= 0 && table.place[f] < 0) {
-        constexpr int seen = table.kept[f] ? table.rates + f : table.modulus[m].rate;
+      if constexpr (m >= 0 && table.history_index[f] < 0) {
+        constexpr int seen = table.separate_adjoint[f] ? table.rates + f : table.modulus[m].rate;
         if (f == field) v.image[v.at(table.modulus[m].coefficient, c)] += v.adjoint[v.at(seen, c)] * amount;
       }
     });
   }
 
   // What a source of the forward run takes from the adjoint field.
-  SWEEP_HD static Value taken_by_source(const View& v, const Cell& c, int field, Value* past) {
-    if constexpr (second) return unstretch(v, c, past, v.field[v.at(field, c)]);
+  SWEEP_HD static Value value_at_source(const View& v, const Cell& c, int field, Value* filter_memory) {
+    if constexpr (second) return unstretch(v, c, filter_memory, v.field[v.at(field, c)]);
     Value value = 0;
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.own(f);
       if (f != field) return;
-      if constexpr (table.kept[f]) {
+      if constexpr (table.separate_adjoint[f]) {
         value = v.adjoint[v.at(table.rates + f, c)];
         if constexpr (m >= 0) value *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
       } else if constexpr (sole(f) >= 0) {
@@ -127,7 +128,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   static constexpr unsigned multiples = bits([](int c) { return table.scaled[c]; });
   static constexpr unsigned squares = second ? 0 : bits([](int c) {
     for (int m = 0; m < table.moduli; ++m)
-      if (table.modulus[m].coefficient == c && table.place[table.modulus[m].target] >= 0) return true;
+      if (table.modulus[m].coefficient == c && table.history_index[table.modulus[m].target] >= 0) return true;
     return false;
   });
   static constexpr int sole(int f) {
@@ -180,7 +181,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if constexpr (table.at_stage[f] == STAGE) {
         constexpr bool pinned = table.pinned(f);
         if (pinned && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
-        if constexpr (table.kept[f]) {
+        if constexpr (table.separate_adjoint[f]) {
           kept[f] = d[f];
           if constexpr (!table.local(f)) {
             Value* const to = v.adjoint + v.at(table.rates + f, c);
@@ -219,31 +220,32 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         }
     });
     if (!v.is_imaged(c)) return;
-    held_rates<V, STAGE>(v, c, where, e);
+    history_rates<V, STAGE>(v, c, where, e);
     correlate<V, STAGE>(v, c, made, kept, e);
   }
 
   // What the history tells of the rates of this unit: those of held fields times their moduli.
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void held_rates(const View& v, const Cell& c, Where where, V* e) {
-    if constexpr (table.holds == RATES)
+  SWEEP_HD static void history_rates(const View& v, const Cell& c, Where where, V* e) {
+    if constexpr (table.history_holds == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.rate_place[r] >= 0)
-          e[r] = load<V>(v.held + v.held_at(table.rate_place[r], c));
+        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
+          e[r] = load<V>(v.slot + v.slot_at(table.history_index_of_rate[r], c));
       });
-    else if constexpr (STAGE == table.held)
+    else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-        constexpr int f = decltype(index)::value, place = table.place[f];
+        constexpr int f = decltype(index)::value, place = table.history_index[f];
         if constexpr (place >= 0) {
           constexpr int r = table.modulus[sole(f)].rate;
-          const ptrdiff_t at = v.held_at(place, c);
-          prefetch<V>(v.before + at + v.layout.field.stride[NDIM - 2]);
-          e[r] = load<V>(v.held + at) - after_damping<Forward, V, f>(v, c, where, load<V>(v.before + at));
+          const ptrdiff_t at = v.slot_at(place, c);
+          prefetch<V>(v.previous_slot + at + v.layout.field.stride[NDIM - 2]);
+          e[r] = load<V>(v.slot + at) - after_damping<Forward, V, f>(v, c, where, load<V>(v.previous_slot + at));
         }
       });
     else
-      Forward::template rates<V, STAGE, true>(v, c, table.held ? v.before : v.held, nullptr, v.held_memory, where, e);
+      Forward::template rates<V, STAGE, true>(v, c, table.history_stage ? v.previous_slot : v.slot, nullptr,
+                                              v.slot_memory, where, e);
   }
   template <class V, int STAGE>
   SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* kept, const V* e) {
@@ -254,7 +256,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
           constexpr Modulus m = table.modulus[decltype(inner)::value];
           if constexpr (m.coefficient == k && table.stage[m.rate] == STAGE) {
-            if constexpr (table.kept[m.target])
+            if constexpr (table.separate_adjoint[m.target])
               sum = sum + kept[m.target] * e[m.rate];
             else
               sum = sum + made[m.rate] * e[m.rate];
@@ -285,35 +287,35 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       });
       if (v.is_imaged(c)) {
         Value* const to = v.image + v.at(m.coefficient, c);
-        const Value* const held = v.held + v.held_at(m.target, c);
+        const Value* const held = v.slot + v.slot_at(m.target, c);
         prefetch_next_row<V>(v.layout.field, to);
         prefetch_next_row<V>(v.layout.field, held);
-        store(to, load<V>(to) + load<V>(held) * (every<V>(v.images) * g));
+        store(to, load<V>(to) + load<V>(held) * (every<V>(v.steps_per_image) * g));
       }
     });
   }
-  // y of (1 + P) y = g: one number of the past is kept.
+  // y of (1 + P) y = g, a filter with a memory of one number.
   template <class V, int A>
-  SWEEP_HD static V undo(const View& v, const Cell& c, Value* past, V g) {
-    prefetch_next_row<V>(v.layout.slab[A], past);
-    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(past)) * profile_at<V, A>(v, c, 3);
-    store(past, y - g);
+  SWEEP_HD static V undo(const View& v, const Cell& c, Value* filter_memory, V g) {
+    prefetch_next_row<V>(v.layout.slab[A], filter_memory);
+    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(filter_memory)) * profile_at<V, A>(v, c, 3);
+    store(filter_memory, y - g);
     return y;
   }
-  // What a point gives such a field is stretched, and what a point takes from it is not any more; `past` holds one
-  // number for each axis. S is one outside the PML.
-  SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* past, Value amount) {
+  // A value that a point adds to such a field is stretched, one that it takes is not any more; `filter_memory` holds
+  // one number for each axis. S is one outside the PML.
+  SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* filter_memory, Value amount) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
-      past[a] = profile_at<Value, a>(v, c, 0) * past[a] + profile_at<Value, a>(v, c, 1) * amount;
-      amount += past[a];
+      filter_memory[a] = profile_at<Value, a>(v, c, 0) * filter_memory[a] + profile_at<Value, a>(v, c, 1) * amount;
+      amount += filter_memory[a];
     });
     return amount;
   }
-  SWEEP_HD static Value unstretch(const View& v, const Cell& c, Value* past, Value value) {
+  SWEEP_HD static Value unstretch(const View& v, const Cell& c, Value* filter_memory, Value value) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
-      value = undo<Value, a>(v, c, past + a, value);
+      value = undo<Value, a>(v, c, filter_memory + a, value);
     });
     return value;
   }

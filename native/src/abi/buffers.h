@@ -1,8 +1,10 @@
 // The buffers of every operation, stated once: sweep_buffers answers from here, and calls are taken apart by it.
-#ifndef SWEEP_BUFFERS_H
-#define SWEEP_BUFFERS_H
+#ifndef SWEEP_ABI_BUFFERS_H
+#define SWEEP_ABI_BUFFERS_H
 
-#include "run.h"
+#include "../engine/context.h"
+#include "../engine/workspace.h"
+#include "fail.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -39,7 +41,7 @@ inline namespace SWEEP_VARIANT {
   X(flag, INDICES, OUT, OUT, OUT) /* a sweep_status found on a device that cannot return one */
 
 #define SWEEP_NAME_OF(name, ...) name,
-struct At {
+struct BufferId {
   enum Buffer { SWEEP_EVERY_BUFFER(SWEEP_NAME_OF) count };
 };
 
@@ -59,33 +61,34 @@ constexpr int buffers_of(int operation) {
 }
 
 // Bytes of each buffer, as an operation needs it.
-struct Needs {
-  Size bytes[At::count];
+struct BufferSizes {
+  Size bytes[BufferId::count];
 
   template <class Eq, int NDIM>
-  Needs(const sweep_problem& p, const Plan<Eq, NDIM>& plan, int operation) {
+  BufferSizes(const sweep_problem& p, const Plan<Eq, NDIM>& plan, int operation) {
     const Size item = p.dtype == SWEEP_FLOAT32 ? 4 : 8, samples = Size(p.shots) * p.steps;
     const Snapshots<NDIM> asked(p);
     const auto list = [&](int first, Size points) {
       bytes[first] = bytes[first + 1] = p.shots * points * 4;
       bytes[first + 2] = p.shots * points * item;
     };
-    list(At::source_inject_cell, plan.sources);
-    list(At::source_gather_cell, plan.sources);
-    list(At::receiver_inject_cell, plan.receivers);
-    list(At::receiver_gather_cell, plan.receivers);
+    list(BufferId::source_inject_cell, plan.sources);
+    list(BufferId::source_gather_cell, plan.sources);
+    list(BufferId::receiver_inject_cell, plan.receivers);
+    list(BufferId::receiver_gather_cell, plan.receivers);
     const Size earth = Size(p.earths) * plan.coefficient_cells() * item;
-    bytes[At::coefficients] = bytes[At::tangent_coefficients] = bytes[At::gradient_coefficients] = earth;
+    bytes[BufferId::coefficients] = bytes[BufferId::tangent_coefficients] = bytes[BufferId::gradient_coefficients] =
+        earth;
     const Size wavelet = samples * p.source_columns * item;
-    bytes[At::wavelet] = bytes[At::tangent_wavelet] = bytes[At::gradient_wavelet] = wavelet;
-    bytes[At::record] = bytes[At::cotangent] = samples * p.receiver_columns * item;
-    bytes[At::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
-    bytes[At::tables] = Size(plan.tables) * item;
-    bytes[At::history] = p.shots * plan.history(static_cast<int>(item.count));
-    bytes[At::checkpoints] = plan.checkpoints() * item;
-    bytes[At::state] = plan.kept(operation) * item;
-    bytes[At::workspace] = plan.scratch(operation, p.earths) * item;
-    bytes[At::flag] = 4;
+    bytes[BufferId::wavelet] = bytes[BufferId::tangent_wavelet] = bytes[BufferId::gradient_wavelet] = wavelet;
+    bytes[BufferId::record] = bytes[BufferId::cotangent] = samples * p.receiver_columns * item;
+    bytes[BufferId::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
+    bytes[BufferId::tables] = Size(plan.tables) * item;
+    bytes[BufferId::history] = p.shots * plan.history_bytes(static_cast<int>(item.count));
+    bytes[BufferId::checkpoints] = plan.checkpoints_size(p.shots) * item;
+    bytes[BufferId::state] = state_size(plan, operation) * item;
+    bytes[BufferId::workspace] = scratch_size(plan, operation, p.earths) * item;
+    bytes[BufferId::flag] = 4;
   }
   Size total() const {
     Size sum;
@@ -96,12 +99,12 @@ struct Needs {
 
 // The buffers of a call by name.
 template <class T>
-struct Given {
-  void* at[At::count] = {};
+struct BoundBuffers {
+  void* at[BufferId::count] = {};
 
   // Those of an operation, in their order; refuses what is too small.
-  int take(const sweep_buffer* given, const Needs& need, int operation, const sweep_context* context) {
-    for (int b = 0; b < At::count; ++b) {
+  int take(const sweep_buffer* given, const BufferSizes& need, int operation, const sweep_context* context) {
+    for (int b = 0; b < BufferId::count; ++b) {
       if (roles[b].role[operation] == SWEEP_NONE) continue;
       const long long bytes = need.bytes[b].count;
       if (given->bytes < bytes || (bytes > 0 && !given->data))
@@ -111,11 +114,11 @@ struct Given {
     }
     return SWEEP_OK;
   }
-  T* values(At::Buffer b) const { return static_cast<T*>(at[b]); }
+  T* values(BufferId::Buffer b) const { return static_cast<T*>(at[b]); }
   int32_t* indices(int b) const { return static_cast<int32_t*>(at[b]); }
   // A list of points by the first of its three buffers.
-  Points<T> points(At::Buffer first, const sweep_problem& p) const {
-    const bool source = first < At::receiver_inject_cell;
+  Points<T> points(BufferId::Buffer first, const sweep_problem& p) const {
+    const bool source = first < BufferId::receiver_inject_cell;
     const int32_t* const counts = source ? p.source_points : p.receiver_points;
     Points<T> points;
     points.cell = indices(first);

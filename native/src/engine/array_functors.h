@@ -1,8 +1,8 @@
 // What is done to whole arrays, as functors of (shot, index): a Launcher shares the calls out.
-#ifndef SWEEP_MOVES_H
-#define SWEEP_MOVES_H
+#ifndef SWEEP_ENGINE_ARRAY_FUNCTORS_H
+#define SWEEP_ENGINE_ARRAY_FUNCTORS_H
 
-#include "run.h"
+#include "context.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -10,9 +10,9 @@ inline namespace SWEEP_VARIANT {
 // Copies one part to another; without a source it fills with zero.
 template <class T>
 struct Copy {
-  Groups groups;
-  Parts<T> to;
-  Parts<const T> from;
+  ShotGroups groups;
+  PerShotArray<T> to;
+  PerShotArray<const T> from;
   SWEEP_HD void element(int shot, ptrdiff_t i) const { row(shot, i, 1); }
   SWEEP_HD void row(int shot, ptrdiff_t i, ptrdiff_t count) const {
     copy_row(to.of(groups, shot) + i, from.base ? from.of(groups, shot) + i : nullptr, count);
@@ -20,34 +20,10 @@ struct Copy {
 };
 
 template <class Launcher, class T>
-void copy(Launcher& launcher, Span shots, const Groups& groups, Parts<T> to, Parts<const T> from, ptrdiff_t count) {
+void copy(Launcher& launcher, Span shots, const ShotGroups& groups, PerShotArray<T> to, PerShotArray<const T> from,
+          ptrdiff_t count) {
   launcher.elements(Copy<T>{groups, to, from}, count, shots);
 }
-
-// Zeroes what lies between the rows of every slot of a history, which no step ever writes; without those `between`,
-// what lies before the first and after the last.
-template <class R>
-struct ClearGhosts {
-  using T = typename R::Value;
-  R run;
-  Parts<T> history;
-  bool between = true;
-
-  SWEEP_HD static ptrdiff_t rows(const R& run) {
-    const auto& n = run.plan.layout.field.n;
-    return run.plan.layout.cells / n[R::ndim - 1] / n[0] * (n[0] - run.plan.held.from);
-  }
-  SWEEP_HD ptrdiff_t each() const { return between ? rows(run) + 1 : 2; }
-  ptrdiff_t count() const { return run.plan.slots * run.plan.fields * each(); }
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& array = run.plan.layout.field;
-    const ptrdiff_t in_slot = i % each(), row = between ? in_slot : in_slot * rows(run), n = array.n[R::ndim - 1];
-    T* const base = history.of(run.plan, shot) + i / each() * run.plan.held.field;
-    const ptrdiff_t begin = row ? run.plan.layout.cell((row - 1) * n).at + n : 0;
-    const ptrdiff_t end = row < rows(run) ? run.plan.layout.cell(row * n).at : run.plan.held.field;
-    for (ptrdiff_t at = begin; at < end; ++at) base[at] = 0;
-  }
-};
 
 // Row `row` of an array with ghost cells and what lies between it and the next, which is zero.
 template <class Layout, class Value>
@@ -111,80 +87,6 @@ struct Profiles {
   }
 };
 
-// Fields of a state into the slot that comes before all units.
-template <class R>
-struct HoldState {
-  using Value = typename R::Value;
-  R run;
-  Parts<Value> wave, slots;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto& plan = run.plan;
-    for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
-      if constexpr (place >= 0)
-        slots.of(plan, shot)[place * plan.held.field + i] = wave.of(plan, shot)[f * plan.total + plan.held.before + i];
-    });
-  }
-};
-
-// The fields of a state in the PML, into what is saved of it or back.
-template <class R>
-struct PmlState {
-  using Value = typename R::Value;
-  R run;
-  Parts<Value> wave, saved;
-  bool back;
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    int at[R::ndim];
-    rind().cell(i, at);
-    row(shot, i, at, 1);
-  }
-  SWEEP_HD void row(int shot, ptrdiff_t i, const int* at, int count) const {
-    const auto& plan = run.plan;
-    constexpr int fields = R::Equation::levels * field_count<typename R::Equation>;
-    Value* here = wave.of(plan, shot) + plan.layout.field.at(at);
-    Value* there = saved.of(plan, shot) + i;
-    for (int f = 0; f < fields; ++f, here += plan.total, there += rind().cells())
-      copy_row(back ? here : there, back ? there : here, count);
-  }
-  SWEEP_HD const Rind<R::ndim>& rind() const { return run.plan.pml; }
-};
-
-// Fields of a state, or of another slot, into a slot: those of the PML, or of all other cells.
-template <class R, bool PML>
-struct HoldPart {
-  using Value = typename R::Value;
-  R run;
-  Parts<const Value> from;  // null: zero
-  Parts<Value> slots;
-  ptrdiff_t slot;
-  bool placed;  // where `from` has only what a slot holds
-  SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    int at[R::ndim];
-    if constexpr (PML)
-      run.plan.pml.cell(i, at);
-    else
-      run.plan.pml.inner.cell(i, at);
-    row(shot, i, at, 1);
-  }
-  Rind<R::ndim> rind() const {
-    const Box<R::ndim>& inner = run.plan.pml.inner;
-    Box<R::ndim> nothing = inner;
-    nothing.high[0] = nothing.low[0];
-    return PML ? run.plan.pml : Rind<R::ndim>(inner, nothing);
-  }
-  SWEEP_HD void row(int shot, ptrdiff_t, const int* at, int count) const {
-    const auto& plan = run.plan;
-    const ptrdiff_t cell = plan.layout.field.at(at);
-    for_axes<field_count<typename R::Equation>>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, place = R::Equation::table.place[f];
-      if constexpr (place >= 0)
-        copy_row(slots.of(plan, shot) + (slot * plan.fields + place) * plan.held.field + cell,
-                 from.base ? from.of(plan, shot) + (placed ? place : f) * plan.total + cell : nullptr, count);
-    });
-  }
-};
-
 // Fields of level k in the region of the snapshots, (shots, times, fields, *region).
 template <class R>
 struct Snapshot {
@@ -217,7 +119,7 @@ template <class R>
 struct AddImages {
   using Value = typename R::Value;
   R run;
-  Parts<Value> adjoint;
+  PerShotArray<Value> adjoint;
   Value* sums;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const auto& plan = run.plan;
@@ -233,7 +135,7 @@ template <class R>
 struct Reduce {
   using Value = typename R::Value;
   R run;
-  Parts<Value> adjoint;
+  PerShotArray<Value> adjoint;
   const Value* sums;
   Value* gradient;
   int earths;

@@ -1,8 +1,11 @@
 // One shot at one step, as the cells of a step see it.
-#ifndef SWEEP_VIEW_H
-#define SWEEP_VIEW_H
+#ifndef SWEEP_KERNEL_VIEW_H
+#define SWEEP_KERNEL_VIEW_H
 
-#include "sweep/tables.h"
+#include "sweep/core/boxes.h"
+#include "sweep/core/stencils.h"
+#include "sweep/kernel/history_view.h"
+#include "sweep/kernel/tables.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -71,7 +74,7 @@ SWEEP_HD void prefetch(const Value* from) {
 }
 
 template <class Value, int NDIM, int HALF>
-struct View : Stencils<Value, NDIM, HALF> {
+struct View : Stencils<Value, NDIM, HALF>, HistoryView<Value, NDIM> {
   static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
   const Value* profile[NDIM][4];  // decay, gain, damping, 1 / (1 + gain) of a padded axis at nodes; then three between
@@ -88,33 +91,18 @@ struct View : Stencils<Value, NDIM, HALF> {
   Value* scattered;          // Born: fields, what they are made of, and memory again
   const Value* scattered_now;
   Value* scattered_memory;
-  Value* held;          // (held fields, cells) after this unit: forward writes, adjoint reads
-  const Value* before;  // the same after the unit before
-  Value* held_memory;   // of this unit
-  Value* adjoint;       // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
-  Value* image;         // adjoint: (coefficients, cells), summed over steps and shots
-  Value images;         // of second order: as how many steps this unit is imaged
-  Value* strip_values;  // (fields, cells) of the boundary strips at this unit; may be null
-
-  static constexpr int nowhere = 0x7fffffff;
-  int imaged_from;        // the first plane of the first axis that is imaged, or nowhere
-  Held<NDIM> in_history;  // what is held of each array, from nowhere on where nothing is
+  Value* adjoint;  // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
+  Value* image;    // adjoint: (coefficients, cells), summed over steps and shots
 
   // f(pointer) for each array that is a shot's own.
   static constexpr int arrays = 14;
   template <class F>
   SWEEP_HD void of_shot(const F& f) {
     f(coefficient), f(tangent), f(field), f(now), f(memory), f(scattered), f(scattered_now), f(scattered_memory);
-    f(held), f(before), f(held_memory), f(adjoint), f(image), f(strip_values);
+    f(this->slot), f(this->previous_slot), f(this->slot_memory), f(adjoint), f(image), f(this->strip);
   }
 
   SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
-  SWEEP_HD ptrdiff_t held_at(int place, const Cell<NDIM>& c) const { return place * in_history.field + c.at; }
-  SWEEP_HD ptrdiff_t held_slab(int axis, int place, const Cell<NDIM>& c) const {
-    return place * in_history.memory + in_history.memory_at[axis] + layout.in_slab(axis, c);
-  }
-  SWEEP_HD bool holds(const Cell<NDIM>& c) const { return c.i[0] >= in_history.from; }
-  SWEEP_HD bool is_imaged(const Cell<NDIM>& c) const { return c.i[0] >= imaged_from; }
   SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
     return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
   }

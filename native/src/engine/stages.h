@@ -1,14 +1,14 @@
 // What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Launcher shares the
 // calls out among whatever executes them.
-#ifndef SWEEP_STAGES_H
-#define SWEEP_STAGES_H
+#ifndef SWEEP_ENGINE_STAGES_H
+#define SWEEP_ENGINE_STAGES_H
 
-#include "strips.h"
+#include "../history/stage_history.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The cells of one stage of a unit.
+// The cells of one stage of a time step.
 template <class R, int STAGE>
 struct Cells {
   static constexpr int ndim = R::ndim;
@@ -16,7 +16,7 @@ struct Cells {
   using View = typename R::View;
   R run;
   ActiveBox<R> active;
-  int unit;
+  int time_step;
 
   // Where an equation of second order is concerned, the first stage makes what the second differentiates.
   static constexpr bool slabs = R::Equation::second && STAGE == 0;
@@ -25,9 +25,9 @@ struct Cells {
   static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
-    if constexpr (!R::Equation::second) return active.after(run, stages * unit - (stages - 1 - STAGE));
+    if constexpr (!R::Equation::second) return active.after(run, stages * time_step - (stages - 1 - STAGE));
     Box<ndim> box = {};
-    if (unit > 0) box = active.after(run, unit - 1);
+    if (time_step > 0) box = active.after(run, time_step - 1);
     for (int a = 0; slabs && a < ndim; ++a) {
       const int n = run.plan.layout.field.n[a], more = a == ndim - 1 ? 16 * ((run.plan.half + 15) / 16) : run.plan.half;
       box.low[a] = box.low[a] > more ? box.low[a] - more : 0;
@@ -35,8 +35,8 @@ struct Cells {
     }
     return box;
   }
-  // Row z of the view is made, the cells of a box.
-  SWEEP_HD static void close(const View&, int, const Box<ndim>&, int) {}
+  // Row z of the view is computed, the cells of a box.
+  SWEEP_HD static void close_row(const View&, int, const Box<ndim>&, int) {}
   // f(box, whether all of it) for each part of a plane that is to be made; or without what lies beside the PML of the
   // last axis.
   template <class F>
@@ -47,135 +47,44 @@ struct Cells {
   Box<ndim> extent() const { return whole(run.plan.layout); }
   const Box<ndim>* inside() const { return nullptr; }
   static constexpr bool none = false;  // whether it makes nothing
-  // Once so many cells of boundary strips, one after the other along the last axis, are made.
-  SWEEP_HD static void strip(const View&, ptrdiff_t, const int*, int) {}
+  // A shell of cells that get a call of their own once they are computed: so many at once, one after the other along
+  // the last axis.
+  SWEEP_HD static const BoxShell<ndim>* shell(const View&) { return nullptr; }
+  SWEEP_HD static void shell_row(const View&, ptrdiff_t, const int*, int) {}
 };
 
-// Forward; where there are slots, its own keeps what the adjoint needs of this unit, and zeros around it.
 template <class R, int STAGE>
 struct ForwardCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   using Loops = ForwardCells;
-  Parts<Value> wave;
-  Parts<Value> slots;
-  int index;
-  Strips<Value> strips = {};  // kept, unless the run is made again in the PML alone, between them
-  bool again = false;
-  Box<R::ndim> had = {};  // made by the forward run
+  PerShotArray<Value> wave;
+  StageHistory<R, STAGE> history;
 
-  SWEEP_HD Box<R::ndim> box() const {
-    const auto own = Cells<R, STAGE>::box();
-    if (!R::Equation::holds_fields || !slots.base || STAGE != R::Equation::table.held) return own;
-    return this->run.reached(this->run.reached(own, 1), 1);
-  }
+  SWEEP_HD Box<R::ndim> box() const { return history.box(this->run, Cells<R, STAGE>::box()); }
   SWEEP_HD View view(int shot) const {
-    View v = this->run.view(wave, shot, this->unit);
-    if (slots.base) this->run.open(v, slots.of(this->run.plan, shot), index);
-    v.strip_values = strips.of(this->run.plan, shot, this->unit);
+    View v = this->run.view(wave, shot, this->time_step);
+    history.open(this->run, v, shot, this->time_step);
     return v;
   }
-  // Beside the PML whole vectors leave behind what is no field, and nobody reads.
   template <class F>
   void parts(const Box<R::ndim>& plane, const F& f) const {
-    constexpr int last = R::ndim - 1, others = 2 * last;
-    const auto& pml = this->run.plan.pml;
-    Box<R::ndim> rows = pml.inner;
-    rows.low[last] = plane.low[last], rows.high[last] = plane.high[last];
-    for (int p = again ? 0 : others; p <= others; ++p) {
-      const Box<R::ndim> part = !again ? plane : overlap(p < others ? pml.part[p] : rows, plane);
-      if (part.any()) f(part, !again || p < others);
-    }
+    history.parts(this->run, plane, f);
   }
-  const Box<R::ndim>* inside() const { return again ? &this->run.plan.pml.inner : nullptr; }
-  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i, int count) const {
-    if (again)
-      StripCells<R, STAGE>::put_back(this->run, v, number, i, count, had);
-    else
-      StripCells<R, STAGE>::keep(this->run, v, number, i, count);
+  const Box<R::ndim>* inside() const { return history.inside(this->run); }
+  SWEEP_HD const BoxShell<R::ndim>* shell(const View& v) const { return history.shell(this->run, v); }
+  SWEEP_HD void shell_row(const View& v, ptrdiff_t number, const int* i, int count) const {
+    history.shell_row(this->run, v, number, i, count);
   }
   template <class V, class Where>
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template forward_stage<V, STAGE>(v, c, where);
   }
-  // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
-  // written some.
-  SWEEP_HD static void close(const View& v, int z, const Box<2>& box, int size) {
-    constexpr bool holds = STAGE == R::Equation::table.held && R::Equation::holds_fields;
-    const int n = v.layout.field.n[1], at[] = {z, 0};
-    if (!holds || z < v.in_history.from || (box.low[1] && box.high[1] < n)) return;
-    Value* const row = v.held + v.layout.field.at(at);
-    for (int f = 0; f < decltype(R::plan)::fields; ++f)
-      for (ptrdiff_t i = box.high[1] < n ? n : (n + size - 1) / size * size; i < v.layout.field.stride[0]; ++i)
-        row[f * v.in_history.field + i] = 0;
+  SWEEP_HD static void close_row(const View& v, int z, const Box<2>& box, int size) {
+    StageHistory<R, STAGE>::close_row(v, z, box, size);
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
-    if (!again || !this->run.plan.pml.inner.contains(c.i)) R::Equation::inject(v, c, field, amount);
-  }
-};
-
-// Boundary strips of unit u into the fields of a state.
-template <class R>
-struct PutBack {
-  R run;
-  ActiveBox<R> active;
-  Parts<typename R::Value> wave;
-  Strips<typename R::Value> strips;
-  int unit;
-  SWEEP_HD void element(int shot, ptrdiff_t number) const {
-    int at[R::ndim];
-    rind().cell(number, at);
-    row(shot, number, at, 1);
-  }
-  SWEEP_HD const Rind<R::ndim>& rind() const { return run.plan.band; }
-  SWEEP_HD void row(int shot, ptrdiff_t number, const int* at, int count) const {
-    auto v = run.view(wave, shot, unit);
-    v.strip_values = strips.of(run.plan, shot, unit);
-    for_axes<R::Equation::stages>([&](auto index) SWEEP_INLINE {
-      constexpr int stage = decltype(index)::value;
-      StripCells<R, stage>::put_back(run, v, number, at, count, Cells<R, stage>{run, active, unit}.box());
-    });
-  }
-};
-
-// The fields that stage STAGE of a unit had made, of those of later ones, where no PML is felt.
-template <class R, int STAGE>
-struct RewindCells : Cells<R, STAGE> {
-  using Value = typename R::Value;
-  using View = typename R::View;
-  using Loops = RewindCells;
-  Parts<Value> wave, slots;
-  Strips<Value> strips;
-  int index;
-  Box<R::ndim> had;  // made by the forward run
-
-  static constexpr bool slabs = false, inner = true, none = R::Equation::second && STAGE == 0;
-  // All cells of the model: those of the strips are put back.
-  SWEEP_HD Box<R::ndim> box() const {
-    if constexpr (none) return {};
-    return this->run.plan.pml.inner;
-  }
-  SWEEP_HD View view(int shot) const {
-    View v = this->run.view(wave, shot, this->unit);
-    this->run.open(v, slots.of(this->run.plan, shot), index);
-    v.strip_values = strips.of(this->run.plan, shot, this->unit);
-    return v;
-  }
-  template <class F>
-  void parts(const Box<R::ndim>& plane, const F& f) const {
-    if (const auto in = overlap(this->run.plan.band.inner, plane); in.any()) f(in, true);
-  }
-  Box<R::ndim> extent() const { return this->run.plan.band.inner; }
-  template <class V, class Where>
-  SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
-    R::Equation::template reverse_stage<V, STAGE>(v, c, Unstretched<Where>{where});
-  }
-  SWEEP_HD void strip(const View& v, ptrdiff_t number, const int* i, int count) const {
-    StripCells<R, STAGE>::put_back(this->run, v, number, i, count, had);
-  }
-  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
-    if (this->run.plan.band.inner.contains(c.i))
-      R::Equation::inject(v, c, field, R::Equation::second ? amount : -amount);
+    if (history.computes(this->run, c)) R::Equation::inject(v, c, field, amount);
   }
 };
 
@@ -184,14 +93,14 @@ struct BornCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   using Loops = BornCells;
-  Parts<Value> wave, scattered;
+  PerShotArray<Value> wave, scattered;
   const Value* tangent;  // with ghost cells
 
   // In space its cells are large, and few wait for them.
   static constexpr unsigned known_masks = R::ndim == 3 ? 1 : Cells<R, STAGE>::known_masks;
   SWEEP_HD View view(int shot) const {
-    View v = this->run.view(wave, shot, this->unit);
-    const View other = this->run.view(scattered, shot, this->unit);
+    View v = this->run.view(wave, shot, this->time_step);
+    const View other = this->run.view(scattered, shot, this->time_step);
     v.scattered = other.field;
     v.scattered_now = other.now;
     v.scattered_memory = other.memory;
@@ -213,21 +122,18 @@ struct AdjointCells : Cells<R, STAGE> {
   using Value = typename R::Value;
   using View = typename R::View;
   using Loops = AdjointCells;
-  Parts<Value> adjoint;  // (rates, then fields), then memory variables, then images
-  Parts<Value> slots;
-  int index;
-  Value* past;        // of the filters of the points that it injects at
-  Box<R::ndim> made;  // by this stage
+  PerShotArray<Value> adjoint;  // (rates, then fields), then memory variables, then images
+  AdjointHistory<R> history;
+  Value* filter_memory;   // of the points that it injects at
+  Box<R::ndim> computed;  // by this stage
 
   SWEEP_HD View view(int shot) const {
     const auto& plan = this->run.plan;
-    View v = this->run.view(adjoint, shot, this->unit);
+    View v = this->run.view(adjoint, shot, this->time_step);
     v.adjoint = adjoint.of(plan, shot);
     v.memory = v.adjoint + plan.adjoint_wave();
-    this->run.open(v, slots.of(plan, shot), index);
     v.image = v.adjoint + plan.adjoint_state();
-    v.images = static_cast<Value>(plan.packed.interval);
-    if (this->unit % plan.packed.interval == 0) v.imaged_from = plan.imaged_from;
+    history.open(this->run, v, shot, this->time_step);
     return v;
   }
   template <class V, class Where>
@@ -236,13 +142,14 @@ struct AdjointCells : Cells<R, STAGE> {
   }
   // Where the forward field is still zero, the adjoint's is not computed any more.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
-    if (made.contains(c.i)) R::Equation::template inject_adjoint<STAGE>(v, c, field, amount, past + p * R::ndim);
+    if (computed.contains(c.i))
+      R::Equation::template inject_adjoint<STAGE>(v, c, field, amount, filter_memory + p * R::ndim);
   }
 };
 
-// What sources of the forward run say to the images of a unit.
+// The part of the sources of the forward run in the images of a time step.
 template <class Step>
-struct Recall : Step {
+struct SourceCorrelation : Step {
   SWEEP_HD void point(const typename Step::View& v, const Cell<Step::ndim>& c, int field, ptrdiff_t,
                       typename Step::Value amount, typename Step::Value) const {
     decltype(Step::run)::Equation::correlate_source(v, c, field, amount);
@@ -262,7 +169,7 @@ struct Inject {
   int sample;
   Box<ndim> around;  // its points
 
-  static constexpr unsigned fields = decltype(step.run)::Equation::template made<STAGE>;
+  static constexpr unsigned fields = decltype(step.run)::Equation::template fields_of_stage<STAGE>;
   SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
   bool acts() const { return sample >= 0 && (points.used & fields); }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
@@ -283,23 +190,23 @@ struct Gather {
   using View = typename R::View;
   R run;
   unsigned fields, before;  // a bit for each that it concerns; and for those that the same sample has heard already
-  Parts<Value> wave;
+  PerShotArray<Value> wave;
   Points<Value> points;
   Value* record;
-  int unit, sample;
-  Box<ndim> box;  // beyond it nothing was computed
-  Value* past;    // adjoint: of the filters of the points
+  int time_step, sample;
+  Box<ndim> box;         // beyond it nothing was computed
+  Value* filter_memory;  // adjoint: of the filters of the points
 
   bool acts() const { return sample >= 0 && (points.used & fields); }
   Lists lists() const { return Lists(points, fields, before); }
   SWEEP_HD View view(int shot) const {
-    View v = run.view(wave, shot, unit);
+    View v = run.view(wave, shot, time_step);
     v.adjoint = v.field;
     return v;
   }
   SWEEP_HD Value value(const View& v, const Cell<ndim>& c, int field, ptrdiff_t p) const {
     if constexpr (ADJOINT)
-      return R::Equation::taken_by_source(v, c, field, past + p * ndim);
+      return R::Equation::value_at_source(v, c, field, filter_memory + p * ndim);
     else
       return v.field[v.at(field, c)];
   }
@@ -348,11 +255,11 @@ struct Gather {
   }
 };
 
-// A stage of a unit: cells, what is injected once they are made, and what is taken then.
+// A stage of a time step: its cells, the samples that are injected then, and the values that are gathered last.
 template <class Step, class Inject, class Gather, int STAGE>
 struct Stage {
   static constexpr int number = STAGE;
-  static constexpr bool recalls = false;
+  static constexpr bool correlates_sources = false;
   Step step;
   Inject inject;
   Gather gather;
@@ -360,9 +267,9 @@ struct Stage {
 
 // With sources of the forward run that images have to be told of.
 template <class Step, int STAGE, class R = decltype(Step::run)>
-struct Recalling : Stage<Step, Inject<Step, STAGE>, Gather<R, true>, STAGE> {
-  static constexpr bool recalls = R::Equation::template recalls<STAGE>;
-  Inject<Recall<Step>, STAGE> recall;
+struct CorrelatingStage : Stage<Step, Inject<Step, STAGE>, Gather<R, true>, STAGE> {
+  static constexpr bool correlates_sources = R::Equation::template correlates_sources<STAGE>;
+  Inject<SourceCorrelation<Step>, STAGE> correlation;
 };
 
 }  // namespace SWEEP_VARIANT

@@ -1,8 +1,8 @@
 // What a term takes of its field at a cell, or at the neighbours that a vector holds, and its PML.
-#ifndef SWEEP_DIFFERENCES_H
-#define SWEEP_DIFFERENCES_H
+#ifndef SWEEP_KERNEL_OPERATORS_H
+#define SWEEP_KERNEL_OPERATORS_H
 
-#include "sweep/view.h"
+#include "sweep/kernel/view.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -74,7 +74,7 @@ SWEEP_HD V memory_difference(const View& v, const Cell& c) {
 
 // The row after that of a cell: in space a processor does not see so many of them coming.
 template <class V, class Value, int NDIM>
-SWEEP_HD void prefetch_next_row(const Ghosted<NDIM>& array, const Value* at) {
+SWEEP_HD void prefetch_next_row(const HaloLayout<NDIM>& array, const Value* at) {
   if constexpr (NDIM == 3) prefetch<V>(at + array.stride[1]);
 }
 

@@ -1,8 +1,8 @@
 // Values of a history in fewer bits: those of few bits in blocks with a scale, so that no wave is too weak for them.
-#ifndef SWEEP_PACKING_H
-#define SWEEP_PACKING_H
+#ifndef SWEEP_HISTORY_PACKING_H
+#define SWEEP_HISTORY_PACKING_H
 
-#include "run.h"
+#include "../engine/context.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
@@ -125,17 +125,18 @@ struct Block {
 // apart, and whose blocks follow each other.
 template <class Value, bool BACK>
 struct Pack {
-  Groups groups;
-  Packed as;
-  Parts<Value> values;
-  Parts<unsigned char> packed;
+  ShotGroups groups;
+  PackedFormat as;
+  PerShotArray<Value> values;
+  PerShotArray<unsigned char> packed;
   ptrdiff_t size, arrays, stride;
   int units;
 
-  SWEEP_HD ptrdiff_t blocks() const { return arrays * Packed::blocks(size); }
+  SWEEP_HD ptrdiff_t blocks() const { return arrays * PackedFormat::blocks(size); }
   SWEEP_HD_APART void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t array = i / Packed::blocks(size), first = i % Packed::blocks(size) * Packed::block;
-    const int count = static_cast<int>(size - first < Packed::block ? size - first : Packed::block);
+    const ptrdiff_t array = i / PackedFormat::blocks(size),
+                    first = i % PackedFormat::blocks(size) * PackedFormat::block;
+    const int count = static_cast<int>(size - first < PackedFormat::block ? size - first : PackedFormat::block);
     Value* const plain = values.of(groups, shot) + array * size + first;
     unsigned char* const at = packed.of(groups, shot) + i * as.bytes();
     switch (as.type) {

@@ -1,6 +1,6 @@
 // The table of one equation on one device: cpu/kernels.cpp and cuda/kernels.cu say which.
-#ifndef SWEEP_KERNELS_H
-#define SWEEP_KERNELS_H
+#ifndef SWEEP_ABI_KERNELS_H
+#define SWEEP_ABI_KERNELS_H
 
 #include SWEEP_DEVICE_HEADER
 

@@ -1,8 +1,8 @@
 // Where shots act and listen: sparse rows (trace; field, cell, weight).
-#ifndef SWEEP_POINTS_H
-#define SWEEP_POINTS_H
+#ifndef SWEEP_ENGINE_POINTS_H
+#define SWEEP_ENGINE_POINTS_H
 
-#include "sweep/grid.h"
+#include "sweep/core/halo_layout.h"
 #include "sweep/sweep.h"
 
 namespace sweep {

@@ -1,0 +1,65 @@
+// The host-device vocabulary: qualifiers of functions, offsets, and loops over constants.
+#ifndef SWEEP_CORE_PORTABLE_H
+#define SWEEP_CORE_PORTABLE_H
+
+#include "sweep/sweep.h"
+
+#if defined(__CUDACC__)
+#define SWEEP_HD __host__ __device__ __forceinline__
+#define SWEEP_INLINE
+#else
+#define SWEEP_HD inline __attribute__((always_inline))
+#define SWEEP_INLINE __attribute__((always_inline))  // of a lambda
+#endif
+// A loop that would only become much code.
+#if defined(__CUDA_ARCH__)
+#define SWEEP_ROLLED _Pragma("unroll 1")
+#else
+#define SWEEP_ROLLED
+#endif
+// Compiled once, whoever calls it.
+#if defined(__clang__)
+#define SWEEP_APART __attribute__((noinline))
+#else
+#define SWEEP_APART __attribute__((noinline, noclone))
+#endif
+#if defined(__CUDACC__)
+#define SWEEP_HD_APART __host__ __device__ __noinline__
+#else
+#define SWEEP_HD_APART SWEEP_APART
+#endif
+
+// Each build for another instruction set lives in a namespace of its own, or the linker would merge them.
+#ifndef SWEEP_VARIANT
+#define SWEEP_VARIANT portable
+#endif
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// The place of a cell in an array; a GPU counts in 32 bits at half the price, and advances all shots in one launch.
+#if defined(__CUDACC__) || defined(SWEEP_EMULATE)
+using Offset = int;
+constexpr bool all_shots_per_launch = true;
+#else
+using Offset = ptrdiff_t;
+constexpr bool all_shots_per_launch = false;
+#endif
+
+template <int N>
+struct Index {
+  static constexpr int value = N;
+};
+
+// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
+template <int NDIM, int A = 0, class F>
+SWEEP_HD void for_axes(const F& f) {
+  if constexpr (A < NDIM) {
+    f(Index<A>{});
+    for_axes<NDIM, A + 1>(f);
+  }
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

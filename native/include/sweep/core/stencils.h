@@ -1,0 +1,66 @@
+// Stencil weights of all axes.
+#ifndef SWEEP_CORE_STENCILS_H
+#define SWEEP_CORE_STENCILS_H
+
+#include "sweep/core/portable.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0), where they are kept.
+template <class T, int HALF>
+struct Taps {
+  T w[HALF];
+  void take(const double* from, const T*, int) {
+    for (int k = 0; k < HALF; ++k) w[k] = static_cast<T>(from[k]);
+  }
+  // w_1 term(1) + w_2 term(2) + ..., where a term may be a vector.
+  template <class V, int K = 0, class F>
+  SWEEP_HD V over(const F& term) const {
+    if constexpr (K + 1 < HALF)
+      return over_more<V, K + 1>(w[K] * term(K + 1), term);
+    else
+      return w[K] * term(K + 1);
+  }
+
+ private:
+  template <class V, int K, class F>
+  SWEEP_HD V over_more(V begin, const F& term) const {
+    if constexpr (K < HALF)
+      return over_more<V, K + 1>(begin + w[K] * term(K + 1), term);
+    else
+      return begin;
+  }
+};
+template <class T>
+struct Taps<T, 0> {
+  const T* w;
+  int count;
+  void take(const double*, const T* kept, int half) { w = kept, count = half; }
+  template <class V, class F>
+  SWEEP_HD V over(const F& term) const {
+    V sum = w[0] * term(1);
+    SWEEP_ROLLED for (int k = 1; k < count; ++k) sum = sum + w[k] * term(k + 1);
+    return sum;
+  }
+};
+
+// Those of D, D1, D2 and MEAN along all axes.
+template <class T, int NDIM, int HALF>
+struct Stencils {
+  Taps<T, HALF> taps[4][NDIM];
+  T centre[NDIM];  // of D2
+
+  // As a sweep_problem states them; `kept` holds the same one axis after the other.
+  void take(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* kept, int half) {
+    const int begin[] = {0, half, 2 * half + 1, 3 * half + 1};
+    for (int a = 0; a < NDIM; ++a, kept += 4 * half + 1) {
+      for (int of = 0; of < 4; ++of) taps[of][a].take(weights[a] + begin[of], kept + begin[of], half);
+      centre[a] = static_cast<T>(weights[a][2 * half]);
+    }
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

@@ -1,0 +1,97 @@
+// Where the arrays of a run lie: fields, memory variables, coefficients, PML profiles. Pure integers, the same on any
+// device.
+#ifndef SWEEP_ENGINE_LAYOUT_H
+#define SWEEP_ENGINE_LAYOUT_H
+
+#include "size.h"
+#include "sweep/equation.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// By sizeof: nvcc does not deduce the length of an array of names.
+template <class Eq>
+constexpr int field_count = sizeof(Eq::fields) / sizeof(Eq::fields[0]);
+template <class Eq>
+constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coefficients[0]);
+
+template <class Eq, int NDIM>
+struct ArrayLayout {
+  static constexpr int rates = Eq::table.rates, coefficients = coefficient_count<Eq>;
+  static constexpr int profiles_given = 6, profiles_of_axis = 8;  // with two of the library's own
+  Layout<NDIM> layout;
+  int half;
+  ptrdiff_t slabs;  // elements of one memory variable on all axes
+  ptrdiff_t slab_at[NDIM];
+  ptrdiff_t total;  // elements of one field
+  ptrdiff_t state;  // of one shot: fields, then memory variables
+  ptrdiff_t tables;
+  ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
+
+  ArrayLayout() = default;
+  explicit ArrayLayout(const sweep_problem& p) {
+    half = layout.half = p.order / 2;
+    layout.cells = 1;
+    for (int a = 0; a < NDIM; ++a) {
+      layout.face_low[a] = p.face_low[a];
+      layout.face_high[a] = p.face_high[a];
+      layout.pml_low[a] = p.pml_low[a];
+      layout.pml_high[a] = p.pml_high[a];
+      layout.cells *= p.shape[a];
+    }
+    layout.field = halo_layout<NDIM>(p.shape, half);
+    layout.near = layout.face_low[0] == SWEEP_SURFACE ? Eq::near_rows(half) : 0;
+    tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
+    slabs = 0;
+    for (int a = 0; a < NDIM; ++a) {
+      tables += profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
+      profile[a] = whole_vectors(p.shape[a]) + 16;
+      int n[NDIM];
+      for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
+      n[a] = set_regions(p, a);
+      layout.slab[a] = halo_layout<NDIM>(n, half);
+      slab_at[a] = slabs;
+      slabs += layout.slab[a].total;
+    }
+    total = layout.field.total;
+    state = wave() + Eq::memories * slabs;
+  }
+
+  // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
+  SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
+  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
+  SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * slabs; }
+  // Of an adjoint run: fields and memory variables, then images.
+  SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }
+  SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
+  SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
+  SWEEP_HD ptrdiff_t weights() const { return whole_vectors(NDIM * (4 * half + 1)); }
+  ptrdiff_t profiles() const {
+    ptrdiff_t count = 0;
+    for (int a = 0; a < NDIM; ++a) count += profiles_of_axis * profile[a];
+    return count;
+  }
+
+ private:
+  SWEEP_HD static int whole_vectors(int n) { return (n + 15) / 16 * 16; }
+
+  // Sets where the PML of an axis acts and returns the number of cells of its slab. The adjoint differentiates memory
+  // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
+  // axis regions are whole vectors, or whole sectors of a GPU's memory.
+  int set_regions(const sweep_problem& p, int a) {
+    const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : all_shots_per_launch ? 8 : 16;
+    const int end = a == NDIM - 1 ? whole_vectors(n) : n;
+    int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
+    int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
+    low = (low + unit - 1) / unit * unit;
+    begin = begin / unit * unit;
+    if (low + half > begin && (low || begin < end)) low = begin = end;
+    layout.region_low[a] = low;
+    layout.region_high[a] = begin < n ? n - begin : 0;
+    return low + half + end - begin;
+  }
+};
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif

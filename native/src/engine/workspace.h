@@ -1,0 +1,54 @@
+// Sizes of the working memory of a run, in elements of its dtype.
+#ifndef SWEEP_ENGINE_WORKSPACE_H
+#define SWEEP_ENGINE_WORKSPACE_H
+
+#include "plan.h"
+
+namespace sweep {
+inline namespace SWEEP_VARIANT {
+
+// Stages of one tile (cpu/time_skewing.h), at most.
+constexpr int most_tile_stages = 16;
+
+// In the plane: values at points that the stages of two tiles leave behind, and lists of points by rows. A device that
+// makes all cells of a stage at once needs none.
+template <class Eq, int NDIM>
+ptrdiff_t gathered_size(const Plan<Eq, NDIM>& plan, ptrdiff_t points) {
+  const ptrdiff_t rows = plan.layout.field.n[0];
+  if (all_shots_per_launch || NDIM == 3) return 0;
+  return 2 * most_tile_stages * points + 2 * (points + Eq::stages * rows + 2);
+}
+
+// Memory of the filters of points that may lie in the PML: receivers, then sources.
+template <class Eq, int NDIM>
+Size filter_size(const Plan<Eq, NDIM>& plan) {
+  return Size(Eq::filters) * plan.shots * (plan.sources + plan.receivers) * NDIM;
+}
+
+// Stencil weights, then profiles and coefficients with room around them, so that whole vectors may be read.
+template <class Eq, int NDIM>
+Size prepared_size(const Plan<Eq, NDIM>& plan, int earths) {
+  return plan.weights() + plan.profiles() + Size(earths) * plan.coefficient_size();
+}
+
+// The state that an operation hands on to the next slice of the run.
+template <class Eq, int NDIM>
+Size state_size(const Plan<Eq, NDIM>& plan, int operation) {
+  const Size states = plan.sliced ? plan.shots : plan.groups;
+  if (operation == SWEEP_ADJOINT) return states * plan.adjoint_state_and_images() + filter_size(plan);
+  return states * (operation == SWEEP_BORN ? 2 : 1) * plan.state;
+}
+
+// Everything else that an operation writes to and forgets.
+template <class Eq, int NDIM>
+Size scratch_size(const Plan<Eq, NDIM>& plan, int operation, int earths) {
+  const Size prepared = prepared_size(plan, earths), groups = plan.groups, room = plan.segment_size(operation);
+  if (operation == SWEEP_ADJOINT)
+    return prepared + groups * (room + gathered_size(plan, plan.sources) + (plan.sums() ? plan.coefficient_size() : 0));
+  return prepared + groups * (room + gathered_size(plan, plan.receivers)) +
+         (operation == SWEEP_BORN ? Size(earths) * plan.coefficient_size() : 0);
+}
+
+}  // namespace SWEEP_VARIANT
+}  // namespace sweep
+#endif
