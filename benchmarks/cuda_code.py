@@ -29,14 +29,14 @@ SOURCE = """
 #include "sweep/physics/elastic.h"
 namespace sweep {{
 inline namespace SWEEP_VARIANT {{
-template <template <class, int, int> class Of, int NDIM, int HALF>
-using Float = KernelContext<Of<float, NDIM, HALF>, float, NDIM, HALF>;
+template <class Physics, int NDIM, int HALF>
+using Float = KernelContext<Equation<Physics, float, NDIM, HALF>, float, NDIM, HALF>;
 {kernels}
 }}  // namespace SWEEP_VARIANT
 }}  // namespace sweep
 """
 KERNEL = """
-using Cells{number} = InPml<{step}<Float<{equation}::Equation, {ndim}, {half}>, {stage}>, {mask}u>;
+using Cells{number} = InPml<{step}<Float<{equation}::Physics, {ndim}, {half}>, {stage}>, {mask}u>;
 extern "C" __global__ void __launch_bounds__(block)
     kernel{number}(const __grid_constant__ Cells{number} body, const __grid_constant__ Blocks<{ndim}> blocks) {{
   cell_of(body, blocks, blockIdx.x, threadIdx.x);

@@ -155,36 +155,37 @@ constexpr int own_orders() {
 }
 
 // The calls that fit dtype, dimensions and order.
-template <class Equation, class T, int NDIM, int HALF>
-constexpr Calls calls_of = {buffers<typename Equation::Any, NDIM>, Entry<Equation, T, NDIM, HALF>::run};
+template <class Physics, class T, int NDIM, int HALF>
+constexpr Calls calls_of = {buffers<typename Equation<Physics, T, NDIM, HALF>::Any, NDIM>,
+                            Entry<Equation<Physics, T, NDIM, HALF>, T, NDIM, HALF>::run};
 
-template <template <class, int, int> class Equation, class T, int NDIM>
+template <class Physics, class T, int NDIM>
 int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {
-  using Any = Equation<T, NDIM, 0>;
+  using Any = typename Equation<Physics, T, NDIM, 0>::Any;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
   constexpr int own = own_orders<T, NDIM, Any::second>();
-  *calls = calls_of<Any, T, NDIM, 0>;
+  *calls = calls_of<Physics, T, NDIM, 0>;
   if constexpr (own >= 1)
-    if (p.order == 4) *calls = calls_of<Equation<T, NDIM, 2>, T, NDIM, 2>;
+    if (p.order == 4) *calls = calls_of<Physics, T, NDIM, 2>;
   if constexpr (own >= 2)
-    if (p.order == 8) *calls = calls_of<Equation<T, NDIM, 4>, T, NDIM, 4>;
+    if (p.order == 8) *calls = calls_of<Physics, T, NDIM, 4>;
   if constexpr (own == 4) {
-    if (p.order == 2) *calls = calls_of<Equation<T, NDIM, 1>, T, NDIM, 1>;
-    if (p.order == 6) *calls = calls_of<Equation<T, NDIM, 3>, T, NDIM, 3>;
+    if (p.order == 2) *calls = calls_of<Physics, T, NDIM, 1>;
+    if (p.order == 6) *calls = calls_of<Physics, T, NDIM, 3>;
   }
   return SWEEP_OK;
 }
 
-template <template <class, int, int> class Equation>
+template <class Physics>
 int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
-  constexpr int dimensions = Equation<float, 2, 0>::ndim_mask;
+  constexpr int dimensions = Equation<Physics, float, 2, 0>::ndim_mask;
   if constexpr (dimensions >> 2 & 1) {
-    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return find_order<Equation, float, 2>(p, context, calls);
-    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return find_order<Equation, double, 2>(p, context, calls);
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 2>(p, context, calls);
+    if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 2>(p, context, calls);
   }
   if constexpr (dimensions >> 3 & 1) {
-    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Equation, float, 3>(p, context, calls);
-    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Equation, double, 3>(p, context, calls);
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 3>(p, context, calls);
+    if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 3>(p, context, calls);
   }
   return fail(context, SWEEP_UNSUPPORTED, "equation %s is not compiled for %d dimensions and dtype %d", p.equation,
               p.ndim, p.dtype);
@@ -230,14 +231,14 @@ void describe(sweep_equation* out) {
   }
 }
 
-template <template <class, int, int> class Equation>
+template <class Physics>
 Table make_table() {
   Table table;
-  table.name = Equation<float, 2, 0>::name;
+  table.name = Equation<Physics, float, 2, 0>::name;
   table.describe = [](int ndim, sweep_equation* out) {
-    ndim == 2 ? describe<Equation<float, 2, 0>>(out) : describe<Equation<float, 3, 0>>(out);
+    ndim == 2 ? describe<Equation<Physics, float, 2, 0>>(out) : describe<Equation<Physics, float, 3, 0>>(out);
   };
-  table.find = find<Equation>;
+  table.find = find<Physics>;
   return table;
 }
 

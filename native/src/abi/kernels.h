@@ -16,7 +16,7 @@ namespace sweep {
 namespace SWEEP_VARIANT {
 namespace SWEEP_EQUATION {
 extern const Table table;
-const Table table = make_table<Equation>();
+const Table table = make_table<Physics>();
 }  // namespace SWEEP_EQUATION
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

@@ -19,9 +19,6 @@ struct Physics {
   static constexpr Modulus moduli[] = {{h1, laplacian, vp2}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace acoustic
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

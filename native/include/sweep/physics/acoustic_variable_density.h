@@ -21,9 +21,6 @@ struct Physics {
   static constexpr Modulus moduli[] = {{vx, ax, bx}, {vy, ay, by}, {vz, az, bz}, {p, e, kappa}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace acoustic_variable_density
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

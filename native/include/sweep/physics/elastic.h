@@ -35,9 +35,6 @@ struct Physics {
                                        {sxy, exy, mu_xy}, {sxz, exz, mu_xz}, {syz, eyz, mu_yz}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace elastic
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

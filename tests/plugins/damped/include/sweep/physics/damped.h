@@ -19,9 +19,6 @@ struct Physics {
   static constexpr Modulus moduli[] = {{h1, laplacian, kick}, {h1, change, loss}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace damped
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

@@ -26,9 +26,6 @@ struct Physics {
                                        {w, ey, cyy}, {w, ez, czz}, {w, exz, cxz}, {u, change}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace tilted
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

@@ -24,9 +24,6 @@ struct Physics {
                                        {p, m, keep}, {r, e, feed}, {r, m, loss}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace viscoacoustic
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

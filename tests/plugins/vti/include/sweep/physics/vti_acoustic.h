@@ -25,9 +25,6 @@ struct Physics {
                                        {sh, ez, kn}, {sv, eh, kn}, {sv, ez, kv}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace vti_acoustic
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

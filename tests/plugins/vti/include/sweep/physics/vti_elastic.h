@@ -35,9 +35,6 @@ struct Physics {
                                        {sxy, exy, c66}, {sxz, exz, c55}, {syz, eyz, c44}};
 };
 
-template <class Value, int NDIM, int HALF>
-using Equation = sweep::Equation<Physics, Value, NDIM, HALF>;
-
 }  // namespace vti_elastic
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
