@@ -51,7 +51,8 @@ class Page:
             kind = kind or ("function" if isroutine(value) else "data")
             entries += [f".. auto{kind}:: {name}"]
             if kind == "class":
-                entries += ["   :members:", *["   :inherited-members: Module"] * issubclass(value, Propagator)]
+                entries += ["   :members:"]
+                entries += ["   :inherited-members: Module", "   :class-doc-from: both"] * issubclass(value, Propagator)
             entries += ["   :no-value:"] * (kind == "data") + [""]
         return "\n".join([*head, *table, *[f"Also here: {also}.", ""] * bool(also), *entries])
 

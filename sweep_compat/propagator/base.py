@@ -83,28 +83,6 @@ def cells(name: str, positions):
     return values.astype(np.int64)
 
 
-CALL = """
-Parameters
-----------
-wavelet : (nt,), (nshots, nt), or (nsrc, nt) of one shot with several sources
-    <taken> of the models.
-sources : (nshots, ndim) or (1, nsrc, ndim)
-    Cells, columns (x, z) or (x, y, z).
-receivers : (nshots, nrec, ndim)
-models : list of <array>s
-    In the order of ``equation.models``.
-
-Returns
--------
-(nshots, nt, nrec, nfield) <array>
-
-Raises
-------
-SweepError
-"""
-"""Of a call."""
-
-
 class Translated:
     """A propagator of sweep-solver. A subclass has `_kind`, our solver, and `_xp`, the framework's module."""
 

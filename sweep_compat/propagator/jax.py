@@ -4,10 +4,9 @@ import jax.numpy as jnp
 
 from sweep_core._util.validators import named_arguments
 from sweep_core.errors import UnsupportedError
-from sweep_core.execution.propagator import documented
 from sweep_jax import PropJax as Solver
 
-from .base import CALL, Translated
+from .base import Translated
 
 __all__ = ["PropJax"]
 
@@ -26,7 +25,6 @@ class PropJax(Translated):
         return x.astype(like.dtype)
 
     @named_arguments({})
-    @documented(CALL, array="array", taken="Taken to the dtype")
     def __call__(
         self,
         wavelet,
@@ -38,7 +36,30 @@ class PropJax(Translated):
         wave_equation=None,
         aux_args=(),
     ):
-        """Models some shots."""
+        """Return the record of some shots.
+
+        Parameters
+        ----------
+        wavelet : (nt,), (nshots, nt), or (nsrc, nt) array of one shot with several sources
+            Converted to the dtype of the models.
+        sources : (nshots, ndim) or (1, nsrc, ndim) array
+            Positions in grid cells, columns (x, z) or (x, y, z).
+        receivers : (nshots, nrec, ndim) array
+            Positions in grid cells, as `sources`.
+        models : list of (nz, nx) arrays
+            Models in the order of ``equation.models``.
+        return_wavefield, adj, wave_equation, aux_args : optional
+            Arguments of sweep-solver that are refused unless they are as by default.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) array
+
+        Raises
+        ------
+        SweepError
+            As a call of :class:`sweep_jax.PropJax`; an UnsupportedError for what SWEEP does not do.
+        """
         if wave_equation is not None or aux_args:
             raise UnsupportedError("wave_equation and aux_args are not supported; make a solver of that equation")
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

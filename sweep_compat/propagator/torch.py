@@ -3,10 +3,9 @@
 import torch
 
 from sweep_core._util.validators import named_arguments
-from sweep_core.execution.propagator import documented
 from sweep_torch import PropTorch as Solver
 
-from .base import CALL, Translated
+from .base import Translated
 
 __all__ = ["PropTorch"]
 
@@ -25,7 +24,29 @@ class PropTorch(Translated, torch.nn.Module):
         return x.to(like)
 
     @named_arguments({})
-    @documented(CALL, array="tensor", taken="NumPy or torch; taken to the dtype and the device")
     def forward(self, wavelet, sources, receivers, models=None, adj=False, return_wavefield=False):
-        """Models some shots."""
+        """Return the record of some shots.
+
+        Parameters
+        ----------
+        wavelet : (nt,), (nshots, nt), or (nsrc, nt) array of one shot with several sources
+            NumPy array or tensor; converted to the dtype and the device of the models.
+        sources : (nshots, ndim) or (1, nsrc, ndim) array
+            Positions in grid cells, columns (x, z) or (x, y, z).
+        receivers : (nshots, nrec, ndim) array
+            Positions in grid cells, as `sources`.
+        models : list of (nz, nx) tensors
+            Models in the order of ``equation.models``.
+        adj, return_wavefield : optional
+            Arguments of sweep-solver that are refused unless they are as by default.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) tensor
+
+        Raises
+        ------
+        SweepError
+            As a call of :class:`sweep_torch.PropTorch`; an UnsupportedError for what SWEEP does not do.
+        """
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)
