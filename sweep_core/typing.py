@@ -26,6 +26,12 @@ class Array(Protocol):
     def __getitem__(self, key: Any, /) -> Any:
         """Return a part of the array."""
 
+    def __sub__(self, other: Any, /) -> Any: ...
+
+    def __mul__(self, other: Any, /) -> Any: ...
+
+    def __rmul__(self, other: Any, /) -> Any: ...
+
 
 Model: TypeAlias = Array
 """``(nz, nx)``, or ``(nshots, nz, nx)`` with one earth for each shot; float32 or float64, in the unit of its parameter

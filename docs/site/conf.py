@@ -17,6 +17,7 @@ from reference import pages, write_reference  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 
 import sweep_core  # noqa: E402
+from sweep_core import typing  # noqa: E402
 
 NAMES = {name: f"{page.module}.{name}" for page in reversed(pages()) for name in page.own}
 
@@ -45,6 +46,7 @@ html_theme_options = {"source_edit_link": "", "source_view_link": ""}
 
 autosummary_generate = False  # reference.py writes the pages
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: f"sweep_core.typing.{name}" for name in typing.__all__}
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 python_maximum_signature_line_length = 100

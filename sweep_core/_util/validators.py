@@ -8,7 +8,7 @@ from math import inf, isfinite
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -17,6 +17,8 @@ from ..errors import DomainError, DtypeError, OptionError, UnknownOptionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
+Validator: TypeAlias = Callable[[Any, Any, Any], None]
+"""A validator of attrs: of the instance, the attribute and the value."""
 
 
 def refuse_unknown(
@@ -112,7 +114,7 @@ def check_flag(value: Any, what: str) -> None:
         raise OptionError(f"{what} is {value!r}; expected True or False")
 
 
-def is_whole(value: Any, least: int) -> bool:
+def is_whole(value: Any, least: int) -> TypeGuard[int]:
     """Whether it is a whole number from `least` on, Python's or NumPy's."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
@@ -153,25 +155,25 @@ def chosen_shots(given: Any, count: int) -> np.ndarray:
     return numbers
 
 
-def one_of(*allowed):
+def one_of(*allowed: Any) -> Validator:
     """One of these values."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         check_choice(value, f"{type(instance).__name__}: {attribute.name}", allowed)
 
     return check
 
 
-def positive(instance, attribute, value):
+def positive(instance: Any, attribute: Any, value: Any) -> None:
     """A number from 1 on, or None."""
     if value is not None and not is_whole(value, 1):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
 
 
-def amount(expected: str, optional: bool = False):
+def amount(expected: str, optional: bool = False) -> Validator:
     """A finite number above zero; None too where it is `optional`."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         if optional and value is None:
             return
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
@@ -180,10 +182,10 @@ def amount(expected: str, optional: bool = False):
     return check
 
 
-def kind(cls):
+def kind(cls) -> Validator:
     """An instance of a class, or None."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is not None and not isinstance(value, cls):
             raise OptionError(
                 f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {cls.__name__}(...) or None"
