@@ -19,7 +19,7 @@ from ..errors import DeviceError, DomainError, OptionError, UnsupportedError
 from ..memory import Estimate, MemoryOptions
 from ..memory.options import CUDAOptions, resolve_memory
 from ..problem import make_problem
-from ..typing import Device, Mask, Model, Models, Positions, Record, Wavelet
+from ..typing import Device, Mask, Models, Positions, Record, Wavelet
 from .input_warnings import caution
 from .options import check_eager_options
 
@@ -74,7 +74,7 @@ class Propagator(Generic[A]):
         source_scaling: Literal["physical", "increment"] = "physical",
         edge_gradient: Literal["exact", "interior"] = "exact",
         time_dispersion: Literal["uncorrected", "corrected"] = "uncorrected",
-        models: Sequence[Model] | None = None,
+        models: Models | None = None,
         impl: str = "auto",
         memory: MemoryOptions | str | None = None,
         cuda_options: CUDAOptions | None = None,
@@ -168,7 +168,7 @@ class Propagator(Generic[A]):
             raise OptionError(f"dev is {dev!r} and device is {device!r}; give one of them")
         self._start(device if dev is None else dev, models, eager_options)
 
-    def _start(self, dev: Device, models: Sequence[Model] | None, eager_options: Any) -> None:
+    def _start(self, dev: Device, models: Models | None, eager_options: Any) -> None:
         """Take the device and the models, which belong to the framework."""
         raise NotImplementedError
 
