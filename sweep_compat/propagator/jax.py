@@ -1,5 +1,7 @@
 """PropJax by the name and arguments of sweep-solver."""
 
+from typing import Any
+
 import jax.numpy as jnp
 
 from sweep_core._util.validators import named_arguments
@@ -17,25 +19,25 @@ class PropJax(Translated):
     _kind, _xp, _backend = Solver, jnp, "jax"
 
     @staticmethod
-    def _wave(wavelet, like):
+    def _wave(wavelet: Any, like: Any) -> jnp.ndarray:
         return jnp.asarray(wavelet, jnp.asarray(like).dtype)
 
     @staticmethod
-    def _like(x, like):
+    def _like(x: Any, like: Any) -> jnp.ndarray:
         return x.astype(like.dtype)
 
     @named_arguments({})
     def __call__(
         self,
-        wavelet,
-        sources,
-        receivers,
-        models=None,
-        return_wavefield=False,
-        adj=False,
-        wave_equation=None,
-        aux_args=(),
-    ):
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any = None,
+        return_wavefield: bool = False,
+        adj: bool = False,
+        wave_equation: Any = None,
+        aux_args: Any = (),
+    ) -> jnp.ndarray:
         """Return the record of some shots.
 
         Parameters

@@ -1,5 +1,7 @@
 """PropTorch by the name and arguments of sweep-solver."""
 
+from typing import Any
+
 import torch
 
 from sweep_core._util.validators import named_arguments
@@ -16,15 +18,23 @@ class PropTorch(Translated, torch.nn.Module):
     _kind, _xp, _backend = Solver, torch, "torch"
 
     @staticmethod
-    def _wave(wavelet, like):
+    def _wave(wavelet: Any, like: Any) -> torch.Tensor:
         return torch.as_tensor(wavelet).to(like)
 
     @staticmethod
-    def _like(x, like):
+    def _like(x: Any, like: Any) -> torch.Tensor:
         return x.to(like)
 
     @named_arguments({})
-    def forward(self, wavelet, sources, receivers, models=None, adj=False, return_wavefield=False):
+    def forward(
+        self,
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any = None,
+        adj: bool = False,
+        return_wavefield: bool = False,
+    ) -> torch.Tensor:
         """Return the record of some shots.
 
         Parameters
