@@ -29,6 +29,19 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound=Record)
 """The array of a framework."""
 
+if TYPE_CHECKING:
+
+    class OfArrays(Generic[A]):
+        """A class that is generic in the array of a framework."""
+
+else:
+
+    class OfArrays:
+        """The same without `Generic`, whose layout keeps FSDP from replacing the class of a module."""
+
+        def __class_getitem__(cls, array: type) -> type:
+            return cls
+
 
 def stated_device(dev: Device, equation: Equation, check_device: Callable[[Any], Any]) -> Any:
     """Return the device that `dev` or the equation states, as `check_device` returns it; None if neither states one.
@@ -49,7 +62,7 @@ def _plain(values: Sequence[Any]) -> Any:
     return values[0] if len(set(values)) == 1 else tuple(values)
 
 
-class Propagator(Generic[A]):
+class Propagator(OfArrays[A]):
     """One problem as a solver of some framework, whose arrays are of type A.
 
     A subclass has `_start`, which the constructor ends with, `_choice`, `_place`, `_own_models`, `_check_call`,
