@@ -12,6 +12,7 @@ that package, nor needs it.
 """
 
 from importlib import import_module
+from typing import Any
 
 from sweep_core.errors import UnsupportedError
 
@@ -30,7 +31,7 @@ ELSEWHERE: dict[str, str] = {
 }
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f"{__name__}.{name}")
     if name in ELSEWHERE:

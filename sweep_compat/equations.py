@@ -1,6 +1,6 @@
 """Equations by the names and arguments of sweep-solver, with coefficients as it takes them: cell by cell."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import attrs
 
@@ -42,11 +42,11 @@ ABSENT: dict[str, str] = {
 """Equations of sweep-solver that are refused, and what there is instead."""
 
 
-def _backend(default: str = "torch"):
+def _backend(default: str = "torch") -> Any:
     return attrs.field(default=default, validator=one_of(*BACKENDS), kw_only=False)
 
 
-def _of(dim: int):
+def _of(dim: int) -> Any:
     return attrs.field(default=dim, validator=one_of(dim))
 
 
@@ -90,7 +90,7 @@ class AcousticLSRTM(Acoustic):
     }
 
     @property
-    def models(self):
+    def models(self) -> list[str]:
         return ["vp", "mp"]
 
 
@@ -129,7 +129,7 @@ class Acoustic1st(core.AcousticVariableDensity):
         """Names of the models, in their order."""
         return [p.name for p in self.parameters]
 
-    def coefficients(self, medium, vp, rho):
+    def coefficients(self, medium: Any, vp: Any, rho: Any) -> Any:
         # Of the next cell, as the mean has it: its velocities lie half a cell before the pressure of their index.
         return (rho * vp * vp, *(2 * medium.mean(1 / rho, axis) - 1 / rho for axis in "xz"))
 
@@ -153,7 +153,7 @@ class Elastic(core.Elastic):
         """Names of the models, in their order."""
         return [p.name for p in self.parameters]
 
-    def coefficients(self, medium, vp, vs, rho):
+    def coefficients(self, medium: Any, vp: Any, vs: Any, rho: Any) -> Any:
         mu, pi, n = rho * vs**2, rho * vp**2, len(medium.axes)
         return (*(1 / rho for _ in range(n)), pi, pi - 2 * mu, *(mu for _ in range(n * (n - 1) // 2)))
 
@@ -169,7 +169,7 @@ class Elastic3D(Elastic):
     dim: int = _of(3)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> NoReturn:
     if name in ABSENT:
         raise UnsupportedError(f"sweep_compat has no equation {name!r}: {ABSENT[name]}")
     raise AttributeError(f"sweep_compat.equations has no {name!r}")

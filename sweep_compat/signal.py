@@ -1,5 +1,7 @@
 """Wavelets at times that the caller makes."""
 
+from typing import Any
+
 import numpy as np
 
 from sweep_core._util.validators import check_positive, named_arguments
@@ -8,7 +10,7 @@ __all__ = ["ricker"]
 
 
 @named_arguments({"freq": "the peak frequency is f in sweep-solver", "nt": "give the times t, in s"})
-def ricker(t, f=10.0):
+def ricker(t: Any, f: float = 10.0) -> np.ndarray:
     """Ricker wavelet, the negative second derivative of a Gaussian, with its peak of 1 at t = 0.
 
     Parameters

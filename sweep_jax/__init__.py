@@ -1,7 +1,7 @@
 """SWEEP on JAX. JAX itself is imported with the first use of a name."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .executor import JaxExecutor
@@ -12,7 +12,7 @@ __all__ = ["JaxExecutor", "Optax", "PropJax"]
 _HOMES = {"JaxExecutor": "executor", "Optax": "optimiser", "PropJax": "prop"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,8 @@
 """The JAX backend: chooses compiled or eager, checks a call, runs it."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import attrs
 import jax
@@ -10,6 +12,7 @@ import numpy as np
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.positions import interpolated
 from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
@@ -26,7 +29,9 @@ from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
+from sweep_core.plugins.executor import DifferentiatingExecutor
 from sweep_core.problem import Problem
+from sweep_core.typing import Device, Models, Record
 
 from . import native, propagate, shim
 from .private import Tracer, varies_over_devices
@@ -35,7 +40,7 @@ KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
 """Kernel libraries by the platforms that JAX knows."""
 
 
-def check_device(device) -> jax.Device:
+def check_device(device: Device) -> jax.Device:
     """A JAX device of this process: `device` itself, or the one that ``'cpu'``, ``'cuda'``, ``'cuda:1'`` names.
 
     Raises
@@ -71,7 +76,7 @@ def default_device() -> jax.Device:
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
-    def support():
+    def support() -> Support:
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
         kind, remembers = KINDS[device.platform], chosen(problem.memory)
@@ -82,7 +87,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     return core.choose_impl(impl, problem, device_name(device), support)
 
 
-def refuse_rounding(name: str, x) -> None:
+def refuse_rounding(name: str, x: Any) -> None:
     """DtypeError for float64 of NumPy where JAX would make it float32."""
     rounded = jax.dtypes.canonicalize_dtype(np.float64) != np.float64
     if rounded and isinstance(x, np.ndarray) and x.dtype == np.float64:
@@ -92,7 +97,7 @@ def refuse_rounding(name: str, x) -> None:
         )
 
 
-def place(name: str, x, device: jax.Device | None):
+def place(name: str, x: Any, device: jax.Device | None) -> Any:
     """`x` as JAX takes it: traced, committed to `device` or to none, or a copy of NumPy's, which JAX reads where it is
     and when it gets round to it, while the caller may write there.
 
@@ -130,7 +135,7 @@ def place(name: str, x, device: jax.Device | None):
     return jax.device_put(x, device)
 
 
-def committed_device(arrays) -> jax.Device | None:
+def committed_device(arrays: Any) -> jax.Device | None:
     """The device of the first array that is committed to one."""
     for x in arrays:
         if isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.committed and len(x.devices()) == 1:
@@ -138,7 +143,7 @@ def committed_device(arrays) -> jax.Device | None:
     return None
 
 
-def readable(x) -> np.ndarray | None:
+def readable(x: Any) -> np.ndarray | None:
     """The values of an array where that stops no device and breaks no transform; also while `jax.grad` looks on."""
     if isinstance(x, Tracer):
         x = jax.lax.stop_gradient(x)
@@ -149,13 +154,13 @@ def readable(x) -> np.ndarray | None:
     return np.asarray(x)
 
 
-def values_at_host(*arrays) -> list[np.ndarray] | None:
+def values_at_host(*arrays: Any) -> list[np.ndarray] | None:
     """Their values, where all are `readable`."""
     values = [v for x in arrays if (v := readable(x)) is not None]
     return values if len(values) == len(arrays) else None
 
 
-def check_readable(problem: Problem, shots: Shots, models) -> None:
+def check_readable(problem: Problem, shots: Shots, models: Any) -> None:
     """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
@@ -169,7 +174,9 @@ def check_readable(problem: Problem, shots: Shots, models) -> None:
     check_survey(problem, Shots(None, sources, receivers, mask))
 
 
-def check(problem: Problem, shots: Shots, models, device: jax.Device | None, snapshots=None):
+def check(
+    problem: Problem, shots: Shots, models: Any, device: jax.Device | None, snapshots: Snapshots | None = None
+) -> Any:
     """(shape, shots, models) of checked arguments, wavelet and models placed on the device."""
     shots = attrs.evolve(shots, wavelet=place("wavelet", shots.wavelet, device))
     if isinstance(models, list | tuple):
@@ -179,7 +186,14 @@ def check(problem: Problem, shots: Shots, models, device: jax.Device | None, sna
     return shape, shots, models
 
 
-def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | None, snapshots=None):
+def run(
+    problem: Problem,
+    impl: str,
+    shots: Shots,
+    models: Any,
+    device: jax.Device | None,
+    snapshots: Snapshots | None = None,
+) -> Any:
     """(record, snapshots by field, flag or None) of checked arguments; differentiable in models and wavelet, eager in
     positions as well.
 
@@ -207,26 +221,34 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
 
 
-def _read(record) -> np.ndarray | None:
+def _read(record: Any) -> np.ndarray | None:
     """Its values at any cost, unless a transform hides them."""
     record = jax.lax.stop_gradient(record)
     return None if isinstance(record, Tracer) else np.asarray(record)
 
 
-def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> jax.Array:
+def born(
+    problem: Problem,
+    impl: str,
+    shots: Shots,
+    models: Any,
+    perturbations: Any,
+    device: jax.Device | None,
+    wavelet: Any = None,
+) -> jax.Array:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
     device = device or committed_device((shots.wavelet, *_sequence(models)))
     check_call(problem, shots, models)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
 
-    def placed(name, x):
+    def placed(name: str, x: Any) -> Any:
         return jnp.asarray(place(name, x, device))
 
     wave, own = placed("wavelet", shots.wavelet), [placed(f"model {i}", m) for i, m in enumerate(models)]
     varied = [placed(f"perturbation {i}", p) for i, p in enumerate(perturbations)]
     waves = jnp.zeros_like(wave) if wavelet is None else placed("the wavelet's perturbation", wavelet)
 
-    def forward(models, wave):
+    def forward(models: Any, wave: Any) -> Any:
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
 
     with native.refusals(problem.memory):
@@ -235,50 +257,60 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
     return record
 
 
-def _sequence(models):
+def _sequence(models: Any) -> Any:
     return models if isinstance(models, list | tuple) else ()
 
 
-def _positions(name, x, device):
+def _positions(name: str, x: Any, device: jax.Device | None) -> Any:
     """Positions that were checked; JAX has no 64 bits unless it is told to."""
     if isinstance(x, np.ndarray):
         x = x.astype(jax.dtypes.canonicalize_dtype(np.float64) if interpolated(x) else np.int32)
     return place(name, x, device)
 
 
-class JaxExecutor:
+class JaxExecutor(DifferentiatingExecutor):
     """The executor that ``sweep_core.backend('jax')`` returns.
 
     Parameters
     ----------
     impl : {'auto', 'c', 'eager'}
+        Compiled code, operations of JAX, or compiled code if it can run a problem.
     device : str or jax.Device, optional
-        Where to compute: by default where the arrays are committed, or where JAX computes.
+        Device of the computation; by default the one that arrays are committed to, or the one that JAX prefers.
+
+    Raises
+    ------
+    OptionError, DeviceError
+        For an unknown `impl`, or a device that does not exist.
     """
 
     name = "jax"
 
-    def __init__(self, impl: str = "auto", device=None):
+    def __init__(self, impl: str = "auto", device: Device = None) -> None:
         check_choice(impl, "impl", IMPLS)
         self.impl, self.device = impl, None if device is None else check_device(device)
 
-    def supports(self, problem) -> Support:
+    def supports(self, problem: Problem) -> Support:
         check_problem(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device or default_device())[1])
         except UnsupportedError as error:
             return Support(False, str(error))
 
-    def forward(self, problem, shots, models):
+    def forward(self, problem: Problem, shots: Shots, models: Models) -> jax.Array:
         check_given(problem, shots)
         return run(problem, self.impl, shots, models, self.device)[0]
 
-    def misfit_and_gradient(self, problem, shots, models, observed):
+    def misfit_and_gradient(
+        self, problem: Problem, shots: Shots, models: Models, observed: Record
+    ) -> tuple[Any, list[jax.Array]]:
         record, pull = self.pullback(problem, shots, models)
         misfit, residual = least_squares(record, place("observed", observed, self.device))
         return misfit, pull(residual)
 
-    def pullback(self, problem, shots, models):
+    def pullback(
+        self, problem: Problem, shots: Shots, models: Models
+    ) -> tuple[jax.Array, Callable[[Any], list[jax.Array]]]:
         check_given(problem, shots)
         check_models(problem, models)
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
@@ -286,7 +318,7 @@ class JaxExecutor:
             record, back = jax.vjp(lambda leaves: self.forward(problem, shots, leaves), leaves)
             jax.block_until_ready(record)
 
-        def pull(cotangent):
+        def pull(cotangent: Any) -> list[jax.Array]:
             given = jnp.asarray(place("the cotangent", cotangent, self.device), record.dtype)
             check_like_record("the cotangent", given, record)
             with native.refusals(problem.memory):
@@ -294,6 +326,6 @@ class JaxExecutor:
 
         return record, pull
 
-    def born(self, problem, shots, models, perturbations):
+    def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> jax.Array:
         check_given(problem, shots)
         return born(problem, self.impl, shots, models, perturbations, self.device)

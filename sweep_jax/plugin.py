@@ -4,6 +4,6 @@ from sweep_core.plugins import BackendRecord, impl
 
 
 @impl
-def sweep_backends():
+def sweep_backends() -> list[BackendRecord]:
     target = "sweep_jax.executor:JaxExecutor"
     return [BackendRecord("jax", target, ("jax",), ("cpu", "cuda"), ("eager", "c"))]

@@ -1,15 +1,18 @@
 """PropJax: one problem as a function of JAX arrays."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from sweep_core._util import peer_names
-from sweep_core._util.validators import named_arguments
 from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.execution.call_checks import check_models
-from sweep_core.execution.propagator import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
+from sweep_core.execution.propagator import Propagator, stated_device
 
 from .executor import (
     KINDS,
@@ -28,24 +31,16 @@ from .executor import (
 from .memory import left_on
 
 
-@documented(
-    PARAMETERS,
-    framework="JAX",
-    device="""str or jax.Device, optional
-    Where to compute: by default the equation's device, the one that the arrays of a call are committed to, or the
-    one that JAX prefers.""",
-    models="""list of arrays, optional
-    Used by calls without `models`.""",
-    compiles="; JAX compiles the step whatever it says",
-)
-class PropJax(Propagator):
+class PropJax(Propagator[jax.Array]):
     """Wave propagation in JAX, differentiable in the models and the wavelet.
 
-    A solver is a function without state: it may be closed over by what is transformed with jit, grad, vmap, pmap,
-    shard_map, scan and checkpoint.
+    A solver is a function without state: functions that call it may be transformed by jit, grad, vmap, pmap, shard_map,
+    scan and checkpoint.
     """
 
-    def _start(self, dev, models, eager_options):
+    __call__ = Propagator[jax.Array].forward
+
+    def _start(self, dev: Any, models: Any, eager_options: Any) -> None:
         device = stated_device(dev, self.problem.equation, check_device)
         if device is None and isinstance(models, list | tuple):
             device = committed_device(models)
@@ -53,7 +48,7 @@ class PropJax(Propagator):
         self._models = None if models is None else self._checked(models)
         self._choice()
 
-    def _checked(self, models):
+    def _checked(self, models: Any) -> list[jax.Array]:
         check_models(self.problem, models)
         parameters = self.problem.equation.parameters
         placed = [place(f"model {p.name}", m, self.device) for p, m in zip(parameters, models, strict=True)]
@@ -61,13 +56,13 @@ class PropJax(Propagator):
 
     @property
     def device(self) -> jax.Device | None:
-        """Where this solver was told to compute, if it was."""
+        """Device of the computation, if the constructor was given one."""
         return None if self._device is None else check_device(self._device)
 
-    def _choice(self):
+    def _choice(self) -> tuple[str, str]:
         return choose_impl(self.problem, self._requested, self.device or default_device())
 
-    def _place(self):
+    def _place(self) -> tuple[str, Callable[[], int | None], dict[str, Any]]:
         device = self.device or default_device()
         return KINDS[device.platform], partial(left_on, device), {"traced": True}
 
@@ -75,40 +70,33 @@ class PropJax(Propagator):
     def executor(self) -> JaxExecutor:
         return JaxExecutor(self._requested, self.device)
 
-    def _check_call(self, shots, models):
+    def _check_call(self, shots: Shots, models: Any) -> None:
         check(self.problem, shots, models, self.device)
 
-    def _own_models(self):
+    def _own_models(self) -> Any:
         return self._models
 
-    @named_arguments(peer_names.CALL)
-    @documented(CALL, array="array", positions="array", placed="")
-    def __call__(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
-        """Models some shots.
-
-        Notes
-        -----
-        What becomes of NumPy arrays after the call does not matter. Those that a transform is given, such as
-        ``jax.vjp`` of a function that calls this one, JAX may read later, where they are.
-
-        Values that are traced are checked when the program runs. What is compiled then raises a
-        ``jax.errors.JaxRuntimeError`` with the same text; the record is NaN on a GPU, under pmap and shard_map, where
-        one device must not leave the others waiting, and with ``impl='eager'``.
-        """
+    def _record(
+        self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
+    ) -> Any:
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        models = self._given(models)
         record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
         self._caution(values_at_host, models, wavelet)
         if snapshots is None:
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
 
-    @named_arguments(peer_names.CALL)
-    @documented(BORN, array="array")
-    def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
-        """The derivative of the record in a direction: waves that a perturbed earth scatters once."""
+    def _born(
+        self,
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any,
+        receiver_mask: Any,
+        perturbations: Any,
+        d_wavelet: Any,
+    ) -> Any:
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        models = self._given(models)
         record = born(self.problem, self._requested, shots, models, perturbations, self.device, d_wavelet)
         self._caution(values_at_host, models, wavelet)
         return record

@@ -1,7 +1,7 @@
 """SWEEP on PyTorch. torch itself is imported with the first use of a name."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .executor import TorchExecutor
@@ -13,7 +13,7 @@ __all__ = ["PropTorch", "Torch", "TorchExecutor", "empty_pool"]
 _HOMES = {"PropTorch": "prop", "Torch": "optimiser", "TorchExecutor": "executor", "empty_pool": "memory"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

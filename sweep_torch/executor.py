@@ -1,7 +1,9 @@
 """The torch backend: chooses compiled or eager, checks a call, runs it."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import lru_cache, partial, wraps
+from typing import Any, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -11,6 +13,7 @@ from sweep_core import native as compiled
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.discretization.stability import excess
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
@@ -29,14 +32,18 @@ from sweep_core.memory import MemoryOptions, chosen
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
+from sweep_core.plugins.executor import DifferentiatingExecutor
 from sweep_core.problem import Problem
+from sweep_core.typing import Device, Models, Record
 
 from .compiling import undisturbed
 from .ops import TorchOps, admitted, readable, tie
 from .private import plain, tangent, transformed, without_gradient
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def check_device(device) -> torch.device:
+
+def check_device(device: Device) -> torch.device:
     """A torch device that exists here; DeviceError otherwise."""
     try:
         checked = torch.device(device)
@@ -52,7 +59,7 @@ def check_device(device) -> torch.device:
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
     """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
-    def support():
+    def support() -> Support:
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
         remembers = chosen(problem.memory)
@@ -70,7 +77,7 @@ def host(x: torch.Tensor) -> np.ndarray:
     return np.from_dlpack(x.detach().cpu().resolve_neg())
 
 
-def values_at_host(*tensors) -> list[np.ndarray] | None:
+def values_at_host(*tensors: Any) -> list[np.ndarray] | None:
     """Their values, where looking at them stops no device and breaks no transform."""
     if not readable(*tensors):
         return None
@@ -78,13 +85,13 @@ def values_at_host(*tensors) -> list[np.ndarray] | None:
         return [host(x) for x in tensors]
 
 
-def _check_dense(name, x) -> None:
+def _check_dense(name: str, x: Any) -> None:
     if x.layout != torch.strided:
         verb = "are" if name.endswith("s") else "is"
         raise DtypeError(f"{name} {verb} {x.layout}; expected a dense tensor, such as its to_dense()")
 
 
-def _on_host(name, x):
+def _on_host(name: str, x: Any) -> Any:
     """Positions or a mask, or None, as a value: (shape, dtype, content)."""
     if isinstance(x, torch.Tensor):
         _check_dense(name, x)
@@ -104,7 +111,7 @@ def _on_host(name, x):
 
 
 @lru_cache(maxsize=32)
-def _survey(problem: Problem, mask, *positions) -> Shots:
+def _survey(problem: Problem, mask: Any, *positions: Any) -> Shots:
     """Checked positions and mask as NumPy arrays. Steps of an inversion repeat theirs: equal values give one object, by
     which all that is made of it is found again.
     """
@@ -114,7 +121,7 @@ def _survey(problem: Problem, mask, *positions) -> Shots:
     return survey
 
 
-def _check_placed(pairs, device) -> None:
+def _check_placed(pairs: Any, device: torch.device) -> None:
     """That each (name, x) is a tensor on the device."""
     for name, x in pairs:
         if not isinstance(x, torch.Tensor):
@@ -124,7 +131,9 @@ def _check_placed(pairs, device) -> None:
             raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
 
 
-def checked(problem: Problem, shots: Shots, models, device: torch.device, snapshots=None) -> tuple[CallShape, Shots]:
+def checked(
+    problem: Problem, shots: Shots, models: Any, device: torch.device, snapshots: Snapshots | None = None
+) -> tuple[CallShape, Shots]:
     """(shape, positions and mask as NumPy arrays) of arguments that were checked."""
     _check_placed([("wavelet", shots.wavelet), *((f"model {i}", m) for i, m in enumerate(_sequence(models)))], device)
     shape = check_call(problem, shots, models, snapshots)
@@ -136,28 +145,30 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
     return shape, survey
 
 
-def in_own_precision(function):
+def in_own_precision(function: F) -> F:
     """`function` with torch.autocast off on the device among its arguments."""
 
     @wraps(function)
-    def call(*args):
+    def call(*args: Any) -> Any:
         (device,) = (x for x in args if isinstance(x, torch.device))
         lowers = torch.amp.is_autocast_available(device.type)
         with torch.autocast(device.type, enabled=False) if lowers else nullcontext():
             return function(*args)
 
-    return call
+    return cast(F, call)
 
 
 @undisturbed
 @in_own_precision
-def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device, snapshots=None):
+def run(
+    problem: Problem, impl: str, shots: Shots, models: Any, device: torch.device, snapshots: Snapshots | None = None
+) -> Any:
     """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
     shape, survey = checked(problem, shots, models, device, snapshots)
     from . import native, propagate
     from .memory import allocating
 
-    def placed(x, at_host):
+    def placed(x: Any, at_host: Any) -> Any:
         x = x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
         return x if x.is_floating_point() else x.long()  # torch hardly computes with unsigned integers
 
@@ -191,10 +202,10 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: torch.device,
     return record, {f: s[:, :count] for f, s in seen.items()}, flag
 
 
-def _check_finite(problem, record) -> None:
+def _check_finite(problem: Problem, record: Any) -> None:
     """NotFiniteError as `check_finite` of the problem asks for."""
 
-    def read():
+    def read() -> Any:
         shown = without_gradient(record)
         return None if transformed(shown) else host(shown)
 
@@ -202,7 +213,7 @@ def _check_finite(problem, record) -> None:
     check_record(problem, None if values is None else values[0], read)
 
 
-def _without_shots(problem, shape, device, *differentiable):
+def _without_shots(problem: Problem, shape: Any, device: torch.device, *differentiable: Any) -> Any:
     """(record, snapshots) of no shots; the record has a derivative, of zero, in what is differentiable."""
     record, seen = without_shots(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
     return record + tie(*differentiable), seen
@@ -210,7 +221,15 @@ def _without_shots(problem, shape, device, *differentiable):
 
 @undisturbed
 @in_own_precision
-def born(problem: Problem, impl: str, shots: Shots, models, perturbations, device, wavelet=None) -> torch.Tensor:
+def born(
+    problem: Problem,
+    impl: str,
+    shots: Shots,
+    models: Any,
+    perturbations: Any,
+    device: torch.device,
+    wavelet: Any = None,
+) -> torch.Tensor:
     """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
     shape, survey = checked(problem, shots, models, device)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
@@ -230,46 +249,53 @@ def born(problem: Problem, impl: str, shots: Shots, models, perturbations, devic
     # Forward mode recomputes nothing.
     problem = attrs.evolve(problem, memory=MemoryOptions("full", known_above=problem.memory.known_above))
 
-    def forward(models, wave):
+    def forward(models: Any, wave: Any) -> Any:
         return run(problem, impl, attrs.evolve(shots, wavelet=wave), list(models), device)[0]
 
     tangents = tuple(perturbations), torch.zeros_like(shots.wavelet) if wavelet is None else wavelet
     return tangent(forward, (tuple(models), shots.wavelet), tangents)
 
 
-def _sequence(models):
+def _sequence(models: Any) -> Any:
     return models if isinstance(models, list | tuple) else ()
 
 
-class TorchExecutor:
+class TorchExecutor(DifferentiatingExecutor):
     """The executor that ``sweep_core.backend('torch')`` returns.
 
     Parameters
     ----------
     impl : {'auto', 'c', 'eager'}
+        Compiled code, operations of torch, or compiled code if it can run a problem.
     device : str or torch.device
+        Device of the computation.
+
+    Raises
+    ------
+    OptionError, DeviceError
+        For an unknown `impl`, or a device that does not exist.
     """
 
     name = "torch"
 
-    def __init__(self, impl: str = "auto", device="cpu"):
+    def __init__(self, impl: str = "auto", device: Device = "cpu") -> None:
         check_choice(impl, "impl", IMPLS)
         self.impl, self.device = impl, check_device(device)
 
-    def supports(self, problem) -> Support:
+    def supports(self, problem: Problem) -> Support:
         check_problem(problem)
         try:
             return Support(True, choose_impl(problem, self.impl, self.device)[1])
         except UnsupportedError as error:
             return Support(False, str(error))
 
-    def _run(self, problem, shots, models):
+    def _run(self, problem: Problem, shots: Shots, models: Any) -> Any:
         check_given(problem, shots)
         impl = choose_impl(problem, self.impl, self.device)[0]
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         return run(problem, impl, placed, models, self.device)[0]
 
-    def array(self, x, name: str) -> torch.Tensor:
+    def array(self, x: Any, name: str) -> torch.Tensor:
         """A tensor on the executor's device, from a tensor there or from a NumPy array; DtypeError otherwise."""
         if isinstance(x, torch.Tensor):
             return x
@@ -278,34 +304,38 @@ class TorchExecutor:
             raise DtypeError(f"{name} is {given}; expected a torch.Tensor or a NumPy array of numbers")
         return torch.from_numpy(np.array(x)).to(self.device)
 
-    def _arrays(self, values, name: str):
+    def _arrays(self, values: Any, name: str) -> Any:
         """The arrays of a list; what is no list is left to whoever checks it."""
         return [self.array(x, f"{name} {i}") for i, x in enumerate(values)] if _sequence(values) else values
 
-    def forward(self, problem, shots, models):
+    def forward(self, problem: Problem, shots: Shots, models: Models) -> torch.Tensor:
         with torch.no_grad():
             return self._run(problem, shots, self._arrays(models, "model"))
 
-    def misfit_and_gradient(self, problem, shots, models, observed):
+    def misfit_and_gradient(
+        self, problem: Problem, shots: Shots, models: Models, observed: Record
+    ) -> tuple[Any, list[torch.Tensor]]:
         record, pull = self.pullback(problem, shots, models)
         misfit, residual = least_squares(record, self.array(observed, "observed"))
         return misfit, pull(residual)
 
-    def pullback(self, problem, shots, models):
+    def pullback(
+        self, problem: Problem, shots: Shots, models: Models
+    ) -> tuple[torch.Tensor, Callable[[Any], list[torch.Tensor]]]:
         check_given(problem, shots)
         check_models(problem, models)
         leaves = [m.detach().requires_grad_() for m in self._arrays(models, "model")]
         with torch.enable_grad():
             record = self._run(problem, shots, leaves)
 
-        def pull(cotangent):
+        def pull(cotangent: Any) -> list[torch.Tensor]:
             given = self.array(cotangent, "the cotangent")
             check_like_record("the cotangent", given, record)
             return list(torch.autograd.grad(record, leaves, given.to(record.dtype), retain_graph=True))
 
         return record.detach(), pull
 
-    def born(self, problem, shots, models, perturbations):
+    def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> torch.Tensor:
         check_given(problem, shots)
         models, perturbations = self._arrays(models, "model"), self._arrays(perturbations, "perturbation")
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))

@@ -29,7 +29,7 @@ class Pool:
     On a GPU torch's own allocator does this, and knows about streams.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._buffers: list[torch.Tensor] = []
         self._lock = threading.Lock()
 
@@ -73,7 +73,7 @@ class Pool:
         return [b for b in self._buffers if self._free(b)]
 
     @staticmethod
-    def _free(buffer):
+    def _free(buffer: torch.Tensor) -> bool:
         return holders(buffer) <= 1  # the pool itself
 
 
@@ -81,7 +81,7 @@ pool = Pool()
 
 
 def empty_pool() -> None:
-    """Gives the memory that ``impl='c'`` holds on the CPU for its next calls, and does not use, back to the system.
+    """Give the memory that ``impl='c'`` holds on the CPU for its next calls, and does not use, back to the system.
 
     It is kept since fresh memory makes the next gradient slower, never more than the process has left beside it when
     it was last added to; on a GPU see ``torch.cuda.empty_cache``.

@@ -1,16 +1,19 @@
 """PropTorch: one problem as a torch module."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from sweep_core._util import peer_names
-from sweep_core._util.validators import named_arguments
 from sweep_core.acquisition.call_shape import wavelet_layout
 from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, ShapeError, UnsupportedError
 from sweep_core.execution.call_checks import check_models
-from sweep_core.execution.propagator import BORN, CALL, PARAMETERS, Propagator, documented, stated_device
+from sweep_core.execution.propagator import Propagator, stated_device
 
 from . import compiling
 from .executor import TorchExecutor, born, check_device, checked, choose_impl, run, values_at_host
@@ -18,21 +21,19 @@ from .memory import left_on
 from .private import exported, is_replica
 
 
-@documented(
-    PARAMETERS,
-    framework="torch",
-    device="""str or torch.device, optional
-    Where to compute: by default the equation's device, that of `models`, or the CPU.""",
-    models="""list of torch.Tensor, optional
-    Registered as parameters, and used by calls without `models`.""",
-    compiles="",
-)
-class PropTorch(Propagator, torch.nn.Module):
-    """Wave propagation in PyTorch, differentiable in the models and the wavelet."""
+class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
+    """Wave propagation in PyTorch, differentiable in the models and the wavelet.
+
+    A solver is a module: :meth:`forward` documents its call. Models given to the constructor are parameters of the
+    module, named as in the equation, and calls without `models` use them.
+    """
+
+    if TYPE_CHECKING:
+        __call__ = Propagator[torch.Tensor].forward  # torch.nn.Module states no arguments
 
     _anchor: torch.Tensor
 
-    def _start(self, dev, models, eager_options):
+    def _start(self, dev: Any, models: Any, eager_options: Any) -> None:
         if eager_options is not None and eager_options.compile:
             raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
         device = stated_device(dev, self.problem.equation, check_device)
@@ -43,11 +44,11 @@ class PropTorch(Propagator, torch.nn.Module):
         # What `to` moves where no model is registered.
         self.register_buffer("_anchor", torch.empty(0, device=device), persistent=False)
         self._number = compiling.register(self)
-        self._names = []
+        self._names: list[str] = []
         if models is not None:
             self._register(models, device)
 
-    def _register(self, models, device):
+    def _register(self, models: Any, device: torch.device) -> None:
         check_models(self.problem, models)
         for parameter, model in zip(self.problem.equation.parameters, models, strict=True):
             if not isinstance(model, torch.Tensor):
@@ -60,29 +61,28 @@ class PropTorch(Propagator, torch.nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where this solver computes: with its parameters, if it has any."""
+        """Device of the computation: that of the parameters, if there are any."""
         return (getattr(self, self._names[0]) if self._names else self._anchor).device
 
-    def _choice(self):
+    def _choice(self) -> tuple[str, str]:
         return choose_impl(self.problem, self._requested, self.device)
 
-    def _place(self):
+    def _place(self) -> tuple[str, Callable[[], int | None], dict[str, Any]]:
         return self.device.type, partial(left_on, self.device), {}
 
     @property
     def executor(self) -> TorchExecutor:
         return TorchExecutor(self._requested, self.device)
 
-    def _check_call(self, shots, models):
+    def _check_call(self, shots: Shots, models: Any) -> None:
         checked(self.problem, shots, models, self.device)
 
-    def _own_models(self):
+    def _own_models(self) -> Any:
         return [getattr(self, name) for name in self._names] or None
 
-    @named_arguments(peer_names.CALL)
-    @documented(CALL, array="tensor", positions="tensor or array", placed=" and on the device")
-    def forward(self, wavelet, sources, receivers, models=None, receiver_mask=None, snapshots=None):
-        """Models some shots."""
+    def _record(
+        self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
+    ) -> Any:
         if torch.compiler.is_compiling():
             if exported():
                 raise UnsupportedError(
@@ -94,28 +94,32 @@ class PropTorch(Propagator, torch.nn.Module):
             positions = [torch.as_tensor(x) for x in (sources, receivers)]
             mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
             sizes = wavelet_layout(self.problem, wavelet, positions[0])[0], len(self.problem.receiver_type)
-            return compiling.record(wavelet, *positions, mask, list(self._given(models)), self._number, *sizes)
+            return compiling.record(wavelet, *positions, mask, list(models), self._number, *sizes)
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        models = self._given(models)
         record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
         self._caution(values_at_host, models, wavelet)
         return record if snapshots is None else (record, seen)
 
-    @named_arguments(peer_names.CALL)
-    @documented(BORN, array="tensor")
-    def born(self, wavelet, sources, receivers, perturbations, models=None, receiver_mask=None, d_wavelet=None):
-        """The derivative of the record in a direction: waves that a perturbed earth scatters once."""
+    def _born(
+        self,
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any,
+        receiver_mask: Any,
+        perturbations: Any,
+        d_wavelet: Any,
+    ) -> Any:
         if torch.compiler.is_compiling():
             raise UnsupportedError("born is not supported inside torch.compile; call it outside")
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        models = self._given(models)
         record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
         self._caution(values_at_host, models, wavelet)
         return record
 
-    def _check_parted(self, wavelet, sources, receivers) -> None:
+    def _check_parted(self, wavelet: Any, sources: Any, receivers: Any) -> None:
         """ShapeError where DataParallel, which cuts each tensor along its first axis, cut another one than that of the
         shots, or could not cut.
         """
@@ -135,6 +139,6 @@ class PropTorch(Propagator, torch.nn.Module):
                     "memory"
                 )
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._number = compiling.register(self)

@@ -4,6 +4,7 @@ Sphinx begins in an empty folder, into which the pages are taken, laid out as in
 lead on. Whatever is generated lies beside them, and nothing in the tree.
 """
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from reference import pages, write_reference  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 
 import sweep_core  # noqa: E402
+from sweep_core import typing  # noqa: E402
 
 NAMES = {name: f"{page.module}.{name}" for page in reversed(pages()) for name in page.own}
 
@@ -45,6 +47,7 @@ html_theme_options = {"source_edit_link": "", "source_view_link": ""}
 
 autosummary_generate = False  # reference.py writes the pages
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: f"~sweep_core.typing.{name}" for name in typing.__all__}
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 python_maximum_signature_line_length = 100
@@ -92,6 +95,12 @@ def _name(role, rawtext, text, lineno, inliner, options=None, content=()):
     return [addnodes.pending_xref("", shown, reftarget=NAMES[text], refexplicit=True, **where)], []
 
 
+def _plain_aliases(app, what, name, obj, options, signature, result):
+    """Aliases of :mod:`sweep_core.typing` as links, which Sphinx wraps where they are part of a union."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('([\w.~]+)'\)", r"\1", text) for text in (signature, result))
+
+
 def setup(app):
+    app.connect("autodoc-process-signature", _plain_aliases)
     app.connect("config-inited", _lay_out, priority=1)
     app.add_role("name", _name)

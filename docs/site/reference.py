@@ -51,7 +51,8 @@ class Page:
             kind = kind or ("function" if isroutine(value) else "data")
             entries += [f".. auto{kind}:: {name}"]
             if kind == "class":
-                entries += ["   :members:", *["   :inherited-members: Module"] * issubclass(value, Propagator)]
+                entries += ["   :members:"]
+                entries += ["   :inherited-members: Module", "   :class-doc-from: both"] * issubclass(value, Propagator)
             entries += ["   :no-value:"] * (kind == "data") + [""]
         return "\n".join([*head, *table, *[f"Also here: {also}.", ""] * bool(also), *entries])
 
@@ -78,14 +79,15 @@ def _is_python(found: pkgutil.ModuleInfo) -> bool:
 
 def pages() -> list[Page]:
     """Of every module that states an ``__all__``. What several export is told where its name is shortest."""
-    homes: dict[int, str] = {}
+    homes: dict[tuple[str, int], str] = {}
     result = []
     for module in modules():
         names = vars(import_module(module)).get("__all__", ())
         values = {name: getattr(import_module(module), name) for name in names}
         values = {name: value for name, value in values.items() if not ismodule(value)}
-        own = {name: value for name, value in values.items() if homes.setdefault(id(value), module) == module}
-        passed_on = [(name, homes[id(value)]) for name, value in values.items() if name not in own]
+        keys = {name: (name, id(value)) for name, value in values.items()}  # aliases of one type are several
+        own = {name: value for name, value in values.items() if homes.setdefault(keys[name], module) == module}
+        passed_on = [(name, homes[keys[name]]) for name in values if name not in own]
         if own:
             result.append(Page(module, own, passed_on))
     return sorted(result, key=lambda page: ("." in page.module, PACKAGES.index(page.module.split(".")[0])))

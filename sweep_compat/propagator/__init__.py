@@ -1,6 +1,7 @@
 """Solvers and their options; a framework is imported when its solver is first asked for."""
 
 from importlib import import_module
+from typing import Any
 
 from .options import (
     BoundaryOptions,
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name in SOLVERS:
         return getattr(import_module(f"{__name__}.{SOLVERS[name]}"), name)
     raise AttributeError(f"{__name__} has no {name!r}; it has {', '.join((*SOLVERS, *__all__))}")

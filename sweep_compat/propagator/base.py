@@ -6,7 +6,7 @@ sample t + 1 (the time (t + 1) dt), sample t of a velocity our sample t, and wha
 later than a force of ours does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..equations import BACKENDS, Acoustic, Acoustic1st, AcousticLSRTM
 from .options import Ckpt, CUDAOptions, EagerOptions, resolved
 
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
-LEGACY = {"eager": "eager", "cuda": "c"}
+LEGACY: dict[str | None, str] = {"eager": "eager", "cuda": "c"}
 """What older scripts give as `backend`, and the `impl` that it is."""
 UNMET: dict[str, tuple[Any, str]] = {
     "topography": (None, "SWEEP has a flat free surface: free_surface=True"),
@@ -32,7 +32,7 @@ UNMET: dict[str, tuple[Any, str]] = {
 """Arguments without a counterpart: the value that asks for nothing, and what is said of any other."""
 
 
-def free_faces(given, faces: tuple[str, ...]) -> list[bool]:
+def free_faces(given: Any, faces: tuple[str, ...]) -> list[bool]:
     """Which faces are free, by `free_surface` in any of its forms."""
     if isinstance(given, bool):
         return [given, *(False for _ in faces[1:])]
@@ -47,7 +47,7 @@ def free_faces(given, faces: tuple[str, ...]) -> list[bool]:
     raise OptionError(f"free_surface is {given!r}; expected True, names of faces ({', '.join(faces)}) or one for each")
 
 
-def grid_shape(shape) -> tuple[int, ...]:
+def grid_shape(shape: Any) -> tuple[int, ...]:
     """Cells of the model, as a tuple."""
     try:
         return tuple(shape)
@@ -55,14 +55,14 @@ def grid_shape(shape) -> tuple[int, ...]:
         raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx)") from None
 
 
-def fields(given, default, aliases: Mapping[str, str], name: str) -> list[str]:
+def fields(given: Any, default: Any, aliases: Mapping[str, str], name: str) -> list[str]:
     """Fields by our names."""
     if isinstance(given, str):
         raise OptionError(f"{name} is {given!r}; expected a list of fields such as [{given!r}]")
     return [aliases.get(field, field) for field in given or default]
 
 
-def cells(name: str, positions):
+def cells(name: str, positions: Any) -> Any:
     """Positions as whole cells; what is traced has an integer dtype, or is refused."""
     if hasattr(positions, "detach"):  # of a tensor, wherever it is
         positions = positions.detach().cpu()
@@ -83,28 +83,6 @@ def cells(name: str, positions):
     return values.astype(np.int64)
 
 
-CALL = """
-Parameters
-----------
-wavelet : (nt,), (nshots, nt), or (nsrc, nt) of one shot with several sources
-    <taken> of the models.
-sources : (nshots, ndim) or (1, nsrc, ndim)
-    Cells, columns (x, z) or (x, y, z).
-receivers : (nshots, nrec, ndim)
-models : list of <array>s
-    In the order of ``equation.models``.
-
-Returns
--------
-(nshots, nt, nrec, nfield) <array>
-
-Raises
-------
-SweepError
-"""
-"""Of a call."""
-
-
 class Translated:
     """A propagator of sweep-solver. A subclass has `_kind`, our solver, and `_xp`, the framework's module."""
 
@@ -115,38 +93,38 @@ class Translated:
     @named_arguments({"pml_width": "sweep-solver calls it abcn", "spatial_order": "it is an argument of the equation"})
     def __init__(
         self,
-        equation,
-        shape,
-        source_type=None,
-        receiver_type=None,
-        abcn=50,
-        free_surface=False,
-        topography=None,
-        topo_method="auto",
-        dh=10.0,
-        dt=0.002,
-        dev=None,
-        device=None,
-        use_ckpt=None,
-        ckpt_chunks=100,
-        ckpt_mode="chunk",
-        ckpt_num=0,
-        ckpt_storage="gpu",
-        ckpt_pinned_memory=None,
-        pml_type=None,
-        nt=-1,
-        B=1,
-        allow_growth=True,
-        boundary_saving_config=None,
-        boundary_buffer=None,
-        backend=None,
-        impl=None,
-        backend_options=None,
-        eager_options=None,
-        cuda_options=None,
-        memory=None,
-        scan_unroll=1,
-    ):
+        equation: Any,
+        shape: Any,
+        source_type: Sequence[str] | None = None,
+        receiver_type: Sequence[str] | None = None,
+        abcn: int | Sequence[int] = 50,
+        free_surface: Any = False,
+        topography: Any = None,
+        topo_method: str = "auto",
+        dh: float | Sequence[float] = 10.0,
+        dt: float = 0.002,
+        dev: Any = None,
+        device: Any = None,
+        use_ckpt: bool | None = None,
+        ckpt_chunks: int = 100,
+        ckpt_mode: str = "chunk",
+        ckpt_num: int = 0,
+        ckpt_storage: str = "gpu",
+        ckpt_pinned_memory: bool | None = None,
+        pml_type: str | None = None,
+        nt: int = -1,
+        B: int = 1,
+        allow_growth: bool = True,
+        boundary_saving_config: Any = None,
+        boundary_buffer: Any = None,
+        backend: str | None = None,
+        impl: str | None = None,
+        backend_options: Any = None,
+        eager_options: Any = None,
+        cuda_options: Any = None,
+        memory: Any = None,
+        scan_unroll: int = 1,
+    ) -> None:
         super().__init__()  # of torch.nn.Module, say
         given = locals()
         shape = grid_shape(shape)
@@ -185,20 +163,20 @@ class Translated:
             "edge_gradient": "interior",
             "impl": impl or LEGACY.get(backend, "auto"),
         }
-        self._solvers: dict = {}
+        self._solvers: dict[Any, Any] = {}
         self._solver(1)
 
     @staticmethod
-    def _wave(wavelet, like):
+    def _wave(wavelet: Any, like: Any) -> Any:
         """The wavelet as an array of the framework, of the dtype and on the device of `like`."""
         raise NotImplementedError
 
     @staticmethod
-    def _like(x, like):
+    def _like(x: Any, like: Any) -> Any:
         """An array in the dtype of another."""
         raise NotImplementedError
 
-    def _check_equation(self, shape, backend):
+    def _check_equation(self, shape: Any, backend: str | None) -> None:
         equation = self.equation
         if isinstance(equation, type) or not hasattr(equation, "aliases"):
             raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations, such as Acoustic()")
@@ -208,7 +186,7 @@ class Translated:
         if framework not in BACKENDS or framework != self._backend:
             raise OptionError(f"backend is {framework!r}; {type(self).__name__} is {self._backend!r}")
 
-    def _widths(self, abcn, free_surface, ndim):
+    def _widths(self, abcn: int | Sequence[int], free_surface: Any, ndim: int) -> Any:
         """Cells of the PML; none where a face is free, which in sweep-solver is a wall behind the first cell."""
         free = free_faces(free_surface, FACES[ndim])
         if not any(free):
@@ -223,7 +201,7 @@ class Translated:
             raise ShapeError(f"abcn is {abcn!r}; expected one number, or one for each face: {', '.join(FACES[ndim])}")
         return tuple(0 if wall else width for wall, width in zip(free, each, strict=True))
 
-    def _solver(self, nt: int):
+    def _solver(self, nt: int) -> Any:
         """Ours, for runs of `nt` steps."""
         memory = None if self._memory is None else self._memory.ours(nt)
         if memory not in self._solvers:
@@ -234,7 +212,9 @@ class Translated:
         """Whether a field is staggered in time: a velocity."""
         return any(f.name == field and "t" in f.stagger for f in self.equation.fields)
 
-    def _propagate(self, wavelet, sources, receivers, models, adj, return_wavefield):
+    def _propagate(
+        self, wavelet: Any, sources: Any, receivers: Any, models: Any, adj: bool, return_wavefield: bool
+    ) -> Any:
         for name, value, instead in (
             ("adj", adj, "the gradient is that of the framework: backward(), or jax.grad"),
             ("return_wavefield", return_wavefield, "use sweep_torch or sweep_jax, with snapshots=Snapshots(...)"),
@@ -261,7 +241,7 @@ class Translated:
             record = solver(driven, sources, receivers, models=list(models))
         return self._recorded(record, wave, sources, receivers)
 
-    def _driven(self, wave):
+    def _driven(self, wave: Any) -> Any:
         """The wavelet of ours: one sample longer, which is what makes our samples reach as far as theirs; those of
         velocities one step later.
         """
@@ -270,7 +250,7 @@ class Translated:
         made = [self._xp.concatenate((none, wave) if late else (wave, none), -1) for late in shifts]
         return made[0] if len(set(shifts)) == 1 else self._xp.stack(made, -1)
 
-    def _recorded(self, record, wave, sources, receivers):
+    def _recorded(self, record: Any, wave: Any, sources: Any, receivers: Any) -> Any:
         """Our record as theirs."""
         nt, parts = wave.shape[-1], []
         for i, field in enumerate(self._receivers):
@@ -281,7 +261,7 @@ class Translated:
             parts.append(part)
         return self._xp.stack(parts, -1)
 
-    def _added(self, part, wave, sources, receivers):
+    def _added(self, part: Any, wave: Any, sources: Any, receivers: Any) -> Any:
         """The wavelet, where receivers are in the cells of sources."""
         sources, receivers = (self._xp.asarray(x) for x in (sources, receivers))
         sources = sources if len(sources.shape) == 3 else sources[:, None]

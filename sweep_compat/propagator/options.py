@@ -1,6 +1,7 @@
 """How a gradient remembers the forward run, in the words of sweep-solver, and the same in ours."""
 
 from math import ceil
+from typing import Any
 
 import attrs
 
@@ -12,10 +13,10 @@ DTYPES = {"fp32": None, "fp16": "float16", "bf16": "bfloat16", "int8": "int8"}
 STORAGE = "gpu", "cpu", "disk"
 
 
-def _only(*allowed, instead: str):
+def _only(*allowed: Any, instead: str) -> Any:
     """A validator of what has no counterpart, but for these values, which ask for what happens anyway."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         if value not in allowed:
             raise UnsupportedError(f"{type(instance).__name__}: {attribute.name}={value!r} is not supported; {instead}")
 
@@ -69,7 +70,7 @@ class Ckpt:
     storage: str = attrs.field(default="gpu", validator=one_of("gpu", "cpu"))
     pinned_memory: bool | None = attrs.field(default=None, validator=_only(None, True, instead=PINNED))
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         for name, least in (("chunks", 1), ("count", int(self.mode == "recursive"))):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -98,7 +99,7 @@ class MemoryOptions:
     boundary: BoundarySaving | None = attrs.field(default=None, validator=kind(BoundarySaving))
     ckpt: Ckpt | None = attrs.field(default=None, validator=kind(Ckpt))
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         for name in ("boundary", "ckpt"):
             if getattr(self, name) is not None and self.strategy != name:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
@@ -141,7 +142,9 @@ class EagerOptions:
     )
 
 
-def resolved(memory, cuda_options, use_ckpt, legacy: Ckpt, config) -> Full | BoundarySaving | Ckpt | None:
+def resolved(
+    memory: Any, cuda_options: Any, use_ckpt: Any, legacy: Ckpt, config: Any
+) -> Full | BoundarySaving | Ckpt | None:
     """The one strategy that arguments of a propagator state between them; None where none does."""
     stated = []
     for name, value in (("memory", memory), ("cuda_options", getattr(cuda_options, "memory", None))):

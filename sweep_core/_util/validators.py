@@ -2,22 +2,27 @@
 
 import inspect
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import wraps
 from math import inf, isfinite
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
 import attrs
 import numpy as np
 
 from ..errors import DomainError, DtypeError, OptionError, UnknownOptionError
 
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+Validator: TypeAlias = Callable[[Any, Any, Any], None]
+"""A validator of attrs: of the instance, the attribute and the value."""
+
 
 def refuse_unknown(
-    owner: str, what: str, name: str, known, elsewhere: Mapping[str, str] = MappingProxyType({})
+    owner: str, what: str, name: str, known: Collection[str], elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
     hint = elsewhere.get(name, "")
@@ -30,37 +35,37 @@ def refuse_unknown(
     raise UnknownOptionError(f"{owner} has no {what} {name!r}{stated}{hint and '; ' + hint}")
 
 
-def named(**elsewhere: str):
+def named(**elsewhere: str) -> Callable[[C], C]:
     """A decorator of a class of options, which then refuses a keyword that is none of them by naming those that are;
     `elsewhere` says of names that other programs have what becomes of them here.
     """
 
-    def decorate(cls):
-        plain, known = cls.__init__, [a.name for a in attrs.fields(cls)]
+    def decorate(cls: C) -> C:
+        plain, known = cast(Any, cls).__init__, [a.name for a in attrs.fields(cls)]
 
         @wraps(plain)
-        def checked(self, *values, **options):
+        def checked(self: Any, *values: Any, **options: Any) -> None:
             for name in options:
                 if name not in known:
                     refuse_unknown(cls.__name__, "option", name, known, elsewhere)
             plain(self, *values, **options)
 
-        cls.__init__ = checked
+        setattr(cls, "__init__", checked)  # noqa: B010
         return cls
 
     return decorate
 
 
-def named_arguments(elsewhere: Mapping[str, str]):
+def named_arguments(elsewhere: Mapping[str, str]) -> Callable[[F], F]:
     """The same for a function or method, whose signature stays what it is."""
 
-    def decorate(function):
+    def decorate(function: F) -> F:
         known = list(inspect.signature(function).parameters)
         method = known[0] == "self"
         known = known[method:]
 
         @wraps(function)
-        def checked(*values, **arguments):
+        def checked(*values: Any, **arguments: Any) -> Any:
             for name in arguments:
                 if name not in known:
                     kind = type(values[0]).__name__ if method else ""
@@ -69,7 +74,7 @@ def named_arguments(elsewhere: Mapping[str, str]):
                     refuse_unknown(owner, "argument", name, known, elsewhere)
             return function(*values, **arguments)
 
-        return checked
+        return cast(F, checked)
 
     return decorate
 
@@ -109,7 +114,7 @@ def check_flag(value: Any, what: str) -> None:
         raise OptionError(f"{what} is {value!r}; expected True or False")
 
 
-def is_whole(value: Any, least: int) -> bool:
+def is_whole(value: Any, least: int) -> TypeGuard[int]:
     """Whether it is a whole number from `least` on, Python's or NumPy's."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
@@ -150,25 +155,25 @@ def chosen_shots(given: Any, count: int) -> np.ndarray:
     return numbers
 
 
-def one_of(*allowed):
+def one_of(*allowed: Any) -> Validator:
     """One of these values."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         check_choice(value, f"{type(instance).__name__}: {attribute.name}", allowed)
 
     return check
 
 
-def positive(instance, attribute, value):
+def positive(instance: Any, attribute: Any, value: Any) -> None:
     """A number from 1 on, or None."""
     if value is not None and not is_whole(value, 1):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
 
 
-def amount(expected: str, optional: bool = False):
+def amount(expected: str, optional: bool = False) -> Validator:
     """A finite number above zero; None too where it is `optional`."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         if optional and value is None:
             return
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
@@ -177,10 +182,10 @@ def amount(expected: str, optional: bool = False):
     return check
 
 
-def kind(cls):
+def kind(cls) -> Validator:
     """An instance of a class, or None."""
 
-    def check(instance, attribute, value):
+    def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is not None and not isinstance(value, cls):
             raise OptionError(
                 f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {cls.__name__}(...) or None"

@@ -1,6 +1,7 @@
 """The sizes of one call of a solver, and the layout of its wavelet."""
 
 from math import prod
+from typing import Any
 
 import attrs
 
@@ -13,7 +14,25 @@ from .snapshots import Snapshots
 
 @attrs.frozen
 class CallShape:
-    """The numbers of one call; hashable, so that compiled code may be cached by them."""
+    """The sizes of one call; hashable, so that compiled code may be cached by them.
+
+    Parameters
+    ----------
+    shots, steps, sources, receivers : int
+        Number of shots, of time steps, and of sources and receivers of a shot.
+    dtype : {'float32', 'float64'}
+        Dtype of models, wavelet and record.
+    earths : int
+        1 if all shots share the models, else the number of shots.
+    source_taps, receiver_taps : int
+        Nodes that a position is interpolated from, along each axis.
+    snapshots : Snapshots, optional
+        Checked snapshots of the call.
+    samples : int
+        Samples of the wavelet, which may be fewer than steps.
+    by_field : bool
+        True if each source field has a wavelet of its own.
+    """
 
     shots: int
     steps: int
@@ -49,7 +68,7 @@ def call_shape(
     return CallShape(nshots, steps, nsources, nreceivers or prod(problem.grid.shape[1:]), dtype, samples=nt)
 
 
-def wavelet_layout(problem: Problem, wavelet, sources) -> tuple[int, bool]:
+def wavelet_layout(problem: Problem, wavelet: Any, sources: Any) -> tuple[int, bool]:
     """(nt, whether each source field has its own) of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
     nshots, nsrc = int(sources.shape[0]), int(sources.shape[1]) if len(sources.shape) == 3 else 1
     if not hasattr(wavelet, "shape") or not hasattr(wavelet, "dtype"):

@@ -1,5 +1,6 @@
 """Shots: where sources act and receivers listen, checked against a problem."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -26,6 +27,13 @@ class Shots:
         ``(nrec, ndim)`` for all shots, or ``(nshots, nrec, ndim)``; the same columns.
     mask : bool array, optional
         ``(nshots, nrec)``: a receiver that is False records zero and sends back nothing, wherever it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shots = Shots(np.zeros(100), sources=np.array([[10, 2], [20, 2]]), receivers=np.array([[5, 2], [15, 2]]))
+    >>> len(shots), len(shots.take([1]))
+    (2, 1)
     """
 
     wavelet: Any
@@ -33,8 +41,8 @@ class Shots:
     receivers: Any
     mask: Any = None
 
-    def take(self, indices) -> "Shots":
-        """The shots of `indices`, counted from 0, in that order; what is shared by all shots stays shared."""
+    def take(self, indices: Any) -> "Shots":
+        """Return the shots of `indices`, counted from 0, in that order; what is shared by all shots stays shared."""
         indices = chosen_shots(indices, len(self))
         own = len(self.wavelet.shape) > 1 and self.wavelet.shape[0] == len(self)  # otherwise (nt, nfield) for all
         wavelet = self.wavelet[indices] if own else self.wavelet
@@ -45,7 +53,7 @@ class Shots:
         return int(self.sources.shape[0])
 
 
-def samples_of(wavelet, shape):
+def samples_of(wavelet: Any, shape: Any) -> Any:
     """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `shape` is the CallShape."""
     wavelet = wavelet.swapaxes(-1, -2) if shape.by_field else wavelet[..., None, :]
     if len(wavelet.shape) == 2:
@@ -53,7 +61,7 @@ def samples_of(wavelet, shape):
     return wavelet[:, None] if len(wavelet.shape) == 3 else wavelet
 
 
-def check_positions(name: str, positions, ndim: int) -> None:
+def check_positions(name: str, positions: Any, ndim: int) -> None:
     """Shape and dtype of sources or receivers, of any array library."""
     if not hasattr(positions, "shape") or not hasattr(positions, "dtype"):
         raise DtypeError(f"{name} are a {type(positions).__name__}; expected an array of grid cells")
@@ -71,7 +79,7 @@ def check_positions(name: str, positions, ndim: int) -> None:
         )
 
 
-def check_mask(mask, nshots: int, nrec: int) -> None:
+def check_mask(mask: Any, nshots: int, nrec: int) -> None:
     """Shape and dtype of a receiver mask."""
     if mask is None:
         return
@@ -81,12 +89,12 @@ def check_mask(mask, nshots: int, nrec: int) -> None:
         raise ShapeError(f"receiver_mask has shape {tuple(mask.shape)}; expected (nshots, nrec) = ({nshots}, {nrec})")
 
 
-def check_inside(name: str, positions: np.ndarray, problem, fields) -> None:
+def check_inside(name: str, positions: np.ndarray, problem: Any, fields: Sequence[str]) -> None:
     """DomainError for the first position that cannot be had, of (nshots, n, ndim) with columns (x, .., z)."""
     shape, ndim = problem.grid.shape, problem.grid.ndim
     names, sizes = problem.grid.axes[::-1], np.array(shape[::-1])
 
-    def first(wrong, reason):
+    def first(wrong: np.ndarray, reason: Callable[[int], str]) -> None:
         if not wrong.any():
             return
         shot, n, column = (int(i) for i in np.argwhere(wrong)[0])
@@ -114,7 +122,9 @@ def check_inside(name: str, positions: np.ndarray, problem, fields) -> None:
         _check_taps(first, positions, problem, field)
 
 
-def _check_taps(first, positions, problem, field) -> None:
+def _check_taps(
+    first: Callable[[np.ndarray, Callable[[int], str]], None], positions: Any, problem: Any, field: Any
+) -> None:
     """DomainError for the first position whose interpolation reaches beyond the PML."""
     ndim, sizes, names = problem.grid.ndim, np.array(problem.grid.shape[::-1]), problem.grid.axes[::-1]
     positions = positions - np.array([0.5 * (name in field.stagger) for name in names])

@@ -1,6 +1,8 @@
 """Snapshots: which wavefields a call hands out, where and when."""
 
 import operator
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +18,11 @@ UNDERIVABLE = (
 """The refusal of compiled code, which hands snapshots out beside a derivative of the record."""
 
 
-def _region(value):
+def _fields(value: Sequence[str]) -> Any:
+    return tuple(value) if isinstance(value, list | tuple) else value
+
+
+def _region(value: Any) -> Any:
     if value is None:
         return None
     if not len(value) or any(isinstance(n, bool) for bounds in value for n in bounds):
@@ -39,13 +45,23 @@ class Snapshots:
         Steps from one snapshot to the next, at most the samples of the wavelet.
     region : ((low, high), ...), optional
         Cells low .. high - 1 of each axis of the model, depth first; all of it by default.
+
+    Raises
+    ------
+    OptionError
+        For anything else; a call also refuses fields and cells that do not exist.
+
+    Examples
+    --------
+    >>> Snapshots(["h1"], every=10).times(nt=31, dt=0.001)
+    array([0.  , 0.01, 0.02, 0.03])
     """
 
-    fields: tuple[str, ...] = attrs.field(converter=lambda f: tuple(f) if isinstance(f, list | tuple) else f)
+    fields: tuple[str, ...] = attrs.field(converter=_fields)
     every: int = 1
     region: tuple[tuple[int, int], ...] | None = attrs.field(default=None)
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         if not isinstance(self.fields, tuple) or not self.fields or not all(isinstance(f, str) for f in self.fields):
             raise OptionError(f"Snapshots: fields is {self.fields!r}; expected a list of fields such as ['h1']")
         if len(set(self.fields)) != len(self.fields):
@@ -75,7 +91,7 @@ class Snapshots:
         return tuple(high - low for low, high in self.region or ())
 
 
-def check_snapshots(problem, snapshots, nt: int) -> Snapshots:
+def check_snapshots(problem: Any, snapshots: Any, nt: int) -> Snapshots:
     """`snapshots` of a run of nt samples with its region stated.
 
     Raises
@@ -100,7 +116,7 @@ def check_snapshots(problem, snapshots, nt: int) -> Snapshots:
     return attrs.evolve(snapshots, region=region)
 
 
-def crop(problem, snapshots: Snapshots, x):
+def crop(problem: Any, snapshots: Snapshots, x: Any) -> Any:
     """The region of a wavefield (..., *padded grid)."""
     cells = zip(problem.pml, snapshots.region or (), strict=True)
     return x[(..., *(slice(width + low, width + high) for (width, _), (low, high) in cells))]

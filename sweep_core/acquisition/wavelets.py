@@ -1,5 +1,7 @@
 """Source wavelets."""
 
+from typing import Any
+
 import numpy as np
 
 from .._util.peer_names import RICKER
@@ -36,6 +38,12 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     DomainError
         Where `freq` or `dt` is not positive, `nt` is not a positive whole number, or the peak frequency lies above
         the Nyquist frequency 1 / (2 dt).
+
+    Examples
+    --------
+    >>> wavelet = ricker(10.0, nt=1000, dt=0.001)
+    >>> int(wavelet.argmax()), float(wavelet.max())
+    (150, 1.0)
     """
     freq, dt = check_positive(freq, "ricker: freq", "Hz"), check_positive(dt, "ricker: dt", "seconds")
     delay = 1.5 / freq if delay is None else check_number(delay, "ricker: delay", "seconds")
@@ -47,7 +55,7 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     return (1 - 2 * a) * np.exp(-a)
 
 
-def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -> float:
+def highest_frequency(samples: Any, dt: float, axis: int = -1, level: float = 1e-2) -> float:
     """The frequency beyond which amplitude spectra stay below `level` times their maximum, Hz; 0 of zeros.
 
     Parameters
@@ -62,7 +70,7 @@ def highest_frequency(samples, dt: float, axis: int = -1, level: float = 1e-2) -
     return float(above[-1] / (length * dt)) if above.size else 0.0
 
 
-def energy_below(samples, dt: float, part: float, axis: int = -1) -> float:
+def energy_below(samples: Any, dt: float, part: float, axis: int = -1) -> float:
     """The frequency below which `part` of the energy of all signals together lies, Hz; 0 of zeros.
 
     Parameters
@@ -77,7 +85,7 @@ def energy_below(samples, dt: float, part: float, axis: int = -1) -> float:
     return float(frequencies[np.searchsorted(total, part * total[-1])]) if total[-1] > 0 else 0.0
 
 
-def energy_spectrum(samples, dt: float, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+def energy_spectrum(samples: Any, dt: float, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
     """(frequencies in Hz, energy at each of them) of all signals together, relative to their largest sample."""
     samples = np.moveaxis(np.asarray(samples, dtype=np.float64), axis, -1).reshape(-1, np.shape(samples)[axis])
     largest = np.abs(samples).max(initial=0.0)

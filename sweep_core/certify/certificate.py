@@ -2,6 +2,7 @@
 
 from math import ceil, log10
 from textwrap import wrap
+from typing import Any
 
 import attrs
 
@@ -34,7 +35,7 @@ class Finding:
     value: float = float("nan")
 
 
-def finding(name, value, bounds, measured, expected, advice) -> Finding:
+def finding(name: str, value: Any, bounds: tuple[float, float], measured: str, expected: str, advice: str) -> Finding:
     """One whose `value` is good up to bounds[0] and doubtful up to bounds[1]; NaN is wrong."""
     verdict = "good" if value <= bounds[0] else "doubtful" if value <= bounds[1] else "wrong"
     return Finding(name, verdict, measured, expected, "" if verdict == "good" else advice, float(value))

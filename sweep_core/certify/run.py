@@ -7,6 +7,8 @@ import numpy as np
 
 from ..acquisition.shots import Shots
 from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
+from ..problem import Problem
+from ..typing import Models, Record
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
@@ -18,24 +20,43 @@ BUDGET = 3e8
 """Cell updates of a forward run that compiled code makes in a second or two."""
 
 
-def certify(executor, problem, shots: Shots, models, observed: Any = None, budget: float = BUDGET, seed: int = 0):
-    """Looks at a call of any executor as `Propagator.certify` does at one of a solver's.
+def certify(
+    executor: Any,
+    problem: Problem,
+    shots: Shots,
+    models: Models,
+    observed: Record | None = None,
+    budget: float = BUDGET,
+    seed: int = 0,
+) -> Certificate:
+    """Look for silent errors in a call of any executor, as ``solver.certify`` does for a call of a solver.
 
     Parameters
     ----------
     executor : Executor
+        The backend.
     problem : Problem
+        The problem that is run.
     shots : Shots
-    models : list of arrays
+        Wavelet, sources and receivers of the call.
+    models : list of (nz, nx) or (nshots, nz, nx) arrays
+        Models in the order and the units of ``equation.parameters``.
     observed : (nshots, nt, nrec, nfield) array, optional
+        Observed data of all shots.
     budget : float
         Cells times steps of a forward run.
     seed : int
-        Of random perturbations and residuals.
+        Seed of random perturbations and residuals.
 
     Returns
     -------
     Certificate
+        True if nothing is wrong; ``print`` shows a table.
+
+    Raises
+    ------
+    SweepError
+        As a call; an OptionError for another `budget` or `seed`.
     """
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
@@ -58,13 +79,13 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     found += amplitudes.heard(survey, record)
     seen = None
     if observed is not None:
-        observed = read("observed", observed)
-        if observed.dtype.kind not in "fiu":
-            raise DtypeError(f"observed are of dtype {observed.dtype}; expected real numbers")
+        values_observed: np.ndarray = read("observed", observed)
+        if values_observed.dtype.kind not in "fiu":
+            raise DtypeError(f"observed are of dtype {values_observed.dtype}; expected real numbers")
         full = (len(call.shots), call.shape.samples, len(call.kept), len(problem.receiver_type))
-        found.append(data.shape(full, observed))
+        found.append(data.shape(full, values_observed))
         if found[-1].verdict == "good":
-            seen = observed[list(survey.indices)][:, :, survey.kept]
+            seen = values_observed[list(survey.indices)][:, :, survey.kept]
             beside, reasons = data.compared(survey, record, seen)
             found += beside
             untested += reasons
@@ -77,10 +98,10 @@ def certify(executor, problem, shots: Shots, models, observed: Any = None, budge
     return Certificate(title, tuple(found), tuple(taken), tuple(untested))
 
 
-def _gradient(executor, survey, record, seen, untested) -> list[Finding]:
+def _gradient(executor: Any, survey: Any, record: Any, seen: Any, untested: Any) -> list[Finding]:
     """The amplitude of a gradient of one shot, if there are any."""
 
-    def without(reason) -> list:
+    def without(reason: str) -> list[Finding]:
         untested.extend((name, reason) for name in ("range of the gradient", "Adam's epsilon"))
         return []
 

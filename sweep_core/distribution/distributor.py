@@ -48,34 +48,40 @@ class Distributor(Protocol):
 
 
 @attrs.frozen
-class SerialDistributor:
-    """A group of one: every verb is the identity. `device` is where its arrays are, of any framework."""
+class SerialDistributor(Distributor):
+    """A group of one rank: every verb is the identity.
+
+    Parameters
+    ----------
+    device : str, torch.device or jax.Device, optional
+        Device of its arrays.
+    """
 
     device: Any = None
     rank: int = attrs.field(default=0, init=False)
     size: int = attrs.field(default=1, init=False)
 
-    def scatter(self, plan, x):
+    def scatter(self, plan: ShotPlan, x: Any) -> Any:
         check_plan(self, plan, x.shape[0])
         return x
 
-    def gather(self, plan, part):
+    def gather(self, plan: ShotPlan, part: Any) -> Any:
         check_plan(self, plan, part.shape[0])
         return part
 
-    def broadcast(self, x):
+    def broadcast(self, x: Any) -> Any:
         return x
 
-    def reduce(self, x):
+    def reduce(self, x: Any) -> Any:
         return x
 
-    def all_reduce(self, x):
+    def all_reduce(self, x: Any) -> Any:
         return x
 
-    def all_gather(self, plan, part):
+    def all_gather(self, plan: ShotPlan, part: Any) -> Any:
         return self.gather(plan, part)
 
-    def barrier(self):
+    def barrier(self) -> None:
         return None
 
 

@@ -1,5 +1,7 @@
 """Shots over ranks or devices: a plan of pure integers."""
 
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -7,10 +9,18 @@ from .._util.validators import is_whole
 from ..errors import OptionError, ShapeError
 
 
-def _whole(name, value, least):
+def _whole(name: str, value: Any, least: int) -> int:
     if not is_whole(value, least):
         raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
     return int(value)
+
+
+def _count(value: int) -> int:
+    return _whole("count", value, 0)
+
+
+def _size(value: int) -> int:
+    return _whole("size", value, 1)
 
 
 @attrs.frozen
@@ -23,10 +33,20 @@ class ShotPlan:
         Number of shots, 0 included.
     size : int
         Number of ranks or devices, from 1 on.
+
+    Raises
+    ------
+    OptionError
+        For another number.
+
+    Examples
+    --------
+    >>> [list(ShotPlan(count=5, size=2).part(rank)) for rank in range(2)]
+    [[0, 1], [2, 3, 4]]
     """
 
-    count: int = attrs.field(converter=lambda n: _whole("count", n, 0))
-    size: int = attrs.field(converter=lambda n: _whole("size", n, 1))
+    count: int = attrs.field(converter=_count)
+    size: int = attrs.field(converter=_size)
 
     def part(self, rank: int) -> range:
         """Positions of the shots of `rank`, in order."""
@@ -55,7 +75,7 @@ class ShotPlan:
         return positions, weights
 
 
-def check_plan(distributor, plan: ShotPlan, given: int, part: bool = False) -> None:
+def check_plan(distributor: Any, plan: ShotPlan, given: int, part: bool = False) -> None:
     """ShapeError unless a plan fits the group, and `given` shots the plan (or this rank's part of it)."""
     if plan.size != distributor.size:
         raise ShapeError(f"the plan is for {plan.size} ranks; this group has {distributor.size}")

@@ -1,6 +1,6 @@
 """Acoustic waves of constant density, second order in time."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -24,7 +24,12 @@ class Acoustic(SecondOrderEquation):
     spatial_order : int
         Order of the differences, even, 2 to 64.
     device : str, optional
-        Where propagators of this equation compute, unless they are told otherwise.
+        Default device of the solvers of this equation.
+
+    Raises
+    ------
+    OptionError
+        For another order, or an argument that does not exist.
     """
 
     name: ClassVar[str] = "acoustic"
@@ -36,11 +41,11 @@ class Acoustic(SecondOrderEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "vp2"}
     reciprocal: ClassVar[tuple[str, ...]] = ("h1",)
 
-    def coefficients(self, medium, vp):
+    def coefficients(self, medium: Any, vp: Any) -> tuple[Any, ...]:
         return (vp * vp,)
 
-    def speed(self, vp):
+    def speed(self, vp: Any) -> Any:
         return vp
 
-    def coefficient_limit(self, speed):
+    def coefficient_limit(self, speed: float) -> float:
         return speed**2

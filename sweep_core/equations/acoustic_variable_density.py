@@ -1,6 +1,6 @@
 """Acoustic waves of variable density, first order in time, on a staggered grid."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -29,7 +29,12 @@ class AcousticVariableDensity(StaggeredEquation):
     spatial_order : int
         Order of the differences, even, 2 to 64.
     device : str, optional
-        Where propagators of this equation compute, unless they are told otherwise.
+        Default device of the solvers of this equation.
+
+    Raises
+    ------
+    OptionError
+        For another order, or an argument that does not exist.
     """
 
     name: ClassVar[str] = "acoustic_variable_density"
@@ -56,8 +61,8 @@ class AcousticVariableDensity(StaggeredEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")
 
-    def coefficients(self, medium, vp, rho):
+    def coefficients(self, medium: Any, vp: Any, rho: Any) -> tuple[Any, ...]:
         return rho * vp**2, *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
 
-    def speed(self, vp, rho):
+    def speed(self, vp: Any, rho: Any) -> Any:
         return vp

@@ -1,6 +1,6 @@
 """Elastic waves in an isotropic solid or fluid, velocity and stress on a staggered grid."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -37,7 +37,12 @@ class Elastic(StaggeredEquation):
     spatial_order : int
         Order of the differences, even, 2 to 64.
     device : str, optional
-        Where propagators of this equation compute, unless they are told otherwise.
+        Default device of the solvers of this equation.
+
+    Raises
+    ------
+    OptionError
+        For another order, or an argument that does not exist.
     """
 
     name: ClassVar[str] = "elastic"
@@ -77,11 +82,11 @@ class Elastic(StaggeredEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
 
-    def default_pml_type(self, ndim, free_surface):
+    def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
         # Along a free surface layers guide waves backward, which grow in a plain layer beside them.
         return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
 
-    def coefficients(self, medium, vp, vs, rho):
+    def coefficients(self, medium: Any, vp: Any, vs: Any, rho: Any) -> tuple[Any, ...]:
         mu, pi = rho * vs**2, rho * vp**2
         lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in medium.axes]
         pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
@@ -93,19 +98,19 @@ class Elastic(StaggeredEquation):
             *(medium.harmonic(mu, *pair) for pair in pairs),
         )
 
-    def speed(self, vp, vs, rho):
+    def speed(self, vp: Any, vs: Any, rho: Any) -> Any:
         return vp
 
     @property
-    def rule(self):
+    def rule(self) -> str:
         return "vp > sqrt(4/3) vs, without which the solid has no resistance to compression"
 
-    def fits(self, vp, vs, rho):
+    def fits(self, vp: Any, vs: Any, rho: Any) -> Any:
         return 3 * vp**2 > 4 * vs**2
 
-    def solid(self, vp, vs, rho):
+    def solid(self, vp: Any, vs: Any, rho: Any) -> Any:
         return vs > 0
 
-    def derived(self, ndim):
+    def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         normal = ("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz")
         return {"p": dict.fromkeys(normal, -1 / ndim)}

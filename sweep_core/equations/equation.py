@@ -1,6 +1,7 @@
 """What a wave equation states of itself; everything else is derived from it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import reduce
 from itertools import product
 from math import isfinite
@@ -19,9 +20,25 @@ COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0)
 
 @attrs.frozen
 class Parameter:
-    """A property of the earth: its unit and the interval of its admissible values, with `low` where it is `closed`.
+    """A property of the earth: its unit and the interval of its admissible values.
 
-    `typical` is the interval from which :meth:`Equation.example` draws it.
+    Parameters
+    ----------
+    name : str
+        Name of the model, such as ``"vp"``.
+    unit : str
+        Unit of the model, such as ``"m/s"``; ``"1"`` without a unit.
+    low, high : float
+        Bounds of the admissible values, in the unit.
+    closed : bool
+        True if `low` itself is admissible.
+    typical : tuple of float, optional
+        Interval from which :meth:`Equation.example` draws values.
+
+    Examples
+    --------
+    >>> Parameter("vs", "m/s", closed=True).admits(0.0)
+    True
     """
 
     name: str
@@ -31,8 +48,8 @@ class Parameter:
     closed: bool = False
     typical: tuple[float, float] | None = None
 
-    def admits(self, x):
-        """Whether values are admissible, one by one; NaN is not."""
+    def admits(self, x: Any) -> Any:
+        """Return whether the values `x` are admissible, one by one; NaN is not."""
         return ((x >= self.low) if self.closed else (x > self.low)) & (x < self.high)
 
     @property
@@ -48,14 +65,28 @@ class Parameter:
 
 @attrs.frozen
 class Field:
-    """A wavefield: its unit, and the axes along which its nodes lie half a cell further (``'x'``; time is ``'t'``).
+    """A wavefield.
 
-    `parity` is what a free surface makes of it: -1 where it is odd about the surface and zero on it, 1 where even, 0
-    where it is neither. Where it is not `mirrored`, that holds for positions alone, and differences are closed at the
-    surface so that energy is conserved (:mod:`sweep_core.numerics.free_surface`); a parity of 0 is such a field's
-    alone. `order` is that of its derivative in time: 2 with two time levels, or 0 where it lives within a step only,
-    made of other fields, and has neither sources nor receivers. `source_sign` is -1 for a stress with tension positive:
-    its physical sources are rates of moment, which act with a minus sign.
+    Parameters
+    ----------
+    name : str
+        Name of the field, such as ``"vx"``.
+    unit : str
+        Unit of the field, such as ``"m/s"``.
+    stagger : tuple of str
+        Axes along which the nodes of the field lie half a cell further, such as ``("x", "t")``; ``"t"`` is time.
+    parity : {-1, 0, 1}
+        Symmetry about a free surface: -1 if the field is odd and zero on the surface, 1 if even, 0 if neither.
+    mirrored : bool
+        False if the parity holds for positions alone, and differences are closed at the surface so that energy is
+        conserved (:mod:`sweep_core.numerics.free_surface`). Only such a field may have a parity of 0.
+    ndims : tuple of int
+        Numbers of dimensions in which the field exists.
+    order : {0, 1, 2}
+        Order of its derivative in time: 2 with two time levels; 0 if the field exists within a step only, is computed
+        from other fields, and has neither sources nor receivers.
+    source_sign : {1, -1}
+        -1 for a stress with tension positive: its physical sources are rates of moment, which act with a minus sign.
     """
 
     name: str
@@ -83,6 +114,18 @@ class Equation(ABC):
     Its name is that of its compiled header, if there is one, and `library` the package where libsweep_cpu and
     libsweep_cuda hold it. In each field of `reciprocal` it promises that a source and a receiver may change places, and
     that float32 records err by `float32_error` of their maximum at most, in 2000 steps of at least half the largest dt.
+
+    Parameters
+    ----------
+    spatial_order : int
+        Order of the differences, even, 2 to 64.
+    device : str, torch.device or jax.Device, optional
+        Default device of the solvers of this equation.
+
+    Raises
+    ------
+    OptionError
+        For another order.
     """
 
     name: ClassVar[str]
@@ -103,14 +146,16 @@ class Equation(ABC):
     device: Any = attrs.field(default=None, eq=str)
 
     @abstractmethod
-    def coefficients(self, medium, *parameters) -> tuple:
+    def coefficients(self, medium: Any, *parameters: Any) -> tuple[Any, ...]:
         """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
 
         `medium` is a :class:`sweep_core.discretization.node_averages.Medium`: dt, and averages between cells.
         """
 
     @abstractmethod
-    def step(self, ops, state: dict, coefficients: tuple, inject) -> dict:
+    def step(
+        self, ops: Any, state: dict[str, Any], coefficients: tuple[Any, ...], inject: Callable[[str, Any], Any]
+    ) -> dict[str, Any]:
         """The state one time step later; pure. Its keys are those of :meth:`state_names`.
 
         ``inject(field, x)`` gives x with the sources of this step added, and is called for each field once it is made.
@@ -121,7 +166,7 @@ class Equation(ABC):
         """The coefficient with which a source into `field` is multiplied before it is added, if there is one."""
 
     @abstractmethod
-    def speed(self, *parameters):
+    def speed(self, *parameters: Any) -> Any:
         """The fastest wave speed at each cell (m/s), which bounds the time step."""
 
     def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
@@ -143,16 +188,18 @@ class Equation(ABC):
         """What :meth:`fits` asks of the parameters, for a message."""
         return "admissible parameters"
 
-    def fits(self, *parameters):
+    def fits(self, *parameters: Any) -> Any:
         """Whether parameters that are admissible by themselves are so together, cell by cell; always, by default."""
         return True
 
-    def admits(self, *parameters):
+    def admits(self, *parameters: Any) -> Any:
         """Whether parameters are admissible, cell by cell; of any array library."""
         good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
         return reduce(and_, good) & self.fits(*parameters)
 
-    def example(self, shape: tuple[int, ...], rng: np.random.Generator, **ranges: tuple[float, float]) -> list:
+    def example(
+        self, shape: tuple[int, ...], rng: np.random.Generator, **ranges: tuple[float, float]
+    ) -> list[np.ndarray]:
         """A rough earth, no two cells alike, that is admissible, also if parameters are changed by 2 % of their range.
 
         Parameters
@@ -206,7 +253,7 @@ class Equation(ABC):
         """Whether contrasts between cells may make steps unstable that are stable in the fastest cell's medium."""
         return False
 
-    def solid(self, *parameters):
+    def solid(self, *parameters: Any) -> Any:
         """Whether cells are solid, where some may be fluid: positions between nodes are interpolated on one side of a
         contact. None, by default, where there is one kind.
         """
@@ -224,7 +271,7 @@ class Equation(ABC):
         """Those that sources act on and receivers record: all but what lives within a step only."""
         return tuple(f for f in self.fields_in(ndim) if f.order)
 
-    def rates_in(self, ndim: int) -> tuple:
+    def rates_in(self, ndim: int) -> tuple[Any, ...]:
         """The `Rate` that there are in so many dimensions, of an equation stated by them."""
         return ()
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from ..errors import OptionError
 from ..numerics.stencils import largest_staggered_speed
+from .equation import Field
 from .terms import BETWEEN, Modulus, Rate, TableEquation
 
 __all__ = ["Modulus", "Rate", "StaggeredEquation"]
@@ -35,7 +36,7 @@ class StaggeredEquation(TableEquation):
     pml_power: ClassVar[int] = 4
 
     @classmethod
-    def check_modulus(cls, modulus, rate, fields):
+    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
         if rate.of not in TAKEN:
             raise OptionError(
                 f"{cls.name}: {rate.name} takes {rate.of}; of first order in time, expected one of {[*TAKEN]}"
@@ -52,12 +53,12 @@ class StaggeredEquation(TableEquation):
                     f"staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
                 )
 
-    def source_weight(self, field, dt, cell_volume):
+    def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         return dt / cell_volume
 
-    def largest_speed(self, spacing, dt):
+    def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
         return largest_staggered_speed(self.spatial_order, spacing, dt)
 
-    def depends_on_contrasts(self, ndim):
+    def depends_on_contrasts(self, ndim: int) -> bool:
         """Of differences alone; with other operators :meth:`speed` must bound the time step in all models."""
         return all(rate.of in ("D", "same") for rate in self.rates_in(ndim))

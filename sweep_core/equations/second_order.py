@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from ..errors import OptionError
-from .terms import TableEquation
+from .equation import Field
+from .terms import Modulus, Rate, TableEquation
 
 __all__ = ["SecondOrderEquation"]
 
@@ -31,7 +32,7 @@ class SecondOrderEquation(TableEquation):
     pml_type: ClassVar[str] = "cpmlr"
 
     @classmethod
-    def check_modulus(cls, modulus, rate, fields):
+    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
         """Which fields are symmetric, so that the adjoint is the step itself."""
         target, field = modulus.target, fields[modulus.target]
         others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
@@ -50,5 +51,5 @@ class SecondOrderEquation(TableEquation):
                 "and of nothing else"
             )
 
-    def source_weight(self, field, dt, cell_volume):
+    def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         return dt**2 / cell_volume

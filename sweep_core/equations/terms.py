@@ -1,5 +1,6 @@
 """Wave equations stated as tables: what is differentiated, and what that changes; compiled headers state the same."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -146,14 +147,14 @@ class TableEquation(Equation):
         """The moduli that there are in so many dimensions."""
         return _tables_in(type(self), ndim)[1]
 
-    def coefficient_names_in(self, ndim):
+    def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
         used = {m.coefficient for m in self.moduli_in(ndim)}
         return tuple(name for name in self.coefficient_names if name in used)
 
-    def source_coefficient(self, field):
+    def source_coefficient(self, field: str) -> str | None:
         return self.source_coefficients.get(field)
 
-    def state_names(self, ndim):
+    def state_names(self, ndim: int) -> tuple[str, ...]:
         fields = [f.name for f in self.waves_in(ndim)]
         old = [f"{name}_old" for name in fields if self.levels == 2]
         return (*fields, *old, *(name for r in self.rates_in(ndim) for t in r.terms for name in _memories(r, t)))
@@ -189,7 +190,9 @@ class TableEquation(Equation):
         rates = {m.rate for m in self.moduli_in(ndim) if m.target == target}
         return {field for r in self.rates_in(ndim) if r.name in rates for _, field in r.terms}
 
-    def step(self, ops, state, coefficients, inject):
+    def step(
+        self, ops: Any, state: dict[str, Any], coefficients: tuple[Any, ...], inject: Callable[[str, Any], Any]
+    ) -> dict[str, Any]:
         value: dict[str | None, Any] = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
         moduli, new = self.moduli_in(ops.ndim), dict(state)
         for stage in self.stages(ops.ndim):

@@ -1,6 +1,6 @@
 """One call of a solver: checks of shapes and dtypes for any array library, and of values where they can be read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..acquisition.wavelets import highest_frequency
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, StabilityError, UnsupportedError
 from ..numerics.time_dispersion import disperse, overrun, undisperse
 from ..problem import Problem
+from ..typing import Models
 
 
 def check_problem(problem: Any) -> None:
@@ -34,13 +35,29 @@ def check_given(problem: Any, shots: Any) -> None:
         raise DtypeError(f"shots is a {kind}; expected a sweep_core.Shots: Shots(wavelet, sources, receivers)")
 
 
-def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | None = None) -> CallShape:
-    """Checks whatever can be checked without reading values. Where the time dispersion is corrected, more steps are run
-    than the wavelet has samples. There may be no shots: see :func:`without_shots`.
+def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapshots | None = None) -> CallShape:
+    """Check shapes and dtypes of a call, without reading values. There may be no shots: see :func:`without_shots`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that is run.
+    shots : Shots
+        Wavelet and positions, of any array library.
+    models : list of (nz, nx) or (nshots, nz, nx) arrays
+        Models in the order of ``equation.parameters``.
+    snapshots : Snapshots, optional
+        Wavefields to return.
+
+    Returns
+    -------
+    CallShape
+        The sizes of the call; with corrected time dispersion, more steps than the wavelet has samples.
 
     Raises
     ------
     ShapeError, DtypeError, OptionError, UnsupportedError
+        For an array or an option that does not fit the problem.
     """
     check_given(problem, shots)
     dtype = check_models(problem, models)
@@ -73,7 +90,7 @@ def check_call(problem: Problem, shots: Shots, models, snapshots: Snapshots | No
     return CallShape(nshots, steps, nsrc, nrec, dtype, earths, *tap, snapshots, samples, by_field)
 
 
-def check_models(problem: Problem, models) -> str:
+def check_models(problem: Problem, models: Any) -> str:
     """The dtype of models of the right number, shape and dtype; raises as :func:`check_call` does."""
     parameters = [p.name for p in problem.equation.parameters]
     expected = f"models=[{', '.join(parameters)}]"
@@ -115,13 +132,24 @@ def check_perturbations(problem: Problem, models, perturbations, wavelet, pertur
             raise DtypeError(f"{name} is {dtype_name(given)}; expected {dtype_name(like)}")
 
 
-def check_values(problem: Problem, models, wavelet) -> None:
-    """Checks NumPy values of models and wavelet: finite, in bounds, stable. Where there are no shots, and one earth
-    for each of them, there is nothing to check.
+def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.ndarray) -> None:
+    """Check the values of models and wavelet: finite, in bounds, stable.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that is run.
+    models : list of (nz, nx) or (nshots, nz, nx) NumPy arrays
+        Models in the order and the units of ``equation.parameters``; empty ones, of no shots, are not checked.
+    wavelet : NumPy array
+        The wavelet of the call.
 
     Raises
     ------
-    DomainError, StabilityError
+    DomainError
+        For a value that is not finite or out of bounds.
+    StabilityError
+        If the time step is unstable in these models.
     """
     if not all(model.size for model in models):
         return
@@ -175,11 +203,19 @@ def _first_bad(problem, good):
 
 
 def check_survey(problem: Problem, shots: Shots) -> None:
-    """Checks NumPy values of positions: all inside the model.
+    """Check the values of positions: all inside the model.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that is run.
+    shots : Shots
+        Sources and receivers as NumPy arrays, in grid cells.
 
     Raises
     ------
     DomainError
+        For the first position that lies outside, or on a free surface where its field is zero.
     """
     sources = np.asarray(shots.sources)
     check_inside("sources", sources if sources.ndim == 3 else sources[:, None], problem, problem.source_type)
@@ -204,11 +240,17 @@ def finished(xp, problem: Problem, shape: CallShape, mask, record):
     return record
 
 
-def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[], Any] = lambda: None) -> None:
+def _unread() -> None:
+    """Return no record: reading it is impossible."""
+
+
+def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[], Any] = _unread) -> None:
     """Check that a record (nshots, nt, nrec, nfield) is finite, unless the problem has ``check_finite=False``.
 
     Parameters
     ----------
+    problem : Problem
+        The problem that was run.
     record : NumPy array, optional
         None where reading it would cost something.
     read : callable
@@ -216,7 +258,10 @@ def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[],
 
     Raises
     ------
-    NotFiniteError, UnsupportedError
+    NotFiniteError
+        For a record that is not finite.
+    UnsupportedError
+        If ``check_finite`` is True and nobody can read the record.
     """
     if problem.check_finite and record is None and (record := read()) is None:
         raise UnsupportedError(

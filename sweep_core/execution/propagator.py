@@ -1,8 +1,9 @@
-"""What the solvers of all frameworks share: how one is made, how it is documented, and what it tells of itself."""
+"""Propagator: the constructor, the calls and the documentation that the solvers of all frameworks share."""
 
-from collections.abc import Callable
-from inspect import cleandoc
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -11,143 +12,44 @@ from .._util.validators import named_arguments
 from ..acquisition.call_shape import call_shape
 from ..acquisition.positions import dtype_name
 from ..acquisition.shots import Shots
+from ..acquisition.snapshots import Snapshots
 from ..discretization.node_averages import rows_before
+from ..equations.equation import Equation
 from ..errors import DeviceError, DomainError, OptionError, UnsupportedError
-from ..memory import Estimate
-from ..memory.options import resolve_memory
+from ..memory import Estimate, MemoryOptions
+from ..memory.options import CUDAOptions, resolve_memory
 from ..problem import make_problem
+from ..typing import Device, Mask, Models, Positions, Record, Wavelet
 from .input_warnings import caution
 from .options import check_eager_options
 
-PARAMETERS = """
-Parameters
-----------
-equation : Equation
-    For example ``Acoustic(spatial_order=8)``.
-shape : tuple of int
-    Cells of the model, ``(nz, nx)`` or ``(nz, ny, nx)``.
-dh : float or tuple of float
-    Cell size in metres, one or ``(dz, dx)``, ``(dz, dy, dx)``.
-dt : float
-    Time step in seconds; one above the stability limit of the models is refused at the call, which states it.
-dev : <device>
-source_type, receiver_type : list of str, optional
-    Fields that sources act on and receivers record; the equation's first by default.
-pml_type : str or tuple of str, optional
-    Absorbing layers, one type or one for each axis, depth first: ``'cpmlr'`` on the regular grid; on a staggered one
-    ``'cpmls'``, or ``'mpmls'``, a multi-axial layer in which guided waves do not grow, but which reflects more. The
-    equation's own by default: of `Elastic` under a free surface ``'mpmls'`` at the sides.
-pml_width : int or tuple of int
-    Cells of the absorbing layer, one number or one per face (top, bottom, [front, back,] left, right). Where it
-    is 0 the field is zero outside.
-pml_velocity, pml_freq : float, optional
-    Design speed (3000 m/s) and frequency (5 Hz) of the layer; see :class:`sweep_core.numerics.cpml.CPML`.
-free_surface : bool
-    The top of the model, z = 0, is free: pressure or traction is zero there, and there is no PML above.
-source_scaling : {'physical', 'increment'}
-    s(t) delta(x - xs), with delta = 1 / cell volume; or the wavelet is added to the field as it is at each step.
-edge_gradient : {'exact', 'interior'}
-    An edge cell also answers for the PML cells that continue it; or the earth under the PML is taken as given.
-time_dispersion : {'uncorrected', 'corrected'}
-    Whether the error of the time step is removed from the record, by maps of wavelet and record outside the run,
-    which is a few steps longer for it; see
-    :mod:`sweep_core.numerics.time_dispersion`. Gradients are those of the result.
-models : <models>
-impl : {'auto', 'c', 'eager'}
-    Compiled, <framework> operations, or compiled where it can be; the choice is `impl`, the reason :meth:`explain`.
-memory : MemoryOptions or str, optional
-    Or the name of a strategy, such as ``'ckpt'``.
-cuda_options : CUDAOptions, optional
-    ``CUDAOptions(memory=...)`` says the same as `memory`, on every device.
-eager_options : EagerOptions, optional
-    Only with ``impl='eager'``<compiles>.
-device : optional
-    Another name of `dev`.
-check_finite : bool, optional
-    Whether a record with NaN or infinite numbers raises a :class:`sweep_core.NotFiniteError` that says why. By default
-    that is so where the record can be read at no cost: on a CPU, outside of transforms. True also waits for a GPU, and
-    refuses transforms, in which no record can be read; False returns such a record.
+if TYPE_CHECKING:
+    from ..certify import Certificate
 
-Raises
-------
-SweepError
-    A subclass that names the argument, what was given and what was expected.
-"""
-"""Of the constructor."""
+A = TypeVar("A", bound=Record)
+"""The array of a framework."""
 
-CALL = """
-Parameters
-----------
-wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) <array>
-    Of the dtype<placed> of the models. A trailing ``nfield`` where each source field has its own.
-sources : (nshots, ndim) or (nshots, nsrc, ndim) <positions>
-    Grid cells, columns (x, z) or (x, y, z). Integers name nodes; other positions are interpolated by a windowed
-    sinc (8 cells along each axis), and differentiable with ``impl='eager'``.
-receivers : (nrec, ndim) or (nshots, nrec, ndim) <positions>
-    The same.
-models : list of (nz, nx) or (nshots, nz, nx) <array>s, optional
-    In the order of ``equation.parameters``; those of the constructor by default.
-receiver_mask : (nshots, nrec) bool <array>, optional
-    A receiver that is False records zero and sends back nothing, wherever it is said to be.
-snapshots : Snapshots, optional
-    Wavefields to hand out as well.
+if TYPE_CHECKING:
 
-Returns
--------
-(nshots, nt, nrec, nfield) <array>
-    record[:, k] is the field at time k dt, before wavelet[k] acts. With `snapshots` a pair of it and a
-    dictionary of fields, (nshots, nsnap, nz, nx) each.
+    class OfArrays(Generic[A]):
+        """A class that is generic in the array of a framework."""
 
-Raises
-------
-SweepError
-    DomainError, StabilityError, ShapeError, DtypeError, DeviceError: what was given and what was expected.
-    NotFiniteError: where a record begins to be NaN or infinite; see `check_finite`.
-"""
-"""Of a call."""
+else:
 
-BORN = """
-(1 / vp^2) du_tt - lap du = (2 dvp / vp^3) u_tt + ds, for u of the unperturbed earth; that of the discrete
-steps, exact to rounding. Linear and differentiable in its directions: its transpose is the gradient of a call.
+    class OfArrays:
+        """The same without `Generic`, whose layout keeps FSDP from replacing the class of a module."""
 
-Parameters
-----------
-perturbations : list of (nz, nx) <array>s
-    One for each model, of its shape and dtype.
-d_wavelet : <array>, optional
-    Of the wavelet's shape.
-wavelet, sources, receivers, models, receiver_mask
-    As for a call.
-
-Returns
--------
-(nshots, nt, nrec, nfield) <array>
-"""
-"""Of a Born run."""
+        def __class_getitem__(cls, array: type) -> type:
+            return cls
 
 
-def documented(text: str, **words: str) -> Callable[[Any], Any]:
-    """A decorator that adds `text` to a docstring, before its notes if it has any, with the `words` of a framework in
-    place of their names in angle brackets.
-    """
-    for name, word in words.items():
-        text = text.replace(f"<{name}>", word)
-
-    def complete(bearer):
-        own, title, notes = cleandoc(bearer.__doc__ or "").partition("Notes\n-----")
-        bearer.__doc__ = "\n\n".join(filter(None, (own.strip(), text.strip(), title + notes))) + "\n"
-        return bearer
-
-    return complete
-
-
-def stated_device(dev, equation, check_device: Callable[[Any], Any]) -> Any:
-    """The device that `dev` or the equation states, as `check_device` finds it; None where neither does.
+def stated_device(dev: Device, equation: Equation, check_device: Callable[[Any], Any]) -> Any:
+    """Return the device that `dev` or the equation states, as `check_device` returns it; None if neither states one.
 
     Raises
     ------
     DeviceError
-        Where they contradict each other, or it is not there.
+        If they contradict each other, or the device does not exist.
     """
     stated = [check_device(d) for d in (dev, equation.device) if d is not None]
     if len(stated) == 2 and stated[0] != stated[1]:
@@ -155,44 +57,118 @@ def stated_device(dev, equation, check_device: Callable[[Any], Any]) -> Any:
     return stated[0] if stated else None
 
 
-def _plain(values) -> Any:
-    """One number where all are the same."""
+def _plain(values: Sequence[Any]) -> Any:
+    """Return one number if all are the same."""
     return values[0] if len(set(values)) == 1 else tuple(values)
 
 
-class Propagator:
-    """One problem as a solver of some framework.
+class Propagator(OfArrays[A]):
+    """One problem as a solver of some framework, whose arrays are of type A.
 
-    A subclass has `_start`, which the constructor ends with, `_choice`, `_place`, `_own_models`, `_check_call`
-    and `executor`; what a GPU finds out about the values of a call it leaves in `_flag`, an array of one number.
+    A subclass has `_start`, which the constructor ends with, `_choice`, `_place`, `_own_models`, `_check_call`,
+    `_record`, `_born` and `executor`. A GPU reports unusable values of a call in `_flag`, an array of one number.
     """
 
     @named_arguments(peer_names.SOLVER)
     def __init__(
         self,
-        equation,
-        shape,
-        dh,
-        dt,
-        dev=None,
-        source_type=None,
-        receiver_type=None,
-        pml_type=None,
-        pml_width=20,
-        pml_velocity=None,
-        pml_freq=None,
-        free_surface=False,
-        source_scaling="physical",
-        edge_gradient="exact",
-        time_dispersion="uncorrected",
-        models=None,
-        impl="auto",
-        memory=None,
-        cuda_options=None,
-        eager_options=None,
-        device=None,
-        check_finite=None,
-    ):
+        equation: Equation,
+        shape: Sequence[int],
+        dh: float | Sequence[float],
+        dt: float,
+        dev: Device = None,
+        source_type: Sequence[str] | None = None,
+        receiver_type: Sequence[str] | None = None,
+        pml_type: str | Sequence[str] | None = None,
+        pml_width: int | Sequence[int] = 20,
+        pml_velocity: float | None = None,
+        pml_freq: float | None = None,
+        free_surface: bool = False,
+        source_scaling: Literal["physical", "increment"] = "physical",
+        edge_gradient: Literal["exact", "interior"] = "exact",
+        time_dispersion: Literal["uncorrected", "corrected"] = "uncorrected",
+        models: Models | None = None,
+        impl: str = "auto",
+        memory: MemoryOptions | str | None = None,
+        cuda_options: CUDAOptions | None = None,
+        eager_options: Any = None,
+        device: Device = None,
+        check_finite: bool | None = None,
+    ) -> None:
+        """State a problem, and where and how to compute it.
+
+        Parameters
+        ----------
+        equation : Equation
+            The wave equation, such as ``Acoustic(spatial_order=8)``.
+        shape : tuple of int
+            Cells of the model, ``(nz, nx)`` or ``(nz, ny, nx)``.
+        dh : float or tuple of float
+            Cell size (m): one number, or ``(dz, dx)`` or ``(dz, dy, dx)``.
+        dt : float
+            Time step (s). A call refuses a time step above the stability limit of its models and states the limit.
+        dev : str, torch.device or jax.Device, optional
+            Device of the computation. By default PropTorch takes the device of the equation, that of `models`, or the
+            CPU; PropJax the device of the equation, the one that the arrays of a call are committed to, or the one
+            that JAX prefers.
+        source_type : list of str, optional
+            Fields that the sources act on; by default the first field of the equation.
+        receiver_type : list of str, optional
+            Fields that the receivers record; by default the first field of the equation.
+        pml_type : str or tuple of str, optional
+            Absorbing layers, one type, or one for each axis, depth first: ``'cpmlr'`` on a regular grid; on a
+            staggered grid ``'cpmls'``, or ``'mpmls'``, a multi-axial layer in which guided waves do not grow, but which
+            reflects more. By default that of the equation: `Elastic` under a free surface has ``'mpmls'`` at the sides.
+        pml_width : int or tuple of int
+            Cells of the absorbing layer: one number, or one for each face (top, bottom, [front, back,] left, right).
+            Outside a face of width 0 the field is zero.
+        pml_velocity : float, optional
+            Design speed of the absorbing layer (m/s), by default 3000; see :class:`sweep_core.numerics.cpml.CPML`.
+        pml_freq : float, optional
+            Design frequency of the absorbing layer (Hz), by default 5.
+        free_surface : bool
+            True if the top of the model, z = 0, is free: pressure or traction is zero there, and no absorbing layer
+            lies above.
+        source_scaling : {'physical', 'increment'}
+            ``'physical'`` scales the wavelet as s(t) delta(x - xs), with delta = 1 / cell volume; ``'increment'`` adds
+            the wavelet to the field as it is, at each step.
+        edge_gradient : {'exact', 'interior'}
+            Gradient of an edge cell: ``'exact'`` includes the cells of the absorbing layer that continue the edge cell;
+            ``'interior'`` takes the earth under the layer as given.
+        time_dispersion : {'uncorrected', 'corrected'}
+            ``'corrected'`` removes the error of the time step from the record, by a filter of the wavelet before the
+            run and of the record after it. The run is a few steps longer; see
+            :mod:`sweep_core.numerics.time_dispersion`. Gradients are those of the corrected record.
+        models : list of (nz, nx) arrays, optional
+            Models for calls without `models`, in the order of ``equation.parameters``. PropTorch registers them as
+            parameters of the module.
+        impl : {'auto', 'c', 'eager'}
+            ``'c'`` runs compiled code, ``'eager'`` operations of the framework, and ``'auto'`` compiled code if it can
+            run the problem. The attribute `impl` holds the choice; :meth:`explain` returns the reason.
+        memory : MemoryOptions or str, optional
+            How a gradient remembers the forward run; a string names a strategy, such as ``'ckpt'``.
+        cuda_options : CUDAOptions, optional
+            ``CUDAOptions(memory=...)`` means the same as `memory`, on every device.
+        device : str, torch.device or jax.Device, optional
+            Another name of `dev`.
+        check_finite : bool, optional
+            True raises a :class:`sweep_core.NotFiniteError` with a reason if the record holds NaN or infinite numbers;
+            it waits for a GPU, and refuses transforms, in which no record can be read. False returns such a record.
+            By default the check runs if it costs nothing: on a CPU, outside of transforms.
+
+        Raises
+        ------
+        SweepError
+            A subclass, such as OptionError, ShapeError, DomainError or DeviceError, that names the argument, its value
+            and the expected values.
+
+        Examples
+        --------
+        >>> from sweep_core import Acoustic
+        >>> from sweep_torch import PropTorch
+        >>> PropTorch(Acoustic(spatial_order=8), shape=(60, 80), dh=10.0, dt=0.001, impl="eager").explain()
+        "impl='eager': impl='eager' was asked for; gradients with MemoryOptions()"
+        """
         super().__init__()  # of torch.nn.Module, say
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
@@ -205,33 +181,193 @@ class Propagator:
             raise OptionError(f"dev is {dev!r} and device is {device!r}; give one of them")
         self._start(device if dev is None else dev, models, eager_options)
 
-    def _start(self, dev, models, eager_options) -> None:
-        """Takes what is the framework's own: device, models, options of its compiler."""
+    def _start(self, dev: Device, models: Models | None, eager_options: Any) -> None:
+        """Take the device and the models, which belong to the framework."""
         raise NotImplementedError
 
     def _choice(self) -> tuple[str, str]:
-        """The implementation in use, and why; see :func:`sweep_core.plugins.executor.choose_impl`."""
+        """Return the implementation in use, and the reason; see :func:`sweep_core.plugins.executor.choose_impl`."""
         raise NotImplementedError
 
-    def _place(self) -> tuple[str, Callable[[], int | None], dict]:
-        """The kind of the compiled library, what tells the bytes left there, and more for
+    def _place(self) -> tuple[str, Callable[[], int | None], dict[str, Any]]:
+        """Return the kind of the compiled library, a function that returns the bytes left there, and more arguments of
         :func:`sweep_core.native.sizes.run_of`.
         """
         raise NotImplementedError
 
-    def _check_call(self, shots, models) -> None:
-        """Raises what a call would, before anything is computed."""
+    def _check_call(self, shots: Shots, models: Models) -> None:
+        """Raise the errors of a call, before anything is computed."""
         raise NotImplementedError
 
     def _own_models(self) -> Any:
-        """The models that the constructor was given, or None."""
+        """Return the models of the constructor, or None."""
         raise NotImplementedError
+
+    def _record(
+        self,
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any,
+        receiver_mask: Any,
+        snapshots: Snapshots | None,
+    ) -> Any:
+        """Return the record of :meth:`forward`, or the record and the wavefields."""
+        raise NotImplementedError
+
+    def _born(
+        self,
+        wavelet: Any,
+        sources: Any,
+        receivers: Any,
+        models: Any,
+        receiver_mask: Any,
+        perturbations: Any,
+        d_wavelet: Any,
+    ) -> Any:
+        """Return the record of :meth:`born`."""
+        raise NotImplementedError
+
+    @overload
+    def forward(
+        self,
+        wavelet: Wavelet,
+        sources: Positions,
+        receivers: Positions,
+        models: Models | None = None,
+        receiver_mask: Mask | None = None,
+        snapshots: None = None,
+    ) -> A: ...
+
+    @overload
+    def forward(
+        self,
+        wavelet: Wavelet,
+        sources: Positions,
+        receivers: Positions,
+        models: Models | None = None,
+        receiver_mask: Mask | None = None,
+        *,
+        snapshots: Snapshots,
+    ) -> tuple[A, dict[str, A]]: ...
+
+    @named_arguments(peer_names.CALL)
+    def forward(
+        self,
+        wavelet: Wavelet,
+        sources: Positions,
+        receivers: Positions,
+        models: Models | None = None,
+        receiver_mask: Mask | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> A | tuple[A, dict[str, A]]:
+        """Return the record of some shots: ``solver(...)`` is this method.
+
+        Parameters
+        ----------
+        wavelet : (nt,), (nshots, nt) or (nshots, nsrc, nt) array
+            Source time function, one sample each dt, in the unit of the source field and of the dtype of the models;
+            of torch also on their device. A trailing ``nfield`` gives each source field a wavelet of its own.
+        sources : (nshots, ndim) or (nshots, nsrc, ndim) array
+            Positions in grid cells, columns (x, z) or (x, y, z). Integers name nodes. Floating-point positions are
+            interpolated by a windowed sinc (8 cells along each axis), and differentiable with ``impl='eager'``.
+        receivers : (nrec, ndim) or (nshots, nrec, ndim) array
+            Positions in grid cells, as `sources`; without ``nshots`` the same for all shots.
+        models : list of (nz, nx) or (nshots, nz, nx) arrays, optional
+            Models in the order and the units of ``equation.parameters``, one earth for all shots, or one for each. By
+            default the models of the constructor.
+        receiver_mask : (nshots, nrec) bool array, optional
+            A receiver that is False records zero and sends back nothing, wherever it is.
+        snapshots : Snapshots, optional
+            Wavefields to return beside the record.
+
+        Returns
+        -------
+        record : (nshots, nt, nrec, nfield) array
+            ``record[:, k]`` is the field at time k dt, before ``wavelet[k]`` acts; a field that is staggered in time
+            is that of (k + 1/2) dt. See :meth:`time`.
+        wavefields : dict of (nshots, nsnap, nz, nx) arrays
+            The snapshots of each field, only with `snapshots`.
+
+        Raises
+        ------
+        ShapeError, DtypeError, DeviceError
+            An array has the wrong shape or dtype, or is on another device.
+        DomainError
+            A value is out of bounds, or a position outside the model.
+        StabilityError
+            The time step is unstable in these models.
+        NotFiniteError
+            The record holds NaN or infinite numbers; see `check_finite` of the constructor.
+
+        Notes
+        -----
+        The record is differentiable in the models and the wavelet, and the call is linear in the wavelet.
+
+        JAX reads NumPy arrays before the call returns. It may read those that are given to a transform, such as
+        ``jax.vjp`` of a function that calls the solver, later. Traced values are checked when the program runs.
+        Compiled code then raises a ``jax.errors.JaxRuntimeError`` with the same text. On a GPU, under pmap and
+        shard_map, and with ``impl='eager'``, the record is NaN instead: one device must not leave the others waiting.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sweep_core import Acoustic, ricker
+        >>> from sweep_torch import PropTorch
+        >>> solver = PropTorch(Acoustic(), shape=(30, 40), dh=10.0, dt=0.001, pml_width=8, impl="eager")
+        >>> wavelet = torch.tensor(ricker(20.0, nt=50, dt=0.001), dtype=torch.float32)
+        >>> sources, receivers = torch.tensor([[20, 15]]), torch.tensor([[10, 2], [20, 2], [30, 2]])
+        >>> solver(wavelet, sources, receivers, models=[torch.full((30, 40), 2000.0)]).shape
+        torch.Size([1, 50, 3, 1])
+        """
+        return self._record(wavelet, sources, receivers, self._given(models), receiver_mask, snapshots)
+
+    @named_arguments(peer_names.CALL)
+    def born(
+        self,
+        wavelet: Wavelet,
+        sources: Positions,
+        receivers: Positions,
+        perturbations: Models,
+        models: Models | None = None,
+        receiver_mask: Mask | None = None,
+        d_wavelet: Wavelet | None = None,
+    ) -> A:
+        """Return the derivative of the record in a direction: the waves that a perturbed earth scatters once.
+
+        Parameters
+        ----------
+        wavelet, sources, receivers, models, receiver_mask
+            As for a call.
+        perturbations : list of (nz, nx) or (nshots, nz, nx) arrays
+            One for each model, of its shape, dtype and unit.
+        d_wavelet : array, optional
+            Perturbation of the wavelet, of its shape and dtype; none by default.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) array
+            The derivative of the record.
+
+        Raises
+        ------
+        SweepError
+            As a call; a ShapeError or DtypeError also for a perturbation unlike its model.
+
+        Notes
+        -----
+        For the acoustic equation, with u of the unperturbed earth,
+
+        (1 / vp^2) du_tt - lap du = (2 dvp / vp^3) u_tt + ds.
+
+        The result is the derivative of the discrete steps, exact to rounding. It is linear and differentiable in its
+        directions; its transpose is the gradient of a call.
+        """
+        return self._born(wavelet, sources, receivers, self._given(models), receiver_mask, perturbations, d_wavelet)
 
     @property
     def executor(self) -> Any:
-        """The backend, as this solver uses it, behind the protocol that all backends speak: see
-        :class:`sweep_core.Executor`.
-        """
+        """The backend as this solver uses it: a :class:`sweep_core.Executor`."""
         raise NotImplementedError
 
     @property
@@ -252,23 +388,36 @@ class Propagator:
         return f"{type(self).__name__}({name}, {', '.join(f'{key}={value!r}' for key, value in told.items())})"
 
     def explain(self) -> str:
-        """Why this implementation is in use, and how gradients remember the forward run."""
+        """Return a sentence: why this implementation is in use, and how gradients remember the forward run."""
         impl, reason = self._choice()
         told = ", of which estimate(nshots, nt) tells what they take" if impl == "c" else ""
         if impl == "c" and self.problem.memory.known_above and rows_before(self.problem) is None:
             told += f"; all rows are kept, as {self.problem.equation.name} makes no coefficients of a few of them alone"
         return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{told}"
 
-    def estimate(self, nshots, nt, nsources=1, nreceivers=None, dtype=None) -> Estimate:
-        """Bytes that a gradient takes on the device, at the host and on disk, by purpose, and relative time, for each
-        memory strategy and for the one in use, before anything is computed. ``print`` shows a table.
+    def estimate(
+        self,
+        nshots: int,
+        nt: int,
+        nsources: int = 1,
+        nreceivers: int | None = None,
+        dtype: str | None = None,
+    ) -> Estimate:
+        """Compute the memory of a gradient before a run: bytes on the device, at the host and on disk, by purpose, and
+        relative time, for each memory strategy and for the one in use. ``print`` shows a table.
 
         Parameters
         ----------
-        nshots, nt, nsources, nreceivers : int
-            Shots of a call, time steps, and sources and receivers of a shot: at each cell of the top by default.
+        nshots : int
+            Shots of a call.
+        nt : int
+            Samples of the wavelet.
+        nsources : int
+            Sources of a shot.
+        nreceivers : int, optional
+            Receivers of a shot; by default one at each cell of the top.
         dtype : {'float32', 'float64'}, optional
-            Of the models: by default of those of the constructor, or float32.
+            Dtype of the models; by default that of the constructor's models, or float32.
 
         Returns
         -------
@@ -277,7 +426,13 @@ class Propagator:
         Raises
         ------
         UnsupportedError
-            With ``impl='eager'``, whose memory is the framework's.
+            With ``impl='eager'``, whose memory the framework manages.
+        DomainError, DtypeError
+            A number is not positive and whole, or the dtype is unknown.
+
+        Examples
+        --------
+        >>> print(solver.estimate(nshots=4, nt=2000))  # doctest: +SKIP
         """
         from .. import native
 
@@ -294,55 +449,111 @@ class Propagator:
         return native.estimate(kind, self.problem, shape, left, **run)
 
     def time(self, field: str, nt: int) -> np.ndarray:
-        """Times (s) of the samples of a recorded field."""
+        """Return the times (s) of the samples of a recorded field.
+
+        Parameters
+        ----------
+        field : str
+            One of `receiver_type`.
+        nt : int
+            Number of samples.
+
+        Returns
+        -------
+        (nt,) float64 array
+            k dt, or (k + 1/2) dt of a field that is staggered in time.
+
+        Raises
+        ------
+        OptionError, DomainError
+            The field is not recorded, or `nt` is no number of samples.
+        """
         return self.problem.time(field, nt)
 
     def source_time(self, field: str, nt: int) -> np.ndarray:
-        """Times (s) at which the samples of a wavelet act on a source field."""
+        """Return the times (s) at which the samples of a wavelet act on a source field.
+
+        Parameters
+        ----------
+        field : str
+            One of `source_type`.
+        nt : int
+            Number of samples.
+
+        Returns
+        -------
+        (nt,) float64 array
+            The times, midway between the values of the field that a sample leads from and to.
+
+        Raises
+        ------
+        OptionError, DomainError
+            The field has no source, or `nt` is no number of samples.
+        """
         return self.problem.source_time(field, nt)
 
     def check(self) -> None:
-        """Raises what a GPU found wrong with the values of the last call (it cannot stop to say so)."""
+        """Raise the error that a GPU found in the values of the last call, which it cannot raise itself.
+
+        Raises
+        ------
+        DomainError
+            The values of the last call cannot be used, and its record is NaN.
+        """
         status = 0 if self._flag is None else int(self._flag[0])
         if status:
             raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
 
-    def _caution(self, read: Callable[..., list[np.ndarray] | None], models, wavelet) -> None:
-        """Warns of what is hardly meant in the values of models and wavelet, the first time that they can be `read`."""
+    def _caution(self, read: Callable[..., list[np.ndarray] | None], models: Models, wavelet: Wavelet) -> None:
+        """Warn of unlikely values of models and wavelet, the first time that they can be `read`."""
         if not self._cautioned and (values := read(*models, wavelet)) is not None:
             self._cautioned = True
             caution(self.problem, values[:-1], values[-1])
 
     def certify(
-        self, wavelet, sources, receivers, models=None, observed=None, receiver_mask=None, *, budget=None, seed=0
-    ):
-        """What goes wrong silently, said aloud: a call looked at from all sides, in seconds.
+        self,
+        wavelet: Wavelet,
+        sources: Positions,
+        receivers: Positions,
+        models: Models | None = None,
+        observed: Record | None = None,
+        receiver_mask: Mask | None = None,
+        *,
+        budget: float | None = None,
+        seed: int = 0,
+    ) -> Certificate:
+        """Look for silent errors in a call, in seconds.
 
-        Units, cells a wavelength and steps a period, the wavelet, the survey, who hears anything; waves beside those of
-        NumPy, the dot product and the Taylor test of this solver, on a cut-out; how much of the gradient single
-        precision holds and optimisers see; and with `observed` its shape, energy, sign, delay, and cycle skipping.
-        docs/certify.md has the list, and what is taken where the whole would take long.
+        The checks cover units, cells a wavelength and steps a period, the wavelet and the survey. They compare waves
+        with those of NumPy and run the dot-product test and the Taylor test of this solver, on a part of the problem.
+        They measure the share of the gradient that single precision holds and that optimisers see. Given `observed`,
+        they compare shape, energy, sign and delay, and look for cycle skipping. docs/certify.md lists the checks.
 
         Parameters
         ----------
         wavelet, sources, receivers, models, receiver_mask
             As for a call.
         observed : (nshots, nt, nrec, nfield) array, optional
-            Data of all shots.
+            Observed data of all shots.
         budget : float, optional
             Cells times steps of a forward run; by default 3e8, or 3e7 with ``impl='eager'``.
         seed : int
-            Of random perturbations.
+            Seed of the random perturbations.
 
         Returns
         -------
         sweep_core.certify.Certificate
-            True where nothing is wrong; ``print`` shows a table, `doubts` are the findings that are not good.
+            True if nothing is wrong. ``print`` shows a table; `doubts` holds the findings that are not good.
 
         Raises
         ------
         SweepError
             As a call; an UnsupportedError inside jit, grad or vmap, where there are no values.
+
+        Examples
+        --------
+        >>> certificate = solver.certify(wavelet, sources, receivers, models=[vp])  # doctest: +SKIP
+        >>> print(certificate)  # doctest: +SKIP
         """
         from ..certify import certify
 
@@ -352,12 +563,12 @@ class Propagator:
             budget = 3e8 if self.impl == "c" else 3e7
         return certify(self.executor, self.problem, shots, models, observed, budget, seed)
 
-    def _given(self, models):
-        """The models of a call: its own, or those of the constructor."""
+    def _given(self, models: Any) -> Any:
+        """Return the models of a call: its own, or those of the constructor."""
         models = self._own_models() if models is None else models
         if models is None:
             raise OptionError("no models: give models=[...] to the call or to the constructor")
         return models
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_flag": None}

@@ -96,6 +96,7 @@ class Coarse:
 
     @property
     def name(self) -> str:
+        """Name of the other executor."""
         return self.executor.name
 
     def supports(self, problem: Problem) -> Support:
@@ -118,6 +119,7 @@ class Coarse:
         return self._interpolated(up, self.executor.forward(coarse, few, self._restricted(models)))
 
     def misfit_and_gradient(self, problem: Problem, shots: Shots, models: Any, observed: Any) -> tuple[float, list]:
+        """Return the misfit and its derivative in each model; see :class:`sweep_core.Executor`."""
         record, pull = self.pullback(problem, shots, models)
         misfit, residual = least_squares(record, numpy_of(observed))
         return float(misfit), pull(residual)

@@ -133,6 +133,11 @@ def invert(
     progress : bool
         A bar with the misfit, on rank 0.
 
+    Returns
+    -------
+    Inverted
+        The models and the history of the misfit.
+
     Raises
     ------
     SweepError

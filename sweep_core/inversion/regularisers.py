@@ -41,7 +41,18 @@ def _transposed(differences: np.ndarray) -> np.ndarray:
 
 @attrs.frozen
 class Tikhonov:
-    """``0.5 mean |D m|^2``: smooth models (Tikhonov 1963). D m are differences from a cell to the next."""
+    """``0.5 mean |D m|^2``: smooth models (Tikhonov 1963). D m are differences from a cell to the next.
+
+    Parameters
+    ----------
+    weight : float
+        Weight beside the misfit, over that at the start of a stage.
+
+    Raises
+    ------
+    OptionError
+        For a weight that is not positive.
+    """
 
     weight: float = attrs.field(validator=_weight)
 
@@ -57,6 +68,7 @@ class TotalVariation:
     Parameters
     ----------
     weight : float
+        Weight beside the misfit, over that at the start of a stage.
     edge : float
         Relative difference of two cells above which a step is an edge: below it the model is smoothed as by
         :class:`Tikhonov`.
@@ -71,7 +83,7 @@ class TotalVariation:
         return float((size - self.edge).sum()) / model.size, _transposed(steps / size) / model.size
 
 
-def penalty(regularisers, models, means) -> tuple[float, list[np.ndarray]]:
+def penalty(regularisers: Any, models: Any, means: Any) -> tuple[float, list[np.ndarray]]:
     """The weighted sum of all regularisers over all parameters, relative to `means`, and its gradient in each."""
     value, gradients = 0.0, [np.zeros(model.shape) for model in models]
     for regulariser in regularisers:

@@ -18,9 +18,19 @@ class Stepwise(ABC):
 
     One unit of a step is 1 % of the mean of a parameter, times the `steps` of `invert`, where the illumination lets it
     move most.
+
+    Parameters
+    ----------
+    shots : int
+        Shots of a step.
+
+    Raises
+    ------
+    OptionError
+        For another number.
     """
 
-    def __init__(self, shots: int):
+    def __init__(self, shots: int) -> None:
         if isinstance(shots, bool) or not isinstance(shots, int) or shots < 1:
             raise OptionError(f"shots is {shots!r}; expected a number of shots of a step, from 1 on")
         self.shots = shots

@@ -21,13 +21,19 @@ _PIECE = 1 << 20  # bytes that are read at once
 
 
 def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
-    """The array of a .npy file, in C order and the byte order of the machine.
+    """Read the array of a .npy file, in C order and the byte order of the machine.
 
     Parameters
     ----------
     path : path-like
+        The file.
     *keys : str
         Names of entries: where there are some, the file may also be a .npz, and the first that it has is taken.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype in the file.
 
     Raises
     ------

@@ -60,10 +60,24 @@ class ElasticModel:
 
 
 def elastic_from_vp(model: PreparedModel) -> ElasticModel:
-    """An elastic earth over a prepared vp, its start made in the same way from the smooth one.
+    """Return an elastic earth over a prepared vp, its start made in the same way from the smooth vp.
 
     vs follows the mudrock line (Castagna et al. 1985, Geophysics 50), or vp / 4 where that is more; rho follows
     Gardner et al. (1974, Geophysics 39). Water has 1000 kg/m3.
+
+    Parameters
+    ----------
+    model : PreparedModel
+        True and smooth vp (m/s).
+
+    Returns
+    -------
+    ElasticModel
+
+    Raises
+    ------
+    DomainError
+        If no solid has such values.
     """
 
     def earth(vp: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -83,6 +97,10 @@ def read_elastic(folder: Path, dh: float | None = None) -> ElasticModel:
     dh : float, optional
         The spacing in metres to bring them to, a whole multiple of theirs: stiffnesses by harmonic, density by
         arithmetic means, water apart from rock.
+
+    Returns
+    -------
+    ElasticModel
 
     Raises
     ------

@@ -28,7 +28,7 @@ def _entry(shot: int) -> str:
 
 
 def write_gathers(path: str | os.PathLike[str], gathers: Gathers | Iterable[Gathers]) -> Path:
-    """Writes gathers to `path` as .npz, whole or not at all; what stood there before is replaced.
+    """Write gathers to `path` as .npz, whole or not at all; what stood there before is replaced.
 
     Parameters
     ----------
@@ -38,9 +38,17 @@ def write_gathers(path: str | os.PathLike[str], gathers: Gathers | Iterable[Gath
         Parts of one survey, such as `read_segy` makes of `shots=`, are written one after the other: no more than one is
         in memory.
 
+    Returns
+    -------
+    Path
+        The file.
+
     Raises
     ------
     StorageError
+        If the disk is full, or refuses otherwise.
+    DtypeError
+        For anything but gathers.
     ShapeError
         Where parts are not of one survey: receivers, samples, dt, dh, line or datum differ.
     """
@@ -85,13 +93,18 @@ def _entries(parts: Iterator[Gathers]) -> Iterator[tuple[str, Any]]:
 
 
 def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = None) -> Gathers:
-    """Reads what `write_gathers` wrote; of `shots` alone where they are given, which are all that is read.
+    """Read what `write_gathers` wrote, all shots or some; no others are read from the disk.
 
     Parameters
     ----------
     path : path-like
+        The file.
     shots : iterable of int, optional
-        Which, from 0 on, such as a rank's part of a `ShotPlan`.
+        Numbers of the shots, from 0 on, such as a rank's part of a `ShotPlan`; all by default.
+
+    Returns
+    -------
+    Gathers
 
     Raises
     ------

@@ -63,9 +63,29 @@ def check_line(line: Any) -> None:
 
 
 def fit_line(xy: NDArray[np.floating]) -> Line:
-    """The line with the least squared distance from points (n, 2); its origin is the first of them along it.
+    """Return the line with the least squared distance from points; its origin is the first of them along it.
 
     It points to growing x, or growing y where it runs more north than east.
+
+    Parameters
+    ----------
+    xy : (n, 2) array
+        Points of the map (m).
+
+    Returns
+    -------
+    Line
+
+    Raises
+    ------
+    ShapeError, DomainError
+        For points that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(fit_line(np.array([[0.0, 0.0], [100.0, 100.0]])).azimuth, 6)
+    45.0
     """
     xy = np.unique(np.asarray(xy, dtype=np.float64).reshape(-1, 2), axis=0)
     centre = xy.mean(axis=0)

@@ -1,5 +1,7 @@
 """Values that earth models may hold: any rock's, and nobody's who took a unit a thousand times larger."""
 
+from typing import Any
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -38,7 +40,7 @@ def check_plausible(values: NDArray[np.floating], key: str, what: str) -> None:
     )
 
 
-def check_section(values: NDArray, key: str, what: str) -> None:
+def check_section(values: NDArray[Any], key: str, what: str) -> None:
     """A refusal unless `values` are (nz, nx) floating-point numbers, finite, of the quantity `key`."""
     if values.dtype.kind != "f":
         raise DtypeError(f"{what} holds {values.dtype}; expected floating-point numbers in {QUANTITIES[key].unit}")

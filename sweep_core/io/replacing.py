@@ -18,7 +18,22 @@ _LONGEST = 200  # bytes of a name that its part keeps, so that the part's is no 
 
 @contextmanager
 def storing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns an OSError into a StorageError that names `path`."""
+    """Turn an OSError of a block into a StorageError that names `path`.
+
+    Parameters
+    ----------
+    path : path-like
+        File or folder that the block writes.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    StorageError
+        If the disk is full, or refuses otherwise.
+    """
     try:
         yield
     except StorageError:
@@ -42,6 +57,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ----------
     path : path-like
         Folders on the way are made; a file that stands there is replaced.
+
+    Returns
+    -------
+    context manager
+        It yields a binary stream.
 
     Raises
     ------
@@ -79,6 +99,17 @@ def _sync_folder(folder: Path) -> None:
 
 
 def part_of(name: str) -> str | None:
-    """The name of the file that `name` was to become, where a kill left it behind; None of any other file."""
+    """Return the name of the file that a part, left behind by a kill, was to become.
+
+    Parameters
+    ----------
+    name : str
+        Name of a file, without its folder.
+
+    Returns
+    -------
+    str or None
+        None if the file is no such part.
+    """
     match = _PART.fullmatch(name)
     return match[1] if match else None

@@ -2,7 +2,7 @@
 
 import os
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -28,7 +28,7 @@ LOWER = "bfloat16", "float16", "int8"
 PRECISIONS = "float64", "float32", *LOWER
 
 
-def written(options) -> str:
+def written(options: Any) -> str:
     """Options as a user writes them: those that are not the default's."""
     told = [
         (a.name, getattr(options, a.name)) for a in attrs.fields(type(options)) if getattr(options, a.name) != a.default
@@ -37,11 +37,15 @@ def written(options) -> str:
     return f"{type(options).__name__}({', '.join(parts)})"
 
 
-def _path(value):
+def _path(value: str | os.PathLike[str] | None) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _number(value):
+def _number(value: int | None) -> Any:
+    return _whole(value)
+
+
+def _whole(value: Any) -> Any:
     """A whole number as Python's, also where it is NumPy's: messages tell it as a user writes it."""
     return int(value) if is_whole(value, 0) else value
 
@@ -50,13 +54,13 @@ _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}  # fmt: skip
 
 
-def _bytes(value):
+def _bytes(value: int | str | None) -> Any:
     """Return a number of bytes, also of words such as '400 MB'; anything else as it is."""
     words = re.fullmatch(r"(\d+(?:\.\d+)?) ?(\w+)", value) if isinstance(value, str) else None
-    return round(float(words[1]) * _UNITS[words[2]]) if words and words[2] in _UNITS else _number(value)
+    return round(float(words[1]) * _UNITS[words[2]]) if words and words[2] in _UNITS else _whole(value)
 
 
-def _directory(instance, attribute, value):
+def _directory(instance: Any, attribute: Any, value: Any) -> None:
     """A folder, of storage 'disk' alone."""
     if value is None:
         return
@@ -85,6 +89,11 @@ class BoundaryOptions:
     directory : path-like, optional
         The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
         storage ``'disk'``.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option or value, or options that exclude each other.
     """
 
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
@@ -116,6 +125,11 @@ class CkptOptions:
     directory : path-like, optional
         The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
         storage ``'disk'``.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option or value, or options that exclude each other.
     """
 
     mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
@@ -124,7 +138,7 @@ class CkptOptions:
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
     directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         for name, mode in (("chunks", "chunk"), ("count", "recursive")):
             if getattr(self, name) is not None and self.mode != mode:
                 raise OptionError(f"CkptOptions: {name}=... does not apply to mode {self.mode!r}, but to {mode!r}")
@@ -165,6 +179,16 @@ class MemoryOptions:
         these rows the gradient is zero, with any strategy and backend. Compiled code then keeps nothing of them, but
         for the few that differences of free ones reach, and makes no images there; strips of ``'boundary'`` and states
         of ``'ckpt'``, from which waves are made again, stay whole.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option or value, or options that exclude each other.
+
+    Examples
+    --------
+    >>> print(MemoryOptions("ckpt", ckpt=CkptOptions(chunks=8)))
+    MemoryOptions(strategy='ckpt', ckpt=CkptOptions(chunks=8))
     """
 
     __str__ = written
@@ -180,7 +204,7 @@ class MemoryOptions:
     known_above: int = attrs.field(default=0, converter=_number)
 
     @known_above.validator
-    def _a_row(self, _, row):
+    def _a_row(self, _: Any, row: Any) -> None:
         if not is_whole(row, 0):
             raise OptionError(
                 f"MemoryOptions: known_above is {row!r}; expected a row of the models, a whole number from 0 on: of a "
@@ -188,14 +212,14 @@ class MemoryOptions:
             )
 
     @budget.validator
-    def _some_bytes(self, _, budget):
+    def _some_bytes(self, _: Any, budget: Any) -> None:
         if budget is not None and not is_whole(budget, 1):
             raise OptionError(
                 f"MemoryOptions: budget is {budget!r}; expected bytes, such as 400_000_000, '400 MB' or '2 GiB'"
             )
 
     @strategy.validator
-    def _known(self, _, strategy):
+    def _known(self, _: Any, strategy: Any) -> None:
         if not isinstance(strategy, str) or strategy not in self.STRATEGIES:
             known = ", ".join(map(repr, self.STRATEGIES))
             raise OptionError(
@@ -203,7 +227,7 @@ class MemoryOptions:
                 "cannot bring one yet"
             )
 
-    def __attrs_post_init__(self):
+    def __attrs_post_init__(self) -> None:
         for name, strategy in (("boundary", "boundary"), ("ckpt", "ckpt"), ("budget", "auto")):
             if getattr(self, name) is not None and self.strategy != strategy:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
@@ -237,19 +261,30 @@ class MemoryOptions:
                 )
 
 
-def by_name(memory):
+def by_name(memory: MemoryOptions | str | None) -> Any:
     """Return the options of a strategy that is stated by its name; anything else as it is."""
     return MemoryOptions(memory) if isinstance(memory, str) else memory
 
 
 @attrs.frozen
 class CUDAOptions:
-    """What users' scripts write as ``CUDAOptions(memory=...)``: the same as ``memory=``, on every device."""
+    """Another way to state ``memory=`` of a solver, for scripts that have it; accepted on every device.
+
+    Parameters
+    ----------
+    memory : MemoryOptions or str, optional
+        How a gradient remembers the forward run; a string names a strategy.
+
+    Raises
+    ------
+    OptionError
+        For anything else.
+    """
 
     memory: MemoryOptions | None = attrs.field(default=None, converter=by_name, validator=kind(MemoryOptions))
 
 
-def resolve_memory(memory, cuda_options) -> MemoryOptions:
+def resolve_memory(memory: Any, cuda_options: Any) -> MemoryOptions:
     """The one MemoryOptions that ``memory=`` and ``cuda_options=`` state between them."""
     memory = by_name(memory)
     if memory is not None and not isinstance(memory, MemoryOptions):

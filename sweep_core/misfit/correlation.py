@@ -1,9 +1,12 @@
 """The shape of traces, whatever their amplitudes."""
 
+from typing import Any
+
+from ..typing import Record
 from .records import TIME, loudness, records
 
 
-def global_correlation(synthetic, observed):
+def global_correlation(synthetic: Record, observed: Record) -> tuple[Any, Any]:
     """sum over traces of ``1 - <s, d> / (|s| |d|)``, and its derivative in s = `synthetic`; d is `observed`.
 
     Blind to the amplitude of each trace: for data whose source strength, coupling or attenuation are not modelled (Choi
@@ -16,13 +19,21 @@ def global_correlation(synthetic, observed):
     synthetic, observed : (nshots, nt, nrec, nfield) array
         Of one library.
 
+    Returns
+    -------
+    value : array without axes
+        The misfit, a sum over shots.
+    adjoint_source : array
+        Its derivative in `synthetic`, of the shape and dtype of `synthetic`.
+
     Raises
     ------
     ShapeError, DtypeError
+        The records differ in shape, or are no arrays of one library and dtype.
     """
     xp = records(synthetic, observed)
 
-    def unit(record):
+    def unit(record: Any) -> tuple[Any, Any, Any]:
         scale, level = loudness(xp, record)
         heard = level != 0
         record = xp.where(heard, record / scale, 0 * record)

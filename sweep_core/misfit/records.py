@@ -16,14 +16,29 @@ def _check_arrays(named: dict[str, Any], expected: str) -> None:
             raise DtypeError(f"{name} is a {type(array).__name__}; expected {expected}")
 
 
-def check_like_record(name: str, x, record) -> None:
-    """ShapeError unless x has the shape of the record; DtypeError where either is no array."""
+def check_like_record(name: str, x: Any, record: Any) -> None:
+    """Check that an array has the shape of a record.
+
+    Parameters
+    ----------
+    name : str
+        Name of `x` in the error message.
+    x, record : array
+        Arrays of any library.
+
+    Raises
+    ------
+    ShapeError
+        The shapes differ.
+    DtypeError
+        One of them is no array.
+    """
     _check_arrays({name: x, "the record": record}, "an array")
     if tuple(x.shape) != tuple(record.shape):
         raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")
 
 
-def records(synthetic, observed) -> Any:
+def records(synthetic: Any, observed: Any) -> Any:
     """The functions of their array library, by the names of the Python array API standard.
 
     Raises
@@ -47,7 +62,7 @@ def records(synthetic, observed) -> Any:
         raise DtypeError(f"synthetic and observed are of {kinds}; expected two arrays of one library") from error
 
 
-def loudness(xp, record, axes=TIME) -> tuple[Any, Any]:
+def loudness(xp: Any, record: Any, axes: Any = TIME) -> tuple[Any, Any]:
     """Return the largest magnitude in each shot and field, and that of each trace over it.
 
     The first, (nshots, 1, 1, nfield), is 1 where all is zero. It divides a record before the record is squared: float32
@@ -65,6 +80,6 @@ def loudness(xp, record, axes=TIME) -> tuple[Any, Any]:
     return scale, xp.where(level <= FLOOR, xp.zeros_like(level), level)  # a level of NaN stays
 
 
-def counted(xp, record) -> Any:
+def counted(xp: Any, record: Any) -> Any:
     """0, 1, 2, ... along time, (1, n, 1, 1), of the kind of a record and where it is."""
     return xp.cumulative_sum(xp.ones_like(record[:1, :, :1, :1]), axis=TIME) - 1

@@ -1,12 +1,14 @@
 """How far, in time, the energy of an observed trace must be carried to become the modelled one."""
 
 import math
+from typing import Any
 
 from ..errors import DomainError
+from ..typing import Record
 from .records import TIME, counted, loudness, records
 
 
-def wasserstein(synthetic, observed, sharpness=3.0):
+def wasserstein(synthetic: Record, observed: Record, sharpness: float = 3.0) -> tuple[Any, Any]:
     """sum over traces of W2^2(p(s), p(d)) / nt^2, and its derivative in s = `synthetic`; d is `observed`.
 
     W2 is the quadratic Wasserstein distance, in samples, of two distributions over time, each of masses p(x)_k =
@@ -22,9 +24,17 @@ def wasserstein(synthetic, observed, sharpness=3.0):
     sharpness : float
         Small: positive and negative samples weigh much alike. Large: positive ones alone.
 
+    Returns
+    -------
+    value : array without axes
+        The misfit, a sum over shots.
+    adjoint_source : array
+        Its derivative in `synthetic`, of the shape and dtype of `synthetic`.
+
     Raises
     ------
     ShapeError, DtypeError, DomainError
+        The records differ in shape, are no arrays of one library and dtype, or `sharpness` is not positive.
     """
     if isinstance(sharpness, bool) or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:
         raise DomainError(f"sharpness is {sharpness!r}; expected a positive, finite number")
@@ -43,7 +53,7 @@ def wasserstein(synthetic, observed, sharpness=3.0):
     return value, xp.where(counts, derivative, 0 * derivative)
 
 
-def _masses(xp, x):
+def _masses(xp: Any, x: Any) -> tuple[Any, Any, Any]:
     """Softplus of x over its sum, the derivative of softplus, and the sum."""
     decayed = xp.exp(-xp.abs(x))
     soft = xp.where(x > 0, x, 0 * x) + xp.log1p(decayed)
@@ -51,7 +61,7 @@ def _masses(xp, x):
     return soft / total, xp.where(x > 0, 1 / (1 + decayed), decayed / (1 + decayed)), total
 
 
-def _transport(xp, p, q, nt):
+def _transport(xp: Any, p: Any, q: Any, nt: int) -> tuple[Any, Any]:
     """Cost of carrying masses p to q, spread evenly over their samples, and its derivative in p: the mean over a sample
     of the potential whose slope is twice the way.
 
@@ -66,12 +76,12 @@ def _transport(xp, p, q, nt):
     passed = xp.cumulative_sum(is_p, axis=TIME) - is_p  # levels of p below a part
     high = xp.take_along_axis(levels, order, axis=TIME)
 
-    def before(x):
+    def before(x: Any) -> Any:
         return xp.concat([xp.zeros_like(x[:, :1]), x[:, :-1]], axis=TIME)
 
     low = before(high)
 
-    def within(masses, level, sample, ends):
+    def within(masses: Any, level: Any, sample: Any, ends: Any) -> tuple[Any, Any, Any]:
         """Where a part begins and ends, in samples, and its sample, which `ends` with it or goes on."""
         beyond = sample >= nt  # what rounding leaves behind the last one
         sample = xp.clip(sample, max=nt - 1)

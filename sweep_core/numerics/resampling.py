@@ -2,6 +2,7 @@
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ _BETA = 0.1102 * (_STOP - 8.7)  # of the Kaiser window (Kaiser 1974)
 _FALL = (_STOP - 7.95) / (14.36 * HALF)  # of Nyquist: how wide the window falls from passing to stopping
 
 
-def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start: float = 0.0) -> np.ndarray:
+def sampled(samples: Any, sample_dt: float, nt: int, dt: float, axis: int = -1, start: float = 0.0) -> np.ndarray:
     """Samples at the time step of the modelling, interpolated or decimated with zero phase.
 
     y(k dt) = sum_j x[j] h(k dt - start - j sample_dt), h a sinc in a Kaiser window of 40 samples on either side.
@@ -43,6 +44,12 @@ def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start
     Raises
     ------
     ShapeError, DtypeError, DomainError
+
+    Examples
+    --------
+    >>> from sweep_core import ricker
+    >>> sampled(ricker(10.0, nt=200, dt=0.002), 0.002, nt=400, dt=0.001).shape
+    (400,)
     """
     samples = np.asarray(samples)
     if samples.dtype.kind not in "iuf":
@@ -70,7 +77,7 @@ def sampled(samples, sample_dt: float, nt: int, dt: float, axis: int = -1, start
     return np.ascontiguousarray(np.moveaxis(result, 0, axis))
 
 
-def _count(nt) -> int:
+def _count(nt: Any) -> int:
     try:
         nt = operator.index(nt)
     except TypeError:

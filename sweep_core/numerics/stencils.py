@@ -28,8 +28,8 @@ class Stencil(NamedTuple):
     ahead: int
 
 
-def check_order(order) -> int:
-    """`order` as an int if it is an even number of 2 to 64, otherwise OptionError."""
+def check_order(order: int) -> int:
+    """Return `order` as an int if it is an even number of 2 to 64, otherwise OptionError."""
     if isinstance(order, bool) or not isinstance(order, Integral) or not 2 <= int(order) <= HIGHEST_ORDER or order % 2:
         raise OptionError(
             f"spatial_order is {order!r}; expected an even number of 2 to {HIGHEST_ORDER}, such as 4 or 8"

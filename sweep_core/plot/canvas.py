@@ -42,15 +42,23 @@ def panels(ax: Any, count: int, size: tuple[float, float], make: Callable[[Any],
 
 
 def save(figure: Any, path: Path | str, dpi: int = 120) -> None:
-    """Writes a figure whole or not at all, in the format that the suffix names; folders on the way are made.
+    """Write a figure whole or not at all, in the format that the suffix names; folders on the way are made.
 
     Parameters
     ----------
     figure : matplotlib Figure
-        As `plot_*` return it.
+        A figure of a function `plot_*`.
     path : path
+        The file, whose suffix names the format.
     dpi : int
         Dots per inch.
+
+    Raises
+    ------
+    OptionError
+        For no figure, or an unknown format.
+    StorageError
+        If the disk is full, or refuses otherwise.
     """
     if not hasattr(figure, "savefig"):
         raise OptionError(

@@ -53,6 +53,13 @@ def plot_comparison(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     check_gathers(gathers)
     expected = f"{gathers.observed.shape}, (nshots, nt, nrec, nfield) as observed; record[None, ..., None] has one shot"

@@ -11,12 +11,29 @@ UNNAMED = "amplitude"
 
 
 def field_label(solver: Any, field: str) -> str:
-    """A field, or a quantity made of fields, by its name with its unit: "pressure h1 (Pa)", "vz (m/s)".
+    """Return the name of a field, or of a quantity made of fields, with its unit.
 
     Parameters
     ----------
     solver : PropTorch, PropJax or Problem
+        Solver or problem that has the field.
     field : str
+        Name of the field or quantity.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DtypeError, OptionError
+        For a field that does not exist, or no solver.
+
+    Examples
+    --------
+    >>> from sweep_core import Acoustic, make_problem
+    >>> field_label(make_problem(Acoustic(), (40, 60), 10.0, 0.001), "h1")
+    'pressure h1 (Pa)'
     """
     problem = _problem(solver)
     if not isinstance(field, str):

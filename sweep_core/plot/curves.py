@@ -33,6 +33,13 @@ def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: s
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     wavelet = as_numbers(wavelet, "the wavelet", "(nt,), of one source", (1,)).astype(np.float64)
     dt = check_positive(dt, "dt", "seconds")
@@ -58,7 +65,7 @@ def band_end(axis: Any) -> float:
     return max(seen) or float(lines[0][-1, 0]) or 1.0
 
 
-def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *, ax: Any = None) -> Any:
+def plot_loss(history: Sequence[dict[str, Any]], labels: Sequence[str] = ("vp (m/s)",), *, ax: Any = None) -> Any:
     """Misfit over the first, and the error of the model where lines tell it.
 
     Parameters
@@ -75,6 +82,13 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     errors = _errors(check_history(history), labels)
     count = 1 if errors is None else 2
@@ -97,7 +111,7 @@ def plot_loss(history: Sequence[dict], labels: Sequence[str] = ("vp (m/s)",), *,
     return figure
 
 
-def check_history(history: Any) -> Sequence[dict]:
+def check_history(history: Any) -> Sequence[dict[str, Any]]:
     """`history`, or a refusal."""
     if not isinstance(history, list | tuple):
         raise DtypeError(f"the history is {type(history).__name__}; expected a list of dict, each with a misfit")
@@ -109,7 +123,7 @@ def check_history(history: Any) -> Sequence[dict]:
     return history
 
 
-def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
+def draw_misfit(axis: Any, history: Sequence[dict[str, Any]]) -> None:
     """The misfit over the first on a logarithmic axis; of several stages each over its own first."""
     numbers = _numbers(history)
     as_numbers([line["misfit"] for line in history], "misfit", "a number a line", (1,))
@@ -128,7 +142,7 @@ def draw_misfit(axis: Any, history: Sequence[dict]) -> None:
     axis.grid(alpha=0.3)
 
 
-def _numbers(history: Sequence[dict]) -> np.ndarray:
+def _numbers(history: Sequence[dict[str, Any]]) -> np.ndarray:
     """Return the epoch of each line, or the iterations so far: a stage starts where the last one ended."""
     if "epoch" in history[0]:
         return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
@@ -139,7 +153,7 @@ def _numbers(history: Sequence[dict]) -> np.ndarray:
     return numbers[1:]
 
 
-def _errors(history: Sequence[dict], labels: Sequence[str]) -> np.ndarray | None:
+def _errors(history: Sequence[dict[str, Any]], labels: Sequence[str]) -> np.ndarray | None:
     """(nline,) or (nline, nlabel); None where no line tells any."""
     told = [line.get("model_error") for line in history]
     if all(error is None for error in told):

@@ -50,6 +50,13 @@ def plot_epoch(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     first = as_models(start, "the start", labels)
     steps, shape = spacing(dh, 2), first.shape[1:]
@@ -90,6 +97,13 @@ def plot_parameters(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     if not isinstance(stages, Mapping):
         raise DtypeError(f"stages are {type(stages).__name__}; expected a dict of models by their titles")

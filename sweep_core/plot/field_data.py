@@ -41,6 +41,13 @@ def plot_traces(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     check_gathers(gathers)
     shot = check_number(shot, "shot", len(gathers), gathers.name)
@@ -75,6 +82,13 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     check_gathers(gathers)
     if not len(gathers):

@@ -52,6 +52,13 @@ def plot_gather(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     check_choice(style, "style", STYLES)
     gathers, label = read_gathers(record, PANELS, solver, field, label)

@@ -45,6 +45,13 @@ def plot_model(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     model = as_model(model, "the model", EXPECTED, (2, 3))
     low, high = limits(model[free_cells(fixed, model.shape)])
@@ -73,6 +80,13 @@ def plot_image(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     image = as_model(image, "the image", EXPECTED, (2, 3))
     clip = largest(image[inner(free_cells(fixed, image.shape))], percentile)
@@ -114,7 +128,14 @@ def _meeting(point: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _volume(
-    model: np.ndarray, steps: np.ndarray, survey: Survey, cell: tuple, title: str, label: str, ax: Any, **colours: Any
+    model: np.ndarray,
+    steps: np.ndarray,
+    survey: Survey,
+    cell: tuple[int, ...],
+    title: str,
+    label: str,
+    ax: Any,
+    **colours: Any,
 ) -> Any:
     """A map above the section along x, the section along y beside it, each marking where it cuts the others."""
     depth, across, along = model.shape * steps

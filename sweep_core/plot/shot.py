@@ -44,6 +44,13 @@ def plot_shot(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     model = as_model(model, "the model", "(nz, nx)", (2,))
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)

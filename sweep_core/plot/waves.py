@@ -44,6 +44,13 @@ def plot_snapshots(
     Returns
     -------
     matplotlib Figure
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError or OptionError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
     label, clip = name_waves(solver, field, label), wave_clip(snapshots, percentile)
@@ -76,7 +83,14 @@ def movie(
     snapshots, times, dh, model, solver, field, percentile, label
         As in `plot_snapshots`; every snapshot is a frame.
     fps : float
-        Frames a second.
+        Frames a second, up to 50.
+
+    Raises
+    ------
+    SweepError
+        A ShapeError, DtypeError, DomainError, OptionError or StorageError that names the argument.
+    UnsupportedError
+        If matplotlib is not installed.
     """
     if suffix_of(path, "the film") != "gif":
         raise OptionError(f"the film is {str(path)!r}; expected a name that ends in .gif")

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -11,6 +12,7 @@ import attrs
 import pluggy
 
 from ..equations import BROUGHT
+from ..equations.equation import Equation
 from ..errors import PluginError, UnknownOptionError
 from . import hookspecs
 from .executor import lacking
@@ -22,12 +24,12 @@ class BuiltIn:
 
     @staticmethod
     @hookspecs.impl
-    def sweep_backends():
+    def sweep_backends() -> list[BackendRecord]:
         return [BackendRecord("reference", "sweep_core.execution.reference:ReferenceExecutor")]
 
     @staticmethod
     @hookspecs.impl
-    def sweep_equations():
+    def sweep_equations() -> list[EquationRecord]:
         return [EquationRecord(cls.name, f"{cls.__module__}:{cls.__name__}") for cls in BROUGHT]
 
 
@@ -51,7 +53,7 @@ class Registry:
     failures: tuple[BackendStatus, ...]
 
 
-def _register(manager, name, load, failures):
+def _register(manager: pluggy.PluginManager, name: str, load: Callable[[], Any], failures: list[BackendStatus]) -> None:
     if manager.has_plugin(name):
         failures.append(BackendStatus(name, False, f"the name {name!r} is already registered; this plugin is left out"))
         return
@@ -64,11 +66,11 @@ def _register(manager, name, load, failures):
         failures.append(BackendStatus(name, False, _reason(error)))
 
 
-def _reason(error):
+def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _collect(manager, hook, kind, failures):
+def _collect(manager: pluggy.PluginManager, hook: str, kind: type, failures: list[BackendStatus]) -> list[Any]:
     """The records of one hook, plugin by plugin, so that one that raises or answers nonsense costs only itself."""
     found = []
     for implementation in getattr(manager.hook, hook).get_hookimpls():
@@ -84,7 +86,7 @@ def _collect(manager, hook, kind, failures):
     return found
 
 
-def _unique(records, failures):
+def _unique(records: list[Any], failures: list[BackendStatus]) -> tuple[Any, ...]:
     unique: dict[str, Any] = {}
     for record in records:
         if record.name in unique:
@@ -121,20 +123,43 @@ def registry() -> Registry:
     return Registry(tuple(map(_status, backends)), equations, observers, tuple(failures))
 
 
-def load(target: str):
+def load(target: str) -> Any:
     """What ``"package.module:attribute"`` names."""
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def backends() -> list[BackendStatus]:
-    """What is installed, what is not, and why; nothing heavy is imported."""
+    """List the backends that are installed, and those that cannot be used with the reason; nothing heavy is imported.
+
+    Returns
+    -------
+    list of BackendStatus
+        `name`, `available` and `reason` of each backend, and of each plugin that failed to load.
+
+    Examples
+    --------
+    >>> from sweep_core import backends
+    >>> "reference" in [status.name for status in backends()]
+    True
+    """
     found = registry()
     return [*found.backends, *found.failures]
 
 
-def backend(name: str, **options):
-    """The executor of a backend; `options` are passed to what makes it, such as ``impl="eager"`` for torch and JAX.
+def backend(name: str, **options: Any) -> Any:
+    """Return the executor of a backend.
+
+    Parameters
+    ----------
+    name : str
+        One of the names that :func:`backends` lists, such as ``"torch"``.
+    **options
+        Options of the backend, such as ``impl="eager"`` of torch and JAX.
+
+    Returns
+    -------
+    Executor
 
     Raises
     ------
@@ -142,6 +167,12 @@ def backend(name: str, **options):
         Where no such backend is known, something it requires is missing, it fails to load or is no executor.
     UnknownOptionError
         Where the backend takes no such option.
+
+    Examples
+    --------
+    >>> from sweep_core import backend
+    >>> backend("torch", impl="eager").name
+    'torch'
     """
     known = {status.name: status for status in reversed(backends())}
     if name not in known:
@@ -165,7 +196,7 @@ def backend(name: str, **options):
     return made
 
 
-def _check_options(name, target, options):
+def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
     """UnknownOptionError for one that is no parameter of what makes the executor, as far as it tells them."""
     try:
         known = inspect.signature(target).parameters
@@ -182,13 +213,26 @@ def equation_failures() -> dict[str, str]:
     return _equations()[1]
 
 
-def equations() -> dict[str, type]:
-    """Equation classes by name, those of plugins included; :func:`equation_failures` tells which are missing."""
+def equations() -> dict[str, type[Equation]]:
+    """Return the equation classes by name, those of plugins included.
+
+    Returns
+    -------
+    dict
+        An equation of a plugin that fails to load is left out; see :func:`sweep_core.plugins.equation_failures`.
+
+    Examples
+    --------
+    >>> from sweep_core import equations
+    >>> equations()["acoustic"](spatial_order=8)
+    Acoustic(spatial_order=8, device=None)
+    """
     return dict(_equations()[0])
 
 
-def _equations():
-    found, failures = {}, {}
+def _equations() -> tuple[dict[str, type[Equation]], dict[str, str]]:
+    found: dict[str, type[Equation]] = {}
+    failures: dict[str, str] = {}
     for record in registry().equations:
         try:
             found[record.name] = load(record.target)

@@ -12,7 +12,15 @@ from ..memory import chosen
 
 @attrs.frozen
 class Support:
-    """Whether a backend runs a problem, and why not; true or false in a condition."""
+    """The answer of a backend: whether it runs a problem. True or False in a condition.
+
+    Parameters
+    ----------
+    ok : bool
+        True if the backend runs the problem.
+    reason : str
+        Why it does, or does not.
+    """
 
     ok: bool
     reason: str = ""
@@ -81,7 +89,7 @@ class Executor(Protocol):
     def forward(self, problem: Any, shots: Any, models: Any) -> Any:
         """Record of shape (nshots, nt, nrec, nfield)."""
 
-    def misfit_and_gradient(self, problem: Any, shots: Any, models: Any, observed: Any) -> tuple[Any, list]:
+    def misfit_and_gradient(self, problem: Any, shots: Any, models: Any, observed: Any) -> tuple[Any, list[Any]]:
         """(0.5 sum (forward - observed)^2, its derivative in each model): a pure function, summed over the shots."""
 
     def born(self, problem: Any, shots: Any, models: Any, perturbations: Any) -> Any:
@@ -92,7 +100,7 @@ class Executor(Protocol):
 class DifferentiatingExecutor(Executor, Protocol):
     """An executor that gives the gradient of any misfit."""
 
-    def pullback(self, problem: Any, shots: Any, models: Any) -> tuple[Any, Callable[[Any], list]]:
+    def pullback(self, problem: Any, shots: Any, models: Any) -> tuple[Any, Callable[[Any], list[Any]]]:
         """(record, pull): ``pull(cotangent)`` is the gradient in each model of a misfit whose derivative in the record
         is `cotangent`, of the record's shape. Any misfit, by one forward run; `pull` may be called again.
         """

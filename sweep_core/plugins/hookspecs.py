@@ -15,12 +15,12 @@ impl = pluggy.HookimplMarker(GROUP)
 """Marks a plugin's functions as implementations of these hooks."""
 
 
-def _name(instance, attribute, value):
+def _name(instance: Any, attribute: Any, value: Any) -> None:
     if not isinstance(value, str) or not value:
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a name")
 
 
-def _names(instance, attribute, value):
+def _names(instance: Any, attribute: Any, value: Any) -> None:
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) and name for name in value):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a tuple of names")
 
@@ -52,7 +52,15 @@ class BackendRecord:
 
 @attrs.frozen
 class EquationRecord:
-    """An equation, by name: ``target`` is ``"package.module:Class"``."""
+    """An equation, by name, without importing it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the equation.
+    target : str
+        ``"package.module:Class"``.
+    """
 
     name: str = attrs.field(validator=_name)
     target: str = attrs.field(validator=_name)
@@ -117,12 +125,12 @@ class ObserverRecord:
     call: Callable[[Observation], Any] = attrs.field()
 
     @event.validator
-    def _known(self, _, event):
+    def _known(self, _: Any, event: Any) -> None:
         if event not in EVENTS:
             raise OptionError(f"observer {self.name!r} asks for the event {event!r}; expected one of {EVENTS}")
 
     @call.validator
-    def _callable(self, _, call):
+    def _callable(self, _: Any, call: Any) -> None:
         if not callable(call):
             raise OptionError(f"observer {self.name!r} is {call!r}; expected a function of one Observation")
 

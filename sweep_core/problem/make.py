@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from math import isfinite, prod
 from numbers import Real
+from typing import Any, Literal
 
 from .._util.validators import check_choice
 from ..equations.equation import Equation
 from ..errors import DomainError, OptionError, UnsupportedError
-from ..memory.options import resolve_memory
+from ..memory.options import MemoryOptions, resolve_memory
 from ..numerics.cpml import CPML, layer_types, widths
 from ..numerics.free_surface import closed_rows
 from ..numerics.grid import MOST_CELLS, Grid, make_grid
@@ -15,7 +16,7 @@ from .equation_check import check_equation
 from .problem import Problem, absent
 
 
-def _fields(name: str, value, equation: Equation, ndim: int) -> tuple[str, ...]:
+def _fields(name: str, value: Any, equation: Equation, ndim: int) -> tuple[str, ...]:
     known = [f.name for f in equation.waves_in(ndim)]
     if name == "receiver_type":
         known += equation.derived(ndim)
@@ -44,7 +45,7 @@ CHOICES = {
 }
 
 
-def check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None:
+def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], free_surface: bool) -> None:
     """That each axis has the cells that differences need, and all of them, PML included, can be counted."""
     order = equation.spatial_order
     for n, axis in zip(grid.shape, grid.axes, strict=True):
@@ -66,29 +67,46 @@ def check_cells(equation: Equation, grid: Grid, pml, free_surface: bool) -> None
 
 
 def make_problem(
-    equation,
-    shape,
-    dh,
-    dt,
-    source_type=None,
-    receiver_type=None,
-    pml_type=None,
-    pml_width=20,
-    pml_velocity=None,
-    pml_freq=None,
-    free_surface=False,
-    source_scaling="physical",
-    edge_gradient="exact",
-    time_dispersion="uncorrected",
-    memory=None,
-    check_finite=None,
+    equation: Equation,
+    shape: Sequence[int],
+    dh: float | Sequence[float],
+    dt: float,
+    source_type: Sequence[str] | None = None,
+    receiver_type: Sequence[str] | None = None,
+    pml_type: str | Sequence[str] | None = None,
+    pml_width: int | Sequence[int] = 20,
+    pml_velocity: float | None = None,
+    pml_freq: float | None = None,
+    free_surface: bool = False,
+    source_scaling: Literal["physical", "increment"] = "physical",
+    edge_gradient: Literal["exact", "interior"] = "exact",
+    time_dispersion: Literal["uncorrected", "corrected"] = "uncorrected",
+    memory: MemoryOptions | str | None = None,
+    check_finite: bool | None = None,
 ) -> Problem:
-    """A checked :class:`Problem` from what a user writes; see PropTorch for the meaning of each argument.
+    """Return a checked :class:`Problem`.
+
+    Parameters
+    ----------
+    equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq, free_surface
+        As for :class:`sweep_torch.PropTorch`: cells of the model, cell size (m), time step (s), fields, and layers.
+    source_scaling, edge_gradient, time_dispersion, memory, check_finite
+        As for :class:`sweep_torch.PropTorch`.
+
+    Returns
+    -------
+    Problem
 
     Raises
     ------
     SweepError
         A DomainError, ShapeError, OptionError or UnsupportedError that names the argument.
+
+    Examples
+    --------
+    >>> from sweep_core import Acoustic, make_problem
+    >>> make_problem(Acoustic(), shape=(40, 60), dh=10.0, dt=0.001).padded_shape
+    (80, 100)
     """
     if not isinstance(equation, Equation):
         raise OptionError(f"equation is {equation!r}; expected an equation such as Acoustic(spatial_order=8)")

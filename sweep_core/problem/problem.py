@@ -21,6 +21,28 @@ class Problem:
     """Equation, grid, time step, fields and boundaries. Build one with :func:`make_problem`.
 
     Two problems that state the same are equal and hash alike, so compiled code may be cached by them.
+
+    Parameters
+    ----------
+    equation : Equation
+        The wave equation.
+    grid : Grid
+        Cells of the model and their size (m).
+    dt : float
+        Time step (s).
+    source_type, receiver_type : tuple of str
+        Fields that sources act on and receivers record.
+    cpml : CPML
+        The absorbing layers.
+    memory : MemoryOptions
+        How a gradient remembers the forward run.
+    free_surface : bool
+        True if z = 0 is free.
+    source_scaling : {'physical', 'increment'}
+    edge_gradient : {'exact', 'interior'}
+    time_dispersion : {'uncorrected', 'corrected'}
+    check_finite : bool, optional
+        As for :class:`sweep_torch.PropTorch`.
     """
 
     equation: Equation
@@ -51,11 +73,11 @@ class Problem:
         """The largest stable wave speed (m/s) at this time step in a uniform medium; see :meth:`largest_dt`."""
         return self.equation.largest_speed(self.grid.spacing, self.dt)
 
-    def is_stable(self, *models) -> bool:
+    def is_stable(self, *models: np.ndarray) -> bool:
         """Return whether dt is stable in models (NumPy arrays), by :meth:`largest_dt`."""
         return float(excess(self, NumpyOps(self, models[0].dtype), models)) <= 1
 
-    def largest_dt(self, *models) -> float:
+    def largest_dt(self, *models: np.ndarray) -> float:
         """Return the largest stable time step (s) in models: that of a uniform medium as fast as the fastest cell, or
         less where contrasts between cells ask for it (:mod:`sweep_core.discretization.stability`).
 
@@ -68,8 +90,8 @@ class Problem:
         fastest = attrs.evolve(self, dt=in_fastest)
         return in_fastest / float(excess(fastest, NumpyOps(fastest, models[0].dtype), models)) ** 0.5
 
-    def admits(self, *models):
-        """Whether models are admissible, cell by cell."""
+    def admits(self, *models: Any) -> Any:
+        """Return whether `models` are admissible, cell by cell."""
         return self.equation.admits(*models)
 
     @property

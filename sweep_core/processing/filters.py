@@ -14,7 +14,7 @@ from .traces import as_traces, put_back
 def bandpass(
     data: Any, dt: float, low: float | None = None, high: float | None = None, *, order: int = 4, axis: int = 1
 ) -> NDArray[Any]:
-    """Frequencies between `low` and `high`, with zero phase: Butterworth run forward and backward in time.
+    """Pass frequencies between `low` and `high`, with zero phase: Butterworth run forward and backward in time.
 
     The spectrum is multiplied by 1 / (1 + (f / high)^(2 order)) and by 1 - 1 / (1 + (f / low)^(2 order)), real factors
     that are 1/2 (-6 dB) at the corners. As a matrix the filter is symmetric: it is its own adjoint. It spreads a trace
@@ -25,13 +25,13 @@ def bandpass(
     data : array
         Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; taken as zero before and after.
     dt : float
-        Seconds.
+        Sampling interval (s).
     low, high : float, optional
-        Corners, Hz, below the Nyquist frequency; without one it is a high-pass or a low-pass.
+        Corners (Hz), below the Nyquist frequency; without one it is a high-pass or a low-pass.
     order : int
-        Of the Butterworth filter that is run twice.
+        Order of the Butterworth filter that is run twice.
     axis : int
-        That of time: 1 in a record, -1 in a wavelet.
+        Axis of time: 1 in a record, -1 in a wavelet.
 
     Returns
     -------
@@ -40,6 +40,13 @@ def bandpass(
     Raises
     ------
     DomainError, OptionError, DtypeError, ShapeError
+        For corners that do not fit each other or `dt`, data that are not real and finite, or no such axis.
+
+    Examples
+    --------
+    >>> from sweep_core import ricker
+    >>> bandpass(ricker(10.0, nt=500, dt=0.002), dt=0.002, low=4.0, high=8.0, axis=-1).shape
+    (500,)
     """
     traces = as_traces(data, axis)
     dt = check_positive(dt, "dt", "seconds")
@@ -67,17 +74,44 @@ def bandpass(
 
 
 def lowpass(data: Any, dt: float, high: float, *, order: int = 4, axis: int = 1) -> NDArray[Any]:
-    """Frequencies below `high`, with zero phase; see `bandpass`."""
+    """Pass frequencies below `high`, with zero phase; see `bandpass`.
+
+    Parameters
+    ----------
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; zero before and after.
+    dt : float
+        Sampling interval (s).
+    high : float
+        Corner (Hz), below the Nyquist frequency.
+    order : int
+        Order of the Butterworth filter that is run twice.
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
+
+    Returns
+    -------
+    array of the same shape, C-contiguous; float32 of float32, otherwise float64
+
+    Raises
+    ------
+    DomainError, OptionError, DtypeError, ShapeError
+        As for `bandpass`.
+    """
     return bandpass(data, dt, None, high, order=order, axis=axis)
 
 
 def spectrum(data: Any, dt: float, *, axis: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Amplitude spectrum of all traces together.
+    """Return the amplitude spectrum of all traces together.
 
     Parameters
     ----------
-    data, dt, axis
-        As in `bandpass`.
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; zero before and after.
+    dt : float
+        Sampling interval (s).
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
 
     Returns
     -------
@@ -86,6 +120,11 @@ def spectrum(data: Any, dt: float, *, axis: int = 1) -> tuple[NDArray[Any], NDAr
     amplitude : (n,) float64
         The root mean square over traces of ``|dt sum_k x[k] exp(-2 pi i f k dt)|``, in the unit of the data times
         seconds; traces that are zero throughout do not count.
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For a number out of bounds, data that are not real and finite, or no such axis.
     """
     traces = as_traces(data, axis)
     dt = check_positive(dt, "dt", "seconds")

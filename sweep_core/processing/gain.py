@@ -11,14 +11,27 @@ from .traces import as_traces, put_back
 
 
 def time_gain(data: Any, dt: float, power: float = 1.0, *, axis: int = 1) -> NDArray[Any]:
-    """Traces times t^power, t in seconds: 1 undoes the spreading of a point source, 0.5 that of a line source.
+    """Multiply traces by t^power, t in seconds: 1 undoes the spreading of a point source, 0.5 that of a line source.
 
     Parameters
     ----------
-    data, dt, axis
-        As in `bandpass`.
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; zero before and after.
+    dt : float
+        Sampling interval (s).
     power : float
-        From 0 on.
+        Exponent, from 0 on.
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
+
+    Returns
+    -------
+    array of the same shape, C-contiguous; float32 of float32, otherwise float64
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For a number out of bounds, data that are not real and finite, or no such axis.
     """
     traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
     if check_number(power, "power", "0 or more") < 0:
@@ -27,24 +40,54 @@ def time_gain(data: Any, dt: float, power: float = 1.0, *, axis: int = 1) -> NDA
 
 
 def balance(data: Any, *, axis: int = 1) -> NDArray[Any]:
-    """Traces divided by their root mean square; those that are zero throughout stay zero."""
+    """Divide each trace by its root mean square; traces that are zero throughout stay zero.
+
+    Parameters
+    ----------
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`.
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
+
+    Returns
+    -------
+    array of the same shape, C-contiguous; float32 of float32, otherwise float64
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For data that are not real and finite, or no such axis.
+    """
     traces = as_traces(data, axis)
     rms = np.sqrt(np.mean(traces.astype(np.float64) ** 2, axis=-1, keepdims=True))
     return put_back(traces / np.where(rms == 0, 1, rms), axis, traces.dtype)
 
 
 def agc(data: Any, dt: float, window: float, *, axis: int = 1) -> NDArray[Any]:
-    """Automatic gain control: each sample divided by the root mean square of the `window` seconds around it.
+    """Apply automatic gain control: divide each sample by the root mean square of the `window` seconds around it.
 
     It does not keep amplitudes and is not linear: for pictures, not for data that a misfit compares. What is below 1e-3
     of a trace's largest root mean square is not raised further.
 
     Parameters
     ----------
-    data, dt, axis
-        As in `bandpass`.
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; zero before and after.
+    dt : float
+        Sampling interval (s).
     window : float
-        Seconds; at an end of the trace, as much of it as there is.
+        Length of the window (s); at an end of the trace, as much of it as there is.
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
+
+    Returns
+    -------
+    array of the same shape, C-contiguous; float32 of float32, otherwise float64
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For a number out of bounds, data that are not real and finite, or no such axis.
     """
     traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
     half = max(1, round(0.5 * check_positive(window, "window", "seconds") / dt))

@@ -18,12 +18,25 @@ from .traces import as_traces, put_back
 
 
 def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:
-    """The convolution with 1 / sqrt(pi t), exact for data that are linear between samples: (i omega)^(-1/2) of spectra.
+    """Convolve with 1 / sqrt(pi t), exactly for data that are linear between samples: (i omega)^(-1/2) of spectra.
 
     Parameters
     ----------
-    data, dt, axis
-        As in `bandpass`; zero before the first sample.
+    data : array
+        Record (nshots, nt, nrec, nfield), or any traces with time along `axis`; zero before and after.
+    dt : float
+        Sampling interval (s).
+    axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
+
+    Returns
+    -------
+    array of the same shape, C-contiguous; float32 of float32, otherwise float64
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For a number out of bounds, data that are not real and finite, or no such axis.
     """
     traces, dt = as_traces(data, axis), check_positive(dt, "dt", "seconds")
     nt = traces.shape[-1]
@@ -40,7 +53,7 @@ def half_integral(data: Any, dt: float, *, axis: int = 1) -> NDArray[Any]:
 def to_line_source(
     record: Any, dt: float, *, velocity: float | None = None, offset: Any = None, delay: float = 0.0, axis: int = 1
 ) -> NDArray[Any]:
-    """The record that a line source of the same wavelet would have made, from that of a point source.
+    """Convert the record of a point source to that of a line source with the same wavelet.
 
     A half integral, then a factor: sqrt(2 pi t) velocity for reflections, whose distance is velocity times t, or
     sqrt(2 pi / t) offset for direct waves of whatever velocity. Exact far from the source in a uniform medium, an
@@ -48,16 +61,18 @@ def to_line_source(
 
     Parameters
     ----------
-    record : (nshots, nt, nrec, nfield) array, or one with time along `axis`
+    record : (nshots, nt, nrec, nfield) array
+        Record, or any traces with time along `axis`.
     dt : float
-        Seconds.
+        Sampling interval (s).
     velocity : float, optional
-        Metres per second, of reflections.
+        Velocity of reflections (m/s).
     offset : array, optional
-        Metres, (nshots, nrec), or whatever fits the other axes of the record: direct waves.
+        Offset of direct waves (m): (nshots, nrec), or a shape that fits the other axes of the record.
     delay : float
         Time of the wavelet's centre, s, from which the time t of the factor counts: 0 where the source acts at zero.
     axis : int
+        Axis of time: 1 in a record, -1 in a wavelet.
 
     Returns
     -------
@@ -67,6 +82,8 @@ def to_line_source(
     ------
     OptionError
         Where neither or both of velocity and offset are given.
+    DomainError, DtypeError, ShapeError
+        For numbers or data that are not real and finite, or an offset that does not fit the record.
     """
     if (velocity is None) == (offset is None):
         raise OptionError("give velocity= (reflections) or offset= (direct waves), one of them")

@@ -19,7 +19,7 @@ def _taper(distance: NDArray[np.float64], width: float) -> NDArray[np.float64]:
 
 
 def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, taper: float = 0.0) -> NDArray[Any]:
-    """One from `begin` to `end`, falling to zero over `taper` outside.
+    """Return weights of one from `begin` to `end`, falling to zero over `taper` outside.
 
     A linear moveout is `begin=0.1 + abs(gathers.offsets) / 1500`; what comes before the first break goes with
     `begin=first_breaks(gathers)`.
@@ -27,14 +27,20 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
     Parameters
     ----------
     gathers : Gathers
+        Data that know their offsets.
     begin, end : float or (nshots, nrec) array
-        Seconds. Where it is NaN (no first break), the trace is muted altogether.
+        Times (s). NaN, of a trace without a first break, mutes the whole trace.
     taper : float
-        Seconds, outside of what is kept.
+        Length of the taper (s), outside of `begin` and `end`.
 
     Returns
     -------
     (nshots, nt, nrec, 1) array of the dtype of the data
+
+    Raises
+    ------
+    DomainError, DtypeError, ShapeError
+        For `begin` after `end`, or arguments of another kind or shape.
     """
     check_gathers(gathers, ", which know the offsets")
     width, times = check_width(taper, "taper", "seconds"), gathers.times[:, None]
@@ -58,7 +64,26 @@ def mute_time(gathers: Gathers, begin: Any = -math.inf, end: Any = math.inf, *, 
 def mute_offset(
     gathers: Gathers, nearest: float = 0.0, farthest: float = math.inf, *, taper: float = 0.0
 ) -> NDArray[Any]:
-    """One for offsets from `nearest` to `farthest` in magnitude, metres, falling to zero over `taper` outside."""
+    """Return weights of one for offsets from `nearest` to `farthest`, falling to zero over `taper` outside.
+
+    Parameters
+    ----------
+    gathers : Gathers
+        Data that know their offsets.
+    nearest, farthest : float
+        Magnitudes of offsets (m).
+    taper : float
+        Length of the taper (m), outside of `nearest` and `farthest`.
+
+    Returns
+    -------
+    (nshots, nt, nrec, 1) array of the dtype of the data
+
+    Raises
+    ------
+    DomainError, DtypeError
+        For `nearest` beyond `farthest`, or arguments of another kind.
+    """
     check_gathers(gathers, ", which know the offsets")
     check_number(nearest, "nearest", "metres")
     if not (isinstance(farthest, float) and math.isinf(farthest)):
@@ -74,7 +99,7 @@ def mute_offset(
 
 
 def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0.02, field: int = 0) -> NDArray[Any]:
-    """When each trace begins to move.
+    """Pick the time at which each trace begins to move.
 
     The amplitude first exceeds a part of its largest one; up to a window before that, it is where the energy of the
     window after is largest over that of the window before.
@@ -82,16 +107,23 @@ def first_breaks(gathers: Gathers, *, window: float = 0.05, threshold: float = 0
     Parameters
     ----------
     gathers : Gathers
+        Data that know their offsets.
     window : float
-        Seconds, about a period.
+        Length of the window (s), about a period.
     threshold : float
-        Of the largest amplitude of the trace: above noise, below the first arrival.
+        Part of the largest amplitude of the trace: above noise, below the first arrival.
     field : int
+        Field of the data, counted from 0.
 
     Returns
     -------
     (nshots, nrec) float64
-        Seconds; NaN where there is no trace, or a dead one.
+        Times (s); NaN where there is no trace, or a dead one.
+
+    Raises
+    ------
+    DomainError, DtypeError
+        For numbers out of bounds, a field that does not exist, or no gathers.
     """
     check_gathers(gathers, ", which know the offsets")
     length = max(2, round(check_positive(window, "window", "seconds") / gathers.dt))

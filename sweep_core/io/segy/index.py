@@ -25,13 +25,22 @@ DEAD = (2, 3)
 
 @attrs.frozen(eq=False)
 class SegyFile:
-    """The headers of a file; samples stay on disk until `traces` reads them. Instances compare by identity."""
+    """The headers of a file; samples stay on disk until `traces` reads them. Instances compare by identity.
+
+    Parameters
+    ----------
+    layout : Layout
+        Place and format of the samples in the file; :func:`open_segy` reads it.
+    headers : Headers
+        Trace headers in SI units.
+    """
 
     layout: Layout
     headers: Headers = attrs.field(repr=False)
 
     @property
     def path(self) -> Path:
+        """The file."""
         return self.layout.path
 
     @property
@@ -170,6 +179,7 @@ def open_segy(
     Parameters
     ----------
     path : path-like
+        The file.
     nt : int, optional
         Samples of each trace.
     interval : float, optional
@@ -187,11 +197,16 @@ def open_segy(
         names in segyio.TraceField: ``{"SourceX": 181}``; or (byte, format), such as ``{"SourceX": (181, "f4")}``, where
         the format is another one as well: "i2", "i4", "u2", "u4", "f4", "f8", ...
 
+    Returns
+    -------
+    SegyFile
+
     Raises
     ------
     DataError
         Where the file is damaged, or contradicts itself in a way that its size does not settle.
     UnsupportedError, OptionError, DtypeError
+        For a format that cannot be read, or an option of another value or kind.
     """
     layout = read_layout(path, nt, sample_format)
     if stacked is not None:

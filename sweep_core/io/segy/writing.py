@@ -29,7 +29,7 @@ def write_segy(
     path: str | os.PathLike[str], gathers: Gathers, *, field: int | None = None, start: float = 0.0,
     text: Iterable[str] = (),
 ) -> Path:  # fmt: skip
-    """Writes shot gathers, whole or not at all; `attrs.evolve(gathers, observed=record)` are those that a solver made.
+    """Write shot gathers, whole or not at all; `attrs.evolve(gathers, observed=record)` are those that a solver made.
 
     What `recorded` and `clipped` tell is lost: samples that were not recorded are zeros.
     Places are written on the map, along `gathers.line`, depths below `gathers.datum`, both with the scalar by which
@@ -47,6 +47,11 @@ def write_segy(
         Time of the first sample, s, as `solver.time(field)[0]` says; written as the delay.
     text : str, or iterable of str
         Lines of up to 76 characters for the textual header, after what is always there.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Raises
     ------
@@ -119,6 +124,11 @@ def write_segy_section(
         Elevation of the first row, metres.
     text : iterable of str
         As in `write_segy`.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Raises
     ------
