@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core._util.validators import check_choice
+from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import interpolated
-from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
@@ -155,11 +156,11 @@ def values_at_host(*arrays) -> list[np.ndarray] | None:
     return values if len(values) == len(arrays) else None
 
 
-def check_readable(problem: Problem, shots: Shots, models) -> None:
+def check_readable(problem: Problem, shape: CallShape, shots: Shots, models) -> None:
     """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], values[-1])
+        check_values(problem, values[:-1], samples_of(values[-1], shape))
     middle = np.array([[n // 2 for n in reversed(problem.grid.shape)]], np.int32)
     sources, receivers = (readable(x) for x in (shots.sources, shots.receivers))
     mask = None if shots.mask is None or receivers is None else readable(shots.mask)
@@ -175,7 +176,7 @@ def check(problem: Problem, shots: Shots, models, device: jax.Device | None, sna
     if isinstance(models, list | tuple):
         models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
     shape = check_call(problem, shots, models, snapshots)
-    check_readable(problem, shots, models)
+    check_readable(problem, shape, shots, models)
     return shape, shots, models
 
 

@@ -98,7 +98,7 @@ class PropJax(Propagator):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         if snapshots is None:
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
@@ -110,5 +110,5 @@ class PropJax(Propagator):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record = born(self.problem, self._requested, shots, models, perturbations, self.device, d_wavelet)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record

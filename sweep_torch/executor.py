@@ -10,7 +10,7 @@ import torch
 from sweep_core import native as compiled
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.call_shape import CallShape
-from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.discretization.stability import excess
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
@@ -132,7 +132,7 @@ def checked(problem: Problem, shots: Shots, models, device: torch.device, snapsh
     survey = _survey(problem, *(_on_host(name, x) for name, x in named))
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], values[-1])
+        check_values(problem, values[:-1], samples_of(values[-1], shape))
     return shape, survey
 
 

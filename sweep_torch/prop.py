@@ -99,7 +99,7 @@ class PropTorch(Propagator, torch.nn.Module):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, seen)
 
     @named_arguments(peer_names.CALL)
@@ -112,7 +112,7 @@ class PropTorch(Propagator, torch.nn.Module):
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         models = self._given(models)
         record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record
 
     def _check_parted(self, wavelet, sources, receivers) -> None:

@@ -5,7 +5,6 @@ from math import ceil, log2, log10
 import numpy as np
 
 from ..execution.call_checks import OUTGROWN, first_not_finite
-from ..execution.input_warnings import signals
 from .certificate import Finding, finding
 from .executing import pulled
 from .taken import Part
@@ -53,7 +52,7 @@ def _too_far(part: Part) -> np.ndarray:
     sources = part.shots.sources.reshape(len(part.shots), -1, 1, problem.grid.ndim)
     receivers = np.broadcast_to(part.shots.receivers, (len(part.shots), *part.shots.receivers.shape[-2:]))[:, None]
     distance = np.linalg.norm((receivers.astype(np.float64) - sources) * spacing, axis=-1).min(axis=1)
-    signal = signals(problem, part.shots.wavelet)
+    signal = part.signals
     begins = int(np.argmax(np.any(np.abs(signal) > QUIET * np.abs(signal).max(), axis=0))) * problem.dt
     return begins + distance / fast > part.shape.samples * problem.dt
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from ..acquisition.receivers import listening
-from ..acquisition.shots import Shots
+from ..acquisition.shots import Shots, samples_of
 from ..errors import ShapeError, UnsupportedError
 from ..execution.call_checks import check_call, check_survey, check_values
 from ..memory import MemoryOptions
@@ -53,6 +53,12 @@ class Part:
         """The CallShape."""
         return check_call(self.problem, self.shots, self.models)
 
+    @property
+    def signals(self) -> np.ndarray:
+        """All wavelets, (n, nt)."""
+        samples = samples_of(self.shots.wavelet, self.shape)
+        return samples.reshape(-1, samples.shape[-1])
+
     def typed(self, dtype) -> "Part":
         shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
         return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
@@ -89,14 +95,14 @@ def whole_call(problem: Problem, shots: Shots, models) -> Part:
     SweepError
         As the call itself.
     """
-    check_call(problem, shots, models)
+    shape = check_call(problem, shots, models)
     if not len(shots):
         raise ShapeError("there are no shots; certify looks at one at least")
     fields = attrs.fields_dict(Shots)
     shots = Shots(**{name: read(name, getattr(shots, name)) for name in fields})
     models = [read(f"model {i}", m) for i, m in enumerate(models)]
     check_survey(problem, shots)
-    check_values(problem, models, shots.wavelet)
+    check_values(problem, models, samples_of(shots.wavelet, shape))
     memory = attrs.evolve(problem.memory, known_above=0)  # the derivative is looked at everywhere
     problem = attrs.evolve(problem, memory=memory)
     return Part(problem, shots, models, tuple(range(len(shots))), np.arange(shots.receivers.shape[-2]))

@@ -119,6 +119,11 @@ def check_values(problem: Problem, models, wavelet) -> None:
     """Checks NumPy values of models and wavelet: finite, in bounds, stable. Where there are no shots, and one earth
     for each of them, there is nothing to check.
 
+    Parameters
+    ----------
+    wavelet : (..., nt) array
+        Time along the last axis, as :func:`sweep_core.acquisition.shots.samples_of` returns it.
+
     Raises
     ------
     DomainError, StabilityError
@@ -153,12 +158,11 @@ def check_values(problem: Problem, models, wavelet) -> None:
 
 
 def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
-    """DomainError where images at every so many steps would miss what the waves of a wavelet leave in them."""
+    """DomainError where images at every so many steps would miss what waves of a wavelet (..., nt) leave in them."""
     interval = problem.memory.interval
     if interval == 1 or not wavelet.size:
         return
-    by_field = wavelet.ndim > 1 and wavelet.shape[-1] == len(problem.source_type)
-    highest = highest_frequency(wavelet, problem.dt, axis=-2 if by_field else -1)
+    highest = highest_frequency(wavelet, problem.dt)
     longest = max(int(1 / (2 * highest * problem.dt)), 1) if highest else interval
     if interval > longest:
         raise DomainError(

@@ -10,12 +10,13 @@ from .._util import peer_names
 from .._util.validators import named_arguments
 from ..acquisition.call_shape import call_shape
 from ..acquisition.positions import dtype_name
-from ..acquisition.shots import Shots
+from ..acquisition.shots import Shots, samples_of
 from ..discretization.node_averages import rows_before
 from ..errors import DeviceError, DomainError, OptionError, UnsupportedError
 from ..memory import Estimate
 from ..memory.options import resolve_memory
 from ..problem import make_problem
+from .call_checks import check_call
 from .input_warnings import caution
 from .options import check_eager_options
 
@@ -307,11 +308,12 @@ class Propagator:
         if status:
             raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
 
-    def _caution(self, read: Callable[..., list[np.ndarray] | None], models, wavelet) -> None:
+    def _caution(self, read: Callable[..., list[np.ndarray] | None], models, shots) -> None:
         """Warns of what is hardly meant in the values of models and wavelet, the first time that they can be `read`."""
-        if not self._cautioned and (values := read(*models, wavelet)) is not None:
+        if not self._cautioned and (values := read(*models, shots.wavelet)) is not None:
             self._cautioned = True
-            caution(self.problem, values[:-1], values[-1])
+            shape = check_call(self.problem, shots, models)
+            caution(self.problem, values[:-1], samples_of(values[-1], shape))
 
     def certify(
         self, wavelet, sources, receivers, models=None, observed=None, receiver_mask=None, *, budget=None, seed=0

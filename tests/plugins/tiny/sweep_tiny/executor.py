@@ -58,7 +58,7 @@ class Run:
     def __init__(self, problem, shots, models, gradient):
         self.shape = check_call(problem, shots, models)
         check_survey(problem, shots)
-        check_values(problem, models, shots.wavelet)
+        check_values(problem, models, samples_of(shots.wavelet, self.shape))
         self.problem, self.shots, self.models = problem, shots, list(models)
         chunk = native.held_steps("cpu", problem, self.shape) if gradient else 0
         self.call = native.compiled_call("cpu", problem, self.shape, chunk)
