@@ -7,7 +7,7 @@ import numpy as np
 
 from .._util.validators import is_whole
 from ..errors import DomainError, OptionError, ShapeError
-from ..problem import absent
+from ..problem.problem import absent
 
 UNDERIVABLE = (
     "a derivative of snapshots is not supported by impl='c', which has that of the record; use impl='eager', detach "

@@ -17,7 +17,8 @@ from ..misfit import least_squares
 from ..numerics.grid import make_grid
 from ..numerics.resampling import sampled
 from ..plugins import Support
-from ..problem import Problem, check_cells
+from ..problem import Problem
+from ..problem.make import check_cells
 from .objective import Objective, modelled
 
 TAPS = 12

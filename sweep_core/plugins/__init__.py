@@ -1,8 +1,8 @@
 """Backends, equations and observers of others: what a plugin implements, and how it is found."""
 
+from .discovery import backend, backends, equation_failures, equations, load, registry
 from .executor import IMPLS, DifferentiatingExecutor, Executor, Support, check_support, choose_impl
 from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
-from .registry import backend, backends, equation_failures, equations, load, registry
 
 __all__ = [
     "IMPLS",

@@ -1,6 +1,6 @@
 """The physics on a grid with its boundaries, as one immutable value."""
 
-from .make import CHOICES, check_cells, make_problem
-from .problem import Problem, absent
+from .make import make_problem
+from .problem import Problem
 
-__all__ = ["CHOICES", "Problem", "absent", "check_cells", "make_problem"]
+__all__ = ["Problem", "make_problem"]

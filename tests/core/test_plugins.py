@@ -55,7 +55,7 @@ def install(monkeypatch):
             return load
 
         entries = [Entry(name, loader(what)) for name, what in pairs]
-        monkeypatch.setattr("sweep_core.plugins.entry_points", lambda group: entries)
+        monkeypatch.setattr("sweep_core.plugins.discovery.entry_points", lambda group: entries)
         registry.cache_clear()
 
     yield installed

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import Acoustic, Elastic, OptionError, Parameter, SerialDistributor, equations
+from sweep_core import Acoustic, Elastic, OptionError, Parameter, SerialDistributor, equations, errors
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.testing import laws
 from sweep_core.testing.__main__ import main, results
@@ -269,8 +269,8 @@ SAYS = {
 
 @pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=SAYS)
 def test_mistakes_of_a_class_are_said(name, said, monkeypatch, capsys):
-    monkeypatch.setattr("sweep_core.equations.equation.Wrong", getattr(Wrong, name), raising=False)
-    assert main(["sweep_core.equations.equation:Wrong", "--backend", "reference"]) == 1
+    monkeypatch.setattr(errors, "Wrong", getattr(Wrong, name), raising=False)
+    assert main(["sweep_core.errors:Wrong", "--backend", "reference"]) == 1
     assert re.search(f"Error: .*{said}", capsys.readouterr().err)
 
 

@@ -179,9 +179,9 @@ def test_a_name_that_is_taken_costs_only_the_second(python):
     """An entry point that is called as another one, even as ours."""
     code = """
 from importlib.metadata import EntryPoint
-from sweep_core import plugins
+from sweep_core.plugins import discovery
 names = [("tiny", "sweep_tiny.plugin"), ("tiny", "sweep_damped"), ("sweep_core", "sweep_tiny")]
-plugins.entry_points = lambda group: [EntryPoint(*name, group) for name in names]
-print(sorted(s.name for s in plugins.backends() if s.available))
+discovery.entry_points = lambda group: [EntryPoint(*name, group) for name in names]
+print(sorted(s.name for s in discovery.backends() if s.available))
 """
     assert python(EVERYTHING, "-c", code).strip() == "['reference', 'tiny']"
