@@ -7,10 +7,10 @@ import numpy as np
 from ..acquisition.shots import Shots
 from ..acquisition.wavelets import energy_below, ricker
 from ..errors import UnsupportedError
+from ..execution.answers import forward
 from ..numerics.cpml import known_types
 from ..problem import make_problem
 from .certificate import Finding, finding
-from .executing import forward
 from .taken import Part
 
 DEPTH = 6

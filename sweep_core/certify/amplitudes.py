@@ -6,7 +6,6 @@ import numpy as np
 
 from ..execution.call_checks import OUTGROWN, first_not_finite
 from .certificate import Finding, finding
-from .executing import pulled
 from .taken import Part
 
 EPSILON = 1e-8
@@ -64,13 +63,13 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
         residual = residual * part.shots.mask[:, None, :, None]
     if not np.isfinite(residual).all() or not residual.any() or not record.any():
         return []
-    own = [g.astype(np.float64) for g in pulled(executor, part, residual)]
+    own = [g.astype(np.float64) for g in part.pulled(executor, residual)]
     sizes = [float(np.abs(x).max()) for x in (record, residual, *own)]
     if all(1 / AMPLE < size < AMPLE for size in sizes) and all((g == 0).mean() < ZEROS for g in own):
         loud = own
     else:  # powers of two change no digit, but of numbers at the ends of the range
         factors = [2.0 ** -round(log2(size)) for size in sizes[:2]]
-        pull = pulled(executor, part.louder(factors[0]), residual.astype(np.float64) * factors[1])
+        pull = part.louder(factors[0]).pulled(executor, residual.astype(np.float64) * factors[1])
         loud = [g.astype(np.float64) / factors[0] / factors[1] for g in pull]
     names = [p.name for p in part.problem.equation.parameters]
     against = "the observed data" if observed is not None else "no data at all"

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..acquisition.shots import Shots
 from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
+from ..execution.answers import forward
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
-from .executing import forward
 from .operators import operators
 from .taken import cut_out, read, some_shots, survey_part, whole_call
 

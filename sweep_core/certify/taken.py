@@ -10,6 +10,7 @@ from .._util.arrays import numpy_of
 from ..acquisition.receivers import listening
 from ..acquisition.shots import Shots, samples_of
 from ..errors import ShapeError, UnsupportedError
+from ..execution.answers import forward, misfit_and_gradient
 from ..execution.call_checks import check_call, check_survey, check_values
 from ..memory import MemoryOptions
 from ..numerics.grid import Grid
@@ -71,6 +72,14 @@ class Part:
 
     def moved(self, models) -> "Part":
         return attrs.evolve(self, models=[np.asarray(m, self.dtype) for m in models])
+
+    def pulled(self, executor, cotangent) -> list[np.ndarray]:
+        """The gradient in each model of a misfit whose derivative in the record is `cotangent`."""
+        cotangent = np.asarray(cotangent, self.dtype)
+        if hasattr(executor, "pullback"):
+            gradient = executor.pullback(self.problem, self.shots, self.models)[1](cotangent)
+            return [numpy_of(g) for g in gradient]
+        return misfit_and_gradient(executor, self, forward(executor, self) - cotangent)[1]
 
     def remembering(self, memory: MemoryOptions) -> "Part":
         return attrs.evolve(self, problem=attrs.evolve(self.problem, memory=memory))

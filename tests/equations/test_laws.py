@@ -23,10 +23,11 @@ from laws import (
 )
 
 from sweep_core import Acoustic, MemoryOptions, Shots
+from sweep_core.execution.answers import unequal
 from sweep_core.memory import Run, chosen
 from sweep_core.memory.auto import CACHE_BYTES
 from sweep_core.testing import laws
-from sweep_core.testing.laws import everything, unequal
+from sweep_core.testing.laws import everything
 
 equation = pytest.mark.parametrize("equation", known_equations())
 anyone = pytest.mark.parametrize("entry", executors())
