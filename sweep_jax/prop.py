@@ -36,7 +36,6 @@ from .memory import left_on
     one that JAX prefers.""",
     models="""list of arrays, optional
     Used by calls without `models`.""",
-    compiles="; JAX compiles the step whatever it says",
 )
 class PropJax(Propagator):
     """Wave propagation in JAX, differentiable in the models and the wavelet.
@@ -45,7 +44,7 @@ class PropJax(Propagator):
     shard_map, scan and checkpoint.
     """
 
-    def _start(self, dev, models, eager_options):
+    def _start(self, dev, models):
         device = stated_device(dev, self.problem.equation, check_device)
         if device is None and isinstance(models, list | tuple):
             device = committed_device(models)

@@ -25,16 +25,13 @@ from .private import exported, is_replica
     Where to compute: by default the equation's device, that of `models`, or the CPU.""",
     models="""list of torch.Tensor, optional
     Registered as parameters, and used by calls without `models`.""",
-    compiles="",
 )
 class PropTorch(Propagator, torch.nn.Module):
     """Wave propagation in PyTorch, differentiable in the models and the wavelet."""
 
     _anchor: torch.Tensor
 
-    def _start(self, dev, models, eager_options):
-        if eager_options is not None and eager_options.compile:
-            raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
+    def _start(self, dev, models):
         device = stated_device(dev, self.problem.equation, check_device)
         if device is None:
             first = models[0] if isinstance(models, list | tuple) and models else None

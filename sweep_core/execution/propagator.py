@@ -18,7 +18,6 @@ from ..memory.options import resolve_memory
 from ..problem import make_problem
 from .call_checks import check_call
 from .input_warnings import caution
-from .options import check_eager_options
 
 PARAMETERS = """
 Parameters
@@ -60,8 +59,6 @@ memory : MemoryOptions or str, optional
     Or the name of a strategy, such as ``'ckpt'``.
 cuda_options : CUDAOptions, optional
     ``CUDAOptions(memory=...)`` says the same as `memory`, on every device.
-eager_options : EagerOptions, optional
-    Only with ``impl='eager'``<compiles>.
 device : optional
     Another name of `dev`.
 check_finite : bool, optional
@@ -190,7 +187,6 @@ class Propagator:
         impl="auto",
         memory=None,
         cuda_options=None,
-        eager_options=None,
         device=None,
         check_finite=None,
     ):
@@ -200,14 +196,13 @@ class Propagator:
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
             free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite,
         )  # fmt: skip
-        check_eager_options(eager_options, impl)
         self._requested, self._flag, self._cautioned = impl, None, False
         if dev is not None and device is not None:
             raise OptionError(f"dev is {dev!r} and device is {device!r}; give one of them")
-        self._start(device if dev is None else dev, models, eager_options)
+        self._start(device if dev is None else dev, models)
 
-    def _start(self, dev, models, eager_options) -> None:
-        """Takes what is the framework's own: device, models, options of its compiler."""
+    def _start(self, dev, models) -> None:
+        """Takes what is the framework's own: device and models."""
         raise NotImplementedError
 
     def _choice(self) -> tuple[str, str]:

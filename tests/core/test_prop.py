@@ -25,7 +25,7 @@ def test_the_signature_is_that_of_a_problem_and_of_its_execution(solver):
     names, stated = (list(inspect.signature(x).parameters) for x in (solver[0], make_problem))
     assert names[:5] == ["equation", "shape", "dh", "dt", "dev"]
     assert [n for n in names if n in stated and n != "memory"] == [n for n in stated if n != "memory"]
-    assert names[-7:] == ["models", "impl", "memory", "cuda_options", "eager_options", "device", "check_finite"]
+    assert names[-6:] == ["models", "impl", "memory", "cuda_options", "device", "check_finite"]
 
 
 def test_docstrings_are_complete_and_speak_of_the_framework_s_arrays(solver):

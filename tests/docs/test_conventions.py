@@ -12,7 +12,6 @@ from sweep_core import (
     Acoustic,
     BoundaryOptions,
     CkptOptions,
-    EagerOptions,
     Elastic,
     MemoryOptions,
     Shots,
@@ -409,9 +408,6 @@ REFUSED = {
     ),
     '`CkptOptions(storage="cpu")` or `"disk"` with JAX': lambda: jax_solver(
         impl="c", memory=MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk"))
-    ),
-    "`EagerOptions(compile=True)` with torch": lambda: torch_solver(
-        impl="eager", eager_options=EagerOptions(compile=True)
     ),
     "`torch.export` of a solver": lambda: torch_written("export"),
     '`torch.jit.trace` with `impl="c"`': lambda: torch_written("jit"),
