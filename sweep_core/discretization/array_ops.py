@@ -168,12 +168,7 @@ class Ops:
     def taken(self, of: str, x: Array, axis: int, field: str) -> Array:
         """What an operator of :class:`sweep_core.equations.terms.Rate` takes of a field along an axis."""
         (centre, weights, sign, back, ahead), rows, _ = self._operators[of, axis, field]
-        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
-        after = (slice(None),) * (self.ndim - 1 - axis)
-
-        def side(k):
-            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
-
+        side = self._shifted(x, axis)
         d = sum(w * (side(k - back) + sign * side(ahead - k)) for k, w in enumerate(weights, start=1))
         d = d + centre * x if centre else d
         if rows is None:
@@ -207,10 +202,11 @@ class Ops:
         profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, of, axis, field))
         return stencil_of(self.problem, of, axis, field), rows, profile
 
-    def _shifted(self, x, axis, parity):
+    def _shifted(self, x, axis, parity=None):
+        """A function of k: x at the nodes k further along an axis. With a `parity`, x is mirrored at a free surface."""
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
-        if axis == 0 and self.problem.free_surface:
+        if parity is not None and axis == 0 and self.problem.free_surface:
             images = [parity * x[(..., slice(k, k + 1), *after)] for k in range(self.half, 0, -1)]
             padded = self.xp.concatenate([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
 

@@ -30,7 +30,7 @@ from sweep_core.acquisition.shots import samples_of
 from sweep_core.execution.call_checks import check_forward_batchsize, dtype_name
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.io import Gathers, read_gathers, write_gathers
-from sweep_core.numerics.stencils import largest_dt
+from sweep_core.numerics.stencils import largest_speed
 from sweep_core.numerics.time_dispersion import overrun
 
 VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
@@ -214,7 +214,7 @@ def test_a_receiver_of_one_shot_is_named():
 )
 def test_the_stable_step_that_a_message_states_is_stable(order, speed, dh, excess):
     shape, wavelet = (12, 12), np.zeros(4)
-    dt = largest_dt(order, dh, speed)
+    dt = largest_speed(order, dh, 1.0) / speed
     model = np.full(shape, speed)
     with pytest.raises(StabilityError, match="the largest stable dt is") as refusal:
         check_values(make_problem(Acoustic(order), shape, dh, dt * excess), [model], wavelet)
