@@ -4,8 +4,9 @@ from itertools import product
 
 import attrs
 
+from .._util.arrays import whole
 from ..discretization.node_averages import Medium
-from .positions import OFFSETS, RADIUS, Points, interpolated, points_of, whole
+from .positions import OFFSETS, RADIUS, Points, interpolated, points_of
 
 DEGREE = 2
 """Degree of the polynomials that the nodes of one side reproduce."""

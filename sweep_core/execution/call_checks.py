@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.arrays import dtype_name
 from .._util.validators import is_whole
 from ..acquisition.call_shape import CallShape, wavelet_layout
-from ..acquisition.positions import dtype_name, taps
+from ..acquisition.positions import taps
 from ..acquisition.receivers import listening
 from ..acquisition.shots import Shots, check_inside, check_mask, check_positions
 from ..acquisition.snapshots import Snapshots, check_snapshots

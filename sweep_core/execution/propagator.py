@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._util import peer_names
+from .._util.arrays import dtype_name
 from .._util.validators import named_arguments
 from ..acquisition.call_shape import call_shape
-from ..acquisition.positions import dtype_name
 from ..acquisition.shots import Shots, samples_of
 from ..discretization.node_averages import rows_before
 from ..errors import DeviceError, DomainError, OptionError, UnsupportedError

@@ -23,11 +23,12 @@ from sweep_core import (
     check_values,
     make_problem,
 )
+from sweep_core._util.arrays import dtype_name
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import points_of
 from sweep_core.acquisition.receivers import listening
 from sweep_core.acquisition.shots import samples_of
-from sweep_core.execution.call_checks import check_forward_batchsize, dtype_name
+from sweep_core.execution.call_checks import check_forward_batchsize
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.io import Gathers, read_gathers, write_gathers
 from sweep_core.numerics.stencils import largest_speed
