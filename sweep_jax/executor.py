@@ -23,7 +23,7 @@ from sweep_core.execution.call_checks import (
     check_values,
     without_shots,
 )
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
@@ -75,7 +75,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     def support():
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        kind, remembers = KINDS[device.platform], chosen(problem.memory)
+        kind, remembers = KINDS[device.platform], make_strategy(problem.memory)
         if refusal := remembers.traced_refusal or remembers.refusal_of(kind, problem.equation.levels):
             return Support(False, refusal)
         return shim.supports(problem.equation, problem.grid.ndim, kind, remembers.strips)

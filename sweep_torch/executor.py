@@ -25,7 +25,7 @@ from sweep_core.execution.call_checks import (
     finished,
     without_shots,
 )
-from sweep_core.memory import MemoryOptions, chosen
+from sweep_core.memory import MemoryOptions, make_strategy
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
@@ -55,7 +55,7 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     def support():
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        remembers = chosen(problem.memory)
+        remembers = make_strategy(problem.memory)
         if refusal := remembers.refusal_of(device.type, problem.equation.levels):
             return Support(False, refusal)
         return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=remembers.strips)

@@ -211,7 +211,7 @@ class Propagator:
 
     def _place(self) -> tuple[str, Callable[[], int | None], dict]:
         """The kind of the compiled library, what tells the bytes left there, and more for
-        :func:`sweep_core.native.sizes.run_of`.
+        :func:`sweep_core.native.sizes.history_request`.
         """
         raise NotImplementedError
 

@@ -28,7 +28,7 @@ from sweep_core.errors import (
     StabilityError,
     UnsupportedError,
 )
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.numerics.cpml import widths
 
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
@@ -368,7 +368,7 @@ def snapshots_derivative():
 
 def compiled_for(kind, memory):
     """What a solver on such a device asks before there is any."""
-    if refusal := chosen(memory).refusal_of(kind, Acoustic.levels):
+    if refusal := make_strategy(memory).refusal_of(kind, Acoustic.levels):
         raise UnsupportedError(refusal)
 
 
