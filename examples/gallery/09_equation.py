@@ -30,8 +30,8 @@ class SH(StaggeredEquation):
     moduli = Modulus("vy", "ay", "b"), Modulus("sxy", "exy", "mu_x"), Modulus("syz", "eyz", "mu_z")
     source_coefficients = {"vy": "b"}
 
-    def coefficients(self, medium, vs, rho):
-        return 1 / rho, *(1 / medium.mean(1 / (rho * vs**2), axis) for axis in "xz")
+    def coefficients(self, node_averages, vs, rho):
+        return 1 / rho, *(1 / node_averages.mean(1 / (rho * vs**2), axis) for axis in "xz")
 
     def speed(self, vs, rho):
         return vs

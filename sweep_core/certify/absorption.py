@@ -11,7 +11,7 @@ from ..execution.answers import forward
 from ..numerics.cpml import known_types
 from ..problem import make_problem
 from .certificate import Finding, finding
-from .taken import Part
+from .excerpt import Part
 
 DEPTH = 6
 """Cells from the edge to the source, and from the source to the receiver beside it."""

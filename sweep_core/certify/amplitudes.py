@@ -6,7 +6,7 @@ import numpy as np
 
 from ..execution.call_checks import OUTGROWN, first_not_finite
 from .certificate import Finding, finding
-from .taken import Part
+from .excerpt import Part
 
 EPSILON = 1e-8
 """What torch.optim.Adam and optax.adam add to the size of a gradient by default."""

@@ -9,7 +9,7 @@ from ..execution.reference import ReferenceExecutor
 from ..memory import MemoryOptions
 from ..memory.options import LOWER
 from .certificate import Finding, about, finding
-from .taken import Part
+from .excerpt import Part
 
 BOUNDS = {np.dtype(np.float64): (1e-10, 1e-6), np.dtype(np.float32): (3e-4, 3e-3)}
 """Relative errors of forward runs and dot products that are good, and doubtful."""

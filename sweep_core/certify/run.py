@@ -11,8 +11,8 @@ from ..execution.answers import forward
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
+from .excerpt import cut_out, read, some_shots, survey_part, whole_call
 from .operators import operators
-from .taken import cut_out, read, some_shots, survey_part, whole_call
 
 BUDGET = 3e8
 """Cell updates of a forward run that compiled code makes in a second or two."""

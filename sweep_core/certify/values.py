@@ -6,7 +6,7 @@ from ..acquisition.wavelets import energy_below, energy_spectrum
 from ..execution.input_warnings import OF_ENERGY, grows, in_other_units, slowest
 from ..numerics.numerical_dispersion import cells_needed, phase_error
 from .certificate import Finding, about, finding
-from .taken import Part
+from .excerpt import Part
 
 GOOD, DOUBTFUL = 0.01, 0.03
 """Errors of the phase speed."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.stencils import Stencil
-from .node_averages import Medium
+from .node_averages import NodeAverages
 from .operators import axis_of, damping_of, field_of_coefficient, profile_of, stencil_of, surface_rows
 
 Array = Any
@@ -46,7 +46,7 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
     hold = hold if problem.edge_gradient == "interior" else None
     extended = [extend(problem, m, xp, hold) for m in models]
-    made = problem.equation.coefficients(Medium(problem, xp), *extended)
+    made = problem.equation.coefficients(NodeAverages(problem, xp), *extended)
     # torch broadcasts no numbers
     arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made]
     if any(problem.cpml.multiaxial):

@@ -36,7 +36,7 @@ class Acoustic(SecondOrderEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "vp2"}
     reciprocal: ClassVar[tuple[str, ...]] = ("h1",)
 
-    def coefficients(self, medium, vp):
+    def coefficients(self, node_averages, vp):
         return (vp * vp,)
 
     def speed(self, vp):

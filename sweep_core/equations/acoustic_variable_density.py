@@ -56,8 +56,8 @@ class AcousticVariableDensity(StaggeredEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")
 
-    def coefficients(self, medium, vp, rho):
-        return rho * vp**2, *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
+    def coefficients(self, node_averages, vp, rho):
+        return rho * vp**2, *(1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
 
     def speed(self, vp, rho):
         return vp

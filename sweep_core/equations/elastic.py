@@ -81,16 +81,16 @@ class Elastic(StaggeredEquation):
         # Along a free surface layers guide waves backward, which grow in a plain layer beside them.
         return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
 
-    def coefficients(self, medium, vp, vs, rho):
+    def coefficients(self, node_averages, vp, vs, rho):
         mu, pi = rho * vs**2, rho * vp**2
-        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in medium.axes]
+        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in node_averages.axes]
         pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
         return (
-            *(1 / medium.mean(rho, axis) for axis in axes),
+            *(1 / node_averages.mean(rho, axis) for axis in axes),
             # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
-            medium.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
-            medium.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
-            *(medium.harmonic(mu, *pair) for pair in pairs),
+            node_averages.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
+            node_averages.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
+            *(node_averages.harmonic(mu, *pair) for pair in pairs),
         )
 
     def speed(self, vp, vs, rho):

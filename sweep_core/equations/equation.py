@@ -103,10 +103,11 @@ class Equation(ABC):
     device: Any = attrs.field(default=None, eq=str)
 
     @abstractmethod
-    def coefficients(self, medium, *parameters) -> tuple:
+    def coefficients(self, node_averages, *parameters) -> tuple:
         """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
 
-        `medium` is a :class:`sweep_core.discretization.node_averages.Medium`: dt, and averages between cells.
+        `node_averages` is a :class:`sweep_core.discretization.node_averages.NodeAverages`: dt, and averages between
+        cells.
         """
 
     @abstractmethod

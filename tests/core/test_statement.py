@@ -150,7 +150,7 @@ def test_tables_that_are_not_stated_are_named():
     class Bare(StaggeredEquation):
         name, parameters, fields, coefficient_names = "bare", (VP,), (Field("p", "Pa"),), ("k",)
 
-        def coefficients(self, medium, vp):
+        def coefficients(self, node_averages, vp):
             return (vp,)
 
         def speed(self, vp):

@@ -92,8 +92,8 @@ def test_what_a_header_does_not_stand_for_may_differ():
     """Coefficients are made in Python: another parametrisation costs no kernel."""
 
     class Slowness(Acoustic):
-        def coefficients(self, medium, slowness):
-            return super().coefficients(medium, 1 / slowness)
+        def coefficients(self, node_averages, slowness):
+            return super().coefficients(node_averages, 1 / slowness)
 
         def speed(self, slowness):
             return 1 / slowness

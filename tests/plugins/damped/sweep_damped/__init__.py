@@ -33,8 +33,8 @@ class Damped(SecondOrderEquation):
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "kick"}
     library: ClassVar[str] = "sweep_damped"
 
-    def coefficients(self, medium, vp, gamma):
-        g = medium.dt * gamma
+    def coefficients(self, node_averages, vp, gamma):
+        g = node_averages.dt * gamma
         return vp**2 / (1 + g), -g / (1 + g)
 
     def speed(self, vp, gamma):

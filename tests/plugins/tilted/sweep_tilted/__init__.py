@@ -52,10 +52,10 @@ class Tilted(StaggeredEquation):
     source_coefficients: ClassVar[dict[str, str]] = {}
     library: ClassVar[str] = "sweep_tilted"
 
-    def coefficients(self, medium, vp, epsilon, theta):
+    def coefficients(self, node_averages, vp, epsilon, theta):
         along, across = vp**2, vp**2 * (1 + 2 * epsilon)
-        sin, cos = medium.xp.sin(theta), medium.xp.cos(theta)
-        transverse = (across,) if "y" in medium.axes else ()
+        sin, cos = node_averages.xp.sin(theta), node_averages.xp.cos(theta)
+        transverse = (across,) if "y" in node_averages.axes else ()
         return (
             along * sin**2 + across * cos**2,
             *transverse,

@@ -60,10 +60,10 @@ class ViscoAcoustic(StaggeredEquation):
 
     frequency: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
 
-    def coefficients(self, medium, vp, rho, q):
-        tau, a = 2 / (q - 1), np.pi * self.frequency * medium.dt
+    def coefficients(self, node_averages, vp, rho, q):
+        tau, a = 2 / (q - 1), np.pi * self.frequency * node_averages.dt
         relaxed, loss = self._relaxed(vp, q) * rho, 2 * a / (1 + a)
-        buoyancies = (1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
+        buoyancies = (1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
         one = 0 * vp + 1
         return relaxed * (1 + tau / (1 + a)), *buoyancies, one / (1 + a), loss * tau * relaxed, loss * one
 

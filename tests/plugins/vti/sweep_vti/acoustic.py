@@ -56,13 +56,13 @@ class VTIAcoustic(StaggeredEquation):
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
     library: ClassVar[str] = "sweep_vti"
 
-    def coefficients(self, medium, vp, rho, epsilon, delta):
+    def coefficients(self, node_averages, vp, rho, epsilon, delta):
         k = rho * vp**2
         kh, kn = k * (1 + 2 * epsilon), k * (1 + 2 * delta) ** 0.5
         return (
-            *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes),
-            medium.surfaced(kh, lambda k, e, d: 2 * k * (e - d), k, epsilon, delta),
-            medium.surfaced(kn, lambda k: 0 * k, k),
+            *(1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes),
+            node_averages.surfaced(kh, lambda k, e, d: 2 * k * (e - d), k, epsilon, delta),
+            node_averages.surfaced(kn, lambda k: 0 * k, k),
             k,
         )
 

@@ -50,24 +50,24 @@ class VTIElastic(StaggeredEquation):
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
     library: ClassVar[str] = "sweep_vti"
 
-    def coefficients(self, medium, vp, vs, rho, epsilon, delta, gamma):
+    def coefficients(self, node_averages, vp, vs, rho, epsilon, delta, gamma):
         c11, square, c33, c44, c66 = self.stiffness(vp, vs, rho, epsilon, delta, gamma)
         c12, c13 = c11 - 2 * c66, square**0.5 - c44
-        axes = [axis for axis in "xyz" if axis in medium.axes]
+        axes = [axis for axis in "xyz" if axis in node_averages.axes]
 
         def plane(c, c13, c33):
             return c - c13**2 / c33
 
         made = {
-            **{f"b{axis}": 1 / medium.mean(rho, axis) for axis in axes},
-            "c11": medium.surfaced(c11, plane, c11, c13, c33),
-            "c12": medium.surfaced(c12, plane, c12, c13, c33),
-            "c13": medium.surfaced(c13, lambda c: 0 * c, c13),
+            **{f"b{axis}": 1 / node_averages.mean(rho, axis) for axis in axes},
+            "c11": node_averages.surfaced(c11, plane, c11, c13, c33),
+            "c12": node_averages.surfaced(c12, plane, c12, c13, c33),
+            "c13": node_averages.surfaced(c13, lambda c: 0 * c, c13),
             "c33": c33,
-            "c55": medium.harmonic(c44, "x", "z"),
+            "c55": node_averages.harmonic(c44, "x", "z"),
         }
         if "y" in axes:
-            made |= {"c66": medium.harmonic(c66, "x", "y"), "c44": medium.harmonic(c44, "y", "z")}
+            made |= {"c66": node_averages.harmonic(c66, "x", "y"), "c44": node_averages.harmonic(c44, "y", "z")}
         return tuple(made[name] for name in self.coefficient_names_in(len(axes)))
 
     @staticmethod
