@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field, Parameter
-from .first_order import Modulus, Rate, StaggeredEquation
+from .first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @named(**EQUATION)
@@ -41,17 +41,17 @@ class AcousticVariableDensity(StaggeredEquation):
         Field("vz", "m/s", ("z", "t"), parity=1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        Rate("ax", (("x", "p"),), -1),
-        Rate("ay", (("y", "p"),), -1),
-        Rate("az", (("z", "p"),), -1),
-        Rate("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("ax", (("x", "p"),), -1),
+        DerivativeSum("ay", (("y", "p"),), -1),
+        DerivativeSum("az", (("z", "p"),), -1),
+        DerivativeSum("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        Modulus("vx", "ax", "bx"),
-        Modulus("vy", "ay", "by"),
-        Modulus("vz", "az", "bz"),
-        Modulus("p", "e", "kappa"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        Contribution("vx", "ax", "bx"),
+        Contribution("vy", "ay", "by"),
+        Contribution("vz", "az", "bz"),
+        Contribution("p", "e", "kappa"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")

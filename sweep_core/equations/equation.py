@@ -226,7 +226,7 @@ class Equation(ABC):
         return tuple(f for f in self.fields_in(ndim) if f.order)
 
     def rates_in(self, ndim: int) -> tuple:
-        """The `Rate` that there are in so many dimensions, of an equation stated by them."""
+        """The `DerivativeSum` that there are in so many dimensions, of an equation stated by them."""
         return ()
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:

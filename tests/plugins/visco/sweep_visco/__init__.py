@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from sweep_core import EquationRecord, Field, Parameter, impl
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @attrs.frozen
@@ -43,17 +43,17 @@ class ViscoAcoustic(StaggeredEquation):
         Field("r", "Pa"),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("stiff", "bx", "by", "bz", "keep", "feed", "loss")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        *(Rate(f"a{axis}", ((axis, "p"),), -1) for axis in "xyz"),
-        Rate("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
-        Rate("m", (("", "r"),), -1, of="same"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        *(DerivativeSum(f"a{axis}", ((axis, "p"),), -1) for axis in "xyz"),
+        DerivativeSum("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
+        DerivativeSum("m", (("", "r"),), -1, operator="same"),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{axis}", f"a{axis}", f"b{axis}") for axis in "xyz"),
-        Modulus("p", "e", "stiff"),
-        Modulus("p", "m", "keep"),
-        Modulus("r", "e", "feed"),
-        Modulus("r", "m", "loss"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{axis}", f"a{axis}", f"b{axis}") for axis in "xyz"),
+        Contribution("p", "e", "stiff"),
+        Contribution("p", "m", "keep"),
+        Contribution("r", "e", "feed"),
+        Contribution("r", "m", "loss"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {f"v{axis}": f"b{axis}" for axis in "xyz"}
     library: ClassVar[str] = "sweep_visco"

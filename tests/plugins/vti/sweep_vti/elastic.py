@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 
 from sweep_core import Elastic, Field, Parameter
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 from .acoustic import larger
 
@@ -35,16 +35,16 @@ class VTIElastic(StaggeredEquation):
         *("c11", "c12", "c13", "c33"),
         *("c66", "c55", "c44"),
     )
-    rates: ClassVar[tuple[Rate, ...]] = Elastic.rates
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
-        *(Modulus(f"s{a}{a}", f"e{b}{b}", "c11" if a == b else "c12") for a in "xy" for b in "xy"),
-        *(Modulus(f"s{a}{a}", "ezz", "c13") for a in "xy"),
-        *(Modulus("szz", f"e{a}{a}", "c13") for a in "xy"),
-        Modulus("szz", "ezz", "c33"),
-        Modulus("sxy", "exy", "c66"),
-        Modulus("sxz", "exz", "c55"),
-        Modulus("syz", "eyz", "c44"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = Elastic.rates
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        *(Contribution(f"s{a}{a}", f"e{b}{b}", "c11" if a == b else "c12") for a in "xy" for b in "xy"),
+        *(Contribution(f"s{a}{a}", "ezz", "c13") for a in "xy"),
+        *(Contribution("szz", f"e{a}{a}", "c13") for a in "xy"),
+        Contribution("szz", "ezz", "c33"),
+        Contribution("sxy", "exy", "c66"),
+        Contribution("sxz", "exz", "c55"),
+        Contribution("syz", "eyz", "c44"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
