@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_jax_namespace, is_torch_array
+from array_api_compat import array_namespace, is_jax_namespace
 
 from ..errors import DtypeError
 
@@ -12,7 +12,7 @@ from ..errors import DtypeError
 def numpy_of(x: Any) -> np.ndarray:
     """The values of an array of any backend, also of a tensor on a GPU or one that requires a gradient."""
     try:
-        return np.asarray(x.detach().cpu() if is_torch_array(x) else x)
+        return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
     except ValueError as error:
         raise DtypeError(f"{type(x).__name__} cannot be read as an array: {error}") from None
 
