@@ -129,9 +129,9 @@ class Acoustic1st(core.AcousticVariableDensity):
         """Names of the models, in their order."""
         return [p.name for p in self.parameters]
 
-    def coefficients(self, medium: Any, vp: Any, rho: Any) -> Any:
+    def coefficients(self, node_averages: Any, vp: Any, rho: Any) -> Any:
         # Of the next cell, as the mean has it: its velocities lie half a cell before the pressure of their index.
-        return (rho * vp * vp, *(2 * medium.mean(1 / rho, axis) - 1 / rho for axis in "xz"))
+        return (rho * vp * vp, *(2 * node_averages.mean(1 / rho, axis) - 1 / rho for axis in "xz"))
 
 
 @named()
@@ -153,8 +153,8 @@ class Elastic(core.Elastic):
         """Names of the models, in their order."""
         return [p.name for p in self.parameters]
 
-    def coefficients(self, medium: Any, vp: Any, vs: Any, rho: Any) -> Any:
-        mu, pi, n = rho * vs**2, rho * vp**2, len(medium.axes)
+    def coefficients(self, node_averages: Any, vp: Any, vs: Any, rho: Any) -> Any:
+        mu, pi, n = rho * vs**2, rho * vp**2, len(node_averages.axes)
         return (*(1 / rho for _ in range(n)), pi, pi - 2 * mu, *(mu for _ in range(n * (n - 1) // 2)))
 
 

@@ -28,7 +28,6 @@ from .errors import (
     UnsupportedError,
 )
 from .execution.call_checks import check_call, check_record, check_survey, check_values
-from .execution.options import EagerOptions
 from .memory import BoundaryOptions, CkptOptions, MemoryOptions
 from .memory.options import CUDAOptions
 from .numerics.resampling import sampled
@@ -63,7 +62,6 @@ __all__ = [
     "Distributor",
     "DomainError",
     "DtypeError",
-    "EagerOptions",
     "Elastic",
     "Equation",
     "EquationRecord",

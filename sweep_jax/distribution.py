@@ -15,6 +15,7 @@ from sweep_core._util.validators import is_whole
 from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
+from sweep_core.execution.call_checks import check_call
 from sweep_core.misfit import check_like_record
 
 from .executor import check_readable, device_name, refuse_rounding
@@ -211,7 +212,8 @@ def _check_parts(problem, given, own, weights, models):
     """What a solver checks at a call, which under pmap sees no values; for the shots of this process."""
     used = _local(weights) > 0
     wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in given.items())
-    check_readable(problem, Shots(wavelet, sources, receivers), models)
+    shots = Shots(wavelet, sources, receivers)
+    check_readable(problem, check_call(problem, shots, models), shots, models)
 
 
 def _local(x) -> np.ndarray:

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core._util.validators import check_choice
+from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import interpolated
-from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
@@ -25,7 +26,7 @@ from sweep_core.execution.call_checks import (
     check_values,
     without_shots,
 )
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
@@ -79,7 +80,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
     def support() -> Support:
         if device.platform not in KINDS:
             return Support(False, f"there is no compiled library for {device.platform} devices")
-        kind, remembers = KINDS[device.platform], chosen(problem.memory)
+        kind, remembers = KINDS[device.platform], make_strategy(problem.memory)
         if refusal := remembers.traced_refusal or remembers.refusal_of(kind, problem.equation.levels):
             return Support(False, refusal)
         return shim.supports(problem.equation, problem.grid.ndim, kind, remembers.strips)
@@ -160,11 +161,11 @@ def values_at_host(*arrays: Any) -> list[np.ndarray] | None:
     return values if len(values) == len(arrays) else None
 
 
-def check_readable(problem: Problem, shots: Shots, models: Any) -> None:
+def check_readable(problem: Problem, shape: CallShape, shots: Shots, models: Any) -> None:
     """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], values[-1])
+        check_values(problem, values[:-1], samples_of(values[-1], shape))
     middle = np.array([[n // 2 for n in reversed(problem.grid.shape)]], np.int32)
     sources, receivers = (readable(x) for x in (shots.sources, shots.receivers))
     mask = None if shots.mask is None or receivers is None else readable(shots.mask)
@@ -182,7 +183,7 @@ def check(
     if isinstance(models, list | tuple):
         models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
     shape = check_call(problem, shots, models, snapshots)
-    check_readable(problem, shots, models)
+    check_readable(problem, shape, shots, models)
     return shape, shots, models
 
 

@@ -21,7 +21,7 @@ from sweep_core.errors import UnsupportedError
 from sweep_core.execution.call_checks import driving, finished
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
-from sweep_core.native import kept_by, seen_fields, tables
+from sweep_core.native import plan_history, seen_fields, tables
 from sweep_core.native.library import raise_for
 from sweep_core.problem import Problem
 
@@ -68,7 +68,7 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
     """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind. Models
     that are `unread` were not checked.
     """
-    kept = kept_by(kind, problem, shape, partial(left_on, device), traced=True)
+    kept = plan_history(kind, problem, shape, partial(left_on, device), traced=True)
     task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
     earth = None
     if interpolated(shots.sources, shots.receivers):

@@ -19,7 +19,7 @@ import numpy as np
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import DeviceError, UnsupportedError
-from sweep_core.memory import NONE, Kept
+from sweep_core.memory import NONE, HistoryPlan
 from sweep_core.native import CompiledCall, compiled_call, thread_count
 from sweep_core.native.structs import OPERATIONS
 from sweep_core.problem import Problem
@@ -42,7 +42,7 @@ class Task:
     shape: CallShape
     kind: str
     isa: int
-    kept: Kept
+    kept: HistoryPlan
 
     def call(self, history: bool) -> CompiledCall:
         """The run in one call; without `history` nothing is kept for an adjoint."""

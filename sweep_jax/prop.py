@@ -40,7 +40,7 @@ class PropJax(Propagator[jax.Array]):
 
     __call__ = Propagator[jax.Array].forward
 
-    def _start(self, dev: Any, models: Any, eager_options: Any) -> None:
+    def _start(self, dev: Any, models: Any) -> None:
         device = stated_device(dev, self.problem.equation, check_device)
         if device is None and isinstance(models, list | tuple):
             device = committed_device(models)
@@ -81,7 +81,7 @@ class PropJax(Propagator[jax.Array]):
     ) -> Any:
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         if snapshots is None:
             return record
         return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
@@ -98,5 +98,5 @@ class PropJax(Propagator[jax.Array]):
     ) -> Any:
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record = born(self.problem, self._requested, shots, models, perturbations, self.device, d_wavelet)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record

@@ -11,7 +11,7 @@ from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.discretization.stability import excess
 from sweep_core.execution.call_checks import driving, finished
 from sweep_core.execution.eager import EagerRun
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.problem import Problem
 
 from .ops import JaxOps, admitted, one_or_nan
@@ -37,7 +37,7 @@ def _propagate(problem, shape, unread, wavelet, sources, receivers, mask, models
         return new, jnp.stack(run.record(state, new), axis=-1)
 
     samples = jnp.moveaxis(driving(jnp, problem, samples_of(wavelet, shape)), -1, 0)
-    scan = partial(_scan, step, length=chosen(problem.memory).segment(shape.steps))
+    scan = partial(_scan, step, length=make_strategy(problem.memory).segment(shape.steps))
     asked, start = shape.snapshots, run.start()
     state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)

@@ -12,7 +12,7 @@ import torch
 from sweep_core import native as compiled
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.call_shape import CallShape
-from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.discretization.stability import excess
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
@@ -28,7 +28,7 @@ from sweep_core.execution.call_checks import (
     finished,
     without_shots,
 )
-from sweep_core.memory import MemoryOptions, chosen
+from sweep_core.memory import MemoryOptions, make_strategy
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
@@ -62,7 +62,7 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     def support() -> Support:
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        remembers = chosen(problem.memory)
+        remembers = make_strategy(problem.memory)
         if refusal := remembers.refusal_of(device.type, problem.equation.levels):
             return Support(False, refusal)
         return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=remembers.strips)
@@ -141,7 +141,7 @@ def checked(
     survey = _survey(problem, *(_on_host(name, x) for name, x in named))
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], values[-1])
+        check_values(problem, values[:-1], samples_of(values[-1], shape))
     return shape, survey
 
 

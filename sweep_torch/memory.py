@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 
 from sweep_core._util.validators import environment_number
-from sweep_core.memory import Kept, MemoryOptions
+from sweep_core.memory import HistoryPlan, MemoryOptions
 from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
@@ -89,7 +89,7 @@ def empty_pool() -> None:
     pool.empty()
 
 
-def stored(size: int, device: torch.device, kept: Kept, memory: MemoryOptions) -> torch.Tensor:
+def stored(size: int, device: torch.device, kept: HistoryPlan, memory: MemoryOptions) -> torch.Tensor:
     """`size` bytes, uninitialised, where what is kept lies."""
     if kept.storage == "disk" and size:
         return torch.frombuffer(mapped(size, kept.directory), dtype=torch.uint8)

@@ -15,8 +15,8 @@ from sweep_core.acquisition.sources import signals
 from sweep_core.discretization.array_ops import coefficients_of, extend
 from sweep_core.discretization.stability import marked
 from sweep_core.execution.call_checks import driving
-from sweep_core.memory import NOTHING, Kept
-from sweep_core.native import check_room, compiled_call, kept_by, seen_fields, tables
+from sweep_core.memory import NO_HISTORY, HistoryPlan
+from sweep_core.native import check_room, compiled_call, plan_history, seen_fields, tables
 from sweep_core.problem import Problem
 
 from .memory import left_on
@@ -26,7 +26,9 @@ from .private import plain, tangent, transformed, without_gradient
 
 
 @lru_cache(maxsize=32)
-def make_task(problem: Problem, shape: CallShape, survey: Shots, device: torch.device, kept: Kept, solid) -> Task:
+def make_task(
+    problem: Problem, shape: CallShape, survey: Shots, device: torch.device, kept: HistoryPlan, solid
+) -> Task:
     """The call and its points, with what :func:`solid_cells` gives. Steps of an inversion repeat their surveys, so the
     last ones are kept.
     """
@@ -64,10 +66,10 @@ def solid_cells(problem: Problem, survey: Shots, models) -> tuple | None:
 
 def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, gradient: bool):
     """(task, coefficients, wavelet) of a call, as the library takes them."""
-    device, kept = models[0].device, NOTHING
+    device, kept = models[0].device, NO_HISTORY
     if gradient:  # under torch.func a call may be one of many whose histories live together
         left, together = partial(left_on, device), transformed(wavelet, *models)
-        kept = kept_by(device.type, problem, shape, left, together=together)
+        kept = plan_history(device.type, problem, shape, left, together=together)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept, solid_cells(problem, survey, models))
     return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models, wavelet))

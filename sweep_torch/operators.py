@@ -8,7 +8,7 @@ import torch
 
 from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import UnsupportedError
-from sweep_core.memory import NOTHING, Kept
+from sweep_core.memory import NO_HISTORY, HistoryPlan
 from sweep_core.native import Buffer, CompiledCall
 
 from . import slices
@@ -28,7 +28,7 @@ class Task:
     cells: list[torch.Tensor]
     device: torch.device
     fixed: dict[str, torch.Tensor]
-    kept: Kept
+    kept: HistoryPlan
     sliced: CompiledCall
     again: CompiledCall
 
@@ -69,7 +69,7 @@ class Task:
         memory = self.call.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                away = self.kept if buffer.name == self.kept.placed else NOTHING
+                away = self.kept if buffer.name == self.kept.placed else NO_HISTORY
                 return stored(buffer.shape[0], self.device, away, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 

@@ -33,9 +33,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
 
     _anchor: torch.Tensor
 
-    def _start(self, dev: Any, models: Any, eager_options: Any) -> None:
-        if eager_options is not None and eager_options.compile:
-            raise UnsupportedError("EagerOptions(compile=True) is not supported yet")
+    def _start(self, dev: Any, models: Any) -> None:
         device = stated_device(dev, self.problem.equation, check_device)
         if device is None:
             first = models[0] if isinstance(models, list | tuple) and models else None
@@ -98,7 +96,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, seen)
 
     def _born(
@@ -116,7 +114,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
         self._check_parted(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
-        self._caution(values_at_host, models, wavelet)
+        self._caution(values_at_host, models, shots)
         return record
 
     def _check_parted(self, wavelet: Any, sources: Any, receivers: Any) -> None:

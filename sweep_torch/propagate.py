@@ -10,7 +10,7 @@ from sweep_core.acquisition.receivers import listening
 from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.execution.call_checks import driving
 from sweep_core.execution.eager import EagerRun
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.problem import Problem
 
 from .ops import TorchOps
@@ -24,7 +24,7 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     """
     ops = TorchOps(problem, models[0].dtype, models[0].device)
     wavelet, barred = shots.wavelet, any(map(differentiated, (*models, shots.wavelet)))
-    length = chosen(problem.memory).segment(shape.steps, "torch.func" if barred else "")
+    length = make_strategy(problem.memory).segment(shape.steps, "torch.func" if barred else "")
     recomputed = length + 1 < shape.steps and torch.is_grad_enabled()
     if recomputed:  # what the caller changes in the meantime, autograd notices in tensors that it saves alone
         wavelet, *models = (x.clone() for x in (wavelet, *models))

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from sweep_core import Field, Parameter, Snapshots, ricker
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 from sweep_core.plot import plot_gather, plot_image, plot_model, plot_snapshots
 from sweep_torch import PropTorch
 
@@ -26,12 +26,16 @@ class SH(StaggeredEquation):
     parameters = Parameter("vs", "m/s"), Parameter("rho", "kg/m3")
     fields = Field("vy", "m/s", parity=1), Field("sxy", "Pa", ("x", "t"), parity=1), Field("syz", "Pa", ("z", "t"))
     coefficient_names = "b", "mu_x", "mu_z"
-    rates = Rate("ay", (("x", "sxy"), ("z", "syz"))), Rate("exy", (("x", "vy"),)), Rate("eyz", (("z", "vy"),))
-    moduli = Modulus("vy", "ay", "b"), Modulus("sxy", "exy", "mu_x"), Modulus("syz", "eyz", "mu_z")
+    rates = (
+        DerivativeSum("ay", (("x", "sxy"), ("z", "syz"))),
+        DerivativeSum("exy", (("x", "vy"),)),
+        DerivativeSum("eyz", (("z", "vy"),)),
+    )
+    moduli = Contribution("vy", "ay", "b"), Contribution("sxy", "exy", "mu_x"), Contribution("syz", "eyz", "mu_z")
     source_coefficients = {"vy": "b"}
 
-    def coefficients(self, medium, vs, rho):
-        return 1 / rho, *(1 / medium.mean(1 / (rho * vs**2), axis) for axis in "xz")
+    def coefficients(self, node_averages, vs, rho):
+        return 1 / rho, *(1 / node_averages.mean(1 / (rho * vs**2), axis) for axis in "xz")
 
     def speed(self, vs, rho):
         return vs

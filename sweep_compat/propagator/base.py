@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from sweep_core._util.validators import named_arguments
 from sweep_core.errors import DtypeError, OptionError, ShapeError, UnsupportedError
@@ -64,7 +65,7 @@ def fields(given: Any, default: Any, aliases: Mapping[str, str], name: str) -> l
 
 def cells(name: str, positions: Any) -> Any:
     """Positions as whole cells; what is traced has an integer dtype, or is refused."""
-    if hasattr(positions, "detach"):  # of a tensor, wherever it is
+    if is_torch_array(positions):  # wherever it is
         positions = positions.detach().cpu()
     dtype = getattr(positions, "dtype", None)
     if dtype is not None and "int" in str(dtype):

@@ -4,8 +4,9 @@ from itertools import product
 
 import attrs
 
-from ..discretization.node_averages import Medium
-from .positions import OFFSETS, RADIUS, Points, interpolated, points_of, whole
+from .._util.arrays import whole
+from ..discretization.node_averages import NodeAverages
+from .positions import OFFSETS, RADIUS, Points, interpolated, points_of
 
 DEGREE = 2
 """Degree of the polynomials that the nodes of one side reproduce."""
@@ -45,12 +46,12 @@ def _one_sided(xp, problem, field, positions, cells, weights, solid):
         Flat cells of the padded grid, and weights across the contact.
     solid : (1 or nshots, *padded grid) bool array
     """
-    shape, medium, share = weights.shape, Medium(problem, xp), 1.0 * solid
+    shape, node_averages, share = weights.shape, NodeAverages(problem, xp), 1.0 * solid
     if positions.shape[0] == solid.shape[0] == 1:  # shots share positions and earth
         cells, weights = cells[:1], weights[:1]
     in_solid = _at(xp, share, _cell_of(xp, problem, positions, weights.shape[:2]))[..., None] > 0
-    for axis in set(field.stagger) & set(medium.axes):
-        share = medium.mean(share, axis)
+    for axis in set(field.stagger) & set(node_averages.axes):
+        share = node_averages.mean(share, axis)
     shares = _at(xp, share, cells)
     own = xp.where(in_solid, shares > 0, shares < 1)
     powers = _powers(xp, problem, field, positions)

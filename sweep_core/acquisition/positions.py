@@ -1,11 +1,12 @@
 """From positions to weighted cells: a field's own node, or its interpolation between nodes."""
 
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from math import factorial, pi, prod
 from typing import Any
 
 import attrs
-import numpy as np
+
+from .._util.arrays import cast, dtype_name, whole
 
 RADIUS, SHAPE = 4, 6.31
 """Half width, in cells, and shape parameter b of the window: Hicks (2002), table 4, for up to half of Nyquist."""
@@ -40,26 +41,14 @@ class Points:
     share: float = 1
 
 
-def dtype_name(array) -> str:
-    """``'float32'`` for an array of NumPy, torch or JAX."""
-    return _name(array.dtype)
-
-
-@lru_cache(maxsize=64)  # NumPy takes its time to write a name
-def _name(dtype):
-    return str(dtype).rsplit(".", 1)[-1]
-
-
 def interpolated(*positions) -> bool:
     """Whether some of the positions lie between nodes, which their dtypes say."""
     return any("float" in dtype_name(each) for each in positions)
 
 
-def widen(xp, positions, dtype: str):
+def widen(positions, dtype: str):
     """Return positions between nodes in float64 where that is the `dtype` of the run: weights have their precision."""
-    if not interpolated(positions) or dtype != "float64":
-        return positions
-    return positions.astype(dtype) if hasattr(positions, "astype") else positions.to(xp.float64)
+    return cast(positions, dtype) if interpolated(positions) and dtype == "float64" else positions
 
 
 def taps(problem, positions) -> int:
@@ -169,10 +158,3 @@ def _window(s):
     for coefficient in reversed(WINDOW[:-1]):
         total = total * s + coefficient
     return total / sum(WINDOW)
-
-
-def whole(xp, x):
-    """Integers that hold a cell; JAX has no int64 unless it is told to."""
-    if hasattr(x, "astype"):
-        return x.astype("int64" if xp is np else "int32")
-    return x.to(xp.int64)

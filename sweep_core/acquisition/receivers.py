@@ -1,6 +1,6 @@
 """Where receivers listen."""
 
-from .positions import whole
+from .._util.arrays import whole
 
 
 def listening(xp, problem, shots):

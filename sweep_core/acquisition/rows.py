@@ -20,7 +20,7 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, sol
     Sources and receivers are arrays of xp, numpy or jax.numpy; `solid` is that of `solid_of`.
     """
     sources, receivers = (
-        points_beside(xp, problem, names, widen(xp, positions, shape.dtype), shape.shots, solid)
+        points_beside(xp, problem, names, widen(positions, shape.dtype), shape.shots, solid)
         for names, positions in (
             (problem.source_type, shots.sources),
             (problem.receiver_type, listening(xp, problem, shots)),

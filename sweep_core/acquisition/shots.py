@@ -6,9 +6,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.arrays import dtype_name
 from .._util.validators import chosen_shots
 from ..errors import DomainError, DtypeError, ShapeError
-from .positions import RADIUS, dtype_name, interpolated
+from .positions import RADIUS, interpolated
 
 
 @attrs.frozen(eq=False)

@@ -55,17 +55,18 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     return (1 - 2 * a) * np.exp(-a)
 
 
-def highest_frequency(samples: Any, dt: float, axis: int = -1, level: float = 1e-2) -> float:
+def highest_frequency(samples: Any, dt: float, level: float = 1e-2) -> float:
     """The frequency beyond which amplitude spectra stay below `level` times their maximum, Hz; 0 of zeros.
 
     Parameters
     ----------
     samples : array
-        Signals, along `axis` at multiples of `dt`, in s, and zero before and after: a sudden end has all frequencies.
+        Signals, along the last axis at multiples of `dt`, in s, and zero before and after: a sudden end has all
+        frequencies.
     """
-    length = padded(np.shape(samples)[axis])
-    spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), length, axis=axis))
-    strong = np.moveaxis(spectrum, axis, -1).reshape(-1, spectrum.shape[axis]).max(axis=0)
+    length = padded(np.shape(samples)[-1])
+    spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), length))
+    strong = spectrum.reshape(-1, spectrum.shape[-1]).max(axis=0)
     above = np.flatnonzero(strong > level * strong.max())
     return float(above[-1] / (length * dt)) if above.size else 0.0
 

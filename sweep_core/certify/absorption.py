@@ -7,12 +7,11 @@ import numpy as np
 from ..acquisition.shots import Shots
 from ..acquisition.wavelets import energy_below, ricker
 from ..errors import UnsupportedError
-from ..execution.input_warnings import signals
+from ..execution.answers import forward
 from ..numerics.cpml import known_types
 from ..problem import make_problem
 from .certificate import Finding, finding
-from .executing import forward
-from .taken import Part
+from .excerpt import Part
 
 DEPTH = 6
 """Cells from the edge to the source, and from the source to the receiver beside it."""
@@ -35,7 +34,7 @@ def absorption(executor, part: Part) -> Finding:
     problem, equation = part.problem, part.problem.equation
     axes = zip(problem.pml, problem.grid.spacing, problem.cpml.multiaxial, strict=False)
     layers = [(w, h, multiaxial) for pair, h, multiaxial in axes for w in pair if w]
-    frequency = energy_below(signals(problem, part.shots.wavelet), problem.dt, 0.5)
+    frequency = energy_below(part.signals, problem.dt, 0.5)
     if not layers or not frequency or 2 not in equation.ndims:
         raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation has no two dimensions")
     width, h, multiaxial = min(layers)

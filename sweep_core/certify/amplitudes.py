@@ -5,10 +5,8 @@ from math import ceil, log2, log10
 import numpy as np
 
 from ..execution.call_checks import OUTGROWN, first_not_finite
-from ..execution.input_warnings import signals
 from .certificate import Finding, finding
-from .executing import pulled
-from .taken import Part
+from .excerpt import Part
 
 EPSILON = 1e-8
 """What torch.optim.Adam and optax.adam add to the size of a gradient by default."""
@@ -53,7 +51,7 @@ def _too_far(part: Part) -> np.ndarray:
     sources = part.shots.sources.reshape(len(part.shots), -1, 1, problem.grid.ndim)
     receivers = np.broadcast_to(part.shots.receivers, (len(part.shots), *part.shots.receivers.shape[-2:]))[:, None]
     distance = np.linalg.norm((receivers.astype(np.float64) - sources) * spacing, axis=-1).min(axis=1)
-    signal = signals(problem, part.shots.wavelet)
+    signal = part.signals
     begins = int(np.argmax(np.any(np.abs(signal) > QUIET * np.abs(signal).max(), axis=0))) * problem.dt
     return begins + distance / fast > part.shape.samples * problem.dt
 
@@ -65,13 +63,13 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
         residual = residual * part.shots.mask[:, None, :, None]
     if not np.isfinite(residual).all() or not residual.any() or not record.any():
         return []
-    own = [g.astype(np.float64) for g in pulled(executor, part, residual)]
+    own = [g.astype(np.float64) for g in part.pulled(executor, residual)]
     sizes = [float(np.abs(x).max()) for x in (record, residual, *own)]
     if all(1 / AMPLE < size < AMPLE for size in sizes) and all((g == 0).mean() < ZEROS for g in own):
         loud = own
     else:  # powers of two change no digit, but of numbers at the ends of the range
         factors = [2.0 ** -round(log2(size)) for size in sizes[:2]]
-        pull = pulled(executor, part.louder(factors[0]), residual.astype(np.float64) * factors[1])
+        pull = part.louder(factors[0]).pulled(executor, residual.astype(np.float64) * factors[1])
         loud = [g.astype(np.float64) / factors[0] / factors[1] for g in pull]
     names = [p.name for p in part.problem.equation.parameters]
     against = "the observed data" if observed is not None else "no data at all"

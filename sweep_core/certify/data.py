@@ -3,8 +3,8 @@
 import numpy as np
 
 from .certificate import Finding, finding
+from .excerpt import Part, spread
 from .skipping import SKIPPING, skipping
-from .taken import Part, spread
 
 TRACES = 300
 """Of each shot and field that are correlated."""

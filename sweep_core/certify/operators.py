@@ -4,14 +4,12 @@ import attrs
 import numpy as np
 
 from ..errors import DtypeError, SweepError, UnsupportedError
+from ..execution.answers import born, forward, misfit_and_gradient, record_error, relative, unequal
 from ..execution.reference import ReferenceExecutor
 from ..memory import MemoryOptions
 from ..memory.options import LOWER
-from ..testing.cases import INEXACT
-from ..testing.laws import record_error, relative, unequal
 from .certificate import Finding, about, finding
-from .executing import born, forward, misfit_and_gradient, normal, pulled
-from .taken import Part
+from .excerpt import Part
 
 BOUNDS = {np.dtype(np.float64): (1e-10, 1e-6), np.dtype(np.float32): (3e-4, 3e-3)}
 """Relative errors of forward runs and dot products that are good, and doubtful."""
@@ -25,7 +23,7 @@ def inexact(part: Part) -> float:
     """What the gradient may be off by for what its history is kept in: 0 where nothing is lost."""
     memory = part.problem.memory
     stored = memory.dtype, memory.boundary.dtype if memory.boundary else ""
-    return max((INEXACT[dtype] for dtype in LOWER if dtype in stored), default=0.0)
+    return max((LOWER[dtype] for dtype in LOWER if dtype in stored), default=0.0)
 
 
 def directions(part: Part, rng) -> list[np.ndarray] | None:
@@ -72,8 +70,9 @@ def dot_product(executor, part: Part, rng) -> Finding:
     if dm is None:
         raise UnsupportedError("no perturbation of the models is admissible")
     own = hasattr(executor, "born")
-    pushed = born(executor, part, dm) if own else born(ReferenceExecutor(), part.remembering(MemoryOptions()), dm)
-    gradient = [g.astype(np.float64) for g in pulled(executor, part, y)]
+    exact, same = (executor, part) if own else (ReferenceExecutor(), part.remembering(MemoryOptions()))
+    pushed = born(exact, same, dm).astype(np.float64)
+    gradient = [g.astype(np.float64) for g in part.pulled(executor, y)]
     terms = [d * g for d, g in zip(dm, gradient, strict=True)]
     left, right = float((pushed * y).sum()), float(sum(t.sum() for t in terms))
     error = unequal(left, right, terms)
@@ -89,6 +88,17 @@ def dot_product(executor, part: Part, rng) -> Finding:
         "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
         "memory=MemoryOptions('full'), and report the difference",
     )  # fmt: skip
+
+
+def normal(executor, part: Part) -> tuple[Part, np.ndarray]:
+    """(the part with wavelets so loud that its record has a maximum of 1, the record in float64)."""
+    for _ in range(2):  # a record of subnormal numbers is not scaled exactly at once
+        record = forward(executor, part).astype(np.float64)
+        largest = float(np.abs(record).max(initial=0.0))
+        if not 0 < largest < np.inf or 0.5 < largest < 2:
+            break
+        part = part.louder(1 / largest)
+    return part, record
 
 
 def _in_float64(executor, part: Part) -> tuple[Part, np.ndarray, list]:

@@ -7,14 +7,14 @@ import numpy as np
 
 from ..acquisition.shots import Shots
 from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
+from ..execution.answers import forward
 from ..problem import Problem
 from ..typing import Models, Record
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
-from .executing import forward
+from .excerpt import cut_out, read, some_shots, survey_part, whole_call
 from .operators import operators
-from .taken import cut_out, read, some_shots, survey_part, whole_call
 
 BUDGET = 3e8
 """Cell updates of a forward run that compiled code makes in a second or two."""

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..acquisition.wavelets import energy_below, energy_spectrum
-from ..execution.input_warnings import OF_ENERGY, grows, in_other_units, signals, slowest
+from ..execution.input_warnings import OF_ENERGY, grows, in_other_units, slowest
 from ..numerics.numerical_dispersion import cells_needed, phase_error
 from .certificate import Finding, about, finding
-from .taken import Part
+from .excerpt import Part
 
 GOOD, DOUBTFUL = 0.01, 0.03
 """Errors of the phase speed."""
@@ -76,7 +76,7 @@ def _placed(part: Part) -> list[np.ndarray]:
 
 def wavelet(part: Part) -> list[Finding]:
     """That it is there, begins and ends with silence, and is no push."""
-    problem, signal = part.problem, signals(part.problem, part.shots.wavelet).astype(np.float64)
+    problem, signal = part.problem, part.signals.astype(np.float64)
     loud = signal.any(axis=1)
     dead = int((~loud).sum())
     found = [
@@ -116,7 +116,7 @@ def wavelet(part: Part) -> list[Finding]:
 def sampling(part: Part) -> list[Finding]:
     """Cells a wavelength, steps a period, and what the grid does not carry at all."""
     problem, equation, ndim = part.problem, part.problem.equation, part.problem.grid.ndim
-    signal = signals(problem, part.shots.wavelet)
+    signal = part.signals
     frequency = energy_below(signal, problem.dt, OF_ENERGY)
     speed, limit = slowest(problem, part.models), problem.dt / problem.largest_dt(*part.models)
     share = f"dt is {limit:.3g} of its limit"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.stencils import Stencil
-from .node_averages import Medium
+from .node_averages import NodeAverages
 from .operators import axis_of, damping_of, field_of_coefficient, profile_of, stencil_of, surface_rows
 
 Array = Any
@@ -46,7 +46,7 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
     hold = hold if problem.edge_gradient == "interior" else None
     extended = [extend(problem, m, xp, hold) for m in models]
-    made = problem.equation.coefficients(Medium(problem, xp), *extended)
+    made = problem.equation.coefficients(NodeAverages(problem, xp), *extended)
     # torch broadcasts no numbers
     arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made]
     if any(problem.cpml.multiaxial):
@@ -88,7 +88,7 @@ class Ops:
             field: [self.array(factor, dtype) for factor in damping_of(problem, field)] for field in damped
         }
         self._operators = {
-            (rate.of, axis, field): self._operator(rate.of, axis, problem.field(field), dtype)
+            (rate.operator, axis, field): self._operator(rate.operator, axis, problem.field(field), dtype)
             for rate in problem.equation.rates_in(self.ndim)
             for axis, field in ((problem.grid.axes.index(name), field) for name, field in rate.terms if name)
         }
@@ -140,7 +140,7 @@ class Ops:
         return state
 
     def magnitudes(self) -> "Ops":
-        """The same operations with the magnitudes of all weights that :meth:`taken` uses."""
+        """The same operations with the magnitudes of all weights that :meth:`apply` uses."""
         made = copy(self)
         made._operators = {
             key: (_magnitude(stencil), None if rows is None else abs(rows), profile)
@@ -148,9 +148,9 @@ class Ops:
         }
         return made
 
-    def largest_sum(self, of: str, axis: int, field: str) -> float:
-        """The largest sum of the weights of a node that :meth:`taken` uses."""
-        stencil, rows, _ = self._operators[of, axis, field]
+    def largest_sum(self, operator: str, axis: int, field: str) -> float:
+        """The largest sum of the weights of a node that :meth:`apply` uses."""
+        stencil, rows, _ = self._operators[operator, axis, field]
         inside = stencil.centre + (1 + stencil.sign) * sum(stencil.weights)
         return inside if rows is None else max(inside, float(rows.sum(-1).max()))
 
@@ -165,15 +165,10 @@ class Ops:
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
 
-    def taken(self, of: str, x: Array, axis: int, field: str) -> Array:
-        """What an operator of :class:`sweep_core.equations.terms.Rate` takes of a field along an axis."""
-        (centre, weights, sign, back, ahead), rows, _ = self._operators[of, axis, field]
-        padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
-        after = (slice(None),) * (self.ndim - 1 - axis)
-
-        def side(k):
-            return padded[(..., slice(self.half + k, self.half + k + n), *after)]
-
+    def apply(self, operator: str, x: Array, axis: int, field: str) -> Array:
+        """An operator of :class:`sweep_core.equations.terms.DerivativeSum`, applied to a field along an axis."""
+        (centre, weights, sign, back, ahead), rows, _ = self._operators[operator, axis, field]
+        side = self._shifted(x, axis)
         d = sum(w * (side(k - back) + sign * side(ahead - k)) for k, w in enumerate(weights, start=1))
         d = d + centre * x if centre else d
         if rows is None:
@@ -182,9 +177,9 @@ class Ops:
         top = (rows * x[:, None, : rows.shape[1]]).sum(2)
         return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1)
 
-    def profile(self, of: str, axis: int, field: str) -> tuple[Array, Array]:
+    def profile(self, operator: str, axis: int, field: str) -> tuple[Array, Array]:
         """(decay, gain) of the PML at the nodes where that lies."""
-        return self._operators[of, axis, field][-1]
+        return self._operators[operator, axis, field][-1]
 
     def damped(self, field, x: Array) -> Array:
         """x, a field, after the damping of a step in multi-axial layers."""
@@ -198,19 +193,20 @@ class Ops:
             return x
         return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
 
-    def _operator(self, of, axis, field, dtype):
+    def _operator(self, operator, axis, field, dtype):
         """(stencil, rows under a free surface, profile) of an operator."""
         rows = None
         if axis == 0 and self.problem.free_surface:
-            rows = surface_rows(self.problem, of, field)
+            rows = surface_rows(self.problem, operator, field)
             rows = self.array(rows.reshape(rows.shape + (1,) * (self.ndim - 1)), dtype)
-        profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, of, axis, field))
-        return stencil_of(self.problem, of, axis, field), rows, profile
+        profile = tuple(self._profile(p, axis, dtype) for p in profile_of(self.problem, operator, axis, field))
+        return stencil_of(self.problem, operator, axis, field), rows, profile
 
-    def _shifted(self, x, axis, parity):
+    def _shifted(self, x, axis, parity=None):
+        """A function of k: x at the nodes k further along an axis. With a `parity`, x is mirrored at a free surface."""
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
-        if axis == 0 and self.problem.free_surface:
+        if parity is not None and axis == 0 and self.problem.free_surface:
             images = [parity * x[(..., slice(k, k + 1), *after)] for k in range(self.half, 0, -1)]
             padded = self.xp.concatenate([*images, padded[(..., slice(self.half, None), *after)]], -self.ndim)
 

@@ -10,7 +10,7 @@ from ..errors import OptionError
 from ..numerics.grid import AXES, Grid
 
 
-class Medium:
+class NodeAverages:
     """Averages of arrays (..., *padded grid) at nodes that lie half a cell further along some axes.
 
     `xp` is numpy, torch or jax.numpy. The last node of an axis, beyond which there is no cell, has that cell's value.
@@ -70,7 +70,7 @@ def rows_before(problem) -> int | None:
     try:
         one, other = (problem.equation.example(shape, rng) for _ in range(2))
         mixed = [np.concatenate([a[:changed], b[changed:]]) for a, b in zip(one, other, strict=True)]
-        made = [problem.equation.coefficients(Medium(few, np), *models) for models in (one, mixed)]
+        made = [problem.equation.coefficients(NodeAverages(few, np), *models) for models in (one, mixed)]
     except Exception:  # such as one that holds an array of a model's shape
         return None
     differ = [np.broadcast_to(a != b, shape).any(axis=tuple(range(1, len(shape)))) for a, b in zip(*made, strict=True)]

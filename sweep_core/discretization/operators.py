@@ -48,18 +48,18 @@ def _between(problem, axis, field):
     return problem.grid.axes[axis] in field.stagger
 
 
-def stencil_of(problem, of: str, axis: int, field: Field) -> Stencil:
-    """An operator of `Rate` as it is taken of a field along an axis, far from a surface."""
-    weights = getattr(axis_of(problem, axis), of.lower()).tolist()
-    centre = weights.pop(0) if of == "D2" else 0.0
+def stencil_of(problem, operator: str, axis: int, field: Field) -> Stencil:
+    """An operator of `DerivativeSum` as it is taken of a field along an axis, far from a surface."""
+    weights = getattr(axis_of(problem, axis), operator.lower()).tolist()
+    centre = weights.pop(0) if operator == "D2" else 0.0
     between = _between(problem, axis, field)
-    back, ahead = (int(between), int(not between)) if of in BETWEEN else (0, 0)
-    return Stencil(centre, tuple(weights), 1 if of in ("D2", "mean") else -1, back, ahead)
+    back, ahead = (int(between), int(not between)) if operator in BETWEEN else (0, 0)
+    return Stencil(centre, tuple(weights), 1 if operator in ("D2", "mean") else -1, back, ahead)
 
 
-def profile_of(problem, of: str, axis: int, field: Field) -> tuple[np.ndarray, np.ndarray]:
+def profile_of(problem, operator: str, axis: int, field: Field) -> tuple[np.ndarray, np.ndarray]:
     """(decay, gain) of the PML at the nodes where what is taken of a field along an axis lies."""
-    decay, gain, _ = _profiles(problem, axis, _between(problem, axis, field) != (of in BETWEEN))
+    decay, gain, _ = _profiles(problem, axis, _between(problem, axis, field) != (operator in BETWEEN))
     return decay, gain
 
 
@@ -98,11 +98,13 @@ def field_of_coefficient(problem, name: str) -> Field:
 
 def along_z(problem) -> Iterator[tuple[str, Field]]:
     """(operator, field) that there are along z, in the order of fields, then of operators."""
-    there = {(r.of, field) for r in problem.equation.rates_in(problem.grid.ndim) for a, field in r.terms if a == "z"}
-    return ((of, f) for f in problem.fields for of in OPERATORS if (of, f.name) in there)
+    there = {
+        (r.operator, field) for r in problem.equation.rates_in(problem.grid.ndim) for a, field in r.terms if a == "z"
+    }
+    return ((operator, f) for f in problem.fields for operator in OPERATORS if (operator, f.name) in there)
 
 
-def surface_rows(problem, of: str, field: Field) -> np.ndarray:
+def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
     """What an operator takes along z in the first rows under a free surface, from the first rows of a field.
 
     Raises
@@ -112,26 +114,26 @@ def surface_rows(problem, of: str, field: Field) -> np.ndarray:
     """
     order = problem.equation.spatial_order
     if field.mirrored:
-        return rows_under_surface(stencil_of(problem, of, 0, field), field, order)[: order // 2]
-    if of != "D":
+        return rows_under_surface(stencil_of(problem, operator, 0, field), field, order)[: order // 2]
+    if operator != "D":
         raise UnsupportedError(
-            f"{problem.equation.name}: {of} of {field.name} along z is not closed under a free surface; only D is"
+            f"{problem.equation.name}: {operator} of {field.name} along z is not closed under a free surface; only D is"
         )
     return closure_rows(order, field) * (problem.dt / problem.grid.spacing[0])
 
 
-def closed(problem, of: str, field: Field) -> tuple[np.ndarray, np.ndarray]:
+def closed(problem, operator: str, field: Field) -> tuple[np.ndarray, np.ndarray]:
     """The same in all rows that are not as everywhere, or whose transposes are not; and those of the transpose,
     minus it of D and D1, which are minus their transposes far from the surface.
     """
     half = problem.equation.spatial_order // 2
     near = closed_rows(problem.equation)
     columns = near + half
-    whole = rows_under_surface(stencil_of(problem, of, 0, field), field, columns + half)
-    rows = surface_rows(problem, of, field)
+    whole = rows_under_surface(stencil_of(problem, operator, 0, field), field, columns + half)
+    rows = surface_rows(problem, operator, field)
     whole[: len(rows)] = 0
     whole[: len(rows), : rows.shape[1]] = rows
-    transposed = -whole.T if of in ("D", "D1") else whole.T
+    transposed = -whole.T if operator in ("D", "D1") else whole.T
     return whole[:near, :columns], transposed[:near, :columns]
 
 

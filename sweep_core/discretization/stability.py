@@ -89,8 +89,8 @@ class _OnNumbers:
     def __init__(self, ops: Ops):
         self.ops, self.ndim, self.problem = ops, ops.ndim, ops.problem
 
-    def taken(self, of, x, axis, field):
-        return x * self.ops.largest_sum(of, axis, field)
+    def apply(self, operator, x, axis, field):
+        return x * self.ops.largest_sum(operator, axis, field)
 
     def off_surface(self, field, x):
         return x
@@ -124,13 +124,13 @@ def _step_of(equation, ops, coefficients, fields, magnitude) -> dict[str, Any]:
 def _is_loss(problem, field, rate) -> bool:
     """Whether a rate is the value of fields of the time of the field that it changes."""
     late = "t" in field.stagger
-    return field.order > 0 and rate.of == "same" and all(problem.at_half_step(f) == late for _, f in rate.terms)
+    return field.order > 0 and rate.operator == "same" and all(problem.at_half_step(f) == late for _, f in rate.terms)
 
 
 def _sum_of(ops, values, rate) -> Any:
     """A rate without its sign and without the PML."""
     axes = ops.problem.grid.axes
     return sum(
-        values[field] if rate.of == "same" else ops.taken(rate.of, values[field], axes.index(axis), field)
+        values[field] if rate.operator == "same" else ops.apply(rate.operator, values[field], axes.index(axis), field)
         for axis, field in rate.terms
     )

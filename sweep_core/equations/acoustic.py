@@ -8,7 +8,7 @@ from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field, Parameter
 from .second_order import SecondOrderEquation
-from .terms import Modulus, Rate
+from .terms import Contribution, DerivativeSum
 
 
 @named(**EQUATION)
@@ -36,12 +36,14 @@ class Acoustic(SecondOrderEquation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
     fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
-    rates: ClassVar[tuple[Rate, ...]] = (Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), of="D2"),)
-    moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "vp2"),)
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), operator="D2"),
+    )
+    moduli: ClassVar[tuple[Contribution, ...]] = (Contribution("h1", "laplacian", "vp2"),)
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "vp2"}
     reciprocal: ClassVar[tuple[str, ...]] = ("h1",)
 
-    def coefficients(self, medium: Any, vp: Any) -> tuple[Any, ...]:
+    def coefficients(self, node_averages: Any, vp: Any) -> tuple[Any, ...]:
         return (vp * vp,)
 
     def speed(self, vp: Any) -> Any:

@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field, Parameter
-from .first_order import Modulus, Rate, StaggeredEquation
+from .first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @named(**EQUATION)
@@ -46,23 +46,23 @@ class AcousticVariableDensity(StaggeredEquation):
         Field("vz", "m/s", ("z", "t"), parity=1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        Rate("ax", (("x", "p"),), -1),
-        Rate("ay", (("y", "p"),), -1),
-        Rate("az", (("z", "p"),), -1),
-        Rate("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("ax", (("x", "p"),), -1),
+        DerivativeSum("ay", (("y", "p"),), -1),
+        DerivativeSum("az", (("z", "p"),), -1),
+        DerivativeSum("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        Modulus("vx", "ax", "bx"),
-        Modulus("vy", "ay", "by"),
-        Modulus("vz", "az", "bz"),
-        Modulus("p", "e", "kappa"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        Contribution("vx", "ax", "bx"),
+        Contribution("vy", "ay", "by"),
+        Contribution("vz", "az", "bz"),
+        Contribution("p", "e", "kappa"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"p": "kappa", "vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")
 
-    def coefficients(self, medium: Any, vp: Any, rho: Any) -> tuple[Any, ...]:
-        return rho * vp**2, *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
+    def coefficients(self, node_averages: Any, vp: Any, rho: Any) -> tuple[Any, ...]:
+        return rho * vp**2, *(1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
 
     def speed(self, vp: Any, rho: Any) -> Any:
         return vp

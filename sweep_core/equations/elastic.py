@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field, Parameter
-from .first_order import Modulus, Rate, StaggeredEquation
+from .first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @named(**EQUATION)
@@ -63,21 +63,21 @@ class Elastic(StaggeredEquation):
         Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,), source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        Rate("ax", (("x", "sxx"), ("y", "sxy"), ("z", "sxz"))),
-        Rate("ay", (("x", "sxy"), ("y", "syy"), ("z", "syz"))),
-        Rate("az", (("x", "sxz"), ("y", "syz"), ("z", "szz"))),
-        Rate("exx", (("x", "vx"),)),
-        Rate("eyy", (("y", "vy"),)),
-        Rate("ezz", (("z", "vz"),)),
-        Rate("exy", (("y", "vx"), ("x", "vy"))),
-        Rate("exz", (("z", "vx"), ("x", "vz"))),
-        Rate("eyz", (("z", "vy"), ("y", "vz"))),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("ax", (("x", "sxx"), ("y", "sxy"), ("z", "sxz"))),
+        DerivativeSum("ay", (("x", "sxy"), ("y", "syy"), ("z", "syz"))),
+        DerivativeSum("az", (("x", "sxz"), ("y", "syz"), ("z", "szz"))),
+        DerivativeSum("exx", (("x", "vx"),)),
+        DerivativeSum("eyy", (("y", "vy"),)),
+        DerivativeSum("ezz", (("z", "vz"),)),
+        DerivativeSum("exy", (("y", "vx"), ("x", "vy"))),
+        DerivativeSum("exz", (("z", "vx"), ("x", "vz"))),
+        DerivativeSum("eyz", (("z", "vy"), ("y", "vz"))),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
-        *(Modulus(f"s{a}{a}", f"e{b}{b}", "pi" if a == b else "lam") for a in "xyz" for b in "xyz"),
-        *(Modulus(f"s{ab}", f"e{ab}", f"mu_{ab}") for ab in ("xy", "xz", "yz")),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        *(Contribution(f"s{a}{a}", f"e{b}{b}", "pi" if a == b else "lam") for a in "xyz" for b in "xyz"),
+        *(Contribution(f"s{ab}", f"e{ab}", f"mu_{ab}") for ab in ("xy", "xz", "yz")),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
@@ -86,16 +86,16 @@ class Elastic(StaggeredEquation):
         # Along a free surface layers guide waves backward, which grow in a plain layer beside them.
         return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
 
-    def coefficients(self, medium: Any, vp: Any, vs: Any, rho: Any) -> tuple[Any, ...]:
+    def coefficients(self, node_averages: Any, vp: Any, vs: Any, rho: Any) -> tuple[Any, ...]:
         mu, pi = rho * vs**2, rho * vp**2
-        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in medium.axes]
+        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in node_averages.axes]
         pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
         return (
-            *(1 / medium.mean(rho, axis) for axis in axes),
+            *(1 / node_averages.mean(rho, axis) for axis in axes),
             # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
-            medium.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
-            medium.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
-            *(medium.harmonic(mu, *pair) for pair in pairs),
+            node_averages.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
+            node_averages.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
+            *(node_averages.harmonic(mu, *pair) for pair in pairs),
         )
 
     def speed(self, vp: Any, vs: Any, rho: Any) -> Any:

@@ -146,10 +146,11 @@ class Equation(ABC):
     device: Any = attrs.field(default=None, eq=str)
 
     @abstractmethod
-    def coefficients(self, medium: Any, *parameters: Any) -> tuple[Any, ...]:
+    def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
         """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
 
-        `medium` is a :class:`sweep_core.discretization.node_averages.Medium`: dt, and averages between cells.
+        `node_averages` is a :class:`sweep_core.discretization.node_averages.NodeAverages`: dt, and averages between
+        cells.
         """
 
     @abstractmethod
@@ -272,7 +273,7 @@ class Equation(ABC):
         return tuple(f for f in self.fields_in(ndim) if f.order)
 
     def rates_in(self, ndim: int) -> tuple[Any, ...]:
-        """The `Rate` that there are in so many dimensions, of an equation stated by them."""
+        """The `DerivativeSum` that there are in so many dimensions, of an equation stated by them."""
         return ()
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:

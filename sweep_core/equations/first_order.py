@@ -5,9 +5,9 @@ from typing import ClassVar
 from ..errors import OptionError
 from ..numerics.stencils import largest_staggered_speed
 from .equation import Field
-from .terms import BETWEEN, Modulus, Rate, TableEquation
+from .terms import BETWEEN, Contribution, DerivativeSum, TableEquation
 
-__all__ = ["Modulus", "Rate", "StaggeredEquation"]
+__all__ = ["Contribution", "DerivativeSum", "StaggeredEquation"]
 
 TAKEN = {"D": "derivative", "D1": "central derivative", "mean": "mean", "same": "value"}
 
@@ -19,7 +19,7 @@ class StaggeredEquation(TableEquation):
 
     e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f
 
-    with D the staggered difference along an axis, or another operator of `Rate`, scaled by
+    with D the staggered difference along an axis, or another operator of `DerivativeSum`, scaled by
     dt / dh, and S the stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27, with profiles at the node
     that e is at); and then for each field v,
 
@@ -36,21 +36,21 @@ class StaggeredEquation(TableEquation):
     pml_power: ClassVar[int] = 4
 
     @classmethod
-    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
-        if rate.of not in TAKEN:
+    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
+        if rate.operator not in TAKEN:
             raise OptionError(
-                f"{cls.name}: {rate.name} takes {rate.of}; of first order in time, expected one of {[*TAKEN]}"
+                f"{cls.name}: {rate.name} takes {rate.operator}; of first order in time, expected one of {[*TAKEN]}"
             )
         target = fields[modulus.target]
         there = set(target.stagger)
         for axis, name in rate.terms:
-            here = set(fields[name].stagger) ^ ({axis} if rate.of in BETWEEN else set())
-            if target.order and not (rate.of == "same" and here == there):
+            here = set(fields[name].stagger) ^ ({axis} if rate.operator in BETWEEN else set())
+            if target.order and not (rate.operator == "same" and here == there):
                 here ^= {"t"}
             if here != there:
                 raise OptionError(
-                    f"{cls.name}: {modulus} adds the {TAKEN[rate.of]} of {name} along {axis or 'no axis'}, which is "
-                    f"staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                    f"{cls.name}: {modulus} adds the {TAKEN[rate.operator]} of {name} along {axis or 'no axis'}, which "
+                    f"is staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
                 )
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
@@ -61,4 +61,4 @@ class StaggeredEquation(TableEquation):
 
     def depends_on_contrasts(self, ndim: int) -> bool:
         """Of differences alone; with other operators :meth:`speed` must bound the time step in all models."""
-        return all(rate.of in ("D", "same") for rate in self.rates_in(ndim))
+        return all(rate.operator in ("D", "same") for rate in self.rates_in(ndim))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from ..errors import OptionError
 from .equation import Field
-from .terms import Modulus, Rate, TableEquation
+from .terms import Contribution, DerivativeSum, TableEquation
 
 __all__ = ["SecondOrderEquation"]
 
@@ -32,20 +32,20 @@ class SecondOrderEquation(TableEquation):
     pml_type: ClassVar[str] = "cpmlr"
 
     @classmethod
-    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
+    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Which fields are symmetric, so that the adjoint is the step itself."""
         target, field = modulus.target, fields[modulus.target]
         others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
         wrong = [name for _, name in rate.terms if name != target]
-        if others or wrong or rate.of not in ("D2", "change"):
-            why = f"is not alone: {others[0]}" if others else f"takes {rate.of} of {(wrong or [target])[0]!r}"
+        if others or wrong or rate.operator not in ("D2", "change"):
+            why = f"is not alone: {others[0]}" if others else f"takes {rate.operator} of {(wrong or [target])[0]!r}"
             raise OptionError(
                 f"{cls.name}: {modulus} {why}; of second order in time, a field grows by D2 and change of its own"
             )
         if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
             raise OptionError(f"{cls.name}: {field}; of second order in time, fields lie at nodes, odd about a surface")
         source = cls.source_coefficients.get(target)
-        if (rate.of == "D2") != (source == modulus.coefficient) or source is None:
+        if (rate.operator == "D2") != (source == modulus.coefficient) or source is None:
             raise OptionError(
                 f"{cls.name}: sources into {target} are multiplied with {source!r}; expected the coefficient of its D2 "
                 "and of nothing else"

@@ -17,29 +17,29 @@ BETWEEN = ("D", "mean")
 
 
 @attrs.frozen
-class Rate:
+class DerivativeSum:
     """`sign` times the sum over `terms`, (axis, field), of what is taken of a field along an axis.
 
-    `of` is ``"D"``, the staggered difference half a cell further; ``"D1"`` or ``"D2"``, the central first or second
-    difference; ``"mean"``, that of the nodes around half a cell further; or, along no axis (``""``), ``"same"``, the
-    field itself, and of second order in time ``"change"``, twice its change, 2 (u[k] - u[k-1]). Differences are
+    `operator` is ``"D"``, the staggered difference half a cell further; ``"D1"`` or ``"D2"``, the central first or
+    second difference; ``"mean"``, that of the nodes around half a cell further; or, along no axis (``""``), ``"same"``,
+    the field itself, and of second order in time ``"change"``, twice its change, 2 (u[k] - u[k-1]). Differences are
     scaled by dt / dh each, and `stretched` by the PML of their axis, unless that is False.
     """
 
     name: str
     terms: tuple[tuple[str, str], ...]
     sign: int = 1
-    of: str = "D"
+    operator: str = "D"
     stretched: bool = True
 
     @property
     def memories(self) -> tuple[str, ...]:
         """What the PML remembers of each term."""
-        return {"D": ("psi",), "D1": ("psi",), "D2": ("psi", "zeta")}.get(self.of, ()) if self.stretched else ()
+        return {"D": ("psi",), "D1": ("psi",), "D2": ("psi", "zeta")}.get(self.operator, ()) if self.stretched else ()
 
 
 @attrs.frozen
-class Modulus:
+class Contribution:
     """One entry of a constitutive law: field `target` grows by `coefficient`, or one where it is None, times `rate`."""
 
     target: str
@@ -51,7 +51,7 @@ def _check_tables(equation: type["TableEquation"]) -> None:
     """That tables name what there is, and that rates lie where they are added: what has no partner is left out
     of grids that lack it, so a misspelt name would be, too.
     """
-    for name, kind in (("rates", Rate), ("moduli", Modulus)):
+    for name, kind in (("rates", DerivativeSum), ("moduli", Contribution)):
         if not isinstance(getattr(equation, name), tuple | list):
             raise OptionError(
                 f"{equation.name}: {name} is {getattr(equation, name)!r}; expected a tuple of {kind.__name__}"
@@ -70,7 +70,7 @@ def _check_tables(equation: type["TableEquation"]) -> None:
         )
     stated: dict[str, list] = {
         "rate": [rate.name for rate in equation.rates],
-        "term (operator, axis, field)": [(rate.of, *term) for rate in equation.rates for term in rate.terms],
+        "term (operator, axis, field)": [(rate.operator, *term) for rate in equation.rates for term in rate.terms],
     }
     for what, names in stated.items():
         twice = [name for name in names if names.count(name) > 1]
@@ -88,11 +88,11 @@ def _check_tables(equation: type["TableEquation"]) -> None:
             known(f, "axis", axis, tuple("xyzt"))
         known(f, "order", f.order, (0, equation.levels))
     for rate in equation.rates:
-        known(rate, "operator", rate.of, OPERATORS)
+        known(rate, "operator", rate.operator, OPERATORS)
         if rate.sign not in (-1, 1):
             raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
         for axis, field in rate.terms:
-            known(rate, "axis", axis, ("",) if rate.of in ("same", "change") else tuple("xyz"))
+            known(rate, "axis", axis, ("",) if rate.operator in ("same", "change") else tuple("xyz"))
             known(rate, "field", field, fields)
     for modulus in equation.moduli:
         known(modulus, "field", modulus.target, fields)
@@ -106,7 +106,9 @@ def _check_tables(equation: type["TableEquation"]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _tables_in(equation: type["TableEquation"], ndim: int) -> tuple[tuple[Rate, ...], tuple[Modulus, ...]]:
+def _tables_in(
+    equation: type["TableEquation"], ndim: int
+) -> tuple[tuple[DerivativeSum, ...], tuple[Contribution, ...]]:
     """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
     _check_tables(equation)
     there = [f.name for f in equation.fields if ndim in f.ndims]
@@ -128,22 +130,22 @@ class TableEquation(Equation):
     """
 
     tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
-    rates: ClassVar[tuple[Rate, ...]]
-    moduli: ClassVar[tuple[Modulus, ...]]
+    rates: ClassVar[tuple[DerivativeSum, ...]]
+    moduli: ClassVar[tuple[Contribution, ...]]
     source_coefficients: ClassVar[dict[str, str]]
     memories: ClassVar[tuple[str, ...]] = ()
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
     @classmethod
-    def check_modulus(cls, modulus: Modulus, rate: Rate, fields: dict[str, Field]) -> None:
+    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """OptionError where what a rate takes does not lie where a modulus adds it."""
         raise NotImplementedError
 
-    def rates_in(self, ndim: int) -> tuple[Rate, ...]:
+    def rates_in(self, ndim: int) -> tuple[DerivativeSum, ...]:
         """The rates that there are in so many dimensions."""
         return _tables_in(type(self), ndim)[0]
 
-    def moduli_in(self, ndim: int) -> tuple[Modulus, ...]:
+    def moduli_in(self, ndim: int) -> tuple[Contribution, ...]:
         """The moduli that there are in so many dimensions."""
         return _tables_in(type(self), ndim)[1]
 
@@ -220,27 +222,27 @@ class TableEquation(Equation):
         total = 0
         for term in rate.terms:
             name, field = term
-            if rate.of == "same":
+            if rate.operator == "same":
                 total = total + state[field]
-            elif rate.of == "change":
+            elif rate.operator == "change":
                 total = total + 2 * (state[field] - state[f"{field}_old"])
             else:
                 axis = AXES[ops.ndim].index(name)
-                d = ops.taken(rate.of, state[field], axis, field)
+                d = ops.apply(rate.operator, state[field], axis, field)
                 total = total + (_stretched(ops, state, rate, term, d) if rate.memories else d)
         return rate.sign * total
 
 
-def _memories(rate: Rate, term: tuple[str, str]) -> list[str]:
+def _memories(rate: DerivativeSum, term: tuple[str, str]) -> list[str]:
     axis, field = term
-    return [f"{memory}_{rate.of}_{field}_{axis}" for memory in rate.memories]
+    return [f"{memory}_{rate.operator}_{field}_{axis}" for memory in rate.memories]
 
 
 def _stretched(ops, state, rate, term, d):
     """S d: d + psi, psi <- b psi + a d; of D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
     axis_name, field = term
     axis = AXES[ops.ndim].index(axis_name)
-    decay, gain = ops.profile(rate.of, axis, field)
+    decay, gain = ops.profile(rate.operator, axis, field)
     psi, *zeta = _memories(rate, term)
     fed = d if not zeta else ops.d1(state[field], axis)
     state[psi] = decay * state[psi] + gain * fed

@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.arrays import dtype_name
 from .._util.validators import is_whole
 from ..acquisition.call_shape import CallShape, wavelet_layout
-from ..acquisition.positions import dtype_name, taps
+from ..acquisition.positions import taps
 from ..acquisition.receivers import listening
 from ..acquisition.shots import Shots, check_inside, check_mask, check_positions
 from ..acquisition.snapshots import Snapshots, check_snapshots
@@ -144,6 +145,11 @@ def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.nda
     wavelet : NumPy array
         The wavelet of the call.
 
+    Parameters
+    ----------
+    wavelet : (..., nt) array
+        Time along the last axis, as :func:`sweep_core.acquisition.shots.samples_of` returns it.
+
     Raises
     ------
     DomainError
@@ -181,12 +187,11 @@ def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.nda
 
 
 def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
-    """DomainError where images at every so many steps would miss what the waves of a wavelet leave in them."""
+    """DomainError where images at every so many steps would miss what waves of a wavelet (..., nt) leave in them."""
     interval = problem.memory.interval
     if interval == 1 or not wavelet.size:
         return
-    by_field = wavelet.ndim > 1 and wavelet.shape[-1] == len(problem.source_type)
-    highest = highest_frequency(wavelet, problem.dt, axis=-2 if by_field else -1)
+    highest = highest_frequency(wavelet, problem.dt)
     longest = max(int(1 / (2 * highest * problem.dt)), 1) if highest else interval
     if interval > longest:
         raise DomainError(

@@ -37,7 +37,7 @@ class EagerRun:
         self.factors = [self._factor(points) for points in self.sources]
 
     def _points(self, names, positions) -> list[Points]:
-        positions = widen(self.ops.xp, positions, self.shape.dtype)
+        positions = widen(positions, self.shape.dtype)
         made = points_beside(self.ops.xp, self.problem, names, positions, self.shape.shots, self.solid)
         return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in made]
 

@@ -32,13 +32,6 @@ def slowest(problem: Problem, models) -> float:
     return least if least < inf else 0.0
 
 
-def signals(problem: Problem, wavelet: np.ndarray) -> np.ndarray:
-    """All wavelets of a call, (n, nt)."""
-    by_field = wavelet.ndim > 1 and len(problem.source_type) > 1 and wavelet.shape[-1] == len(problem.source_type)
-    wavelet = wavelet.swapaxes(-1, -2) if by_field else wavelet
-    return wavelet.reshape(-1, wavelet.shape[-1])
-
-
 def in_other_units(problem: Problem, models) -> list[str]:
     """A sentence for each parameter that looks like km/s or g/cm3."""
     said, kinds = [], {"m/s": (SLOWEST, "km/s"), "kg/m3": (LIGHTEST, "g/cm3")}
@@ -53,8 +46,8 @@ def in_other_units(problem: Problem, models) -> list[str]:
 
 
 def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
-    """A sentence where the grid is much too coarse for the wavelet; empty where it is not."""
-    signal = signals(problem, wavelet)
+    """A sentence where the grid is much too coarse for the wavelet (..., nt); empty where it is not."""
+    signal = wavelet.reshape(-1, wavelet.shape[-1])
     frequency = energy_below(signal[:: max(1, len(signal) // TRACES)], problem.dt, OF_ENERGY)
     speed, h, ndim = slowest(problem, models), max(problem.grid.spacing), problem.grid.ndim
     if not frequency or not speed:
@@ -87,7 +80,9 @@ def grows(problem: Problem) -> str:
 
 
 def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
-    """SweepWarning for what is hardly meant, of NumPy values that were checked; said once if the caller wills."""
+    """SweepWarning for what is hardly meant, of checked NumPy values and a wavelet (..., nt); said once if the caller
+    wills.
+    """
     if not wavelet.size or not all(m.size for m in models):
         return
     said = in_other_units(problem, models)

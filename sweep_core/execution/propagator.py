@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 import numpy as np
 
 from .._util import peer_names
+from .._util.arrays import dtype_name
 from .._util.validators import named_arguments
 from ..acquisition.call_shape import call_shape
-from ..acquisition.positions import dtype_name
-from ..acquisition.shots import Shots
+from ..acquisition.shots import Shots, samples_of
 from ..acquisition.snapshots import Snapshots
 from ..discretization.node_averages import rows_before
 from ..equations.equation import Equation
@@ -20,8 +20,8 @@ from ..memory import Estimate, MemoryOptions
 from ..memory.options import CUDAOptions, resolve_memory
 from ..problem import make_problem
 from ..typing import Device, Mask, Models, Positions, Record, Wavelet
+from .call_checks import check_call
 from .input_warnings import caution
-from .options import check_eager_options
 
 if TYPE_CHECKING:
     from ..certify import Certificate
@@ -91,7 +91,6 @@ class Propagator(OfArrays[A]):
         impl: str = "auto",
         memory: MemoryOptions | str | None = None,
         cuda_options: CUDAOptions | None = None,
-        eager_options: Any = None,
         device: Device = None,
         check_finite: bool | None = None,
     ) -> None:
@@ -175,13 +174,12 @@ class Propagator(OfArrays[A]):
             equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
             free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite,
         )  # fmt: skip
-        check_eager_options(eager_options, impl)
         self._requested, self._flag, self._cautioned = impl, None, False
         if dev is not None and device is not None:
             raise OptionError(f"dev is {dev!r} and device is {device!r}; give one of them")
-        self._start(device if dev is None else dev, models, eager_options)
+        self._start(device if dev is None else dev, models)
 
-    def _start(self, dev: Device, models: Models | None, eager_options: Any) -> None:
+    def _start(self, dev: Device, models: Models | None) -> None:
         """Take the device and the models, which belong to the framework."""
         raise NotImplementedError
 
@@ -191,7 +189,7 @@ class Propagator(OfArrays[A]):
 
     def _place(self) -> tuple[str, Callable[[], int | None], dict[str, Any]]:
         """Return the kind of the compiled library, a function that returns the bytes left there, and more arguments of
-        :func:`sweep_core.native.sizes.run_of`.
+        :func:`sweep_core.native.sizes.history_request`.
         """
         raise NotImplementedError
 
@@ -504,11 +502,12 @@ class Propagator(OfArrays[A]):
         if status:
             raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
 
-    def _caution(self, read: Callable[..., list[np.ndarray] | None], models: Models, wavelet: Wavelet) -> None:
+    def _caution(self, read: Callable[..., list[np.ndarray] | None], models: Models, shots: Shots) -> None:
         """Warn of unlikely values of models and wavelet, the first time that they can be `read`."""
-        if not self._cautioned and (values := read(*models, wavelet)) is not None:
+        if not self._cautioned and (values := read(*models, shots.wavelet)) is not None:
             self._cautioned = True
-            caution(self.problem, values[:-1], values[-1])
+            shape = check_call(self.problem, shots, models)
+            caution(self.problem, values[:-1], samples_of(values[-1], shape))
 
     def certify(
         self,

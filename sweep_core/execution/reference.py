@@ -78,7 +78,7 @@ class ReferenceExecutor:
             models = [np.asarray(m, np.float64) for m in models]
         shape = check_call(problem, shots, models, snapshots)
         check_survey(problem, shots)
-        check_values(problem, models, wavelet)
+        check_values(problem, models, samples_of(wavelet, shape))
         return shots, shape, models
 
     @staticmethod

@@ -3,33 +3,33 @@
 from .auto import Auto
 from .boundary import Boundary
 from .ckpt import Ckpt
-from .estimate import PURPOSES, Cost, Estimate, Taken
+from .estimate import PURPOSES, Cost, Estimate, MemoryUse
 from .full import Full
 from .options import BoundaryOptions, CkptOptions, MemoryOptions
 from .schedule import NONE, Schedule, Tape
-from .strategy import NOTHING, Kept, Run, Strategy
+from .strategy import NO_HISTORY, HistoryPlan, HistoryRequest, Strategy
 
 __all__ = [
     "NONE",
-    "NOTHING",
+    "NO_HISTORY",
     "PURPOSES",
     "BoundaryOptions",
     "CkptOptions",
     "Cost",
     "Estimate",
-    "Kept",
+    "HistoryPlan",
+    "HistoryRequest",
     "MemoryOptions",
-    "Run",
+    "MemoryUse",
     "Schedule",
     "Strategy",
-    "Taken",
     "Tape",
-    "chosen",
+    "make_strategy",
 ]
 
 STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckpt, "boundary": Boundary}
 
 
-def chosen(memory: MemoryOptions) -> Strategy:
+def make_strategy(memory: MemoryOptions) -> Strategy:
     """The strategy that the options name."""
     return STRATEGIES[memory.strategy](memory)

@@ -4,7 +4,7 @@ from math import isqrt, sqrt
 
 from ..errors import MemoryLimitError
 from .ckpt import recursive
-from .strategy import Kept, Run, Strategy, adjoint_steps
+from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
@@ -27,21 +27,21 @@ class Auto(Strategy):
     def eager_refusal(self) -> str:
         return "MemoryOptions(budget=...) needs impl='c', which tells what it takes" if self.memory.budget else ""
 
-    def keep(self, run: Run) -> Kept:
+    def keep(self, run: HistoryRequest) -> HistoryPlan:
         if self.memory.budget:
             return _fastest_within(self.memory.budget, run)
         steps, history = adjoint_steps(run.nt), run.history()
         cached = run.cached(CACHE_BYTES)
         in_cache = cached >= WORTHWHILE
         if _is_room(run, history, run.on_cpu and run.traced and in_cache):
-            return Kept(steps)
-        return Kept(min(steps, cached if in_cache else round(sqrt(steps))))
+            return HistoryPlan(steps)
+        return HistoryPlan(min(steps, cached if in_cache else round(sqrt(steps))))
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt if barred else max(isqrt(nt), 1)
 
 
-def _fastest_within(budget: int, run: Run) -> Kept:
+def _fastest_within(budget: int, run: HistoryRequest) -> HistoryPlan:
     """All steps if they fit; else as few chunks as fit; else as many states as fit.
 
     Raises
@@ -50,7 +50,9 @@ def _fastest_within(budget: int, run: Run) -> Kept:
         Where nothing does.
     """
     steps = adjoint_steps(run.nt)
-    ways = [Kept(length) for length in dict.fromkeys(-(-steps // chunks) for chunks in range(1, isqrt(steps) + 1))]
+    ways = [
+        HistoryPlan(length) for length in dict.fromkeys(-(-steps // chunks) for chunks in range(1, isqrt(steps) + 1))
+    ]
     if run.slices:
         few = recursive(run, 1)
         room = budget - run.taken(few)
@@ -65,7 +67,7 @@ def _fastest_within(budget: int, run: Run) -> Kept:
     )
 
 
-def _is_room(run: Run, history: int, spared: bool) -> bool:
+def _is_room(run: HistoryRequest, history: int, spared: bool) -> bool:
     """Whether all of a history may be kept; it is to be `spared` if more than little."""
     share, little = PROGRAM if run.traced else CALL
     if history <= CACHE_BYTES:

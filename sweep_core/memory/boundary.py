@@ -2,7 +2,7 @@
 
 from ..errors import UnsupportedError
 from .options import BoundaryOptions
-from .strategy import Kept, Run, Strategy, adjoint_steps
+from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
 CACHE_BYTES = 2 << 20
@@ -48,14 +48,14 @@ class Boundary(Strategy):
     def eager_refusal(self) -> str:
         return "MemoryOptions(strategy='boundary') needs impl='c', which runs backward in time; use strategy='ckpt'"
 
-    def keep(self, run: Run) -> Kept:
+    def keep(self, run: HistoryRequest) -> HistoryPlan:
         steps = adjoint_steps(run.nt)
         # The state of the PML takes about half as much again as the history of a step, h: chunks of n steps take
         # n h + 2 (steps / n)^(1/2) 1.5 h, which is least where n^3 is 1.5^2 steps.
         least = round((1.5**2 * steps) ** (1 / 3)) if run.in_pml else SHORTEST
         chunk = min(max(run.cached(CACHE_BYTES), least), steps)
         place = self.options.storage, self.options.directory
-        return Kept(chunk, None, *place, strips=True, in_pml=run.in_pml, dtype=self.lower(run))
+        return HistoryPlan(chunk, None, *place, strips=True, in_pml=run.in_pml, dtype=self.lower(run))
 
     def segment(self, nt: int, barred: str = "") -> int:
         raise UnsupportedError(self.eager_refusal)

@@ -4,7 +4,7 @@ from math import ceil, log2, sqrt
 
 from ..errors import UnsupportedError
 from .options import CkptOptions
-from .strategy import Kept, Run, Strategy, adjoint_steps
+from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 SEGMENT = 16
 """Steps of a segment of the recursive schedule at least. Each is a call, which prepares about as much as a step reads;
@@ -46,13 +46,13 @@ class Ckpt(Strategy):
     def eager_refusal(self) -> str:
         return self.compiled_refusal
 
-    def keep(self, run: Run) -> Kept:
+    def keep(self, run: HistoryRequest) -> HistoryPlan:
         options = self.options
         if options.mode == "recursive":
             return recursive(run, options.count or max(round(log2(run.nt)), 1), options.storage, options.directory)
         length = self._length(run.nt)
         if options.storage == "gpu" or length >= adjoint_steps(run.nt):
-            return Kept(length)
+            return HistoryPlan(length)
         return _sliced(run.nt, length, run.nt, options.storage, options.directory)
 
     def segment(self, nt: int, barred: str = "") -> int:
@@ -67,14 +67,14 @@ class Ckpt(Strategy):
         return -(-steps // chunks)
 
 
-def recursive(run: Run, count: int, storage: str = "gpu", directory: str | None = None) -> Kept:
+def recursive(run: HistoryRequest, count: int, storage: str = "gpu", directory: str | None = None) -> HistoryPlan:
     """The binomial schedule with so many states at most."""
     step = run.history() / adjoint_steps(run.nt)
     return _sliced(run.nt, max(SEGMENT, ceil(run.state() / max(step, 1))), count, storage, directory)
 
 
-def _sliced(nt, length, count, storage, directory) -> Kept:
+def _sliced(nt, length, count, storage, directory) -> HistoryPlan:
     """Slices of so many steps, or all in one where one suffices. Nobody needs the state before the last one twice."""
     if length >= adjoint_steps(nt):
-        return Kept(adjoint_steps(nt))
-    return Kept(length, min(count, -(-nt // length) - 2), storage, directory)
+        return HistoryPlan(adjoint_steps(nt))
+    return HistoryPlan(length, min(count, -(-nt // length) - 2), storage, directory)

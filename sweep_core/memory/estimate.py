@@ -9,7 +9,7 @@ PURPOSES = "history", "states", "workspace", "records", "gradients", "inputs"
 
 
 @attrs.frozen
-class Taken:
+class MemoryUse:
     """Bytes by purpose that a gradient takes at most at once, on the device, at the host and on disk: the ``"history"``
     and ``"states"`` that are kept for the adjoint, ``"workspace"`` of compiled code, ``"records"`` and residuals,
     ``"gradients"`` with what takes them to the models, and ``"inputs"``: coefficients of the padded grid, wavelets,
@@ -34,7 +34,7 @@ class Cost:
     ----------
     memory : MemoryOptions
         The options that ask for it.
-    taken : Taken
+    taken : MemoryUse
     time : float
         Relative to that of a gradient whose history is kept, the adjoint counted as two forward runs.
     fits : bool, optional
@@ -42,7 +42,7 @@ class Cost:
     """
 
     memory: MemoryOptions
-    taken: Taken
+    taken: MemoryUse
     time: float
     fits: bool | None = None
 

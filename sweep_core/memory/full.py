@@ -1,7 +1,7 @@
 """Strategy ``'full'``: every step is kept, or every so many, in the precision that is asked for."""
 
 from .auto import CACHE_BYTES
-from .strategy import Kept, Run, Strategy, adjoint_steps
+from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 PACKED = 4
 """Steps that are packed at once at least."""
@@ -33,13 +33,13 @@ class Full(Strategy):
             "take differences between one step and the next: use dtype='int8'"
         )
 
-    def keep(self, run: Run) -> Kept:
+    def keep(self, run: HistoryRequest) -> HistoryPlan:
         steps = adjoint_steps(run.nt)
         dtype = self.lower(run)
         if dtype is None and self.interval == 1:
-            return Kept(steps)
+            return HistoryPlan(steps)
         at_once = max(run.cached(CACHE_BYTES), PACKED, self.interval)
-        return Kept(min(at_once, steps), dtype=dtype, interval=self.interval)
+        return HistoryPlan(min(at_once, steps), dtype=dtype, interval=self.interval)
 
     def segment(self, nt: int, barred: str = "") -> int:
         return nt

@@ -23,8 +23,11 @@ SWEEP_SOLVER: dict[str, str] = {
 }
 """What becomes of options that scripts of sweep-solver have."""
 
-LOWER = "bfloat16", "float16", "int8"
-"""Precisions that a history alone may have. Of the last two 64 values share a scale, so that no wave is too weak."""
+LOWER = {"bfloat16": 5e-3, "float16": 2e-3, "int8": 2e-2}
+"""Precisions that a history alone may have, and the error of a gradient with such a history, over its maximum.
+
+Of the last two 64 values share a scale, so that no wave is too weak.
+"""
 PRECISIONS = "float64", "float32", *LOWER
 
 

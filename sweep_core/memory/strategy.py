@@ -12,7 +12,7 @@ from .schedule import Schedule
 
 
 @attrs.frozen
-class Run:
+class HistoryRequest:
     """A compiled run that is to leave a history.
 
     Parameters
@@ -33,7 +33,7 @@ class Run:
     state : callable
         Bytes of a wave state of all shots.
     taken : callable
-        Bytes that a gradient takes on the device where a :class:`Kept` is kept.
+        Bytes that a gradient takes on the device where a :class:`HistoryPlan` is kept.
     slices : bool
         Whether the run can be made in slices.
     in_pml : bool
@@ -50,7 +50,7 @@ class Run:
     traced: bool = False
     together: bool = False
     state: Callable[[], int] = lambda: 0
-    taken: Callable[["Kept"], int] = lambda kept: 0
+    taken: Callable[["HistoryPlan"], int] = lambda kept: 0
     slices: bool = True
     in_pml: bool = True
     dtype: str = "float32"
@@ -61,7 +61,7 @@ class Run:
 
 
 @attrs.frozen
-class Kept:
+class HistoryPlan:
     """What a compiled run keeps for its adjoint.
 
     Parameters
@@ -123,7 +123,7 @@ class Kept:
         return Schedule(nt, self.chunk, self.states or 0)
 
 
-NOTHING = Kept(0)
+NO_HISTORY = HistoryPlan(0)
 """Of a run without a gradient."""
 
 
@@ -145,7 +145,7 @@ class Strategy(ABC):
         """The precision of what is kept of each step; None: that of the models."""
         return None
 
-    def lower(self, run: Run) -> str | None:
+    def lower(self, run: HistoryRequest) -> str | None:
         """That precision where it is less than the run's."""
         return None if self.dtype == run.dtype else self.dtype
 
@@ -174,7 +174,7 @@ class Strategy(ABC):
         return ""
 
     @abstractmethod
-    def keep(self, run: Run) -> Kept:
+    def keep(self, run: HistoryRequest) -> HistoryPlan:
         """What a compiled run keeps."""
 
     @abstractmethod

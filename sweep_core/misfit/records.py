@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from ..acquisition.positions import dtype_name
+from array_api_compat import array_namespace
+
+from .._util.arrays import dtype_name
 from ..errors import DtypeError, ShapeError
 
 TIME = 1
@@ -46,8 +48,6 @@ def records(synthetic: Any, observed: Any) -> Any:
     ShapeError, DtypeError
         Where they are not two records of one shape and one library.
     """
-    from array_api_compat import array_namespace
-
     _check_arrays({"synthetic": synthetic, "observed": observed}, "a record, an array")
     check_like_record("observed", observed, synthetic)
     if len(synthetic.shape) != 4:

@@ -2,7 +2,7 @@
 
 from .call import Buffer, CompiledCall, compiled_call, seen_fields, tables
 from .library import Library, load, sources, status, supports, thread_count
-from .sizes import check_room, estimate, held_steps, kept_by, taken_by
+from .sizes import check_room, estimate, memory_use, plan_history
 
 __all__ = [
     "Buffer",
@@ -11,14 +11,13 @@ __all__ = [
     "check_room",
     "compiled_call",
     "estimate",
-    "held_steps",
-    "kept_by",
     "load",
+    "memory_use",
+    "plan_history",
     "seen_fields",
     "sources",
     "status",
     "supports",
     "tables",
-    "taken_by",
     "thread_count",
 ]

@@ -15,7 +15,7 @@ from ..discretization.node_averages import rows_before
 from ..discretization.operators import along_z, axis_of, closed
 from ..discretization.stability import coefficient_limit
 from ..errors import UnsupportedError
-from ..memory import chosen
+from ..memory import make_strategy
 from ..problem import Problem
 from . import structs
 from .library import Library, interruptible, load
@@ -109,7 +109,7 @@ def compiled_call(
     kind: str, problem: Problem, shape: CallShape, chunk: int = 0, length: int | None = None
 ) -> CompiledCall:
     """The call of `problem` for arrays of `shape`; the forward run leaves a history where there is a `chunk` of steps
-    to hold of it at once, such as :func:`held_steps`. Where it is to be made in slices (:meth:`CompiledCall.steps`),
+    to hold of it at once, that of :func:`plan_history`. Where it is to be made in slices (:meth:`CompiledCall.steps`),
     buffers are sized for those of `length` steps.
 
     Raises
@@ -154,9 +154,9 @@ def compiled_call(
         snapshot_fields=sum(1 << problem.field_index(f) for f in asked.fields) if asked else 0,
         snapshot_low=tuple(width + first for width, (first, _) in zip(low, region, strict=True)),
         snapshot_high=tuple(width + end for width, (_, end) in zip(low, region, strict=True)),
-        boundary=boundary_of(problem, bool(chunk) and chosen(problem.memory).strips),
-        stored=structs.DTYPES[chosen(problem.memory).dtype or shape.dtype],
-        interval=chosen(problem.memory).interval,
+        boundary=boundary_of(problem, bool(chunk) and make_strategy(problem.memory).strips),
+        stored=structs.DTYPES[make_strategy(problem.memory).dtype or shape.dtype],
+        interval=make_strategy(problem.memory).interval,
         imaged_from=imaged_from(problem),
         coefficient_limit=coefficient_limit(problem),
         dt=problem.dt,

@@ -62,7 +62,7 @@ def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterato
         _rate(header.sign[i], OPERATORS[header.of[i]], header.stretched[i], [term for r, term in terms if r == i])
         for i in range(header.rates)
     ]
-    stated = {r.name: _rate(r.sign, r.of, r.stretched, r.terms) for r in equation.rates_in(ndim)}
+    stated = {r.name: _rate(r.sign, r.operator, r.stretched, r.terms) for r in equation.rates_in(ndim)}
     yield "rates", *_apart(stated.values(), compiled)
     yield (
         "moduli",

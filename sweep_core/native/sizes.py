@@ -8,7 +8,7 @@ import attrs
 
 from ..acquisition.call_shape import CallShape
 from ..errors import MemoryLimitError, UnsupportedError
-from ..memory import CkptOptions, Cost, Estimate, Kept, MemoryOptions, Run, Taken, chosen
+from ..memory import CkptOptions, Cost, Estimate, HistoryPlan, HistoryRequest, MemoryOptions, MemoryUse, make_strategy
 from ..memory.limits import available, readable
 from ..problem import Problem
 from . import structs
@@ -40,7 +40,7 @@ STRATEGIES = (
 """Those that an estimate compares, as they are preferred where they take the same time."""
 
 
-def run_of(
+def history_request(
     kind: str,
     problem: Problem,
     shape: CallShape,
@@ -48,7 +48,7 @@ def run_of(
     traced: bool = False,
     together: bool = False,
     slices: bool = True,
-) -> Run:
+) -> HistoryRequest:
     """What a memory strategy is told of a call."""
 
     def history():
@@ -56,12 +56,12 @@ def run_of(
         return compiled_call(kind, full, shape, shape.steps).history
 
     def state():
-        return _needs(compiled_call(kind, problem, shape), "forward", Kept(1, 0))["state"]
+        return _needs(compiled_call(kind, problem, shape), "forward", HistoryPlan(1, 0))["state"]
 
     def taken(kept):
-        return taken_by(kind, problem, shape, kept).on_device
+        return memory_use(kind, problem, shape, kept).on_device
 
-    return Run(
+    return HistoryRequest(
         shape.steps,
         shape.shots,
         history,
@@ -77,25 +77,28 @@ def run_of(
     )
 
 
-def kept_by(kind: str, problem: Problem, shape: CallShape, *args, **run) -> Kept:
-    """What the memory strategy of `problem` keeps of a call; what follows goes to :func:`run_of`."""
-    return chosen(problem.memory).keep(run_of(kind, problem, shape, *args, **run))
-
-
-def held_steps(kind: str, problem: Problem, shape: CallShape, **run) -> int:
-    """Steps of history that the memory strategy of `problem` holds at once, for those who make a run in one call.
+def plan_history(
+    kind: str,
+    problem: Problem,
+    shape: CallShape,
+    left: Callable[[], int | None] = available,
+    slices: bool = True,
+    **run,
+) -> HistoryPlan:
+    """Return the history that the memory strategy of `problem` keeps of a call, by :func:`history_request`.
 
     Raises
     ------
     UnsupportedError
-        Where it is to be made in slices.
+        Without `slices`, for a backend that makes a run in one call, where the strategy needs them.
     """
-    if refusal := chosen(problem.memory).compiled_refusal:
+    strategy = make_strategy(problem.memory)
+    if not slices and (refusal := strategy.compiled_refusal):
         raise UnsupportedError(refusal)
-    return kept_by(kind, problem, shape, slices=False, **run).chunk
+    return strategy.keep(history_request(kind, problem, shape, left, slices=slices, **run))
 
 
-def _needs(call: CompiledCall, operation: str, kept: Kept) -> dict[str, int]:
+def _needs(call: CompiledCall, operation: str, kept: HistoryPlan) -> dict[str, int]:
     """Bytes of the buffers of an operation by name; of a run in slices those of one slice."""
     struct = structs.SweepProblem.from_buffer_copy(call.struct)
     struct.chunk, struct.boundary = kept.chunk, boundary_of(call.problem, kept.strips)
@@ -106,7 +109,7 @@ def _needs(call: CompiledCall, operation: str, kept: Kept) -> dict[str, int]:
 
 
 @lru_cache(maxsize=4096)
-def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken:
+def memory_use(kind: str, problem: Problem, shape: CallShape, kept: HistoryPlan) -> MemoryUse:
     """What a forward run and its adjoint take at most at once, where so much is kept."""
     call = compiled_call(kind, problem, shape)
     forward, adjoint = (_needs(call, operation, kept) for operation in ("forward", "adjoint"))
@@ -125,27 +128,27 @@ def taken_by(kind: str, problem: Problem, shape: CallShape, kept: Kept) -> Taken
     most = max(phases, key=Counter.total)
     away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(kept.storage, "device")
     if away == "device":
-        return Taken(device=dict(most))
+        return MemoryUse(device=dict(most))
     moved = {kept.placed: most.pop(kept.placed)}
-    return Taken(device=dict(most), **{away: moved})
+    return MemoryUse(device=dict(most), **{away: moved})
 
 
 def estimate(
     kind: str, problem: Problem, shape: CallShape, left: Callable[[], int | None] = available, **run
 ) -> Estimate:
-    """What the gradient of a call takes by each strategy; what follows goes to :func:`run_of`."""
+    """What the gradient of a call takes by each strategy; what follows goes to :func:`history_request`."""
     there = left()
 
     def cost(memory):
-        kept = chosen(memory).keep(run_of(kind, problem, shape, lambda: there, **run))
-        taken = taken_by(kind, problem, shape, kept)
+        kept = make_strategy(memory).keep(history_request(kind, problem, shape, lambda: there, **run))
+        taken = memory_use(kind, problem, shape, kept)
         return Cost(memory, taken, kept.time(shape.steps), None if there is None else taken.on_device <= there)
 
     def possible(memory):
         at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
-        if chosen(memory).strips and not supports(problem.equation, problem.grid.ndim, kind, strips=True):
+        if make_strategy(memory).strips and not supports(problem.equation, problem.grid.ndim, kind, strips=True):
             return False
-        return not (at_host or (run.get("traced") and chosen(memory).traced_refusal))
+        return not (at_host or (run.get("traced") and make_strategy(memory).traced_refusal))
 
     ways = [attrs.evolve(memory, known_above=problem.memory.known_above) for memory in STRATEGIES]
     costs = sorted(map(cost, filter(possible, ways)), key=lambda c: c.time)
@@ -153,10 +156,10 @@ def estimate(
 
 
 def check_room(
-    kind: str, problem: Problem, shape: CallShape, kept: Kept, left: Callable[[], int | None], **run
+    kind: str, problem: Problem, shape: CallShape, kept: HistoryPlan, left: Callable[[], int | None], **run
 ) -> None:
     """MemoryLimitError, with what would fit, where a gradient takes more than what is left."""
-    size = taken_by(kind, problem, shape, kept).on_device
+    size = memory_use(kind, problem, shape, kept).on_device
     there = left() if size > SMALL else None
     if there is None or size <= there:
         return

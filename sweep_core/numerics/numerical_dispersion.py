@@ -9,7 +9,7 @@ from .stencils import first_derivative, second_derivative, staggered_derivative
 
 def _operators(equation, ndim: int) -> tuple[str, ...]:
     """The differences in space that an equation takes: those of its tables, or what its levels in time suggest."""
-    stated = {rate.of for rate in equation.rates_in(ndim)} & {"D", "D1", "D2"}
+    stated = {rate.operator for rate in equation.rates_in(ndim)} & {"D", "D1", "D2"}
     return tuple(sorted(stated)) or (("D2",) if equation.levels == 2 else ("D",))
 
 

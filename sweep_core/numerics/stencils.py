@@ -93,8 +93,3 @@ def largest_staggered_speed(order: int, spacing: tuple[float, ...], dt: float) -
     """The same for staggered leapfrog steps: the largest symbol of D is 2 sum_k |w_k| / dh."""
     nyquist = 2 * float(np.abs(staggered_derivative(order)).sum())
     return 2 / (dt * nyquist * sqrt(sum(1 / h**2 for h in spacing)))
-
-
-def largest_dt(order: int, spacing: tuple[float, ...], speed: float) -> float:
-    """The largest stable time step (s) for a wave speed (m/s)."""
-    return largest_speed(order, spacing, 1.0) / speed

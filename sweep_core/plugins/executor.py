@@ -7,7 +7,7 @@ import attrs
 
 from .._util.validators import check_choice
 from ..errors import UnsupportedError
-from ..memory import chosen
+from ..memory import make_strategy
 
 
 @attrs.frozen
@@ -59,7 +59,7 @@ def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], S
         if impl == "c":
             raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device}: {found.reason}")
         reason = f"compiled code cannot run it: {found.reason}"
-    if refusal := chosen(problem.memory).eager_refusal:
+    if refusal := make_strategy(problem.memory).eager_refusal:
         raise UnsupportedError(f"impl='eager' ({reason}) cannot either: {refusal}" if impl != "eager" else refusal)
     return "eager", reason
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..discretization.array_ops import NumpyOps
-from ..discretization.node_averages import Medium
+from ..discretization.node_averages import NodeAverages
 from ..equations.equation import Equation, Field, Parameter
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
@@ -180,8 +180,8 @@ def _check_sources(equation, ndim, fields):
 
 def _coefficients(equation, problem, models):
     names, shape = equation.coefficient_names_in(problem.grid.ndim), problem.padded_shape
-    with _said(equation, "coefficients(medium, *parameters)"):
-        made = equation.coefficients(Medium(problem, np), *models)
+    with _said(equation, "coefficients(node_averages, *parameters)"):
+        made = equation.coefficients(NodeAverages(problem, np), *models)
     if not isinstance(made, tuple | list) or len(made) != len(names):
         count = f"{len(made)} values" if isinstance(made, tuple | list) else type(made).__name__
         _refuse(equation, "coefficients", count, f"a tuple of {len(names)}: {list(names)}")

@@ -47,10 +47,8 @@ STRATEGIES = {
 INEXACT = {
     "boundary": 1e-11,
     "boundary-disk": 1e-11,
-    "bfloat16": 5e-3,
-    "float16": 2e-3,
-    "int8": 2e-2,
-    "boundary-int8": 2e-2,
+    **LOWER,
+    "boundary-int8": LOWER["int8"],
 }
 """Difference to the gradient of 'full', over its maximum, of strategies that are not lossless, in double precision."""
 

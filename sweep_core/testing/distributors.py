@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from .._util.arrays import numpy_of
 from ..distribution import Distributor, ShotPlan
 from ..errors import PluginError, SweepError
-from .entries import numpy_of
-from .laws import ROUNDING, Broken, Figure, held, unequal, worst
+from ..execution.answers import unequal
+from .laws import ROUNDING, Broken, Figure, held, worst
 from .programme import Result, judged
 
 __all__ = ["Group", "distributes"]

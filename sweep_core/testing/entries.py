@@ -7,8 +7,8 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
-from .._util.arrays import numpy_of
 from ..errors import SweepError, UnsupportedError
+from ..execution import answers
 from ..plugins import backend, backends
 from .cases import Case
 
@@ -38,24 +38,21 @@ class Entry:
         """Called where a problem cannot be run."""
         raise SkipTest(f"{self.name}: {reason}")
 
-    def method(self, problem, name: str) -> Callable:
-        """A method of the executor; SkipTest where it has none of that name, as a protocol allows."""
+    def having(self, problem, name: str):
+        """The executor; SkipTest where it has no method of that name, as a protocol allows."""
         executor = self.executor_for(problem)
         if not hasattr(executor, name):
             self.absent(f"it has no {name}")
-        return getattr(executor, name)
+        return executor
 
     def forward(self, made: Case) -> np.ndarray:
-        return numpy_of(self.executor_for(made.problem).forward(made.problem, made.shots, made.models))
+        return answers.forward(self.executor_for(made.problem), made)
 
     def misfit_and_gradient(self, made: Case, observed):
-        of = self.method(made.problem, "misfit_and_gradient")
-        misfit, gradient = of(made.problem, made.shots, made.models, observed)
-        return float(misfit), [numpy_of(g) for g in gradient]
+        return answers.misfit_and_gradient(self.having(made.problem, "misfit_and_gradient"), made, observed)
 
     def born(self, made: Case) -> np.ndarray:
-        born = self.method(made.problem, "born")
-        return numpy_of(born(made.problem, made.shots, made.models, made.direction()))
+        return answers.born(self.having(made.problem, "born"), made, made.direction())
 
     def jacobian_transposed(self, made: Case, cotangent) -> list:
         """The gradient whose residual is `cotangent`, in the dtype of the case."""

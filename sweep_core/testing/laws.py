@@ -6,18 +6,18 @@ from unittest import SkipTest
 import attrs
 import numpy as np
 
+from .._util.arrays import numpy_of
 from ..acquisition.shots import Shots
 from ..errors import SweepError, UnsupportedError
+from ..execution.answers import error, record_error, relative, unequal
 from ..execution.reference import ReferenceExecutor
 from .cases import INEXACT, STRATEGIES, born_of_cell, reference_born, reference_record
-from .entries import numpy_of
 
 __all__ = [
     "Broken",
     "Figure",
     "bad_input_is_refused",
     "born_equals_reference",
-    "error",
     "everything",
     "fades",
     "forward_equals_reference",
@@ -32,15 +32,12 @@ __all__ = [
     "no_shots",
     "pullback_is_the_gradient",
     "reciprocity",
-    "record_error",
     "regions",
-    "relative",
     "shots_add_up",
     "single_precision",
     "strategies_agree",
     "taylor_remainder",
     "two_runs_are_identical",
-    "unequal",
     "worst",
 ]
 
@@ -70,29 +67,6 @@ def worst(found, bound: float) -> Figure:
     """The figure of the largest of (value, what); NaN is larger than all."""
     value, what = max(found, key=lambda f: np.nan_to_num(f[0], nan=np.inf))
     return held(value, bound, what)
-
-
-def error(x, expected) -> float:
-    """Largest difference over largest expected value; of zeros, infinity where anything differs."""
-    difference, scale = np.abs(x - expected).max(), np.abs(expected).max()
-    if scale == 0:
-        return 0.0 if difference == 0 else float("inf")
-    return float(difference / scale)
-
-
-def record_error(x, expected) -> float:
-    """The worst field's, since stresses are a million times velocities: records (nshots, nt, nrec, nfield)."""
-    return float(np.max([error(x[..., i], expected[..., i]) for i in range(expected.shape[-1])]))
-
-
-def unequal(x: float, y: float, terms=(0.0,)) -> float:
-    """Difference of two sums over the larger of them, or over what random signs make of `terms` if these cancel."""
-    return abs(x - y) / max(abs(x), abs(y), float(np.sqrt(sum(np.vdot(t, t) for t in map(np.ravel, terms)))))
-
-
-def relative(x: float, expected: float, usual: float) -> float:
-    """Difference over the expected number, or over one of the usual size; none where all are zero."""
-    return 0.0 if x == expected else abs(x - expected) / max(abs(expected), usual)
 
 
 def _same_shape(record, expected):
@@ -148,7 +122,7 @@ def jacobian_and_adjoint(entry, made) -> Figure:
 
 def pullback_is_the_gradient(entry, made) -> Figure:
     """J^T y by `pullback` is that of `misfit_and_gradient`, and of the arguments as they were when it was called."""
-    pullback, y = entry.method(made.problem, "pullback"), made.noise()
+    pullback, y = entry.having(made.problem, "pullback").pullback, made.noise()
     expected = entry.jacobian_transposed(made, y)
     shots = attrs.evolve(made.shots, wavelet=made.shots.wavelet.copy())
     models = [m.copy() for m in made.models]
@@ -166,7 +140,7 @@ def pullback_is_the_gradient(entry, made) -> Figure:
 
 def no_shots(entry, made) -> Figure:
     """Of no shots the record is empty, the misfit zero and so is the gradient; or they are refused by name."""
-    misfit_and_gradient = entry.method(made.problem, "misfit_and_gradient")
+    misfit_and_gradient = entry.having(made.problem, "misfit_and_gradient").misfit_and_gradient
     executor, none = entry.executor_for(made.problem), attrs.evolve(made, shots=made.shots.take([]))
     expected = made.noise()[:0]
     try:

@@ -10,7 +10,6 @@ from sweep_core import (
     DeviceError,
     DomainError,
     DtypeError,
-    EagerOptions,
     MemoryOptions,
     OptionError,
     ShapeError,
@@ -18,6 +17,7 @@ from sweep_core import (
     SweepError,
     UnsupportedError,
 )
+from sweep_core.errors import UnknownOptionError
 
 VP = np.full((30, 40), 2000.0)
 FULL = MemoryOptions("full")
@@ -101,8 +101,7 @@ SOLVERS = {
         UnsupportedError,
         "strategy='boundary'.* needs impl='c'.*; use strategy='ckpt'",
     ),
-    "eager_options with c": ({"impl": "c", "eager_options": EagerOptions()}, OptionError, "does not apply to impl='c'"),
-    "eager_options of another class": ({"impl": "eager", "eager_options": True}, OptionError, "eager_options is True"),
+    "eager_options": ({"eager_options": None}, UnknownOptionError, "impl='eager' has no options; impl='c' is compiled"),
     "missing device": ({"dev": "cuda:7"}, DeviceError, "device 'cuda:7' cannot be used"),
     "a device of no number": ({"dev": 10**30}, DeviceError, "device 10+ cannot be used"),
     "nonsense device": ({"dev": "abacus"}, DeviceError, "device 'abacus' cannot be used"),

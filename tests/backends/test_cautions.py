@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from certified import sound
 
-from sweep_core import Elastic, SweepWarning
+from sweep_core import AcousticVariableDensity, Elastic, SweepWarning
 
 
 def in_km(call):
@@ -67,6 +67,15 @@ def test_a_solver_says_once_what_is_hardly_meant(framework, plant, text):
         solver(**given)
     assert [w.filename for w in seen if w.category is SweepWarning] == [__file__]
     assert not warned(solver, given)
+
+
+@both
+def test_two_samples_for_each_shot_are_looked_at_along_time(framework):
+    """Not along the shots, where the wavelet does not change, though there are as many samples as source fields."""
+    pytest.importorskip(framework)
+    call = sound(AcousticVariableDensity, framework=framework, source_type=["p", "vz"])
+    call.arguments["wavelet"] = np.array([[1, -1], [1, -1]])
+    assert ["a wavelength at 333 Hz" in str(w.message) for w in warned(call.solver(), call.placed())] == [True]
 
 
 @both

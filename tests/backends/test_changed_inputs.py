@@ -30,7 +30,7 @@ class Parameters(Acoustic):
 
     name = "parameters"
 
-    def coefficients(self, medium, vp):
+    def coefficients(self, node_averages, vp):
         return (vp,)
 
 

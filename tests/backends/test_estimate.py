@@ -105,7 +105,7 @@ def test_of_known_rows_nothing_is_kept(memory, equation):
 class OfAWholeModel(Acoustic):
     """An equation that a probe of a few rows tells nothing of."""
 
-    def coefficients(self, medium, vp):
+    def coefficients(self, node_averages, vp):
         if vp.shape[-2] < 9:
             raise ValueError("a table of the whole model does not fit")
         return (vp * vp,)

@@ -11,7 +11,7 @@ from laws import case, error
 from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
 from sweep_core.execution.call_checks import check_call
 from sweep_core.execution.reference import ReferenceExecutor
-from sweep_core.native import compiled_call, held_steps
+from sweep_core.native import compiled_call, plan_history
 from sweep_core.native.library import find
 
 jax = pytest.importorskip("jax")
@@ -252,7 +252,9 @@ def test_no_history_without_a_gradient(strategy, setting):
         return jnp.sum(solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, [vp]) ** 2)
 
     shape = check_call(made.problem, made.shots, made.models)
-    buffers = compiled_call("cpu", made.problem, shape, held_steps("cpu", made.problem, shape)).named()
+    buffers = compiled_call(
+        "cpu", made.problem, shape, plan_history("cpu", made.problem, shape, slices=False).chunk
+    ).named()
     kept = max(buffers[name].shape[0] for name in ("history", "checkpoints"))
     texts = [jax.jit(f).lower(arrays[0]).as_text() for f in (misfit, jax.grad(misfit))]
     assert kept > 0 and [f"tensor<{kept}xui8>" in text for text in texts] == [False, True]

@@ -117,8 +117,8 @@ def test_autocast_reaches_no_coefficients(entry):
     """Not even where an equation multiplies matrices."""
 
     class Turned(Acoustic):
-        def coefficients(self, medium, vp):
-            return super().coefficients(medium, vp @ medium.xp.eye(vp.shape[-1], dtype=vp.dtype))
+        def coefficients(self, node_averages, vp):
+            return super().coefficients(node_averages, vp @ node_averages.xp.eye(vp.shape[-1], dtype=vp.dtype))
 
     made = case(nt=12).typed(np.float32)
     made = attrs.evolve(made, arguments=made.arguments | {"equation": Turned(4)})

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 torch = pytest.importorskip("torch")
-from sweep_core.memory import NOTHING  # noqa: E402
+from sweep_core.memory import NO_HISTORY  # noqa: E402
 from sweep_core.native.call import LONG_CALL, Buffer, CompiledCall  # noqa: E402
 from sweep_core.native.structs import OPERATIONS  # noqa: E402
 from sweep_torch.operators import Task  # noqa: E402
@@ -46,6 +46,6 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     cached, cells = {name: Cached() for name in ("tables", "wavelet")}, [Cached(), Cached()]
     buffers = *(Buffer(name, (1,), "float32", "in") for name in cached), Buffer("record", (1,), "float32", "out")
     compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL))
-    Task(compiled, cells, device, cached, NOTHING, compiled, compiled).run(operation)
+    Task(compiled, cells, device, cached, NO_HISTORY, compiled, compiled).run(operation)
     assert made == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

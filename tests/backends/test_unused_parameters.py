@@ -16,8 +16,8 @@ class Unused(Acoustic):
 
     parameters: ClassVar = (Parameter("before", "1"), *Acoustic.parameters, Parameter("after", "1"))
 
-    def coefficients(self, medium, before, vp, after):
-        return super().coefficients(medium, vp)
+    def coefficients(self, node_averages, before, vp, after):
+        return super().coefficients(node_averages, vp)
 
     def speed(self, before, vp, after):
         return vp

@@ -14,6 +14,7 @@ from sweep_core import (
     AcousticVariableDensity,
     DomainError,
     Elastic,
+    MemoryOptions,
     Shots,
     StabilityError,
     SweepError,
@@ -22,13 +23,15 @@ from sweep_core import (
     check_values,
     make_problem,
 )
+from sweep_core._util.arrays import dtype_name
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import points_of
 from sweep_core.acquisition.receivers import listening
 from sweep_core.acquisition.shots import samples_of
-from sweep_core.execution.call_checks import check_forward_batchsize, dtype_name
+from sweep_core.execution.call_checks import check_forward_batchsize
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.io import Gathers, read_gathers, write_gathers
-from sweep_core.numerics.stencils import largest_dt
+from sweep_core.numerics.stencils import largest_speed
 from sweep_core.numerics.time_dispersion import overrun
 
 VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
@@ -108,6 +111,19 @@ def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
     made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros((3, 2))))
     found = check_call(made.problem, made.shots, made.models)
     assert samples_of(made.shots.wavelet, found).shape == (3, 1, 1, 2) and found.samples == 2
+
+
+def test_two_samples_for_each_shot_are_checked_along_time():
+    """The refusal of an interval states the frequencies of (nshots, nt), also where nt is the number of source fields."""
+    made = attrs.evolve(case(AcousticVariableDensity, nsrc=1), arguments=VELOCITIES)
+    made, refusals = made.remembering(MemoryOptions("full", interval=9)), []
+    samples = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
+    for wavelet in (samples, samples[:, None]):
+        shots = attrs.evolve(made.shots, wavelet=wavelet)
+        with pytest.raises(DomainError, match="interval is 9") as refusal:
+            ReferenceExecutor().forward(made.problem, shots, made.models)
+        refusals.append(str(refusal.value))
+    assert refusals[0] == refusals[1]
 
 
 def test_a_wavelet_for_each_field_is_the_sum_of_both():
@@ -199,7 +215,7 @@ def test_a_receiver_of_one_shot_is_named():
 )
 def test_the_stable_step_that_a_message_states_is_stable(order, speed, dh, excess):
     shape, wavelet = (12, 12), np.zeros(4)
-    dt = largest_dt(order, dh, speed)
+    dt = largest_speed(order, dh, 1.0) / speed
     model = np.full(shape, speed)
     with pytest.raises(StabilityError, match="the largest stable dt is") as refusal:
         check_values(make_problem(Acoustic(order), shape, dh, dt * excess), [model], wavelet)

@@ -7,8 +7,8 @@ import pytest
 
 from sweep_core import Acoustic, Elastic, Shots, check_survey, make_problem, ricker
 from sweep_core.certify import values
+from sweep_core.certify.excerpt import LISTENING, MARGIN, SIDE, cut_out, whole_call
 from sweep_core.certify.skipping import skipping
-from sweep_core.certify.taken import LISTENING, MARGIN, SIDE, cut_out, whole_call
 
 SHAPE = (100, 120)
 

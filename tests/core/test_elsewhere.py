@@ -11,7 +11,6 @@ from sweep_core import Acoustic, AcousticVariableDensity, Elastic, OptionError, 
 from sweep_core._util import peer_names
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import UnknownOptionError
-from sweep_core.execution.options import EagerOptions
 from sweep_core.execution.propagator import Propagator
 from sweep_core.memory import BoundaryOptions, CkptOptions, MemoryOptions
 from sweep_core.memory.options import CUDAOptions
@@ -62,7 +61,7 @@ def test_an_equation_and_a_wavelet_say_it_too(equation):
         assert refusal(ricker, **{name: 8}) == f"ricker has no argument {name!r}; {answer}"
 
 
-OPTIONS = BoundaryOptions, CkptOptions, CUDAOptions, EagerOptions, MemoryOptions, Snapshots
+OPTIONS = BoundaryOptions, CkptOptions, CUDAOptions, MemoryOptions, Snapshots
 
 
 def test_answers_name_what_there_is():

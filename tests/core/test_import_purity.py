@@ -1,9 +1,11 @@
 """Importing sweep_core, listing backends and building a problem bring in nothing heavy, and quickly."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,76 @@ def test_backends_do_not_import_each_other():
     if modules_after("try:\n import jax\nexcept ImportError: pass") & {"jax"}:
         found = modules_after("import sweep_jax; sweep_jax.PropJax")
         assert not found & {"sweep_torch", "torch"}
+
+
+CORE = Path(__file__).parents[2] / "sweep_core"
+ORDER = (
+    *("errors", "_util", "numerics", "memory", "equations", "discretization", "problem", "acquisition", "plugins"),
+    *("native", "execution", "distribution", "", "misfit", "io", "processing", "plot", "inversion", "certify"),
+    *("testing", "cli", "__main__"),
+)
+"""The rooms of sweep_core: each imports those before it alone. The empty name is the package itself."""
+UPWARD = {
+    (
+        "sweep_core.execution.propagator",
+        "sweep_core.certify",
+    ): "solver.certify() is a method; imported when it is called",
+}
+"""(module, module of a later room that it imports in a function): why."""
+
+
+def name_of(path) -> str:
+    return ".".join(path.relative_to(CORE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in sorted(CORE.rglob("*.py"))}
+
+
+def modules_imported(name) -> dict[str, bool]:
+    """The modules of sweep_core that the text of a module imports, and whether that is when it is imported itself."""
+    path, found = MODULES[name], {}
+    tree = ast.parse(path.read_text())
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = (
+                [*package[: len(package) + 1 - node.level], *filter(None, [node.module])]
+                if node.level
+                else [node.module]
+            )
+            asked = [".".join(base) + "." + alias.name for alias in node.names]
+            asked = [x if x in MODULES else x.rpartition(".")[0] for x in asked]
+        else:
+            asked = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for target in MODULES.keys() & set(asked):
+            found[target] = found.get(target, False) or node in tree.body
+    return found
+
+
+def room_of(name) -> str:
+    return name.removeprefix("sweep_core").strip(".").partition(".")[0]
+
+
+def test_a_room_imports_only_rooms_before_it():
+    upward = {}
+    for name in MODULES:
+        for target, at_once in modules_imported(name).items():
+            if ORDER.index(room_of(target)) > ORDER.index(room_of(name)):
+                upward[name, target] = at_once
+    assert upward == dict.fromkeys(UPWARD, False)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name: {t for t in modules_imported(name) if (name, t) not in UPWARD} for name in MODULES}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as circle:
+        pytest.fail(" <- ".join(circle.args[1]))
+
+
+def test_few_modules_stand_outside_of_the_rooms():
+    assert {path.stem for path in CORE.glob("*.py")} <= {"__init__", "__main__", "errors"}
+    assert {path.parent.name for path in CORE.glob("*/*.py")} <= set(ORDER)
 
 
 PRIVATE = {

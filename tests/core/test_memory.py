@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sweep_core import BoundaryOptions, CkptOptions, MemoryLimitError, MemoryOptions, UnsupportedError
-from sweep_core.memory import Kept, Run, chosen
+from sweep_core.memory import HistoryPlan, HistoryRequest, make_strategy
 from sweep_core.memory.auto import CACHE_BYTES, CALL
 
 NTS = pytest.mark.parametrize("nt", [1, 2, 3, 10, 101, 2001])
@@ -15,8 +15,10 @@ AUTO, FULL, CKPT = map(MemoryOptions, ("auto", "full", "ckpt"))
 
 def chunk(memory, nt, step, left=0, shots=1, **more):
     """Steps of history that are held of a run whose history takes `step` bytes for each step and shot."""
-    kept = chosen(memory).keep(Run(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more))
-    assert kept == Kept(kept.chunk), "one call does it"
+    kept = make_strategy(memory).keep(
+        HistoryRequest(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more)
+    )
+    assert kept == HistoryPlan(kept.chunk), "one call does it"
     return kept.chunk
 
 
@@ -40,8 +42,8 @@ def never():
 
 def test_what_is_left_is_asked_for_where_it_matters_alone():
     for memory in (FULL, CKPT):
-        chosen(memory).keep(Run(101, 1, never, never))
-    chosen(AUTO).keep(Run(101, 1, lambda: CACHE_BYTES, never))
+        make_strategy(memory).keep(HistoryRequest(101, 1, never, never))
+    make_strategy(AUTO).keep(HistoryRequest(101, 1, lambda: CACHE_BYTES, never))
 
 
 @pytest.mark.parametrize("shots", [1, 3])
@@ -73,20 +75,20 @@ def within(budget, nt=2001, step=10, state=25, slices=True):
         chunks = -(-(nt - 1) // kept.chunk)
         return 1000 + step * (kept.chunk + 1) + state * (chunks - 1)
 
-    run = Run(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, taken=taken, slices=slices)
-    kept = chosen(MemoryOptions(budget=budget)).keep(run)
+    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, taken=taken, slices=slices)
+    kept = make_strategy(MemoryOptions(budget=budget)).keep(run)
     assert taken(kept) <= budget
     return kept, budget - taken(kept)
 
 
 def test_within_a_budget_the_fastest_that_fits():
     """All, then as few chunks as fit, then as many states as fit; nothing else is asked."""
-    assert within(21_010)[0] == Kept(2000)
-    assert within(21_009)[0] == Kept(1000)
-    assert within(3000)[0] == Kept(167), "twelve chunks: eleven take 2080 and 250 beside the 1000"
-    assert within(2380) == (Kept(16, 46), 10)
-    assert within(1170 + 25 * 9)[0] == Kept(16, 7)
-    assert within(1170 + 25 * 3)[0] == Kept(16, 1)
+    assert within(21_010)[0] == HistoryPlan(2000)
+    assert within(21_009)[0] == HistoryPlan(1000)
+    assert within(3000)[0] == HistoryPlan(167), "twelve chunks: eleven take 2080 and 250 beside the 1000"
+    assert within(2380) == (HistoryPlan(16, 46), 10)
+    assert within(1170 + 25 * 9)[0] == HistoryPlan(16, 7)
+    assert within(1170 + 25 * 3)[0] == HistoryPlan(16, 1)
     with pytest.raises(MemoryLimitError, match="budget is 1244 bytes, and a gradient of this call takes 1245 at least"):
         within(1244)
     with pytest.raises(MemoryLimitError, match="fewer shots"):
@@ -102,17 +104,21 @@ def test_where_nothing_tells_what_is_left_little_is_kept():
 def sliced(nt, step, state, **options):
     """What is kept of a run whose history takes `step` bytes for each step, and whose state `state`."""
     memory = MemoryOptions("ckpt", ckpt=CkptOptions(**options))
-    return chosen(memory).keep(Run(nt, 1, lambda: step * max(nt - 1, 1), lambda: 0, state=lambda: state))
+    return make_strategy(memory).keep(
+        HistoryRequest(nt, 1, lambda: step * max(nt - 1, 1), lambda: 0, state=lambda: state)
+    )
 
 
 def test_segments_of_the_recursive_schedule():
     """Of 16 steps, or with a history as large as a state; log2(nt) states, or as many as are said, or of any use."""
-    assert sliced(2001, 10, 25, mode="recursive") == Kept(16, 11)
-    assert sliced(2001, 10, 251, mode="recursive") == Kept(26, 11)
-    assert sliced(2001, 10, 25, mode="recursive", count=3) == Kept(16, 3)
-    assert sliced(49, 10, 25, mode="recursive", count=30) == Kept(16, 2)
+    assert sliced(2001, 10, 25, mode="recursive") == HistoryPlan(16, 11)
+    assert sliced(2001, 10, 251, mode="recursive") == HistoryPlan(26, 11)
+    assert sliced(2001, 10, 25, mode="recursive", count=3) == HistoryPlan(16, 3)
+    assert sliced(49, 10, 25, mode="recursive", count=30) == HistoryPlan(16, 2)
     for nt in (1, 2, 17):
-        assert sliced(nt, 10, 25, mode="recursive", count=3) == Kept(max(nt - 1, 1)), "one segment is the whole run"
+        assert sliced(nt, 10, 25, mode="recursive", count=3) == HistoryPlan(max(nt - 1, 1)), (
+            "one segment is the whole run"
+        )
 
 
 @NTS
@@ -120,29 +126,31 @@ def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     """Of the same chunks, each of which is recomputed once; the last one's state is at hand."""
     length = chunk(CKPT, nt, 1)
     kept = sliced(nt, 10, 25, storage="disk", directory="/there")
-    assert kept == (Kept(length) if length >= nt - 1 else Kept(length, -(-nt // length) - 2, "disk", "/there"))
+    assert kept == (
+        HistoryPlan(length) if length >= nt - 1 else HistoryPlan(length, -(-nt // length) - 2, "disk", "/there")
+    )
 
 
 def kept(memory, dtype="float32", nt=101, step=1 << 20):
-    return chosen(memory).keep(Run(nt, 1, lambda: step * (nt - 1), never, dtype=dtype))
+    return make_strategy(memory).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), never, dtype=dtype))
 
 
 def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
     """As many as stay in the cache, or four; of the precision of the models it is none."""
     packed = MemoryOptions("full", dtype="int8")
-    assert kept(packed) == Kept(8, dtype="int8") and kept(packed, step=1 << 30) == Kept(4, dtype="int8")
-    assert kept(packed, nt=3) == Kept(2, dtype="int8")
-    assert kept(MemoryOptions("full", dtype="float32")) == Kept(100)
-    assert kept(MemoryOptions("full", dtype="float32"), "float64") == Kept(8, dtype="float32")
+    assert kept(packed) == HistoryPlan(8, dtype="int8") and kept(packed, step=1 << 30) == HistoryPlan(4, dtype="int8")
+    assert kept(packed, nt=3) == HistoryPlan(2, dtype="int8")
+    assert kept(MemoryOptions("full", dtype="float32")) == HistoryPlan(100)
+    assert kept(MemoryOptions("full", dtype="float32"), "float64") == HistoryPlan(8, dtype="float32")
     assert kept(packed).time(101) == 1
 
 
 def test_boundary_strips_have_a_place_and_a_precision():
     there = {"storage": "disk", "directory": "/there"}
     strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
-    assert kept(strips) == Kept(6, None, **there, strips=True, in_pml=True, dtype="int8")
+    assert kept(strips) == HistoryPlan(6, None, **there, strips=True, in_pml=True, dtype="int8")
     plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
-    assert kept(plain) == kept(MemoryOptions("boundary")) == Kept(6, strips=True, in_pml=True)
+    assert kept(plain) == kept(MemoryOptions("boundary")) == HistoryPlan(6, strips=True, in_pml=True)
 
 
 def test_chunks_between_strips_are_short():
@@ -150,29 +158,31 @@ def test_chunks_between_strips_are_short():
     strips, nt = MemoryOptions("boundary"), 2001
 
     def steps(step, in_pml):
-        return chosen(strips).keep(Run(nt, 1, lambda: step * (nt - 1), never, in_pml=in_pml)).chunk
+        return make_strategy(strips).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), never, in_pml=in_pml)).chunk
 
     assert [steps(1 << 16, True), steps(1 << 22, True), steps(1 << 22, False)] == [32, round(4500 ** (1 / 3)), 3]
 
 
 def test_time_counts_what_is_made_forward():
     """The adjoint as two runs: history kept, recomputed once, with the PML twice, or as often as the schedule says."""
-    assert Kept(100).time(101) == 1 and Kept(10).time(101) == 4 / 3
-    assert Kept(10, strips=True).time(101) == 4 / 3 and Kept(10, strips=True, in_pml=True).time(101) == 5 / 3
-    assert Kept(10, 8).time(100) == pytest.approx((1 + 9 / 10 + 2) / 3)
-    assert Kept(10, 0).time(100) == pytest.approx((1 + 45 / 10 + 2) / 3)
+    assert HistoryPlan(100).time(101) == 1 and HistoryPlan(10).time(101) == 4 / 3
+    assert (
+        HistoryPlan(10, strips=True).time(101) == 4 / 3 and HistoryPlan(10, strips=True, in_pml=True).time(101) == 5 / 3
+    )
+    assert HistoryPlan(10, 8).time(100) == pytest.approx((1 + 9 / 10 + 2) / 3)
+    assert HistoryPlan(10, 0).time(100) == pytest.approx((1 + 45 / 10 + 2) / 3)
 
 
 @NTS
 def test_segments_of_eager_runs(nt):
     steps = max(nt - 1, 1)
-    assert chosen(FULL).segment(nt) >= steps
-    assert chosen(AUTO).segment(nt) == isqrt(nt)
-    assert chosen(CKPT).segment(nt) == chunk(CKPT, nt, 1)
+    assert make_strategy(FULL).segment(nt) >= steps
+    assert make_strategy(AUTO).segment(nt) == isqrt(nt)
+    assert make_strategy(CKPT).segment(nt) == chunk(CKPT, nt, 1)
 
 
 def test_what_cannot_be_recomputed_is_kept_or_refused():
-    assert chosen(AUTO).segment(101, "torch.func") == chosen(FULL).segment(101, "torch.func") == 101
-    assert chosen(CKPT).segment(1, "torch.func") == 1
+    assert make_strategy(AUTO).segment(101, "torch.func") == make_strategy(FULL).segment(101, "torch.func") == 101
+    assert make_strategy(CKPT).segment(1, "torch.func") == 1
     with pytest.raises(UnsupportedError, match=r"torch.func cannot recompute \(strategy 'ckpt'\) with impl='eager'"):
-        chosen(CKPT).segment(101, "torch.func")
+        make_strategy(CKPT).segment(101, "torch.func")

@@ -11,7 +11,6 @@ from sweep_core import (
     BoundaryOptions,
     CkptOptions,
     CUDAOptions,
-    EagerOptions,
     MemoryOptions,
     OptionError,
     UnsupportedError,
@@ -90,7 +89,6 @@ WRONG = {
     ),
     "no budget": (MemoryOptions, {"budget": "0 MB"}, "budget is 0; expected bytes"),
     "a budget of a float": (MemoryOptions, {"budget": 4e8}, "budget is 400000000.0; expected bytes"),
-    "eager": (EagerOptions, {"compile": "yes"}, "compile is 'yes'"),
 }
 
 
@@ -184,7 +182,7 @@ def test_what_is_kept_has_at_most_the_precision_of_the_models(memory, models, re
             memory.check_dtype(models, packs)
 
 
-@pytest.mark.parametrize("kind", [BoundaryOptions, CkptOptions, MemoryOptions, CUDAOptions, EagerOptions])
+@pytest.mark.parametrize("kind", [BoundaryOptions, CkptOptions, MemoryOptions, CUDAOptions])
 def test_options_are_immutable_values(kind):
     assert kind() == kind() and hash(kind()) == hash(kind())
     with pytest.raises(attrs.exceptions.FrozenInstanceError):

@@ -25,7 +25,7 @@ def test_the_signature_is_that_of_a_problem_and_of_its_execution(solver):
     names, stated = (list(inspect.signature(x).parameters) for x in (solver[0], make_problem))
     assert names[:5] == ["equation", "shape", "dh", "dt", "dev"]
     assert [n for n in names if n in stated and n != "memory"] == [n for n in stated if n != "memory"]
-    assert names[-7:] == ["models", "impl", "memory", "cuda_options", "eager_options", "device", "check_finite"]
+    assert names[-6:] == ["models", "impl", "memory", "cuda_options", "device", "check_finite"]
 
 
 def test_both_frameworks_show_the_text_of_the_base(solver):
@@ -34,7 +34,7 @@ def test_both_frameworks_show_the_text_of_the_base(solver):
     titles = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
     assert re.findall(r"^(\w+)\n-+$", texts[1], re.MULTILINE) == titles
     stated = re.findall(r"^(\w+) :", texts[0], re.MULTILINE)
-    assert stated == [n for n in inspect.signature(kind).parameters if n != "eager_options"]
+    assert stated == [n for n in inspect.signature(kind).parameters]
 
 
 def test_a_device_is_stated_by_either_name(solver):

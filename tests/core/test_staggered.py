@@ -3,18 +3,21 @@
 import pytest
 
 from sweep_core import AcousticVariableDensity, Elastic, Field, OptionError
-from sweep_core.equations.first_order import Modulus, Rate
+from sweep_core.equations.first_order import Contribution, DerivativeSum
 
 TABLES = {
-    "axis of a term": ({"rates": (Rate("ax", (("X", "p"),)),)}, "names the axis 'X'; there are"),
-    "field of a term": ({"rates": (Rate("ax", (("x", "q"),)),)}, "names the field 'q'; there are"),
+    "axis of a term": ({"rates": (DerivativeSum("ax", (("X", "p"),)),)}, "names the axis 'X'; there are"),
+    "field of a term": ({"rates": (DerivativeSum("ax", (("x", "q"),)),)}, "names the field 'q'; there are"),
     "stagger": ({"fields": (Field("p", "Pa", ("w",)),)}, "names the axis 'w'; there are"),
-    "target": ({"moduli": (Modulus("v", "ax", "bx"),)}, "names the field 'v'; there are"),
-    "rate": ({"moduli": (Modulus("vx", "aq", "bx"),)}, "names the rate 'aq'; there are"),
-    "coefficient": ({"moduli": (Modulus("vx", "ax", "b"),)}, "names the coefficient 'b'; there are"),
+    "target": ({"moduli": (Contribution("v", "ax", "bx"),)}, "names the field 'v'; there are"),
+    "rate": ({"moduli": (Contribution("vx", "aq", "bx"),)}, "names the rate 'aq'; there are"),
+    "coefficient": ({"moduli": (Contribution("vx", "ax", "b"),)}, "names the coefficient 'b'; there are"),
     "source": ({"source_coefficients": {"q": "bx"}}, "source_coefficients names the field 'q'; there are"),
     "source's coefficient": ({"source_coefficients": {"vx": "b"}}, "source_coefficients names the coefficient 'b'"),
-    "place": ({"moduli": (Modulus("vz", "ax", "bx"),)}, "adds the derivative of p along x, which is staggered along"),
+    "place": (
+        {"moduli": (Contribution("vz", "ax", "bx"),)},
+        "adds the derivative of p along x, which is staggered along",
+    ),
     "time": (
         {"fields": tuple(Field(n, "", tuple(s)) for n, s in (("p", ""), ("vx", "x"), ("vy", "y"), ("vz", "z")))},
         "adds the derivative of p along x, which is staggered along .'t', 'x'., to vx, along .'x'.",

@@ -6,7 +6,7 @@ import pytest
 from sweep_core import Acoustic, AcousticVariableDensity, Field, OptionError, Parameter, make_problem
 from sweep_core.discretization.array_ops import coefficients_of
 from sweep_core.equations.equation import Equation
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 class ByHand(Equation):
@@ -120,19 +120,19 @@ def test_mistakes_are_said_by_name(case):
 
 STAGGERED = {
     "a rate twice": ({"rates": (*RATES, RATES[0])}, "rates state the rate 'ax' twice"),
-    "a derivative twice": ({"rates": (*RATES, Rate("again", RATES[0].terms))}, r"\('D', 'x', 'p'\) twice"),
-    "no Rate": ({"rates": (("x", "p"),)}, r"rates holds \('x', 'p'\); expected Rate"),
-    "one rate": ({"rates": RATES[0]}, "rates is Rate.*; expected a tuple of Rate"),
+    "a derivative twice": ({"rates": (*RATES, DerivativeSum("again", RATES[0].terms))}, r"\('D', 'x', 'p'\) twice"),
+    "no DerivativeSum": ({"rates": (("x", "p"),)}, r"rates holds \('x', 'p'\); expected DerivativeSum"),
+    "one rate": ({"rates": RATES[0]}, "rates is DerivativeSum.*; expected a tuple of DerivativeSum"),
     "no pairs": (
-        {"rates": (Rate("ax", ("x", "p")), *RATES[1:])},
-        "terms of Rate.* are no tuple of pairs .axis, field.",
+        {"rates": (DerivativeSum("ax", ("x", "p")), *RATES[1:])},
+        "terms of DerivativeSum.* are no tuple of pairs .axis, field.",
     ),
     "a tuple of sources": ({"source_coefficients": ("p",)}, r"source_coefficients is \('p',\); expected a dict"),
-    "no sign": ({"rates": (Rate("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
+    "no sign": ({"rates": (DerivativeSum("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
     "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),
     "source": ({"source_coefficients": {"p": "kapa"}}, "source_coefficients names the coefficient 'kapa'"),
     "a rate of two stages": (
-        {"fields": (*FIELDS, Field("q", "", ("t",), order=0)), "moduli": (*MODULI, Modulus("q", "e"))},
+        {"fields": (*FIELDS, Field("q", "", ("t",), order=0)), "moduli": (*MODULI, Contribution("q", "e"))},
         r"rate 'e' changes \['p', 'q'\], which a step makes one after the other",
     ),
 }
@@ -150,7 +150,7 @@ def test_tables_that_are_not_stated_are_named():
     class Bare(StaggeredEquation):
         name, parameters, fields, coefficient_names = "bare", (VP,), (Field("p", "Pa"),), ("k",)
 
-        def coefficients(self, medium, vp):
+        def coefficients(self, node_averages, vp):
             return (vp,)
 
         def speed(self, vp):

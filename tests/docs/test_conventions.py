@@ -12,7 +12,6 @@ from sweep_core import (
     Acoustic,
     BoundaryOptions,
     CkptOptions,
-    EagerOptions,
     Elastic,
     MemoryOptions,
     Shots,
@@ -29,7 +28,7 @@ from sweep_core.errors import (
     StabilityError,
     UnsupportedError,
 )
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.numerics.cpml import widths
 
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
@@ -369,7 +368,7 @@ def snapshots_derivative():
 
 def compiled_for(kind, memory):
     """What a solver on such a device asks before there is any."""
-    if refusal := chosen(memory).refusal_of(kind, Acoustic.levels):
+    if refusal := make_strategy(memory).refusal_of(kind, Acoustic.levels):
         raise UnsupportedError(refusal)
 
 
@@ -409,9 +408,6 @@ REFUSED = {
     ),
     '`CkptOptions(storage="cpu")` or `"disk"` with JAX': lambda: jax_solver(
         impl="c", memory=MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk"))
-    ),
-    "`EagerOptions(compile=True)` with torch": lambda: torch_solver(
-        impl="eager", eager_options=EagerOptions(compile=True)
     ),
     "`torch.export` of a solver": lambda: torch_written("export"),
     '`torch.jit.trace` with `impl="c"`': lambda: torch_written("jit"),

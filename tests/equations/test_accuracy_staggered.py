@@ -9,7 +9,7 @@ from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
 from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
-from sweep_core.discretization.node_averages import Medium
+from sweep_core.discretization.node_averages import NodeAverages
 from sweep_core.discretization.operators import heights
 from sweep_core.numerics.stencils import largest_staggered_speed
 
@@ -130,7 +130,7 @@ def elastic_coefficients(ndim, **options):
     vp, vs, rho = (rng.uniform(*ends, shape) for ends in ((1700, 2500), (800, 1200), (1800, 2300)))
     vs[rng.random(shape) < 0.1] = 0
     problem = make_problem(equation, shape, 10.0, 1e-3, pml_width=0, **options)
-    values = equation.coefficients(Medium(problem, np), vp, vs, rho)
+    values = equation.coefficients(NodeAverages(problem, np), vp, vs, rho)
     names = equation.coefficient_names_in(ndim)
     return dict(zip(names, values, strict=True)), rho * vp**2, rho * (vp**2 - 2 * vs**2), rho * vs**2, rho
 

@@ -23,10 +23,11 @@ from laws import (
 )
 
 from sweep_core import Acoustic, MemoryOptions, Shots
-from sweep_core.memory import Run, chosen
+from sweep_core.execution.answers import unequal
+from sweep_core.memory import HistoryRequest, make_strategy
 from sweep_core.memory.auto import CACHE_BYTES
 from sweep_core.testing import laws
-from sweep_core.testing.laws import everything, unequal
+from sweep_core.testing.laws import everything
 
 equation = pytest.mark.parametrize("equation", known_equations())
 anyone = pytest.mark.parametrize("entry", executors())
@@ -36,7 +37,7 @@ OTHERS = [name for name in STRATEGIES if name != "full"]
 
 def has_strategy(entry, strategy):
     """Whether an executor runs it at all."""
-    asked = chosen(STRATEGIES[strategy])
+    asked = make_strategy(STRATEGIES[strategy])
     framework = entry.partition("-")[0]
     of_compiled = {"torch": "", "jax": asked.traced_refusal}.get(framework, asked.compiled_refusal)
     return not (asked.eager_refusal if "eager" in entry else of_compiled)
@@ -267,7 +268,9 @@ def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
     made = attrs.evolve(made, arguments=arguments)
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", CACHE_BYTES >> 10)
     monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.left_on", lambda *_: 0)
-    assert chosen(MemoryOptions("auto")).keep(Run(61, 1, lambda: 60 * 26 * 33 * 8, lambda: 0)).chunk < 60
+    assert (
+        make_strategy(MemoryOptions("auto")).keep(HistoryRequest(61, 1, lambda: 60 * 26 * 33 * 8, lambda: 0)).chunk < 60
+    )
     laws.strategies_agree(entry, made, "auto")
 
 

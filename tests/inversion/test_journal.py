@@ -327,8 +327,8 @@ def test_identity_of_an_equation_of_ones_own():
 
     def made(power):
         class Mine(Acoustic):
-            def coefficients(self, medium, vp):
-                return ((medium.dt * vp) ** power,)
+            def coefficients(self, node_averages, vp):
+                return ((node_averages.dt * vp) ** power,)
 
         return Mine
 

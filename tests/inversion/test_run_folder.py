@@ -122,7 +122,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path):
             owner.send_signal(signal.SIGKILL)
     folder = RunFolder(tmp_path, {})
     folder.claim()
-    assert (tmp_path / "run.lock").read_text().startswith(f"{os.getpid()} on ")
+    assert (tmp_path / "run.lock").read_text().startswith(f" {os.getpid()} on ")
     folder.release()
 
 

@@ -8,7 +8,7 @@ import pytest
 from abi import cpu_library
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, UnsupportedError, native
-from sweep_core.equations.first_order import Modulus, Rate
+from sweep_core.equations.first_order import Contribution, DerivativeSum
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch  # noqa: E402
@@ -34,7 +34,7 @@ def slow_step(self, ops, state, coefficients, inject):
 
 VD = AcousticVariableDensity
 FLIPPED = tuple(attrs.evolve(r, sign=1) if r.name == "e" else r for r in VD.rates)
-STIFF = tuple(Modulus(m.target, m.rate, "pi") if m.target == "sxx" else m for m in Elastic.moduli)
+STIFF = tuple(Contribution(m.target, m.rate, "pi") if m.target == "sxx" else m for m in Elastic.moduli)
 OTHERS = {
     "step": (variant(Acoustic, step=slow_step), "OtherAcoustic has a step() of its own"),
     "step of a table": (variant(Elastic, step=lambda *a: Elastic.step(*a)), "OtherElastic has a step() of its own"),
@@ -50,7 +50,7 @@ OTHERS = {
         "rates: ['dvx/dx + dvz/dz'] in the class, ['-(dvx/dx + dvz/dz)'] in the header",
     ),
     "term": (
-        variant(VD, rates=(*VD.rates[:3], Rate("e", (("x", "vx"),), -1))),
+        variant(VD, rates=(*VD.rates[:3], DerivativeSum("e", (("x", "vx"),), -1))),
         "rates: ['-(dvx/dx)'] in the class, ['-(dvx/dx + dvz/dz)'] in the header",
     ),
     "modulus": (variant(Elastic, moduli=STIFF), "['sxx += pi * (dvz/dz)'] in the class, ['sxx += lam * (dvz/dz)']"),
@@ -92,8 +92,8 @@ def test_what_a_header_does_not_stand_for_may_differ():
     """Coefficients are made in Python: another parametrisation costs no kernel."""
 
     class Slowness(Acoustic):
-        def coefficients(self, medium, slowness):
-            return super().coefficients(medium, 1 / slowness)
+        def coefficients(self, node_averages, slowness):
+            return super().coefficients(node_averages, 1 / slowness)
 
         def speed(self, slowness):
             return 1 / slowness

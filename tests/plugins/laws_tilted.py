@@ -10,8 +10,8 @@ from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import Acoustic, OptionError, make_problem, native
+from sweep_core.execution.answers import record_error
 from sweep_core.testing.cases import variant
-from sweep_core.testing.laws import record_error
 
 Tilted = sweep.equations()["tilted"]
 VP, EPSILON = 3000.0, 0.2

@@ -10,8 +10,8 @@ from refusals import refuses_to_run_backward
 
 import sweep_core as sweep
 from sweep_core import AcousticVariableDensity, make_problem, native
+from sweep_core.execution.answers import record_error
 from sweep_core.testing.cases import variant
-from sweep_core.testing.laws import record_error
 
 ViscoAcoustic = sweep.equations()["viscoacoustic"]
 VP, RHO, Q = 3000.0, 2200.0, 30.0

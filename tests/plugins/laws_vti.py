@@ -9,9 +9,10 @@ from dispersion_relation import frequencies
 
 import sweep_core as sweep
 from sweep_core import Elastic, OptionError, make_problem, native
+from sweep_core.execution.answers import record_error
 from sweep_core.testing.cases import reference_record, variant
 from sweep_core.testing.entries import entries
-from sweep_core.testing.laws import record_error, strategies_agree
+from sweep_core.testing.laws import strategies_agree
 
 VTIAcoustic, VTIElastic = (sweep.equations()[f"vti_{kind}"] for kind in ("acoustic", "elastic"))
 VP, VS, RHO, EPSILON, DELTA, GAMMA = 3000.0, 1500.0, 2200.0, 0.2, 0.1, 0.15

@@ -55,7 +55,7 @@ class Run:
     def __init__(self, made, gradient=True, threads=1, snapshots=None, **changes):
         self.made, self.problem, self.threads = made, made.problem, threads
         self.shape = check_call(self.problem, made.shots, made.models, snapshots)
-        chunk = native.held_steps("cpu", self.problem, self.shape, left=lambda: 0) if gradient else 0
+        chunk = native.plan_history("cpu", self.problem, self.shape, lambda: 0, slices=False).chunk if gradient else 0
         self.call = native.compiled_call("cpu", self.problem, self.shape, chunk)
         self.library = self.call.library
         self.struct = structs.SweepProblem.from_buffer_copy(self.call.struct)

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from sweep_core import Snapshots, equations
+from sweep_core._util.arrays import numpy_of
+from sweep_core.execution.answers import error as _error
+from sweep_core.execution.answers import record_error
 from sweep_core.testing import entries
 from sweep_core.testing.cases import (
     DH,
@@ -26,9 +29,7 @@ from sweep_core.testing.cases import (
     stable_dt,
     variant,
 )
-from sweep_core.testing.entries import Entry, numpy_of
-from sweep_core.testing.laws import error as _error
-from sweep_core.testing.laws import record_error
+from sweep_core.testing.entries import Entry
 
 __all__ = [
     "DH",

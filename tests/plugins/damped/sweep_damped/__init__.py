@@ -6,7 +6,7 @@ import attrs
 
 from sweep_core import EquationRecord, Field, Parameter, impl
 from sweep_core.equations.second_order import SecondOrderEquation
-from sweep_core.equations.terms import Modulus, Rate
+from sweep_core.equations.terms import Contribution, DerivativeSum
 
 
 @attrs.frozen
@@ -25,16 +25,19 @@ class Damped(SecondOrderEquation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("gamma", "1/s", closed=True))
     fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("kick", "loss")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        Rate("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), of="D2"),
-        Rate("change", (("", "h1"),), of="change"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), operator="D2"),
+        DerivativeSum("change", (("", "h1"),), operator="change"),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (Modulus("h1", "laplacian", "kick"), Modulus("h1", "change", "loss"))
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        Contribution("h1", "laplacian", "kick"),
+        Contribution("h1", "change", "loss"),
+    )
     source_coefficients: ClassVar[dict[str, str]] = {"h1": "kick"}
     library: ClassVar[str] = "sweep_damped"
 
-    def coefficients(self, medium, vp, gamma):
-        g = medium.dt * gamma
+    def coefficients(self, node_averages, vp, gamma):
+        g = node_averages.dt * gamma
         return vp**2 / (1 + g), -g / (1 + g)
 
     def speed(self, vp, gamma):

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from sweep_core import EquationRecord, Field, Parameter, impl
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @attrs.frozen
@@ -35,27 +35,27 @@ class Tilted(StaggeredEquation):
         Field("gm", "Pa", order=0),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("cxx", "cyy", "czz", "cxz")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        *(Rate(f"d{a}", ((a, "u"),)) for a in "xyz"),
-        Rate("mid", (("x", "gx"),), of="mean"),
-        *(Rate(f"e{a}", ((a, f"g{a}"),)) for a in "xyz"),
-        Rate("exz", (("z", "gm"),), of="D1"),
-        Rate("change", (("", "w"),), of="same"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        *(DerivativeSum(f"d{a}", ((a, "u"),)) for a in "xyz"),
+        DerivativeSum("mid", (("x", "gx"),), operator="mean"),
+        *(DerivativeSum(f"e{a}", ((a, f"g{a}"),)) for a in "xyz"),
+        DerivativeSum("exz", (("z", "gm"),), operator="D1"),
+        DerivativeSum("change", (("", "w"),), operator="same"),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"g{a}", f"d{a}") for a in "xyz"),
-        Modulus("gm", "mid"),
-        *(Modulus("w", f"e{a}", f"c{a}{a}") for a in "xyz"),
-        Modulus("w", "exz", "cxz"),
-        Modulus("u", "change"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"g{a}", f"d{a}") for a in "xyz"),
+        Contribution("gm", "mid"),
+        *(Contribution("w", f"e{a}", f"c{a}{a}") for a in "xyz"),
+        Contribution("w", "exz", "cxz"),
+        Contribution("u", "change"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {}
     library: ClassVar[str] = "sweep_tilted"
 
-    def coefficients(self, medium, vp, epsilon, theta):
+    def coefficients(self, node_averages, vp, epsilon, theta):
         along, across = vp**2, vp**2 * (1 + 2 * epsilon)
-        sin, cos = medium.xp.sin(theta), medium.xp.cos(theta)
-        transverse = (across,) if "y" in medium.axes else ()
+        sin, cos = node_averages.xp.sin(theta), node_averages.xp.cos(theta)
+        transverse = (across,) if "y" in node_averages.axes else ()
         return (
             along * sin**2 + across * cos**2,
             *transverse,

@@ -9,7 +9,7 @@ from sweep_core.acquisition.sources import signals
 from sweep_core.discretization.array_ops import coefficients_of, solid_of
 from sweep_core.equations.first_order import StaggeredEquation
 from sweep_core.execution.call_checks import check_perturbations, driving, finished
-from sweep_core.memory import chosen
+from sweep_core.memory import make_strategy
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.numerics.time_dispersion import undisperse
 
@@ -22,7 +22,7 @@ class TinyExecutor:
     def supports(self, problem):
         if isinstance(problem.equation, StaggeredEquation):
             return Support(False, "tiny transposes coefficients cell by cell, and this equation averages between cells")
-        remembers = chosen(problem.memory)
+        remembers = make_strategy(problem.memory)
         if remembers.compiled_refusal:
             return Support(False, remembers.compiled_refusal)
         return native.supports(problem.equation, problem.grid.ndim, "cpu", strips=remembers.strips)
@@ -58,9 +58,9 @@ class Run:
     def __init__(self, problem, shots, models, gradient):
         self.shape = check_call(problem, shots, models)
         check_survey(problem, shots)
-        check_values(problem, models, shots.wavelet)
+        check_values(problem, models, samples_of(shots.wavelet, self.shape))
         self.problem, self.shots, self.models = problem, shots, list(models)
-        chunk = native.held_steps("cpu", problem, self.shape) if gradient else 0
+        chunk = native.plan_history("cpu", problem, self.shape, slices=False).chunk if gradient else 0
         self.call = native.compiled_call("cpu", problem, self.shape, chunk)
         solid = solid_of(problem, models, np, np.real)
         self.cells, lists = point_lists(problem, self.shape, shots, np, self.shape.dtype, solid)

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from sweep_core import EquationRecord, Field, Parameter, impl
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 @attrs.frozen
@@ -43,27 +43,27 @@ class ViscoAcoustic(StaggeredEquation):
         Field("r", "Pa"),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("stiff", "bx", "by", "bz", "keep", "feed", "loss")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        *(Rate(f"a{axis}", ((axis, "p"),), -1) for axis in "xyz"),
-        Rate("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
-        Rate("m", (("", "r"),), -1, of="same"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        *(DerivativeSum(f"a{axis}", ((axis, "p"),), -1) for axis in "xyz"),
+        DerivativeSum("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
+        DerivativeSum("m", (("", "r"),), -1, operator="same"),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{axis}", f"a{axis}", f"b{axis}") for axis in "xyz"),
-        Modulus("p", "e", "stiff"),
-        Modulus("p", "m", "keep"),
-        Modulus("r", "e", "feed"),
-        Modulus("r", "m", "loss"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{axis}", f"a{axis}", f"b{axis}") for axis in "xyz"),
+        Contribution("p", "e", "stiff"),
+        Contribution("p", "m", "keep"),
+        Contribution("r", "e", "feed"),
+        Contribution("r", "m", "loss"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {f"v{axis}": f"b{axis}" for axis in "xyz"}
     library: ClassVar[str] = "sweep_visco"
 
     frequency: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
 
-    def coefficients(self, medium, vp, rho, q):
-        tau, a = 2 / (q - 1), np.pi * self.frequency * medium.dt
+    def coefficients(self, node_averages, vp, rho, q):
+        tau, a = 2 / (q - 1), np.pi * self.frequency * node_averages.dt
         relaxed, loss = self._relaxed(vp, q) * rho, 2 * a / (1 + a)
-        buoyancies = (1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes)
+        buoyancies = (1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
         one = 0 * vp + 1
         return relaxed * (1 + tau / (1 + a)), *buoyancies, one / (1 + a), loss * tau * relaxed, loss * one
 

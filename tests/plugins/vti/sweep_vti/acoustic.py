@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 
 from sweep_core import Field, Parameter
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 def larger(a, b):
@@ -38,31 +38,31 @@ class VTIAcoustic(StaggeredEquation):
         Field("sv", "Pa", mirrored=False, source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "kh", "kn", "kv")
-    rates: ClassVar[tuple[Rate, ...]] = (
-        Rate("ax", (("x", "sh"),)),
-        Rate("ay", (("y", "sh"),)),
-        Rate("az", (("z", "sv"),)),
-        Rate("eh", (("x", "vx"), ("y", "vy"))),
-        Rate("ez", (("z", "vz"),)),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = (
+        DerivativeSum("ax", (("x", "sh"),)),
+        DerivativeSum("ay", (("y", "sh"),)),
+        DerivativeSum("az", (("z", "sv"),)),
+        DerivativeSum("eh", (("x", "vx"), ("y", "vy"))),
+        DerivativeSum("ez", (("z", "vz"),)),
     )
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
-        Modulus("sh", "eh", "kh"),
-        Modulus("sh", "ez", "kn"),
-        Modulus("sv", "eh", "kn"),
-        Modulus("sv", "ez", "kv"),
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        Contribution("sh", "eh", "kh"),
+        Contribution("sh", "ez", "kn"),
+        Contribution("sv", "eh", "kn"),
+        Contribution("sv", "ez", "kv"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
     library: ClassVar[str] = "sweep_vti"
 
-    def coefficients(self, medium, vp, rho, epsilon, delta):
+    def coefficients(self, node_averages, vp, rho, epsilon, delta):
         k = rho * vp**2
         kh, kn = k * (1 + 2 * epsilon), k * (1 + 2 * delta) ** 0.5
         return (
-            *(1 / medium.mean(rho, axis) for axis in "xyz" if axis in medium.axes),
-            medium.surfaced(kh, lambda k, e, d: 2 * k * (e - d), k, epsilon, delta),
-            medium.surfaced(kn, lambda k: 0 * k, k),
+            *(1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes),
+            node_averages.surfaced(kh, lambda k, e, d: 2 * k * (e - d), k, epsilon, delta),
+            node_averages.surfaced(kn, lambda k: 0 * k, k),
             k,
         )
 

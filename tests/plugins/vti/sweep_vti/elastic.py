@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 
 from sweep_core import Elastic, Field, Parameter
-from sweep_core.equations.first_order import Modulus, Rate, StaggeredEquation
+from sweep_core.equations.first_order import Contribution, DerivativeSum, StaggeredEquation
 
 from .acoustic import larger
 
@@ -35,39 +35,39 @@ class VTIElastic(StaggeredEquation):
         *("c11", "c12", "c13", "c33"),
         *("c66", "c55", "c44"),
     )
-    rates: ClassVar[tuple[Rate, ...]] = Elastic.rates
-    moduli: ClassVar[tuple[Modulus, ...]] = (
-        *(Modulus(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
-        *(Modulus(f"s{a}{a}", f"e{b}{b}", "c11" if a == b else "c12") for a in "xy" for b in "xy"),
-        *(Modulus(f"s{a}{a}", "ezz", "c13") for a in "xy"),
-        *(Modulus("szz", f"e{a}{a}", "c13") for a in "xy"),
-        Modulus("szz", "ezz", "c33"),
-        Modulus("sxy", "exy", "c66"),
-        Modulus("sxz", "exz", "c55"),
-        Modulus("syz", "eyz", "c44"),
+    rates: ClassVar[tuple[DerivativeSum, ...]] = Elastic.rates
+    moduli: ClassVar[tuple[Contribution, ...]] = (
+        *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
+        *(Contribution(f"s{a}{a}", f"e{b}{b}", "c11" if a == b else "c12") for a in "xy" for b in "xy"),
+        *(Contribution(f"s{a}{a}", "ezz", "c13") for a in "xy"),
+        *(Contribution("szz", f"e{a}{a}", "c13") for a in "xy"),
+        Contribution("szz", "ezz", "c33"),
+        Contribution("sxy", "exy", "c66"),
+        Contribution("sxz", "exz", "c55"),
+        Contribution("syz", "eyz", "c44"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
     library: ClassVar[str] = "sweep_vti"
 
-    def coefficients(self, medium, vp, vs, rho, epsilon, delta, gamma):
+    def coefficients(self, node_averages, vp, vs, rho, epsilon, delta, gamma):
         c11, square, c33, c44, c66 = self.stiffness(vp, vs, rho, epsilon, delta, gamma)
         c12, c13 = c11 - 2 * c66, square**0.5 - c44
-        axes = [axis for axis in "xyz" if axis in medium.axes]
+        axes = [axis for axis in "xyz" if axis in node_averages.axes]
 
         def plane(c, c13, c33):
             return c - c13**2 / c33
 
         made = {
-            **{f"b{axis}": 1 / medium.mean(rho, axis) for axis in axes},
-            "c11": medium.surfaced(c11, plane, c11, c13, c33),
-            "c12": medium.surfaced(c12, plane, c12, c13, c33),
-            "c13": medium.surfaced(c13, lambda c: 0 * c, c13),
+            **{f"b{axis}": 1 / node_averages.mean(rho, axis) for axis in axes},
+            "c11": node_averages.surfaced(c11, plane, c11, c13, c33),
+            "c12": node_averages.surfaced(c12, plane, c12, c13, c33),
+            "c13": node_averages.surfaced(c13, lambda c: 0 * c, c13),
             "c33": c33,
-            "c55": medium.harmonic(c44, "x", "z"),
+            "c55": node_averages.harmonic(c44, "x", "z"),
         }
         if "y" in axes:
-            made |= {"c66": medium.harmonic(c66, "x", "y"), "c44": medium.harmonic(c44, "y", "z")}
+            made |= {"c66": node_averages.harmonic(c66, "x", "y"), "c44": node_averages.harmonic(c44, "y", "z")}
         return tuple(made[name] for name in self.coefficient_names_in(len(axes)))
 
     @staticmethod

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from ..acquisition.receivers import listening
-from ..acquisition.shots import Shots
+from ..acquisition.shots import Shots, samples_of
 from ..errors import ShapeError, UnsupportedError
+from ..execution.answers import forward, misfit_and_gradient
 from ..execution.call_checks import check_call, check_survey, check_values
 from ..memory import MemoryOptions
 from ..numerics.grid import Grid
@@ -53,6 +54,12 @@ class Part:
         """The CallShape."""
         return check_call(self.problem, self.shots, self.models)
 
+    @property
+    def signals(self) -> np.ndarray:
+        """All wavelets, (n, nt)."""
+        samples = samples_of(self.shots.wavelet, self.shape)
+        return samples.reshape(-1, samples.shape[-1])
+
     def typed(self, dtype) -> "Part":
         shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
         return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
@@ -65,6 +72,14 @@ class Part:
 
     def moved(self, models) -> "Part":
         return attrs.evolve(self, models=[np.asarray(m, self.dtype) for m in models])
+
+    def pulled(self, executor, cotangent) -> list[np.ndarray]:
+        """The gradient in each model of a misfit whose derivative in the record is `cotangent`."""
+        cotangent = np.asarray(cotangent, self.dtype)
+        if hasattr(executor, "pullback"):
+            gradient = executor.pullback(self.problem, self.shots, self.models)[1](cotangent)
+            return [numpy_of(g) for g in gradient]
+        return misfit_and_gradient(executor, self, forward(executor, self) - cotangent)[1]
 
     def remembering(self, memory: MemoryOptions) -> "Part":
         return attrs.evolve(self, problem=attrs.evolve(self.problem, memory=memory))
@@ -89,14 +104,14 @@ def whole_call(problem: Problem, shots: Shots, models) -> Part:
     SweepError
         As the call itself.
     """
-    check_call(problem, shots, models)
+    shape = check_call(problem, shots, models)
     if not len(shots):
         raise ShapeError("there are no shots; certify looks at one at least")
     fields = attrs.fields_dict(Shots)
     shots = Shots(**{name: read(name, getattr(shots, name)) for name in fields})
     models = [read(f"model {i}", m) for i, m in enumerate(models)]
     check_survey(problem, shots)
-    check_values(problem, models, shots.wavelet)
+    check_values(problem, models, samples_of(shots.wavelet, shape))
     memory = attrs.evolve(problem.memory, known_above=0)  # the derivative is looked at everywhere
     problem = attrs.evolve(problem, memory=memory)
     return Part(problem, shots, models, tuple(range(len(shots))), np.arange(shots.receivers.shape[-2]))

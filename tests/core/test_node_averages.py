@@ -11,17 +11,17 @@ from sweep_core.native.call import imaged_from
 class TwoMeans(Acoustic):
     """Of means of means."""
 
-    def coefficients(self, medium, vp):
-        return (medium.dt**2 * medium.mean(medium.mean(vp, "z"), "z") ** 2,)
+    def coefficients(self, node_averages, vp):
+        return (node_averages.dt**2 * node_averages.mean(node_averages.mean(vp, "z"), "z") ** 2,)
 
 
 class OfAll(Acoustic):
-    def coefficients(self, medium, vp):
-        return ((medium.dt * vp) ** 2 * vp.mean(),)
+    def coefficients(self, node_averages, vp):
+        return ((node_averages.dt * vp) ** 2 * vp.mean(),)
 
 
 class OfAnArray(Acoustic):
-    def coefficients(self, medium, vp):
+    def coefficients(self, node_averages, vp):
         raise ValueError("operands could not be broadcast together with shapes (90,110) (8,2)")
 
 
