@@ -25,6 +25,7 @@ from .objective import AfterShots, Objective, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
 from .stage import Stage
+from .stepwise import Stepwise
 from .unknowns import check_steps, make_unknowns
 
 
@@ -119,8 +120,9 @@ def invert(
     batch : int
         Shots that are modelled at once.
     folder : path-like, optional
-        Keeps every gradient of a stage, then what the stage came to, so that the same call, typed again after whatever
-        ended it, goes on from there, to the same bits. Observers are told once more of the stage that had not ended.
+        Keeps where a stage stands, then what it came to, so that the same call, typed again after whatever ended it,
+        goes on from there, to the same bits: after each step of an optimiser that draws shots, in a file of constant
+        size; of any other each gradient of the stage, by which it is led there again, and observers are told again.
         The last stage that was begun may then have another number of iterations, and other stages may follow it.
     overwrite : bool
         Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
@@ -190,14 +192,37 @@ def invert(
                 stage.shots, optimises.shots, precondition, told.shots, journal,
                 stage.encoded and Encoding(stage.encoded, len(shots), journal.stage), steps,
             )  # fmt: skip
-            told.begin(stage, descent)
+            position = [_Position(journal, descent, told, stage)] if isinstance(optimises, Stepwise) else []
+            if not (position and position[0].step):
+                told.begin(stage, descent)
             if descent.first:
-                x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
+                limits = descent.unknowns.limits()
+                x = optimises.minimise(descent, limits, stage.iterations, told.iteration, *position)
                 unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
             if told.stopped:
                 break
             journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)
+
+
+class _Position:
+    """The :class:`sweep_core.inversion.stepwise.Position` of a stage, in the journal."""
+
+    def __init__(self, journal: Journal, descent: Descent, told: "_Told", stage: Stage):
+        self._journal, self._descent, self._told = journal, descent, told
+        self.step, self.x = 0, np.zeros(0)
+        self.state: list[np.ndarray] = []
+        descent.replay_nothing()
+        found = journal.position()
+        if found and found[0]["step"] <= stage.iterations:  # one that asks for fewer begins again
+            position, (self.x, *self.state) = found
+            self.step = position["step"]
+            descent.resume(position["descent"])
+            told.resume(stage, descent, position["history"])
+
+    def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
+        told = {"step": step, "descent": self._descent.position, "history": self._told.history}
+        self._journal.checkpoint(told, [x, *state])
 
 
 def _of_stage(data: Objective, stage: Stage) -> Objective:
@@ -256,10 +281,20 @@ class _Told:
 
     def begin(self, stage: Stage, descent: Descent) -> None:
         """The start of a stage, whose gradient has been computed."""
+        self._enter(stage, descent)
+        self._line()
+
+    def resume(self, stage: Stage, descent: Descent, history: list[dict[str, Any]]) -> None:
+        """A stage whose first iterations were run by an earlier process, and the history up to them."""
+        self._enter(stage, descent)
+        self.history, self._count = history, history[-1]["iteration"]
+        self.iterations += self._count
+        self._bar.update(self._count)
+
+    def _enter(self, stage, descent):
         self.gradients += self._descent.computed if self._descent else 0
         self._stage, self._descent, self._count = stage, descent, 0
         self.stages += 1
-        self._line()
 
     def iteration(self, x: np.ndarray) -> bool:
         """An iteration that has come to x; whether an observer wants no more of them in this stage."""
