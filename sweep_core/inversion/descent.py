@@ -51,6 +51,8 @@ class Descent:
         Of the shots, with new signs in each step that draws some.
     steps : mapping, optional
         Lengths of the first step of parameters by name, over STEP; DENSITY for densities and 1 for others by default.
+    seed : int
+        Of the order in which shots are drawn.
 
     Attributes
     ----------
@@ -65,12 +67,12 @@ class Descent:
         drawn: int | None = None, precondition: bool = True,
         after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
         answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
-        encoding: Encoding | None = None, steps: Mapping[str, float] | None = None,
+        encoding: Encoding | None = None, steps: Mapping[str, float] | None = None, seed: int = 0,
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
         nshots, self._encoding = len(objective.shots), encoding
         self.shots = spread(nshots, shots)
-        self._drawn, self._random = drawn, np.random.default_rng(0)
+        self._drawn, self._random = drawn, np.random.default_rng(seed)
         self._order: list[int] = []
         self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]
         self.unknowns, self.computed, self._steps = unknowns, 0.0, steps or {}

@@ -1,11 +1,12 @@
 """What took an inversion long to compute, kept as it goes: read again, the run goes the same way to the same bits."""
 
 import hashlib
+import io
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from ..distribution import Distributor, on_root
 from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
 from ..io.arrays import read_archive
-from .checkpoint import differences, write_entries
 from .lock import Lock
 
 Answer = tuple[float, list[np.ndarray]]
@@ -200,6 +200,20 @@ class Journal:
         except Exception as error:
             raise _damaged(path, error, "remove it, and it is computed again") from error
         return told, arrays
+
+
+def write_entries(path: Path, entries: Mapping[str, Any]) -> None:
+    """Arrays and texts by name, in one file that is there as a whole or not at all; StorageError where it cannot be."""
+    packed = io.BytesIO()
+    np.savez(packed, **entries)
+    with replacing(path) as stream:
+        stream.write(packed.getbuffer())
+
+
+def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """In which of their values two descriptions of a run differ; empty where in none."""
+    names = (name for name in {**now, **saved} if saved.get(name) != now.get(name))
+    return ", ".join(f"{name} was {saved.get(name)!r} and is now {now.get(name)!r}" for name in names)
 
 
 def _begun(about: dict[str, Any], count: int) -> dict[str, Any]:
