@@ -68,6 +68,7 @@ class Journal:
         self.like, self.group, self._own = like, group, (OWN, *others)
         self.stage, self._count, self._begin = 0, 0, time.perf_counter()
         self._lock: Lock | None = None
+        self._new: dict[str, Any] | None = None
         self._run = hashlib.sha256(json.dumps({**about, "stages": None}).encode()).hexdigest()
         if self.folder:
             on_root(group, self._claim, self.folder, about, overwrite)
@@ -86,8 +87,8 @@ class Journal:
                 if (overwrite or part) and any(own.fullmatch(part or entry.name) for own in self._own):
                     entry.unlink(missing_ok=True)
         if not path.exists():
-            with replacing(path) as stream:
-                stream.write(json.dumps(about, indent=1).encode())
+            self._new = about
+            return
         found = (OWN.fullmatch(entry.name) for entry in folder.iterdir())
         begun = max((int(match[1]) for match in found if match and match[1]), default=0)
         try:
@@ -107,8 +108,12 @@ class Journal:
             with storing(folder):
                 if saved["stages"][:begun] != about["stages"][:begun]:  # replayed from its gradients, to another end
                     (folder / f"stage_{begun:04d}.npz").unlink(missing_ok=True)
-            with replacing(path) as stream:
-                stream.write(json.dumps(about, indent=1).encode())
+            self._state(about)
+
+    def _state(self, about: dict[str, Any]) -> None:
+        """Write what run the folder holds."""
+        with replacing(Path(self.folder or "") / "run.json") as stream:
+            stream.write(json.dumps(about, indent=1).encode())
 
     def close(self) -> None:
         """Lets other processes have the folder."""
@@ -174,7 +179,17 @@ class Journal:
         if self.folder:
             numbered = {str(number): array for number, array in enumerate(arrays)}
             text = np.frombuffer(json.dumps(told).encode(), np.uint8)
-            on_root(self.group, write_entries, path, {"told": text, "run": self._run, **numbered})
+            on_root(self.group, self._write, path, {"told": text, "run": self._run, **numbered})
+
+    def _write(self, path, entries):
+        """Write arrays and texts by name to one file, as a whole or not at all; StorageError where it cannot be."""
+        if self._new is not None:  # not before: a run whose first gradient is refused leaves nothing
+            self._state(self._new)
+            self._new = None
+        packed = io.BytesIO()
+        np.savez(packed, **entries)
+        with replacing(path) as stream:
+            stream.write(packed.getbuffer())
 
     def _known(self, path, like):
         """(told, arrays) of a file that every rank reads, arrays of the shapes of `like` if that is given; None where
@@ -200,14 +215,6 @@ class Journal:
         except Exception as error:
             raise _damaged(path, error, "remove it, and it is computed again") from error
         return told, arrays
-
-
-def write_entries(path: Path, entries: Mapping[str, Any]) -> None:
-    """Arrays and texts by name, in one file that is there as a whole or not at all; StorageError where it cannot be."""
-    packed = io.BytesIO()
-    np.savez(packed, **entries)
-    with replacing(path) as stream:
-        stream.write(packed.getbuffer())
 
 
 def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:

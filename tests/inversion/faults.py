@@ -25,8 +25,9 @@ import numpy as np
 
 from sweep_core import Acoustic, StorageError, make_problem
 from sweep_core.inversion import LBFGS, Stage, Stepwise, StopInversion, invert
+from sweep_core.inversion.observers import HistoryFile
 
-FILES = re.compile(r"run\.(json|lock)|checkpoint\.npz|stage_\d{4}(_\d{6})?\.npz")
+FILES = re.compile(r"history\.jsonl|run\.(json|lock)|checkpoint\.npz|stage_\d{4}(_\d{6})?\.npz")
 STORED = 77
 """Exit status of a run that a StorageError ended."""
 SHAPE, STAGES = (6, 7), (3, 2)
@@ -62,7 +63,7 @@ class Momentum(Stepwise):
 
 
 def inverted(path, iterations=None, overwrite=False):
-    """The model and the history of a run, or of its first `iterations` alone."""
+    """The model, the history and the file of it of a run, or of its first `iterations` alone."""
 
     def enough(told):
         if told.iteration == iterations:
@@ -74,9 +75,11 @@ def inverted(path, iterations=None, overwrite=False):
     found = invert(
         SimpleNamespace(executor=Chaotic(), problem=PROBLEM), np.ones(5, np.float32), sources, sources[:2],
         np.ones((4, 5, 2, 1), np.float32), start, plan, precondition=False, folder=path, overwrite=overwrite,
-        observers=[enough], progress=False,
+        observers=[enough, HistoryFile(path)], progress=False,
     )  # fmt: skip
-    return found.models[0].tobytes(), [{**line, "seconds": 0} for line in found.history]
+    lines = map(json.loads, (path / "history.jsonl").read_text().splitlines())
+    timeless = [[{**line, "seconds": 0} for line in history] for history in (found.history, lines)]
+    return found.models[0].tobytes(), timeless
 
 
 class Moments:

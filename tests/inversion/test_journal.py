@@ -292,6 +292,8 @@ def test_two_processes_do_not_share_a_folder(data, tmp_path):
     journal = Journal(tmp_path, {}, [earth()[1]], SerialDistributor())
     with pytest.raises(CheckpointError, match="in use by process"):
         call(data, PLAN, folder=tmp_path)
+    journal.begin()
+    journal.end([], [earth()[1]])
     journal.close()
     with pytest.raises(CheckpointError, match="another run"):
         call(data, PLAN, folder=tmp_path)

@@ -86,7 +86,7 @@ def test_overwriting_removes_what_a_run_left_and_nothing_else(finished):
     (finished / ".epoch_0003.png.0123456789abcdef.part").write_text("left by a kill")
     (finished / ".notes.txt.0123456789abcdef.part").write_text("a stranger's")
     claim(finished, {"lr": "10"}, overwrite=True).close()
-    assert set(contents(finished)) == {*STRANGE, "run.json", ".notes.txt.0123456789abcdef.part"}
+    assert set(contents(finished)) == {*STRANGE, ".notes.txt.0123456789abcdef.part"}
 
 
 def test_a_run_goes_on_with_what_is_there(finished):
