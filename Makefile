@@ -4,8 +4,9 @@ PYTHON      ?= python3
 VENV        ?= .venv
 TORCH_INDEX ?=
 RANKS       ?= 2
-FWI         ?= --backend torch --impl c --device auto
+FWI         ?= --backend torch --impl c --device auto --seed 1
 FWI_ELASTIC ?= --backend torch --impl auto --device auto
+script      := examples/multi-gpu/torch/fwi_marmousi_dist.py
 PYTEST      ?=
 OFFLINE     ?=
 
@@ -84,11 +85,11 @@ help:
 
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
-	  examples/multi-gpu/torch/fwi_marmousi_dist.py $(FWI) $(call anew,$(FWI))
+	  $(script) $(FWI) $(call anew,$(FWI))
 
 fwi-elastic: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
-	  examples/multi-gpu/torch/fwi_marmousi_elastic_dist.py $(FWI_ELASTIC) $(call anew,$(FWI_ELASTIC))
+	  $(script) --physics elastic $(FWI_ELASTIC) $(call anew,$(FWI_ELASTIC))
 
 test: fast := --fast
 test test-all: lint

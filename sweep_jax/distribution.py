@@ -1,4 +1,4 @@
-"""Shots over devices: the only file that knows `jax.pmap`, and the verbs of the protocol.
+"""Shots over devices: the only file that knows `jax.pmap`, an executor by it, and the verbs of the protocol.
 
 What every device has is an array with a leading axis of the devices; what is shared is replicated.
 """
@@ -18,9 +18,11 @@ from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionE
 from sweep_core.execution.call_checks import check_call
 from sweep_core.misfit import check_like_record
 
-from .executor import check_readable, device_name, refuse_rounding
+from . import native
+from .executor import JaxExecutor, check_readable, device_name, refuse_rounding, run
 
 __all__ = [
+    "DevicesExecutor",
     "JaxDistributor",
     "local_devices",
     "make_misfit_and_gradient",
@@ -214,6 +216,103 @@ def _check_parts(problem, given, own, weights, models):
     wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in given.items())
     shots = Shots(wavelet, sources, receivers)
     check_readable(problem, check_call(problem, shots, models), shots, models)
+
+
+class DevicesExecutor(JaxExecutor):
+    """The shots of each call over devices of this process, by `jax.pmap`; models are replicated.
+
+    Parameters
+    ----------
+    impl : {'auto', 'c', 'eager'}
+    devices : sequence of jax.Device, optional
+        All of :func:`local_devices` by default.
+    """
+
+    def __init__(self, impl: str = "auto", devices=None):
+        self.devices = local_devices() if devices is None else tuple(devices)
+        super().__init__(impl, self.devices[0])
+
+    def forward(self, problem, shots, models):
+        if not len(shots):
+            return super().forward(problem, shots, models)
+        plan, record = self._call(_record, problem, shots, models)
+        return _joined(plan, record)
+
+    def misfit_and_gradient(self, problem, shots, models, observed):
+        if not len(shots):
+            return super().misfit_and_gradient(problem, shots, models, observed)
+        _, parts = self._call(_misfit_and_gradient, problem, shots, models, observed)
+        return _sum(self.devices, None)(jax.block_until_ready(parts))
+
+    def pullback(self, problem, shots, models):
+        """As any executor's; what pulls back models the shots once more."""
+        if not len(shots):
+            return super().pullback(problem, shots, models)
+        record = self.forward(problem, shots, models)
+
+        def pull(cotangent):
+            check_like_record("the cotangent", cotangent, record)
+            _, parts = self._call(_pull, problem, shots, models, np.asarray(cotangent, record.dtype))
+            return _sum(self.devices, None)(jax.block_until_ready(parts))
+
+        return record, pull
+
+    def _call(self, local, problem, shots, models, *given):
+        """(plan, answers of ``local(record, models, weights, *given)`` on each device, for its part of the shots)."""
+        check_readable(problem, check_call(problem, shots, models), shots, models)
+        plan = ShotPlan(len(shots), len(self.devices))
+        own = {
+            "wavelet": shots.wavelet.ndim > 1 and shots.wavelet.shape[0] == len(shots),
+            "sources": True, "receivers": shots.receivers.ndim > 2, "mask": True,
+        }  # fmt: skip
+        arrays, axes = {}, {}
+        for name, split in own.items():
+            x = getattr(shots, name)
+            axes[name] = 0 if split and x is not None else None
+            if x is not None:
+                x = _narrowed(np.asarray(x))
+                arrays[name] = shard_shots(plan, x, self.devices)[0] if split else replicate(x, self.devices)
+        axes = {name: axes[name] for name in arrays}
+        parts = [shard_shots(plan, np.asarray(x), self.devices)[0] for x in given]
+        _, weights = shard_shots(plan, np.arange(len(shots)), self.devices)
+        program = _program(local, problem, self.impl, self.devices, tuple(axes.items()), len(parts))
+        with native.refusals(problem.memory):
+            return plan, program(replicate(list(models), self.devices), arrays, weights, *parts)
+
+
+def _narrowed(x: np.ndarray) -> np.ndarray:
+    """Positions as JAX takes them: it has no integers of 64 bits unless it is told to."""
+    return x.astype(jax.dtypes.canonicalize_dtype(x.dtype)) if x.dtype.kind in "iu" else x
+
+
+def _joined(plan: ShotPlan, parts) -> np.ndarray:
+    """(size, longest, ...) -> (count, ...), without the padding."""
+    return np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])
+
+
+@lru_cache
+def _program(local, problem, impl, devices, axes, given):
+    def on_device(models, arrays, *more):
+        def record(models):
+            return run(problem, impl, Shots(**arrays), models, None)[0]
+
+        return local(record, models, *more)
+
+    return jax.pmap(on_device, AXIS, in_axes=(None, dict(axes), *(0,) * (1 + given)), devices=devices)
+
+
+def _record(record, models, weights):
+    return record(models)
+
+
+def _misfit_and_gradient(record, models, weights, observed):
+    synthetic, back = jax.vjp(record, models)
+    residual = weights.astype(synthetic.dtype)[:, None, None, None] * (synthetic - observed)
+    return 0.5 * (residual * residual).sum(), back(residual)[0]
+
+
+def _pull(record, models, weights, cotangent):
+    return jax.vjp(record, models)[1](weights.astype(cotangent.dtype)[:, None, None, None] * cotangent)[0]
 
 
 def _local(x) -> np.ndarray:

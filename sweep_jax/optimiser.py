@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -35,3 +36,10 @@ class Optax(Stepwise):
     def step(self, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
         moved, self._state = self.transformation.update(jnp.asarray(slope), self._state, jnp.asarray(x))
         return x + np.asarray(moved)
+
+    def state(self) -> list[np.ndarray]:
+        """Return the leaves of the transformation's state."""
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(self._state)]
+
+    def restore(self, state: list[np.ndarray]) -> None:
+        self._state = jax.tree.unflatten(jax.tree.structure(self._state), [jnp.asarray(leaf) for leaf in state])

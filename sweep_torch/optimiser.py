@@ -1,5 +1,6 @@
 """Optimisers of torch, for :func:`sweep_core.inversion.invert`."""
 
+import io
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,16 @@ class Torch(Stepwise):
         self._x.grad = torch.from_numpy(slope)
         self._optimiser.step()
         return self._x.detach().numpy()
+
+    def state(self) -> list[np.ndarray]:
+        """Return the bytes of the optimiser's state and options, which a schedule of its own may change."""
+        packed, (group,) = io.BytesIO(), self._optimiser.param_groups
+        options = {name: value for name, value in group.items() if name != "params"}
+        torch.save((dict(self._optimiser.state[self._x]), options), packed)
+        return [np.frombuffer(packed.getbuffer(), np.uint8)]
+
+    def restore(self, state: list[np.ndarray]) -> None:
+        # Not by load_state_dict, which changes dtypes. No code is unpickled.
+        remembered, options = torch.load(io.BytesIO(state[0].tobytes()), weights_only=True)
+        self._optimiser.state[self._x] = remembered
+        self._optimiser.param_groups[0].update(options)

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ..acquisition.shots import Shots
 from ..inversion import invert
 from ..inversion.experiment import model_error
-from ..inversion.objective import modelled
+from ..inversion.objective import Solver, modelled
 from ..inversion.unknowns import one_earth
 from ..io import Gathers, replacing
 from ..plot import plot_comparison, plot_epoch, save
@@ -36,14 +35,6 @@ def add(commands) -> None:
     parser.add_argument("--overwrite", action="store_true", help="begin anew; a run in the folder goes on otherwise")
     add_backend(parser)
     parser.set_defaults(run=run, goes_on="; the same command goes on from the last gradient in its folder")
-
-
-@attrs.frozen
-class Solver:
-    """What :func:`sweep_core.inversion.invert` asks of a PropTorch or PropJax, by any backend's executor."""
-
-    executor: Any
-    problem: Any
 
 
 def run(given: argparse.Namespace) -> int:

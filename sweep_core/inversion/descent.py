@@ -6,10 +6,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from ..errors import DomainError
+from ..errors import DomainError, NotFiniteError
 from .encoding import Encoding
 from .illumination import illumination
-from .journal import Answer
+from .journal import Answer, is_finite
 from .objective import AfterShots, Objective
 from .regularisers import penalty
 from .unknowns import Unknowns
@@ -51,6 +51,8 @@ class Descent:
         Of the shots, with new signs in each step that draws some.
     steps : mapping, optional
         Lengths of the first step of parameters by name, over STEP; DENSITY for densities and 1 for others by default.
+    seed : int
+        Of the order in which shots are drawn.
 
     Attributes
     ----------
@@ -65,12 +67,12 @@ class Descent:
         drawn: int | None = None, precondition: bool = True,
         after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
         answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
-        encoding: Encoding | None = None, steps: Mapping[str, float] | None = None,
+        encoding: Encoding | None = None, steps: Mapping[str, float] | None = None, seed: int = 0,
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
         nshots, self._encoding = len(objective.shots), encoding
         self.shots = spread(nshots, shots)
-        self._drawn, self._random = drawn, np.random.default_rng(0)
+        self._drawn, self._random = drawn, np.random.default_rng(seed)
         self._order: list[int] = []
         self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]
         self.unknowns, self.computed, self._steps = unknowns, 0.0, steps or {}
@@ -87,6 +89,11 @@ class Descent:
         if self._drawn or not np.array_equal(x, self._last):
             self._compute(models, some)
             self._last = x.copy()
+            if not is_finite(self.misfit, self.gradients):
+                raise NotFiniteError(
+                    f"the misfit is {self.misfit}, or its gradient is not finite, though both were at the start of the "
+                    "stage; give narrower bounds or shorter steps"
+                )
         value, slopes = self._total(models)
         return value, self.unknowns.slope(x, slopes)
 
@@ -113,6 +120,24 @@ class Descent:
         added, slopes = penalty(self.regularisers, models, self._means)
         pairs = zip(self.gradients, slopes, strict=True)
         return self.misfit / self.first + added, [g / self.first + extra for g, extra in pairs]
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """What its next steps depend on beside the vector, for JSON."""
+        signs = self._encoding and self._encoding.random.bit_generator.state
+        return {"order": [int(shot) for shot in self._order], "computed": self.computed, "signs": signs or None,
+                "random": self._random.bit_generator.state}  # fmt: skip
+
+    def resume(self, position: Mapping[str, Any]) -> None:
+        """Go on from what :attr:`position` was."""
+        self._order, self.computed = list(position["order"]), position["computed"]
+        self._random.bit_generator.state = position["random"]
+        if self._encoding:
+            self._encoding.random.bit_generator.state = position["signs"]
+
+    def replay_nothing(self) -> None:
+        """Keep no answer from here on, for an optimiser that tells its state."""
+        self._answered = lambda compute: compute()
 
     def _draw(self) -> np.ndarray:
         """The shots of the next step: each once, before any comes again."""

@@ -31,12 +31,12 @@ class Encoding:
 
     def __init__(self, count: int, nshots: int, seed: int):
         self.count, self.nshots = count, nshots
-        self._random = np.random.default_rng(seed)
+        self.random = np.random.default_rng(seed)
         self.draw()
 
     def draw(self) -> None:
         """Signs for the shots anew."""
-        self.signs = self._random.choice([-1, 1], self.nshots)
+        self.signs = self.random.choice([-1, 1], self.nshots)
 
     def cost(self, some: np.ndarray) -> int:
         """How many shots some of the survey are modelled as."""

@@ -55,18 +55,15 @@ class Experiment:
     def nshots(self) -> int:
         return len(self.shots)
 
-    def order(self, seed: int, epoch: int, batchsize: int) -> list[np.ndarray]:
-        """The steps of an epoch: all shots once, shuffled by seed and epoch, in parts of `batchsize`."""
-        shuffled = np.random.default_rng((seed, epoch)).permutation(self.nshots)
-        return [np.sort(shuffled[i : i + batchsize]) for i in range(0, self.nshots, batchsize)]
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """(low, high) of each parameter by its name."""
+        sides = (np.ravel(side).tolist() for side in (self.slowest, self.fastest))
+        return dict(zip(self.names, zip(*sides, strict=True), strict=True))
 
-    def model_error(self, model: np.ndarray) -> Any:
-        """RMS difference from the true model: a float, or a list of one for each of several parameters."""
-        return model_error(model, self.model.true)
 
-    def update(self, model: np.ndarray) -> np.ndarray:
-        """The model within the bounds, and the true one in the water."""
-        return np.where(self.model.water, self.model.true, np.clip(model, self.slowest, self.fastest))
+def separate(model: np.ndarray) -> list[np.ndarray]:
+    """Return the list of parameters that a propagator takes: of (n, nz, nx), or of one alone, (nz, nx)."""
+    return list(model) if model.ndim == 3 else [model]
 
 
 def model_error(model: np.ndarray, true: np.ndarray) -> Any:
@@ -95,12 +92,12 @@ def marine_experiment(
         Record length in s: by default 2.3 times the depth over 2000 m/s, and the wavelet's delay.
     """
     equation = Acoustic(spatial_order=spatial_order)
-    slowest, fastest = bounds(model.true, model.initial)
+    slowest, fastest = span(model.true, model.initial)
     shots, dt = marine_survey(model, equation, nshots, freq, (slowest, fastest), duration)
     return Experiment(model, shots, dt, freq, equation, slowest, fastest)
 
 
-def bounds(true: np.ndarray, initial: np.ndarray) -> tuple[float, float]:
+def span(true: np.ndarray, initial: np.ndarray) -> tuple[float, float]:
     """What a parameter may become: 15 % beyond what it is anywhere."""
     return 0.85 * float(min(true.min(), initial.min())), 1.15 * float(max(true.max(), initial.max()))
 

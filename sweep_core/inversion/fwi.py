@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from .._util.validators import check_flag
+from .._util.validators import check_flag, is_whole
 from ..distribution import Distributor, SerialDistributor
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
@@ -18,6 +18,7 @@ from ..plugins import Observation, ObserverRecord, check_support, registry
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
+from .experiment import model_error
 from .identity import environment, identity
 from .journal import Journal
 from .lbfgs import LBFGS
@@ -25,7 +26,8 @@ from .objective import AfterShots, Objective, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
 from .stage import Stage
-from .unknowns import check_steps, make_unknowns
+from .stepwise import Stepwise
+from .unknowns import check_steps, make_unknowns, one_earth
 
 
 @attrs.frozen(eq=False)
@@ -78,6 +80,8 @@ def invert(
     batch: int = 4,
     folder: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    seed: int = 0,
+    true: Sequence[Any] | None = None,
     group: Distributor | None = None,
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
@@ -119,17 +123,24 @@ def invert(
     batch : int
         Shots that are modelled at once.
     folder : path-like, optional
-        Keeps every gradient of a stage, then what the stage came to, so that the same call, typed again after whatever
-        ended it, goes on from there, to the same bits. Observers are told once more of the stage that had not ended.
+        Keeps where a stage stands, then what it came to, so that the same call, typed again after whatever ended it,
+        goes on from there, to the same bits: after each step of an optimiser that draws shots, in a file of constant
+        size; of any other each gradient of the stage, by which it is led there again, and observers are told again.
         The last stage that was begun may then have another number of iterations, and other stages may follow it.
     overwrite : bool
         Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
+    seed : int
+        Of the order in which an optimiser draws shots.
+    true : list of arrays, optional
+        The models where they are known: each line of the history tells the ``model_error``, RMS, a number or one for
+        each of several parameters.
     group : Distributor, optional
         Of the ranks that share out the shots; each comes to the same models.
     observers : sequence of callable
-        Called with an :class:`sweep_core.Observation` after each iteration, on rank 0; one that raises StopIteration
-        ends the stage, and one that raises :class:`StopInversion` the whole run. Those of plugins are called too, also
-        after shots.
+        Called with an :class:`sweep_core.Observation` after each iteration, or after the `events` that it has as an
+        attribute, on rank 0; one that raises StopIteration ends the stage, and one that raises :class:`StopInversion`
+        the whole run. Those of plugins are called too. ``overwrite`` also removes the files whose names match the
+        pattern `files` of an observer, such as those of :mod:`sweep_core.inversion.observers`.
     progress : bool
         A bar with the misfit, on rank 0.
 
@@ -152,6 +163,9 @@ def invert(
         raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
+    if not is_whole(seed, 0):
+        raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
+    known = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
         receiver_mask, misfit=misfit, batch=batch, group=ranks,
@@ -165,7 +179,7 @@ def invert(
         wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
-        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps,
+        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
     for number, stage in enumerate(plan, start=1):  # before the first is run
@@ -175,8 +189,10 @@ def invert(
             _of_stage(data, stage)
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
-    journal = Journal(folder, about, unknowns.start, ranks, overwrite)
-    told = _Told(Observers(ranks.rank, [*registry().observers, *_records(observers)]), ranks, journal)
+    records = [*registry().observers, *_records(observers)]
+    written = [each.files for each in observers if hasattr(each, "files")]
+    journal = Journal(folder, about, unknowns.start, ranks, overwrite, written)
+    told = _Told(Observers(ranks.rank, records), ranks, journal, known)
     with closing(journal), told.bar(sum(stage.iterations for stage in plan), progress):
         for stage in plan:
             if ended := journal.begin():
@@ -193,16 +209,39 @@ def invert(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
                 stage.shots, optimises.shots, precondition, told.shots, journal,
-                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage), steps,
+                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage), steps, seed,
             )  # fmt: skip
-            told.begin(stage, descent)
+            position = [_Position(journal, descent, told, stage)] if isinstance(optimises, Stepwise) else []
+            if not (position and position[0].step):
+                told.begin(stage, descent)
             if descent.first:
-                x = optimises.minimise(descent, descent.unknowns.limits(), stage.iterations, told.iteration)
+                limits = descent.unknowns.limits()
+                x = optimises.minimise(descent, limits, stage.iterations, told.iteration, *position)
                 unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
             if told.stopped:
                 break
             journal.end(told.history, list(unknowns.start))
     return Inverted(list(unknowns.start), told.history)
+
+
+class _Position:
+    """The :class:`sweep_core.inversion.stepwise.Position` of a stage, in the journal."""
+
+    def __init__(self, journal: Journal, descent: Descent, told: "_Told", stage: Stage):
+        self._journal, self._descent, self._told = journal, descent, told
+        self.step, self.x = 0, np.zeros(0)
+        self.state: list[np.ndarray] = []
+        descent.replay_nothing()
+        found = journal.position()
+        if found and found[0]["step"] <= stage.iterations:  # one that asks for fewer begins again
+            position, (self.x, *self.state) = found
+            self.step = position["step"]
+            descent.resume(position["descent"])
+            told.resume(stage, descent, position["history"])
+
+    def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
+        told = {"step": step, "descent": self._descent.position, "history": self._told.history}
+        self._journal.checkpoint(told, [x, *state])
 
 
 def _of_stage(data: Objective, stage: Stage) -> Objective:
@@ -229,7 +268,11 @@ def _checked(optimiser: Any) -> Any:
 def _records(observers):
     if not isinstance(observers, list | tuple):
         raise OptionError(f"observers are {observers!r}; expected a list of functions of one Observation")
-    return [ObserverRecord(getattr(each, "__name__", repr(each)), "iteration", each) for each in observers]
+    return [
+        ObserverRecord(getattr(each, "__name__", type(each).__name__), event, each)
+        for each in observers
+        for event in getattr(each, "events", ("iteration",))
+    ]
 
 
 def _stacked(arrays):
@@ -240,8 +283,8 @@ def _stacked(arrays):
 class _Told:
     """The history, and all who are told of it: the screen, and observers."""
 
-    def __init__(self, observers: Observers, group: Distributor, journal: Journal):
-        self.observers, self.group, self._journal = observers, group, journal
+    def __init__(self, observers: Observers, group: Distributor, journal: Journal, true: list[np.ndarray] | None):
+        self.observers, self.group, self._journal, self._true = observers, group, journal, true
         self.history: list[dict[str, Any]] = []
         self._descent: Any = None
         self.stages, self.iterations, self.gradients, self.stopped = 0, 0, 0.0, False
@@ -261,19 +304,27 @@ class _Told:
 
     def begin(self, stage: Stage, descent: Descent) -> None:
         """The start of a stage, whose gradient has been computed."""
+        self._enter(stage, descent)
+        self._tell("start", list(descent.unknowns.start))
+
+    def resume(self, stage: Stage, descent: Descent, history: list[dict[str, Any]]) -> None:
+        """A stage whose first iterations were run by an earlier process, and the history up to them."""
+        self._enter(stage, descent)
+        self.history, self._count = history, history[-1]["iteration"]
+        self.iterations += self._count
+        self._bar.update(self._count)
+
+    def _enter(self, stage, descent):
         self.gradients += self._descent.computed if self._descent else 0
         self._stage, self._descent, self._count = stage, descent, 0
         self.stages += 1
-        self._line()
 
     def iteration(self, x: np.ndarray) -> bool:
         """An iteration that has come to x; whether an observer wants no more of them in this stage."""
         self._count += 1
         self.iterations += 1
-        self._line()
-        descent, nshots = self._descent, len(self._descent.objective.shots)
-        seen = _stacked(descent.unknowns.models(x)), _stacked(descent.gradients)
-        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *seen)
+        descent = self._descent
+        self._tell("iteration", descent.unknowns.models(x))
         self._bar.set_postfix_str(f"{self._stage}: misfit {100 * descent.misfit / descent.first:.3g} %")
         self._bar.update()
         ends = np.array([self.observers.stopped == "stage", self.observers.stopped == "run"], np.float64)
@@ -286,9 +337,13 @@ class _Told:
         """What observers of shots are told by, while some are modelled in the models of a step."""
         return self.observers.after_shots(self.iterations + bool(self._descent), lambda: _stacked(models))
 
-    def _line(self):
+    def _tell(self, event, models):
+        descent, nshots = self._descent, len(self._descent.objective.shots)
+        error = {} if self._true is None else {"model_error": model_error(_stacked(models), _stacked(self._true))}
         self.history.append({
             "stage": self.stages, "about": str(self._stage), "iteration": self._count,
-            "misfit": self._descent.misfit, "gradients": self.gradients + self._descent.computed,
+            "misfit": descent.misfit, **error, "gradients": self.gradients + descent.computed,
             "seconds": self._journal.seconds,
         })  # fmt: skip
+        seen = _stacked(models), _stacked(descent.gradients)
+        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *seen, self.history, event)

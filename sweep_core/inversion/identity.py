@@ -131,7 +131,8 @@ class _Teller:
         if isinstance(value, ModuleType):
             return f"module {name} {_digest(Path(str(value.__file__)).read_bytes())}" if own else f"module {name}"
         if isinstance(value, type):
-            members = {key: each for key, each in vars(value).items() if key in CALLED or not key.startswith("__")}
+            written = {key: each for key, each in vars(value).items() if key != "_abc_impl"}
+            members = {key: each for key, each in written.items() if key in CALLED or not key.startswith("__")}
             return f"{name} {self((value.__bases__, members))}" if own else name
         if _top(value) in OURS:
             return name

@@ -13,10 +13,25 @@ from ..acquisition.shots import Shots, check_mask, check_positions
 from ..distribution import SerialDistributor, ShotPlan
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
+from ..plugins import check_support
 from ..problem import Problem
 from ..processing import bandpass
 
 AfterShots = Callable[[Any, Any], None] | None
+
+
+@attrs.frozen
+class Solver:
+    """What :func:`sweep_core.inversion.invert` asks of a PropTorch or PropJax, by the executor of any backend."""
+
+    executor: Any
+    problem: Problem
+
+    def explain(self) -> str:
+        """Which backend computes, and how gradients remember the forward run."""
+        name = self.executor.name
+        reason = check_support(name, self.executor, self.problem).reason or "ready"
+        return f"backend {name!r}: {reason}; gradients with {self.problem.memory}"
 
 
 def problem_of(solver: Any) -> Problem:

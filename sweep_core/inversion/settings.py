@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 
 from .._util.validators import check_choice
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
-from ..io import PreparedModel, faulted_model, read_array, read_prepared
+from ..io import ElasticModel, PreparedModel, elastic_from_vp, faulted_model, read_array, read_elastic, read_prepared
 from ..memory import MemoryOptions
 from ..plugins import IMPLS
+from . import elastic
 from .experiment import Experiment, marine_experiment
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
@@ -38,30 +40,30 @@ class Settings:
     memory: MemoryOptions = attrs.field(factory=MemoryOptions)
     overwrite: bool = False
 
-    def identity(self) -> dict[str, object]:
-        """What a resumed run must share with the one that it continues."""
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch: as many as draw all shots."""
+        return -(-self.experiment.nshots // self.batchsize)
+
+    def grid(self) -> dict[str, Any]:
+        """Arguments of a propagator, and of :func:`sweep_core.make_problem`, after the equation."""
         experiment = self.experiment
         return {
-            "equation": experiment.equation.name,
-            "model": experiment.model.name,
-            "shape": list(experiment.model.true.shape),
-            "dh": experiment.model.dh,
-            "initial_error": experiment.model_error(experiment.model.initial),
-            "shots": experiment.nshots,
-            "steps": int(experiment.shots.wavelet.shape[0]),
-            "dt": experiment.dt,
-            "freq": experiment.freq,
-            "batchsize": self.batchsize,
-            "lr": self.lr,
-            "seed": self.seed,
-        }
+            "shape": experiment.model.water.shape, "dh": experiment.model.dh, "dt": experiment.dt,
+            "source_type": experiment.source_type, "receiver_type": experiment.receiver_type, "memory": self.memory,
+        }  # fmt: skip
 
 
-def make_parser(description: str, backend: str, model: str = "prepared model (.npz)") -> argparse.ArgumentParser:
+def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
     """Options of every inversion script; a script adds its own."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     add = parser.add_argument
-    add("--model", help=f"{model}; an embedded, faulted one by default")
+    add("--physics", default="acoustic", help="acoustic, for vp; or elastic, for vp, vs and rho")
+    add(
+        "--model",
+        help="prepared model (.npz); an embedded, faulted one by default. Elastic: also a folder of "
+        "<name>_<spacing>m_{vp,vs,rho}_{true,smooth}.npy, at --dh or 25 m, by default $SWEEP_DATA where that is set",
+    )
     add("--dh", type=float, help="spacing that --model must have (m)")
     add("--init", help="start from this model (.npy or .npz, SI units) instead of the prepared start")
     add(
@@ -75,7 +77,7 @@ def make_parser(description: str, backend: str, model: str = "prepared model (.n
     add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
     add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
     add("--lr", type=float, default=20.0, help="step length of Adam (m/s of vp)")
-    add("--freq", type=float, default=5.0, help="peak frequency (Hz)")
+    add("--freq", type=float, help=f"peak frequency (Hz); 5 by default, elastic {elastic.FREQ}")
     add("--seed", type=int, default=0, help="order of the shots")
     add("--max-shots", type=int, default=16, help="number of shots")
     add("--show-every", type=int, default=5, help="epochs between figures")
@@ -85,13 +87,8 @@ def make_parser(description: str, backend: str, model: str = "prepared model (.n
     return parser
 
 
-def read_settings(
-    arguments: argparse.Namespace,
-    default_out: Path,
-    read: Callable[[argparse.Namespace], Any] | None = None,
-    survey: Callable[[Any, int, float], Experiment] = marine_experiment,
-) -> Settings:
-    """Settings from parsed arguments; `read` makes the model of them, a prepared one by default, `survey` its shots.
+def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
+    """Settings from parsed arguments.
 
     Raises
     ------
@@ -104,15 +101,18 @@ def read_settings(
             raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
     if arguments.seed < 0:
         raise OptionError(f"--seed is {arguments.seed}; expected a number from 0 on")
-    for name in ("lr", "freq"):
-        if not 0 < getattr(arguments, name) < math.inf:
-            raise DomainError(f"--{name} is {getattr(arguments, name)}; expected a positive, finite number")
+    check_choice(arguments.physics, "--physics", PHYSICS)
+    read, survey, freq = PHYSICS[arguments.physics]
+    freq = freq if arguments.freq is None else arguments.freq
+    for name, value in (("lr", arguments.lr), ("freq", freq)):
+        if not 0 < value < math.inf:
+            raise DomainError(f"--{name} is {value}; expected a positive, finite number")
     check_choice(arguments.impl, "--impl", IMPLS)
     check_choice(arguments.memory, "--memory", MemoryOptions.STRATEGIES)
     if arguments.resume and arguments.overwrite:
         raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
-    model = _started((read or prepared_model)(arguments), arguments.init)
-    experiment = survey(model, arguments.max_shots, arguments.freq)
+    experiment = survey(_started(read(arguments), arguments.init), arguments.max_shots, freq)
+    water = experiment.model.water
     return Settings(
         experiment=experiment,
         epochs=arguments.epochs,
@@ -125,7 +125,7 @@ def read_settings(
         resume=arguments.resume,
         backend=arguments.backend,
         impl=arguments.impl,
-        memory=MemoryOptions(arguments.memory, known_above=int(np.argmin(model.water.all(axis=1)))),
+        memory=MemoryOptions(arguments.memory, known_above=int(np.argmin(water.all(axis=1)))),
         overwrite=arguments.overwrite,
     )
 
@@ -137,6 +137,21 @@ def prepared_model(arguments: argparse.Namespace) -> PreparedModel:
     if arguments.dh is not None:
         raise OptionError("--dh states the spacing of --model; the embedded model has its own")
     return faulted_model(**EMBEDDED)
+
+
+def elastic_model(arguments: argparse.Namespace) -> ElasticModel:
+    """The folder or model of --model or SWEEP_DATA, or the embedded one."""
+    path = arguments.model or os.environ.get("SWEEP_DATA")
+    if path and Path(path).is_dir():
+        return read_elastic(Path(path), arguments.dh or 25.0)
+    return elastic_from_vp(prepared_model(arguments))
+
+
+PHYSICS: dict[str, tuple[Callable, Callable, float]] = {
+    "acoustic": (prepared_model, marine_experiment, 5.0),
+    "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
+}
+"""Of each kind of waves: who reads the model, who makes the survey, and the peak frequency in Hz."""
 
 
 def _started(model, start: str | None):

@@ -1,6 +1,6 @@
 """The hooks through which backends, equations and observers are found (entry points, group ``sweep``)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -72,19 +72,21 @@ class Observation:
 
     Parameters
     ----------
-    event : {'shot', 'iteration'}
+    event : {'shot', 'start', 'iteration'}
     iteration : int
-        That under way or, for ``'iteration'``, that is over; 0 is the gradient at the starting model.
+        The iteration under way or, for ``'iteration'``, the one that is over; 0 is the gradient at the starting model.
     misfit : float
         0.5 times the sum of squares of `shots`.
     shots : tuple of int
-        Which shots of the survey were modelled: the few that a rank models at once or, for ``'iteration'``, all.
+        Which shots of the survey were modelled: the few that a rank models at once; otherwise all.
     model : (nz, nx) or (n, nz, nx) array
         The parameters, after an iteration; those that the shots were modelled in.
     gradient : array, optional
         After an iteration, that of its last step: of the shape of `model`, summed over the ranks.
     rank : int
         The process that tells it.
+    history : tuple of dict
+        The lines of :attr:`sweep_core.inversion.Inverted.history` so far; none for ``'shot'``.
     """
 
     event: str
@@ -94,9 +96,10 @@ class Observation:
     model: np.ndarray
     gradient: np.ndarray | None = None
     rank: int = 0
+    history: tuple[Mapping[str, Any], ...] = ()
 
 
-EVENTS = ("shot", "iteration")
+EVENTS = ("shot", "start", "iteration")
 """What observers may ask to be told of."""
 
 
@@ -108,8 +111,9 @@ class ObserverRecord:
     ----------
     name : str
         What reports call it.
-    event : {'shot', 'iteration'}
-        After the few shots that a rank models at once, on that rank; or after each pass over all shots, on rank 0.
+    event : {'shot', 'start', 'iteration'}
+        After the few shots that a rank models at once, on that rank; or, on rank 0, after the first gradient of a stage
+        or after each iteration.
     call : callable
         ``call(observation)`` with an :class:`Observation`; what it returns is ignored. If it raises, that is reported
         with name and reason, the run goes on, and it is not called again in that run.

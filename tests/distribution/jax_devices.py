@@ -62,6 +62,14 @@ def serial(impl, solver, shared=False):
     return flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, shots, MODELS, OBSERVED))
 
 
+def by_executor(executor, problem):
+    """Misfit and gradient; then the record and a pull-back where receivers are masked, of the wavelet of all shots."""
+    mask = np.arange(COUNT * 6).reshape(COUNT, 6) % 4 > 0
+    found = flat(*executor.misfit_and_gradient(problem, Shots(WAVELETS, SOURCES, RECEIVERS), MODELS, OBSERVED))
+    record, pull = executor.pullback(problem, Shots(WAVELETS[0], SOURCES, RECEIVERS, mask), MODELS)
+    return [*found, *flat(record, pull(OBSERVED))]
+
+
 def by_shard_map(solver, devices):
     """The first four shots, one a device, and the same in pmap with the sum inside."""
 
@@ -130,6 +138,8 @@ def four_devices(impl):
     found["shared"] = on_devices(solver, devices, shared=True)
     four = Shots(*(x[:4] for x in (WAVELETS, SOURCES, RECEIVERS)))
     found["serial-four"] = flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, four, MODELS, OBSERVED[:4]))
+    executors = {"devices": d.DevicesExecutor(impl, devices), "serial-devices": JaxExecutor(impl)}
+    found |= {name: by_executor(executor, solver.problem) for name, executor in executors.items()}
     found["shard_map"], found["pmap"] = by_shard_map(solver, devices)
     bad = dict(zip(("text", "bad-record", "bad-gradient"), refusals(solver, devices), strict=True))
     if impl == "c":

@@ -64,6 +64,10 @@ def test_one_wavelet_and_receivers_for_all_shots(found):
     agree(found, "shared", "serial-shared")
 
 
+def test_an_executor_over_devices_answers_as_one_device_does(found):
+    agree(found, "devices", "serial-devices")
+
+
 def test_repeated_runs_are_bit_identical(found):
     for repeat in (1, 2):
         for a, b in zip(numbers(found, f"4-{repeat}"), numbers(found, "4-0"), strict=True):

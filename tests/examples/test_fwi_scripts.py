@@ -94,7 +94,7 @@ def test_a_finished_run_is_neither_begun_anew_nor_lost(runs, model, which):
     assert f"{out} holds an earlier run" in said and "--resume" in said and "--overwrite" in said
     assert not any(f'{script.name}", line' in said for script in (TORCH, JAX)), "no traceback of ours"
     changed = {path.name for path in out.iterdir() if before[path.name] != path.read_bytes()}
-    assert changed == {"run.lock"}
+    assert not changed
 
 
 def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
@@ -158,6 +158,7 @@ def slow(*case):
         slow(("--backend", "reference"), "no gradient"),
         slow(("--backend", "nobody"), "no backend is called 'nobody'"),
         slow(("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
+        slow(("--physics", "thermal"), "--physics is 'thermal'"),
         slow(("--resume", "--overwrite"), "give one of them"),
         slow(("--batchsize", 0), "--batchsize is 0"),
     ],
@@ -173,4 +174,4 @@ def test_bad_arguments_end_in_one_sentence(model, tmp_path, arguments, message):
 def test_a_start_that_fits_the_data_is_refused(model, tmp_path, which):
     np.save(tmp_path / "true.npy", read_prepared(model).true)
     said = launch(which, *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
-    assert "DomainError: the largest gradient in vp at the start is 0.0" in said and "Traceback" not in said
+    assert "DomainError: the misfit at the start is 0.0: the start fits the data" in said and "Traceback" not in said

@@ -12,49 +12,74 @@ import errno
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
 import sys
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
-from sweep_core import StorageError
-from sweep_core.inversion import RunFolder
+from sweep_core import Acoustic, StorageError, make_problem
+from sweep_core.inversion import LBFGS, Stage, Stepwise, StopInversion, invert
+from sweep_core.inversion.observers import HistoryFile
 
-IDENTITY, EPOCHS, SHAPE = {"model": "tiny", "lr": 20.0, "seed": 0}, 3, (5, 7)
-START = {"vp": np.linspace(1500, 4000, 35, dtype=np.float32).reshape(SHAPE), "exp_avg": np.zeros(SHAPE, np.float32)}
-FILES = {"run.lock", "history.jsonl", "checkpoint.npz", "inverted_vp.npy"}
+FILES = re.compile(r"history\.jsonl|run\.(json|lock)|checkpoint\.npz|stage_\d{4}(_\d{6})?\.npz")
 STORED = 77
 """Exit status of a run that a StorageError ended."""
+SHAPE, STAGES = (6, 7), (3, 2)
+PROBLEM = make_problem(Acoustic(), SHAPE, 10.0, 0.001)
 
 
-def step(arrays, epoch):
-    """Chaotic, so that whatever is lost shows."""
-    mean = np.float32(0.9) * arrays["exp_avg"] + np.sin(arrays["vp"] * np.float32(epoch))
-    return {"vp": arrays["vp"] + 20 * np.cos(3 * mean), "exp_avg": mean}
+class Chaotic:
+    """Misfit and gradient of a function of the model and the shots, so that whatever is lost shows."""
+
+    name = "chaotic"
+
+    def misfit_and_gradient(self, problem, shots, models, observed):
+        far = (models[0].astype(np.float64) - 2000) / 100 - shots.sources[:, :1, None]
+        return float((far**2 + np.sin(3 * far)).sum()), [(2 * far + 3 * np.cos(3 * far)).sum(axis=0)]
 
 
-def invert(path, resume=False, overwrite=False, epochs=EPOCHS):
-    """A run in the order of the scripts; returns the inverted model and the history."""
-    folder = RunFolder(path, IDENTITY)
-    folder.claim(resume, overwrite)
-    try:
-        last = folder.load(START) if resume else None
-        folder.start(last.history if last else ())
-        done, arrays = (last.epoch, last.arrays) if last else (0, START)
-        if not last:
-            folder.append(epoch=0, misfit=1.0, model_error=float(arrays["vp"].std()), seconds=0.0)
-        for epoch in range(done + 1, epochs + 1):
-            arrays = step(arrays, epoch)
-            folder.append(epoch=epoch, misfit=1 / epoch, model_error=float(arrays["vp"].std()), seconds=0.5)
-            folder.save(epoch, arrays)
-        folder.save_array("inverted_vp", arrays["vp"])
-        return np.load(path / "inverted_vp.npy").tobytes(), folder.history()
-    finally:
-        folder.release()
+class Momentum(Stepwise):
+    """What it remembers is an array, and the number of its steps."""
+
+    def begin(self, x):
+        self._mean, self._steps = np.zeros_like(x), np.zeros(1, np.int64)
+
+    def step(self, x, slope):
+        self._steps += 1
+        self._mean = 0.9 * self._mean + slope / self._steps
+        return x - 1e-2 * np.cos(3 * self._mean) * self._mean
+
+    def state(self):
+        return [self._mean, self._steps.copy()]
+
+    def restore(self, state):
+        self._mean, self._steps = state
+
+
+def inverted(path, iterations=None, overwrite=False):
+    """The model, the history and the file of it of a run, or of its first `iterations` alone."""
+
+    def enough(told):
+        if told.iteration == iterations:
+            raise StopInversion
+
+    sources = np.stack([np.arange(4), np.full(4, 2)], axis=1)
+    start = [np.full(SHAPE, 2000, np.float32)]
+    plan = [Stage(STAGES[0], optimiser=Momentum(shots=3)), Stage(STAGES[1], optimiser=LBFGS())]
+    found = invert(
+        SimpleNamespace(executor=Chaotic(), problem=PROBLEM), np.ones(5, np.float32), sources, sources[:2],
+        np.ones((4, 5, 2, 1), np.float32), start, plan, precondition=False, folder=path, overwrite=overwrite,
+        observers=[enough, HistoryFile(path)], progress=False,
+    )  # fmt: skip
+    lines = map(json.loads, (path / "history.jsonl").read_text().splitlines())
+    timeless = [[{**line, "seconds": 0} for line in history] for history in (found.history, lines)]
+    return found.models[0].tobytes(), timeless
 
 
 class Moments:
@@ -121,7 +146,7 @@ class Moments:
             setattr(os, name, self.event(getattr(os, name), fills=name not in ("unlink", "remove")))
 
 
-def disturbed(path, how, at, resume):
+def disturbed(path, how, at):
     """Exit code of a run in a process of its own; negative for a signal."""
     pid = os.fork()
     if pid:
@@ -131,11 +156,11 @@ def disturbed(path, how, at, resume):
             resource.setrlimit(resource.RLIMIT_FSIZE, (at, at))
         else:
             Moments(at, full=how == "full").install()
-        invert(path, resume)
+        inverted(path)
         code = 0
     except StorageError as error:
         named = Path(str(error).split(" could not be written")[0])
-        code = STORED if named == path or (named.parent == path and named.name in FILES) else 1
+        code = STORED if named == path or (named.parent == path and FILES.fullmatch(named.name)) else 1
     except BaseException:
         traceback.print_exc()
         code = 1
@@ -143,39 +168,43 @@ def disturbed(path, how, at, resume):
 
 
 def afterwards(path, whole):
-    """What is wrong with a folder after a disturbance, and whether it has a checkpoint."""
-    saved = (path / "checkpoint.npz").exists()
+    """What is wrong with a folder after a disturbance, and the steps that it keeps."""
+    steps = 0
+    if (path / "checkpoint.npz").exists():
+        steps = json.loads(bytes(np.load(path / "checkpoint.npz")["told"]))["step"]
     try:
-        got = invert(path, resume=saved, overwrite=not saved)
+        got = inverted(path)
     except Exception as error:
-        return f"{type(error).__name__}: {error}", saved
-    strange = {entry.name for entry in path.iterdir()} - FILES
+        return f"{type(error).__name__}: {error}", steps
+    strange = [entry.name for entry in path.iterdir() if not FILES.fullmatch(entry.name)]
     wrong = "other bits" if got[0] != whole[0] else "another history" if got[1] != whole[1] else ""
-    return wrong or f"left behind: {strange}" * bool(strange), saved
+    return wrong or f"left behind: {strange}" * bool(strange), steps
 
 
 def main(folder, how, resume):
     os.fsync = lambda number: None  # slow, and a kill loses nothing that was written
     prepared, path = folder / "prepared", folder / "run"
-    whole = invert(folder / "whole")
+    whole = inverted(folder / "whole")
     if resume:
-        invert(prepared, epochs=1)
+        inverted(prepared, iterations=2)
     expected = {"kill": -signal.SIGKILL}.get(how, STORED)
     found = {"points": 0, "before the first checkpoint": 0, "wrong": []}
-    for at in range(1, 1000) if how != "limit" else range(0, 4000, 40):
+    most = resume
+    for at in range(1, 1000) if how != "limit" else (*range(0, 2000, 200), *range(2000, 9000, 15)):
         shutil.rmtree(path, ignore_errors=True)
         if resume:
             shutil.copytree(prepared, path)
-        code = disturbed(path, how, at, resume)
-        wrong, saved = afterwards(path, whole)
+        code = disturbed(path, how, at)
+        wrong, steps = afterwards(path, whole)
         if code == 0:
             break
         if code != expected:
             wrong = f"exit code {code}; {wrong}"
-        if not saved and (resume or found["points"] > found["before the first checkpoint"]):
+        if steps < most:
             wrong = f"the checkpoint is gone; {wrong}"
+        most = max(most, steps)
         found["points"] += 1
-        found["before the first checkpoint"] += not saved
+        found["before the first checkpoint"] += not steps
         found["wrong"] += [f"{at}: {wrong}"] if wrong else []
     print(json.dumps(found))
 

@@ -2,21 +2,22 @@
 
 import copy
 import runpy
-import types
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
 from sweep_core import DistributedError, Distributor, Observation, ObserverRecord, SerialDistributor
 from sweep_core.distribution import on_root
-from sweep_core.inversion import Observers, RunFolder, make_parser, read_settings
-from sweep_core.io import faulted_model, write_prepared
+from sweep_core.inversion import Observers, arguments_of, invert, make_parser, make_solver, observe, read_settings
+from sweep_core.io import faulted_model, read_prepared, write_prepared
+from sweep_core.plugins import registry
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tqdm")
+from sweep_torch import PropTorch, Torch  # noqa: E402
 from sweep_torch.distribution import TorchDistributor  # noqa: E402
-from sweep_torch.inversion import Inversion, make_engine, observe  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples/multi-gpu"
 
@@ -48,26 +49,30 @@ def model(tmp_path_factory):
     return write_prepared(tmp_path_factory.mktemp("model") / "small.npz", faulted_model((24, 40), 40.0, seed=3))
 
 
-def inverted(group, model, folder, records=(), **options):
-    """An inversion after its start and one epoch."""
-    settings = {"model": model, "out": folder, "epochs": 2, "max_shots": 5, "batchsize": 3, "freq": 3} | options
+def prepared(group, model, folder, **options):
+    """(solver, arguments of `invert`) of an inversion of one epoch."""
+    settings = {"model": model, "out": folder, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3} | options
     settings |= {"forward_batchsize": 2, "show_every": 9}
+    how = settings.pop("observed", "slices")
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     read = read_settings(make_parser("", backend="torch").parse_args(arguments), folder)
-    engine = make_engine(read, torch.device("cpu"))
-    observed = observe(engine, group, read.experiment, options.get("observed", "slices"))
-    run_folder = RunFolder(folder, read.identity())
-    run_folder.claim()
-    made = Inversion(read, engine, group, observed, run_folder)
-    made.report.observers = Observers(group.rank, records)
-    made.begin()
-    made.epoch(1)
-    return made
+    solver = make_solver(read, "torch", PropTorch)
+    given = arguments_of(read, solver, observe(read, solver, group, how))
+    return solver, given | {"optimiser": Torch(torch.optim.Adam, shots=read.batchsize, lr=1.0), "progress": False}
+
+
+def inverted(group, model, folder, records=(), monkeypatch=None, **options):
+    """The inversion, of which the observers of `records` are told as those of plugins are."""
+    solver, given = prepared(group, model, folder, **options)
+    if monkeypatch:
+        found = attrs.evolve(registry(), observers=tuple(records))
+        monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    return invert(solver, **given, group=group)
 
 
 @pytest.fixture(scope="module")
 def expected(model, tmp_path_factory):
-    return inverted(TorchDistributor(), model, tmp_path_factory.mktemp("expected")).current()
+    return inverted(TorchDistributor(), model, tmp_path_factory.mktemp("expected")).models[0]
 
 
 @pytest.mark.parametrize("how", ["slices", "rank0"])
@@ -75,12 +80,8 @@ def expected(model, tmp_path_factory):
 def test_any_distributor_will_do(group, how, model, expected, tmp_path):
     made = GROUPS[group]()
     assert isinstance(made, Distributor)
-    settings = read_settings(
-        make_parser("", backend="torch").parse_args([f"--model={model}", "--max-shots=5"]), tmp_path
-    )
-    data = observe(make_engine(settings, torch.device("cpu")), made, settings.experiment, how)
-    assert data.shape[0] == 5 and data.abs().max() > 0
-    np.testing.assert_array_equal(inverted(made, model, tmp_path).current(), expected)
+    found = inverted(made, model, tmp_path, observed=how)
+    np.testing.assert_array_equal(found.models[0], expected)
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
@@ -88,9 +89,9 @@ def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_pa
     """Each step is by 20 m/s; the gradients differ by rounding."""
     if backend == "jax":
         pytest.importorskip("jax")
-    made = inverted(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
-    assert "MemoryOptions(strategy='boundary', known_above=2)" in made.engine.about
-    np.testing.assert_allclose(made.current(), expected, rtol=0, atol=0.1)
+    solver, given = prepared(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
+    assert "MemoryOptions(strategy='boundary', known_above=2)" in solver.explain()
+    np.testing.assert_allclose(invert(solver, **given).models[0], expected, rtol=0, atol=0.1)
 
 
 def test_what_rank_0_refuses_ends_every_rank():
@@ -112,48 +113,33 @@ def test_what_rank_0_refuses_ends_every_rank():
     assert on_root(goes_on, never) is None
 
 
-def test_an_epoch_takes_every_shot_once_in_an_order_of_its_own(model, tmp_path):
-    parsed = make_parser("", backend="torch").parse_args([f"--model={model}", "--max-shots=12"])
-    experiment = read_settings(parsed, tmp_path).experiment
-    epochs = [experiment.order(7, epoch, 5) for epoch in (1, 2, 3)]
-    for parts in epochs:
-        assert [len(part) for part in parts] == [5, 5, 2]
-        assert sorted(np.concatenate(parts)) == list(range(12))
-    drawn = {tuple(np.concatenate(parts)) for parts in epochs}
-    assert len(drawn) == 3, "one order for all epochs lets the same shots meet again and again"
-    assert tuple(np.concatenate(experiment.order(7, 2, 5))) in drawn, "a resumed run draws what the first one drew"
-    assert tuple(np.concatenate(experiment.order(8, 2, 5))) not in drawn
-
-
 # --- observers --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
-def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path):
+def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, monkeypatch):
     if backend == "jax":
         pytest.importorskip("jax")
     told: list[Observation] = []
-    records = [ObserverRecord("list", event, told.append) for event in ("shot", "iteration")]
-    made = inverted(SerialDistributor(), model, tmp_path, records, backend=backend)
-    start = [o for o in told if o.iteration == 0]
-    assert [(o.event, o.shots) for o in start] == [
-        *(("shot", s) for s in ((0, 1), (2, 3), (4,))),
-        ("iteration", (0, 1, 2, 3, 4)),
-    ]
-    assert sum(o.misfit for o in start[:3]) == pytest.approx(start[3].misfit, rel=1e-5)
-    first = [o for o in told if o.iteration == 1]
-    assert [o.event for o in first] == ["shot", "shot", "shot", "iteration"], "3 shots and 2 shots, two at once"
-    assert sorted(n for o in first[:3] for n in o.shots) == [0, 1, 2, 3, 4]
-    assert sum(o.misfit for o in first[:3]) == pytest.approx(first[3].misfit, rel=1e-5)
-    np.testing.assert_array_equal(start[3].model, made.experiment.model.initial)
-    np.testing.assert_array_equal(first[0].model, start[3].model)
-    np.testing.assert_array_equal(first[3].model, made.current())
+    records = [ObserverRecord("list", event, told.append) for event in ("shot", "start", "iteration")]
+    found = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
+    start, first = ([o for o in told if o.iteration == n] for n in (0, 1))
+    for seen, event in ((start, "start"), (first, "iteration")):
+        assert [(o.event, o.shots) for o in seen] == [
+            *(("shot", s) for s in ((0, 1), (2, 3), (4,))),
+            (event, (0, 1, 2, 3, 4)),
+        ]
+        assert sum(o.misfit for o in seen[:3]) == pytest.approx(seen[3].misfit, rel=1e-5)
+    initial = read_prepared(model).initial
+    np.testing.assert_array_equal(start[3].model, initial)
+    np.testing.assert_array_equal(first[0].model, initial)
+    np.testing.assert_array_equal(first[3].model, found.models[0])
     assert start[3].gradient.shape == start[3].model.shape and np.abs(start[3].gradient).max() > 0
-    assert all(o.rank == 0 and o.gradient is None for o in told if o.event == "shot")
-    assert made.folder.history()[1]["misfit"] == first[3].misfit
+    assert all(o.rank == 0 and o.gradient is None and not o.history for o in told if o.event == "shot")
+    assert [dict(line) for line in first[3].history] == found.history and found.history[1]["misfit"] == first[3].misfit
 
 
-def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected, tmp_path, capfd):
+def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected, tmp_path, capfd, monkeypatch):
     calls = []
 
     def fails(observation):
@@ -179,8 +165,8 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
         ObserverRecord("leaves", "iteration", leaves),
         ObserverRecord("counts", "shot", calls.append),
     ]
-    made = inverted(SerialDistributor(), model, tmp_path, records)
-    np.testing.assert_array_equal(made.current(), expected)
+    found = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
+    np.testing.assert_array_equal(found.models[0], expected)
     assert len(calls) == 2 + 6, "those that failed are not called again, the other one is called six times"
     said = capfd.readouterr().err.splitlines()
     assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in said
@@ -189,19 +175,18 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
     assert any(line.startswith("observer 'is_lost' failed") and "Speechless" in line for line in said)
 
 
-def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path):
+def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path, monkeypatch):
     def interrupted(observation):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        inverted(SerialDistributor(), model, tmp_path, [ObserverRecord("bar", "shot", interrupted)])
+        inverted(SerialDistributor(), model, tmp_path, [ObserverRecord("bar", "shot", interrupted)], monkeypatch)
 
 
-def test_what_one_keeps_stays_as_it_was(model, tmp_path):
+def test_what_one_keeps_stays_as_it_was(model, tmp_path, monkeypatch):
     kept = []
-    inverted(
-        SerialDistributor(), model, tmp_path, [ObserverRecord("keeps", "iteration", lambda o: kept.append(o.model))]
-    )
+    records = [ObserverRecord("keeps", event, lambda o: kept.append(o.model)) for event in ("start", "iteration")]
+    inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
     assert not np.array_equal(*kept)
 
 
@@ -221,12 +206,13 @@ def test_the_scripts_tell_the_observers_of_the_environment(script, model, tmp_pa
     if script.startswith("jax"):
         pytest.importorskip("jax"), pytest.importorskip("optax")
     told: list[Observation] = []
-    records = tuple(ObserverRecord("list", event, told.append) for event in ("shot", "iteration"))
-    monkeypatch.setattr("sweep_core.inversion.observers.registry", lambda: types.SimpleNamespace(observers=records))
+    records = tuple(ObserverRecord("list", event, told.append) for event in ("shot", "start", "iteration"))
+    found = attrs.evolve(registry(), observers=records)
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
     parts = {"model": model, "out": tmp_path, "epochs": 1, "max-shots": 3, "freq": 3, "forward-batchsize": 3}
     monkeypatch.setattr("sys.argv", [script, *(f"--{name}={value}" for name, value in parts.items())])
     runpy.run_path(str(EXAMPLES / script), run_name="__main__")
-    assert {(o.event, o.iteration) for o in told} == {(e, i) for e in ("shot", "iteration") for i in (0, 1)}
+    assert {(o.event, o.iteration) for o in told} == {("shot", 0), ("start", 0), ("shot", 1), ("iteration", 1)}
     assert all(
         sorted(n for o in told if (o.event, o.iteration) == ("shot", i) for n in o.shots) == [0, 1, 2] for i in (0, 1)
     )

@@ -297,6 +297,22 @@ def test_an_observer_ends_a_stage(data, capsys):
     assert "observer 'broken' failed and is not called again: ValueError: a picture" in capsys.readouterr().err
 
 
+def test_shots_are_drawn_in_an_order_of_the_seed(data):
+    drawn = {}
+    for seed in (0, 1):
+        told = drawn[seed] = []
+        call(data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2), seed=seed,
+             true=[earth()[0]], observers=[lambda seen, told=told: told.append(seen.history[-1])])  # fmt: skip
+    misfits = [[line["misfit"] for line in lines] for lines in drawn.values()]
+    assert misfits[0] != misfits[1]
+    assert misfits[0] == [line["misfit"] for line in call(
+        data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2)).history[1:]]  # fmt: skip
+    errors = [line["model_error"] for line in drawn[0]]
+    assert errors[-1] < np.sqrt(np.mean((earth()[0].astype(float) - earth()[1]) ** 2))
+    with pytest.raises(OptionError, match="seed is -1; expected a whole number from 0 on"):
+        call(data, Stage(1), seed=-1)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_observer_ends_the_whole_run(data, ranks):
     def enough(seen):

@@ -103,6 +103,77 @@ def test_a_run_gets_more_iterations_and_further_stages(data, tmp_path, optimiser
     assert asked + rest.asked == whole.asked, "nothing is computed twice"
 
 
+@pytest.mark.parametrize("optimiser", [o for o in OPTIMISERS.values() if o.shots], ids=["Adam", "optax"])
+def test_steps_are_kept_in_one_file_whose_size_stays(data, tmp_path, optimiser):
+    sizes = []
+
+    def measure(seen):
+        if seen.iteration > 1:
+            sizes.append(sum(path.stat().st_size for path in tmp_path.glob("*.npz")))
+
+    call(data, Stage(8), folder=tmp_path, optimiser=optimiser, observers=[measure])
+    assert len(sizes) == 7 and max(sizes) - min(sizes) < 7 * 400, "a line of the history each"
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("run.json", "run.lock", "checkpoint.npz", "stage_0001.npz"),
+        *(f"stage_0001_{n:06d}.npz" for n in (1, 2)),  # the gradient at the start, and the illumination
+    }
+
+
+@pytest.mark.parametrize("encoded", [None, 1])
+def test_fewer_iterations_are_those_of_a_shorter_run(data, tmp_path, encoded):
+    def plan(iterations):
+        return Stage(iterations, encoded=encoded, optimiser=OPTIMISERS["Adam"])
+
+    call(data, plan(5), folder=tmp_path)
+    for iterations in (3, 6):
+        found = call(data, plan(iterations), folder=tmp_path)
+        assert np.array_equal(found.models[0], call(data, plan(iterations)).models[0])
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
+def test_nothing_that_is_not_finite_is_kept(data, tmp_path, optimiser):
+    """A run that comes to it ends with a reason, and goes on from before once the reason is gone."""
+
+    class Breaks(Counted):
+        def __call__(self, synthetic, aim):
+            value, slope = least_squares(synthetic, aim)
+            self.asked += 1
+            return (float("nan"), slope) if self.asked == 4 else (value, slope)
+
+    with pytest.raises(SweepError, match="the misfit is nan, .* shorter steps"):
+        call(data, PLAN[1], misfit=Breaks(), folder=tmp_path, optimiser=optimiser)
+    found = call(data, PLAN[1], misfit=Breaks(-9), folder=tmp_path, optimiser=optimiser)
+    assert np.array_equal(found.models[0], call(data, PLAN[1], optimiser=optimiser).models[0])
+
+
+def test_a_checkpoint_of_another_run_is_told(data, tmp_path):
+    for name, lr in (("one", 0.3), ("other", 0.2)):
+        with pytest.raises(KeyboardInterrupt):
+            call(data, Stage(3), misfit=Counted(3), folder=tmp_path / name, optimiser=Torch(torch.optim.Adam, lr=lr))
+    content = (tmp_path / "one/checkpoint.npz").read_bytes()
+    (tmp_path / "other/checkpoint.npz").write_bytes(content)
+    with pytest.raises(CheckpointError, match="checkpoint.npz cannot be read .*another run.*; remove it"):
+        call(data, Stage(3), misfit=Counted(), folder=tmp_path / "other", optimiser=Torch(torch.optim.Adam, lr=0.2))
+    for damaged in (content[:-40], content[:200] + bytes([content[200] ^ 255]) + content[201:], b""):
+        (tmp_path / "one/checkpoint.npz").write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="checkpoint.npz cannot be read .* remove it"):
+            call(data, Stage(3), misfit=Counted(), folder=tmp_path / "one", optimiser=Torch(torch.optim.Adam, lr=0.3))
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "Rprop", "SGD", "ASGD", "Adagrad", "RAdam"])
+def test_any_optimiser_of_torch_goes_on_to_the_same_bits(name):
+    made, slopes = Torch(getattr(torch.optim, name), lr=0.1), np.random.default_rng(0).normal(size=(9, 5))
+    x = np.zeros(5)
+    made.begin(x)
+    for slope in slopes:
+        state, was = made.state(), x.copy()
+        x = made.step(x, slope).copy()
+        other = Torch(getattr(torch.optim, name), lr=0.1)
+        other.begin(np.zeros(5))
+        other.restore(state)
+        assert np.array_equal(other.step(was, slope), x)
+
+
 def test_stages_that_were_begun_stay_as_they_were(data, tmp_path):
     call(data, PLAN[:2], misfit=Counted(), folder=tmp_path)
     for plan in ([Stage(3, high=12.0), PLAN[1]], PLAN[:1], [PLAN[0], Stage(3, shots=3)], PLAN[1:]):
@@ -221,6 +292,8 @@ def test_two_processes_do_not_share_a_folder(data, tmp_path):
     journal = Journal(tmp_path, {}, [earth()[1]], SerialDistributor())
     with pytest.raises(CheckpointError, match="in use by process"):
         call(data, PLAN, folder=tmp_path)
+    journal.begin()
+    journal.end([], [earth()[1]])
     journal.close()
     with pytest.raises(CheckpointError, match="another run"):
         call(data, PLAN, folder=tmp_path)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sweep_core import plot
-from sweep_core.inversion import Report, RunFolder, make_parser, read_settings
-from sweep_core.inversion.elastic import make_elastic_parser, read_elastic_settings
+from sweep_core import Observation, plot
+from sweep_core.inversion import arguments_of, make_parser, make_solver, read_settings
+from sweep_core.inversion.experiment import model_error
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -20,37 +20,29 @@ def saved(monkeypatch):
     return figures
 
 
-def report(tmp_path, parser, read, *arguments):
-    """The report of a run that has not begun, and its settings."""
-    settings = read(parser("", "torch").parse_args(["--max-shots", "4", *arguments]), tmp_path)
-    folder = RunFolder(tmp_path, settings.identity())
-    folder.claim()
-    folder.start()
-    return Report(settings, folder), settings.experiment
-
-
 def labels(figure):
     return {axis.get_ylabel() for axis in figure.axes}
 
 
 @pytest.mark.parametrize(
-    ("parser", "read", "field", "parameters"),
-    [
-        (make_parser, read_settings, "pressure h1", {"vp (m/s)"}),
-        (make_elastic_parser, read_elastic_settings, "vz", {"vp (m/s)", "vs (m/s)", "rho (kg/m3)"}),
-    ],
-    ids=["acoustic", "elastic"],
+    ("physics", "field", "parameters"),
+    [("acoustic", "pressure h1", {"vp (m/s)"}), ("elastic", "vz", {"vp (m/s)", "vs (m/s)", "rho (kg/m3)"})],
 )
-def test_pictures_of_a_run(tmp_path, saved, monkeypatch, parser, read, field, parameters):
+def test_pictures_of_a_run(tmp_path, saved, monkeypatch, physics, field, parameters):
     monkeypatch.delenv("SWEEP_DATA", raising=False)
-    told, experiment = report(tmp_path, parser, read)
+    asked = ["--max-shots", "4", "--physics", physics, "--backend", "torch"]
+    settings = read_settings(make_parser("", "reference").parse_args(asked), tmp_path)
+    experiment, solver = settings.experiment, make_solver(settings, "none", None)
     shots, earth = experiment.shots, experiment.model
     record = np.random.default_rng(0).standard_normal((4, len(shots.wavelet), len(shots.receivers), len(parameters)))
-    told.data(record[..., : len(experiment.receiver_type)])
+    record = record[..., : len(experiment.receiver_type)]
+    history = ({"iteration": 0, "misfit": 8.0, "model_error": model_error(earth.initial, earth.true), "seconds": 1.0},)
+    told = Observation("start", 0, 8.0, (0, 1, 2, 3), earth.initial, earth.initial, 0, history)
+    for observer in arguments_of(settings, solver, record)["observers"]:
+        observer(told)
     assert any(label.startswith(f"{field}, AGC over") for label in labels(saved["observed_data.png"]))
     assert saved["ricker.png"].axes[0].get_title() == f"Ricker, {experiment.freq:g} Hz"
 
-    told.epoch(0, 8.0, earth.initial, earth.initial, 1.0)
     epoch = saved["epoch_0000.png"]
     assert parameters < labels(epoch) and "misfit / first" in labels(epoch)
     shown = [text.get_text().split(" (")[0] for text in epoch.legends[0].get_texts()]

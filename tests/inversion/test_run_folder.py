@@ -7,31 +7,45 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
-from sweep_core import CheckpointError, StorageError
-from sweep_core.inversion import RunFolder
+from sweep_core import CheckpointError, SerialDistributor, StorageError
+from sweep_core.inversion import check_out, make_parser, read_settings
+from sweep_core.inversion.journal import Journal
+from sweep_core.inversion.observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
 from sweep_core.io import replacing
+from sweep_core.plugins import Observation
 
 ROOT = Path(__file__).parents[2]
-ARRAYS = {"vp": np.arange(6, dtype=np.float32).reshape(2, 3)}
-LINE = {"misfit": 1.0, "model_error": 2.0, "seconds": 0.5}
+EARTH = np.arange(6, dtype=np.float32).reshape(2, 3)
 PICTURES = ("ricker.png", "observed_data.png", "loss.png", "epoch_0005.png", "epoch_12345.png")
 STRANGE = ("notes.txt", "inverted_vp_best.npy", "epoch_5.png", "my_loss.png", ".hidden.part", "checkpoint.npz.bak")
+FILES = [DataFigures.files, EpochFigures.files, HistoryFile.files, ModelFiles(Path(), ("vp", "vs")).files]
 
 
-def write_run(path, **identity):
-    """A run of one epoch, whose folder is left open."""
-    folder = RunFolder(path, identity)
-    folder.claim()
-    folder.start()
-    for epoch in range(2):
-        folder.append(epoch=epoch, **LINE)
-    folder.save(1, ARRAYS)
-    for name in ("vp", "vs"):
-        folder.save_array(f"inverted_{name}", ARRAYS["vp"])
-    return folder
+def claim(path, about=None, overwrite=False):
+    return Journal(path, about or {"lr": "20"}, [EARTH], SerialDistributor(), overwrite, FILES)
+
+
+def line(iteration, seconds=0.0, misfit=1.0):
+    return {"stage": 1, "iteration": iteration, "misfit": misfit, "model_error": float(iteration), "seconds": seconds}
+
+
+def observation(iteration, history):
+    return Observation("iteration", iteration, 1.0, (0,), np.stack([EARTH, EARTH]), None, 0, tuple(history))
+
+
+def write_run(path):
+    """A run after a step, whose folder is left open."""
+    journal = claim(path)
+    journal.begin()
+    journal(lambda: (1.0, [EARTH]))
+    journal.checkpoint({"step": 1}, [EARTH])
+    for observer in (HistoryFile(path), ModelFiles(path, ("vp", "vs"))):
+        observer(observation(1, [line(0), line(1)]))
+    return journal
 
 
 def contents(path):
@@ -40,149 +54,99 @@ def contents(path):
 
 @pytest.fixture
 def finished(tmp_path):
-    write_run(tmp_path, lr=20).release()
+    write_run(tmp_path).close()
     for name in (*PICTURES, *STRANGE):
         (tmp_path / name).write_text(name)
     return tmp_path
 
 
 def test_a_run_is_not_begun_anew_without_a_word(finished):
+    settings = read_settings(make_parser("", "torch").parse_args([]), finished)
     before = contents(finished)
-    with pytest.raises(CheckpointError, match="holds an earlier run .* --resume to continue it, --overwrite to remove"):
-        RunFolder(finished, {"lr": 20}).claim()
-    (finished / "checkpoint.npz").unlink()
-    with pytest.raises(CheckpointError, match="give --overwrite to remove it, or another --out"):
-        RunFolder(finished, {"lr": 20}).claim()
-    assert contents(finished) == {name: text for name, text in before.items() if name != "checkpoint.npz"}
+    with pytest.raises(CheckpointError, match="holds an earlier run; give --resume to continue it, --overwrite to"):
+        check_out(settings)
+    for choice in ("resume", "overwrite"):
+        check_out(attrs.evolve(settings, **{choice: True}))
+    with pytest.raises(CheckpointError, match="nothing to resume: .* run without --resume"):
+        check_out(attrs.evolve(settings, out=finished / "none", resume=True))
+    assert contents(finished) == before and not (finished / "none").exists()
 
 
-@pytest.mark.parametrize("name", ["history.jsonl", "inverted_rho.npy", *PICTURES])
+@pytest.mark.parametrize("name", ["history.jsonl", "inverted_vs.npy", *PICTURES])
 def test_one_file_is_enough_to_refuse(tmp_path, name):
-    """Where no run was it is somebody's own, which --overwrite does not remove either."""
+    """Where no run was it is somebody's own, which overwriting does not remove either."""
     (tmp_path / name).write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(
-            CheckpointError, match=f"holds {name}, which no run left there .* move them, or give another"
-        ):
-            RunFolder(tmp_path, {}).claim(overwrite=overwrite)
+        with pytest.raises(CheckpointError, match=f"holds {name} and no run; name another folder"):
+            claim(tmp_path, overwrite=overwrite)
         assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [(name, "mine")]
-    (tmp_path / "run.lock").write_text("1 on a machine\n")
-    with pytest.raises(CheckpointError, match=f"holds an earlier run .{name}.; give --overwrite to remove it"):
-        RunFolder(tmp_path, {}).claim()
 
 
 def test_overwriting_removes_what_a_run_left_and_nothing_else(finished):
     (finished / ".epoch_0003.png.0123456789abcdef.part").write_text("left by a kill")
     (finished / ".notes.txt.0123456789abcdef.part").write_text("a stranger's")
-    before, folder = contents(finished), RunFolder(finished, {"lr": 10})
-    folder.claim(overwrite=True)
-    assert contents(finished) == before, "before the run begins nothing is lost"
-    folder.start()
+    claim(finished, {"lr": "10"}, overwrite=True).close()
     assert set(contents(finished)) == {*STRANGE, ".notes.txt.0123456789abcdef.part"}
-    folder.release()
 
 
-def test_resuming_keeps_what_is_there(finished):
-    before, folder = contents(finished), RunFolder(finished, {"lr": 20})
-    folder.claim(resume=True)
-    last = folder.load(ARRAYS)
-    folder.start(last.history)
-    assert contents(finished) == before and last.epoch == 1
-    folder.release()
+def test_a_run_goes_on_with_what_is_there(finished):
+    before, journal = contents(finished), claim(finished)
+    journal.begin()
+    (told, (earth,)) = journal.position()
+    assert told["step"] == 1 and np.array_equal(earth, EARTH) and contents(finished) == before
+    journal.close()
 
 
-def test_another_run_is_refused_before_anything_is_computed(finished):
-    with pytest.raises(CheckpointError, match="another run: lr was 20 and is now 10"):
-        RunFolder(finished, {"lr": 10}).claim(resume=True)
-    with pytest.raises(CheckpointError, match="nothing to resume"):
-        RunFolder(finished / "none", {"lr": 20}).claim(resume=True)
-    assert not (finished / "none").exists()
-
-
-def test_writing_begins_with_a_claim(tmp_path):
-    with pytest.raises(CheckpointError, match="not claimed"):
-        RunFolder(tmp_path, {}).start()
+def test_another_run_is_refused(finished):
+    with pytest.raises(CheckpointError, match="another run: lr was '20' and is now '10'"):
+        claim(finished, {"lr": "10"})
+    claim(finished).close()
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):
     """The second is told who has it, and gets in once that process is dead, however it died."""
     code = (
-        "import sys, time; from pathlib import Path; from sweep_core.inversion import RunFolder\n"
-        "folder = RunFolder(Path(sys.argv[1]), {}); folder.claim(); print('mine', flush=True); time.sleep(60)"
+        "import sys, time; from sweep_core import SerialDistributor; from sweep_core.inversion.journal import Journal\n"
+        "kept = Journal(sys.argv[1], {'lr': '20'}, [], SerialDistributor()); print('mine', flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as owner:
         try:
             assert owner.stdout.readline() == "mine\n"
-            for choice in ({}, {"overwrite": True}):
+            for overwrite in (False, True):
                 with pytest.raises(CheckpointError, match=f"in use by process {owner.pid} on .*; wait for it"):
-                    RunFolder(tmp_path, {}).claim(**choice)
+                    claim(tmp_path, overwrite=overwrite)
         finally:
             owner.send_signal(signal.SIGKILL)
-    folder = RunFolder(tmp_path, {})
-    folder.claim()
+    journal = claim(tmp_path)
     assert (tmp_path / "run.lock").read_text().startswith(f" {os.getpid()} on ")
-    folder.release()
-
-
-def test_a_refused_claim_lets_go(finished):
-    with pytest.raises(CheckpointError, match="earlier run"):
-        RunFolder(finished, {"lr": 20}).claim()
-    folder = RunFolder(finished, {"lr": 20})
-    folder.claim(overwrite=True)
-    folder.release()
+    journal.close()
 
 
 def test_links_that_lie_in_wait_are_not_followed(tmp_path):
     """Neither at the names of the files nor at any name that could be foreseen."""
     precious, out = tmp_path / "precious", tmp_path / "out"
     precious.write_text("as it was")
-    out.mkdir()
+    write_run(out).close()
     for name in ("checkpoint.partial.npz", f"checkpoint.npz.{os.getpid()}.part", ".checkpoint.npz.part"):
         (out / name).symlink_to(precious)
-    folder = write_run(out)
-    for name in ("history.jsonl", "checkpoint.npz", "inverted_vp.npy"):
+    for name in ("history.jsonl", "inverted_vp.npy"):
         (out / name).unlink()
         (out / name).symlink_to(precious)
-    folder.append(epoch=2, **LINE)
-    folder.save(2, ARRAYS)
-    folder.save_array("inverted_vp", ARRAYS["vp"])
-    folder.release()
+    write_run(out).close()
     assert precious.read_text() == "as it was"
     (out / "run.lock").unlink()
     (out / "run.lock").symlink_to(precious)
     with pytest.raises(StorageError, match="run.lock could not be written"):
-        RunFolder(out, {}).claim(overwrite=True)
+        claim(out, overwrite=True)
     assert precious.read_text() == "as it was"
-
-
-def test_a_spoilt_history_file_costs_a_run_nothing(tmp_path):
-    """It is told anew after each epoch; what a run goes on from is in the checkpoint."""
-    folder, file = write_run(tmp_path), tmp_path / "history.jsonl"
-    whole, lines = file.read_bytes(), [{"epoch": n, **LINE} for n in range(3)]
-    for spoilt in (whole[:-4], whole[:-1] + b"\xff", whole + b'{"epoch": 2, "mis', b'{"epoch": 7}\n', None):
-        file.unlink(missing_ok=True)
-        if spoilt is not None:
-            file.write_bytes(spoilt)
-        folder.save(1, ARRAYS)
-        assert folder.history() == lines[:2]
-        folder.release()
-        folder = RunFolder(tmp_path, {})
-        folder.claim(resume=True)
-        folder.start(folder.load(ARRAYS).history)
-        assert file.read_bytes() == whole
-    file.unlink()
-    folder.append(epoch=2, **LINE)
-    folder.save(2, ARRAYS)
-    assert [json.loads(line) for line in file.read_text().splitlines()] == folder.load(ARRAYS).history == lines
-    folder.release()
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file could not be written: File exists; name another place"):
-        RunFolder(tmp_path / "file", {}).claim()
+        claim(tmp_path / "file")
 
 
 def test_a_block_that_raises_leaves_what_stood_there(tmp_path):
@@ -226,36 +190,28 @@ def test_names_may_be_as_long_as_names_are(tmp_path):
         assert (tmp_path / name).read_bytes() == b"x"
     with pytest.raises(StorageError, match="File name too long; name another place"), replacing(tmp_path / ("x" * 256)):
         pass
-    for resume in (False, True):
-        with pytest.raises((StorageError, CheckpointError), match="File name too long"):
-            RunFolder(tmp_path / ("x" * 300), {}).claim(resume)
+    with pytest.raises(StorageError, match="File name too long"):
+        claim(tmp_path / ("x" * 300))
 
 
 def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = RunFolder(Path("out"), {})
-    folder.claim()
+    journal = claim("out")
     monkeypatch.chdir("/")
-    folder.start()
-    folder.append(epoch=0, **LINE)
-    folder.release()
-    assert (tmp_path / "out" / "history.jsonl").exists()
+    journal.begin()
+    journal.checkpoint({"step": 1}, [EARTH])
+    journal.close()
+    assert (tmp_path / "out" / "checkpoint.npz").exists()
 
 
-def test_a_folder_that_cannot_be_written_into_is_refused_at_once(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    folder = RunFolder(tmp_path, {})
-    with monkeypatch.context() as patched:
-        patched.setattr("tempfile.TemporaryFile", refuse)
-        with pytest.raises(StorageError, match="could not be written: Permission denied"):
-            folder.claim()
-    folder.claim()
-    folder.release()
-
-
-def test_the_history_is_json_lines(tmp_path):
-    write_run(tmp_path).release()
-    lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
-    assert lines == [{"epoch": n, **LINE} for n in range(2)]
+def test_the_history_is_json_lines_by_epochs(tmp_path):
+    """An epoch that is under way has no line yet."""
+    history = [line(0, 1.0, 8.0), line(1, 2.0, 6.0), line(2, 3.0, 4.0), line(3, 4.0, 2.0)]
+    expected = [
+        {"epoch": 0, "misfit": 8.0, "model_error": 0.0, "seconds": 0.0},
+        {"epoch": 1, "misfit": 5.0, "model_error": 2.0, "seconds": 2.0},
+    ]
+    for iteration in (2, 3):
+        HistoryFile(tmp_path, 2)(observation(iteration, history[: iteration + 1]))
+        lines = [json.loads(text) for text in (tmp_path / "history.jsonl").read_text().splitlines()]
+        assert lines == expected == epochs_of(history[: iteration + 1], 2)

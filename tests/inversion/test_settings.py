@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sweep_core import MemoryOptions, SweepError
-from sweep_core.inversion import make_elastic_parser, make_parser, read_elastic_settings, read_settings
+from sweep_core.inversion import make_parser, read_settings
 from sweep_core.io import faulted_model, write_prepared
 
-PARSERS = {"acoustic": (make_parser, read_settings, 4), "elastic": (make_elastic_parser, read_elastic_settings, 2)}
+FREQUENCIES = {"acoustic": 4, "elastic": 2}
 
 SCALES = np.reshape([[1000, 1000, 1], [1, 1000, 1], [1, 1, 1000]], (3, 3, 1, 1))
 
@@ -17,11 +17,10 @@ def model(tmp_path_factory):
     return write_prepared(tmp_path_factory.mktemp("model") / "m.npz", faulted_model((24, 40), 40.0, seed=3))
 
 
-@pytest.fixture(params=PARSERS)
+@pytest.fixture(params=FREQUENCIES)
 def read(request, model, tmp_path):
-    parser, read, freq = PARSERS[request.param]
-    given = ["--model", str(model), "--freq", str(freq)]
-    return lambda *more: read(parser("a test", "torch").parse_args([*given, *map(str, more)]), tmp_path)
+    given = ["--physics", request.param, "--model", str(model), "--freq", str(FREQUENCIES[request.param])]
+    return lambda *more: read_settings(make_parser("a test", "torch").parse_args([*given, *map(str, more)]), tmp_path)
 
 
 NUMBERS = {

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from sweep_core import CheckpointError, SweepError, io
+from sweep_core import CheckpointError, SerialDistributor, SweepError, io
 from sweep_core.cli.model import load_velocity
-from sweep_core.inversion.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from sweep_core.inversion.journal import Journal
 from sweep_core.inversion.settings import _started
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
@@ -210,16 +210,24 @@ def swollen(path, keys):
     return path
 
 
+def begun(folder):
+    """The journal of a run in its first stage."""
+    journal = Journal(folder, {}, [earth().true], SerialDistributor())
+    journal.close()
+    journal.begin()
+    return journal
+
+
 def checkpoint(folder):
-    write_checkpoint(folder / "c.npz", {}, Checkpoint(1, {"vp": earth().true}, []))
-    return folder / "c.npz"
+    begun(folder / "run").checkpoint({}, [earth().true])
+    return folder / "run/checkpoint.npz"
 
 
 SWOLLEN = {
     "read_array": (write_stored, ["vp"], lambda p: io.read_array(p, "vp")),
     "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), ["true"], io.read_prepared),
     "read_gathers": (lambda f: io.write_gathers(f / "g.npz", gathers()), ["observed_0000000"], io.read_gathers),
-    "read_checkpoint": (checkpoint, ["vp"], lambda p: read_checkpoint(p, {}, {"vp": earth().true})),
+    "checkpoint": (checkpoint, ["0"], lambda p: begun(p.parent).position()),
 }
 
 

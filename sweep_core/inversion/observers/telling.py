@@ -2,12 +2,12 @@
 
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..plugins import Observation, ObserverRecord, registry
+from ...plugins import Observation, ObserverRecord, registry
 
 
 class StopInversion(StopIteration):
@@ -42,20 +42,24 @@ class Observers:
             return None
         return lambda shots, misfit: self._tell("shot", iteration, misfit, shots, model())
 
-    def after_iteration(self, iteration: int, misfit: float, shots: int, model: Any, gradient: Any) -> None:
-        """Tells of a pass over all `shots`, from rank 0."""
-        if self._asking("iteration"):
-            self._tell("iteration", iteration, misfit, range(shots), model, gradient)
+    def after_iteration(
+        self, iteration: int, misfit: float, shots: int, model: Any, gradient: Any,
+        history: Sequence[Mapping[str, Any]] = (), event: str = "iteration",
+    ) -> None:  # fmt: skip
+        """Tell from rank 0 of an iteration over all `shots`, or of the ``"start"`` of a stage."""
+        if self.rank == 0 and self._asking(event):
+            self._tell(event, iteration, misfit, range(shots), model, gradient, history)
 
     def _asking(self, event):
         return [record for record in self.records if record.event == event]
 
-    def _tell(self, event, iteration, misfit, shots, model, gradient=None):
+    def _tell(self, event, iteration, misfit, shots, model, gradient=None, history=()):
         told = tuple(int(n) for n in shots)
         for record in self._asking(event):
             # Copies for each: what one keeps or spoils is neither the run's nor another's.
             arrays = _sealed(model), None if gradient is None else _sealed(gradient)
-            observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank)
+            lines = tuple(dict(line) for line in history)
+            observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank, lines)
             try:
                 record.call(observation)
             except StopInversion:

@@ -1,0 +1,146 @@
+"""Steps that inversion scripts share: a solver of any backend, observed data, arguments of `invert`, closing lines."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._util.arrays import numpy_of
+from ..distribution import Distributor, SerialDistributor, ShotPlan, on_root
+from ..errors import CheckpointError, DomainError, OptionError, UnsupportedError
+from ..plugins import backend, check_support
+from ..problem import make_problem
+from .descent import STEP
+from .experiment import separate
+from .fwi import Inverted
+from .objective import Solver, modelled
+from .observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
+from .settings import Settings
+from .stage import Stage
+
+
+def check_out(settings: Settings, group: Distributor | None = None) -> None:
+    """Refuse, on every rank, a folder that holds a run which is neither resumed nor overwritten, or none to resume.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    ranks: Any = group or SerialDistributor()
+    on_root(ranks, _check_out, settings.out, settings.resume, settings.overwrite)
+
+
+def _check_out(out: Path, resume: bool, overwrite: bool) -> None:
+    begun = (out / "run.json").exists()
+    if resume and not begun:
+        raise CheckpointError(f"nothing to resume: {out} holds no run; run without --resume")
+    if begun and not (resume or overwrite):
+        raise CheckpointError(
+            f"{out} holds an earlier run; give --resume to continue it, --overwrite to remove it, or another --out"
+        )
+
+
+def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
+    """Return ``make(equation, ...)`` for the backend `own` of a script, or a solver by the executor of any other.
+
+    Raises
+    ------
+    PluginError, UnsupportedError, OptionError
+        Where the backend of the settings cannot be loaded, does not run the problem, or is told by what code.
+    """
+    name, equation = settings.backend, settings.experiment.equation
+    if name == own:
+        return make(equation, **settings.grid())
+    if settings.impl != "auto":
+        raise OptionError(
+            f"--impl {settings.impl} was asked of backend {name!r}, which chooses by itself in this script; leave "
+            "--impl out"
+        )
+    solver = Solver(backend(name), make_problem(equation, **settings.grid()))
+    check_support(name, solver.executor, solver.problem)
+    if not hasattr(solver.executor, "misfit_and_gradient"):
+        raise UnsupportedError(
+            f"backend {name!r} has no misfit_and_gradient, which an inversion needs; see the page extending/backend of "
+            "the documentation"
+        )
+    return solver
+
+
+def observe(settings: Settings, solver: Any, group: Distributor, how: str = "slices") -> np.ndarray:
+    """Return the observed data of all shots on every rank: modelled in ``slices``, or by ``rank0`` and broadcast."""
+    count = settings.experiment.nshots
+    true, plan = separate(settings.experiment.model.true), ShotPlan(count, group.size)
+    if how == "rank0":
+        return numpy_of(group.broadcast(_record(settings, solver, true, range(count)) if group.rank == 0 else None))
+    return numpy_of(group.all_gather(plan, _record(settings, solver, true, plan.part(group.rank))))
+
+
+def _record(settings, solver, models, chosen):
+    """The record of the chosen shots, of which there may be none."""
+    shots, fields = settings.experiment.shots, len(solver.problem.receiver_type)
+    none = np.empty((0, shots.wavelet.shape[-1], shots.receivers.shape[-2], fields), np.float32)
+    batch, chosen = settings.forward_batchsize, np.array(chosen, np.int64)
+    parts = modelled(solver.executor, solver.problem, shots, models, chosen, batch)
+    return np.concatenate([none, *parts], dtype=np.float32)
+
+
+def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[str, Any]:
+    """Return what :func:`sweep_core.inversion.invert` is called with, but the solver, the optimiser and the group.
+
+    One unit of the optimiser's step is ``--lr``, and as much of the range of each further parameter.
+    """
+    experiment, folder, steps = settings.experiment, settings.out, settings.steps
+    model, shots, names = experiment.model, experiment.shots, experiment.names
+    start, true, problem = separate(model.initial), separate(model.true), solver.problem
+    ratios = zip(names, experiment.steps, start, strict=True)
+    return {
+        "wavelet": shots.wavelet, "sources": shots.sources, "receivers": shots.receivers, "observed": observed,
+        "start": start, "true": true, "fixed": model.water, "bounds": experiment.bounds(),
+        "stages": Stage(settings.epochs * steps), "precondition": False, "batch": settings.forward_batchsize,
+        "steps": {name: settings.lr * ratio / (STEP * float(np.abs(part).mean())) for name, ratio, part in ratios},
+        "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed,
+        "observers": [
+            DataFigures(folder, problem, shots, observed, experiment.freq),
+            HistoryFile(folder, steps),
+            ModelFiles(folder, names, steps),
+            EpochFigures(folder, problem, start, shots, settings.epochs, settings.show_every, steps, true, model.water),
+        ],
+    }  # fmt: skip
+
+
+def conclude(
+    settings: Settings, solver: Any, observed: np.ndarray, found: Inverted, group: Distributor | None = None
+) -> str:
+    """Return the closing lines of a run; the misfit is that of all shots in the inverted models.
+
+    Raises
+    ------
+    DomainError
+        Where the start fits the data.
+    """
+    ranks: Any = group or SerialDistributor()
+    experiment = settings.experiment
+    history = epochs_of(found.history, settings.steps)
+    begin, end = history[0], history[-1]
+    if not begin["misfit"]:
+        raise DomainError("the misfit at the start is 0.0: the start fits the data already; nothing to invert for")
+    mine = ShotPlan(experiment.nshots, ranks.size).part(ranks.rank)
+    residual = _record(settings, solver, found.models, mine) - observed[list(mine)]
+    part = np.array([0.5 * np.square(residual, dtype=np.float64).sum()])
+    misfit = float(numpy_of(ranks.all_reduce(part))[0])
+    seconds = float(np.median([line["seconds"] for line in history[1:]]))
+    if len(experiment.names) == 1:
+        return (
+            f"misfit from {begin['misfit']:.6g} to {misfit:.6g}, model error from "
+            f"{begin['model_error']:.2f} to {end['model_error']:.2f}, {seconds:.2f} s/epoch"
+        )
+    labels = [f"{parameter.name} ({parameter.unit})" for parameter in experiment.equation.parameters]
+    changes = [
+        ("misfit", begin["misfit"], misfit),
+        *zip(labels, begin["model_error"], end["model_error"], strict=True),
+    ]
+    lines = [
+        f"{what} from {a:.6g} to {b:.6g}" + (f", {100 * (b / a - 1):+.1f} %" if a else "") for what, a, b in changes
+    ]
+    return "\n".join((*lines, f"{seconds:.2f} s/epoch"))
