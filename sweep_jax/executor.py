@@ -9,6 +9,7 @@ import numpy as np
 
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.positions import interpolated
+from sweep_core.acquisition.receivers import empty_record
 from sweep_core.acquisition.shots import Shots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
@@ -20,7 +21,6 @@ from sweep_core.execution.call_checks import (
     check_record,
     check_survey,
     check_values,
-    without_shots,
 )
 from sweep_core.memory import chosen
 from sweep_core.misfit import check_like_record, least_squares
@@ -191,7 +191,7 @@ def run(problem: Problem, impl: str, shots: Shots, models, device: jax.Device | 
     mask = None if shots.mask is None else place("receiver_mask", shots.mask, device)
     shots = attrs.evolve(shots, mask=mask, **placed)
     if not shape.shots:
-        return *without_shots(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
+        return *empty_record(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
     device, unread = device or default_device(), values_at_host(*models, shots.wavelet) is None
     if choose_impl(problem, impl, device)[0] == "eager":
         (record, seen), flag = propagate.propagate(problem, shape, shots, models, unread), None

@@ -45,14 +45,6 @@ class Shots:
         return int(self.sources.shape[0])
 
 
-def samples_of(wavelet, shape):
-    """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `shape` is the CallShape."""
-    wavelet = wavelet.swapaxes(-1, -2) if shape.by_field else wavelet[..., None, :]
-    if len(wavelet.shape) == 2:
-        return wavelet[None, None]
-    return wavelet[:, None] if len(wavelet.shape) == 3 else wavelet
-
-
 def check_positions(name: str, positions, ndim: int) -> None:
     """Shape and dtype of sources or receivers, of any array library."""
     if not hasattr(positions, "shape") or not hasattr(positions, "dtype"):
