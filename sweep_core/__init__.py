@@ -27,9 +27,11 @@ from .errors import (
     SweepWarning,
     UnsupportedError,
 )
-from .execution.call_checks import check_call, check_record, check_survey, check_values
+from .execution.call_checks import check_arrays, check_call, check_record, check_survey, check_values
 from .memory import BoundaryOptions, CkptOptions, MemoryOptions
 from .memory.options import CUDAOptions
+from .misfit import check_like_record, least_squares
+from .native.prepare import NumpyRun, compiled_support
 from .numerics.resampling import sampled
 from .plugins import (
     BackendRecord,
@@ -72,6 +74,7 @@ __all__ = [
     "MemoryOptions",
     "NativeError",
     "NotFiniteError",
+    "NumpyRun",
     "Observation",
     "ObserverRecord",
     "OptionError",
@@ -91,12 +94,16 @@ __all__ = [
     "UnsupportedError",
     "backend",
     "backends",
+    "check_arrays",
     "check_call",
+    "check_like_record",
     "check_record",
     "check_survey",
     "check_values",
+    "compiled_support",
     "equations",
     "impl",
+    "least_squares",
     "make_problem",
     "ricker",
     "sampled",

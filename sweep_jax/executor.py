@@ -12,6 +12,7 @@ import numpy as np
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import interpolated
+from sweep_core.acquisition.receivers import empty_record
 from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
@@ -24,7 +25,6 @@ from sweep_core.execution.call_checks import (
     check_record,
     check_survey,
     check_values,
-    without_shots,
 )
 from sweep_core.memory import make_strategy
 from sweep_core.misfit import check_like_record, least_squares
@@ -206,7 +206,7 @@ def run(
     mask = None if shots.mask is None else place("receiver_mask", shots.mask, device)
     shots = attrs.evolve(shots, mask=mask, **placed)
     if not shape.shots:
-        return *without_shots(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
+        return *empty_record(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
     device, unread = device or default_device(), values_at_host(*models, shots.wavelet) is None
     if choose_impl(problem, impl, device)[0] == "eager":
         (record, seen), flag = propagate.propagate(problem, shape, shots, models, unread), None

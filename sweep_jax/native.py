@@ -12,17 +12,15 @@ from jax.custom_derivatives import SymbolicZero
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.contacts import has_contacts
 from sweep_core.acquisition.positions import interpolated
-from sweep_core.acquisition.rows import point_lists
-from sweep_core.acquisition.shots import Shots, samples_of
-from sweep_core.acquisition.sources import signals
-from sweep_core.discretization.array_ops import coefficients_of, solid_of
-from sweep_core.discretization.stability import marked
+from sweep_core.acquisition.receivers import finalise_record
+from sweep_core.acquisition.shots import Shots
+from sweep_core.discretization.array_ops import solid_of
 from sweep_core.errors import UnsupportedError
-from sweep_core.execution.call_checks import driving, finished
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
-from sweep_core.native import plan_history, seen_fields, tables
+from sweep_core.native import plan_history, seen_fields
 from sweep_core.native.library import raise_for
+from sweep_core.native.prepare import ArrayLibrary, model_buffers, survey_buffers
 from sweep_core.problem import Problem
 
 from .memory import allocating, left_on
@@ -33,24 +31,24 @@ from .shim import forced_isa
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def forward(task: Task, coefficients, wavelet, points, tables):
+def forward(task: Task, coefficients, wavelet, survey):
     """(coefficients, wavelet) -> (record, snapshots, flag). A history is kept only where a derivative is taken.
 
-    `points` are lists of them by the names of their buffers.
+    `survey` are the other buffers, by name.
     """
-    arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
+    arrays = survey | {"coefficients": coefficients, "wavelet": wavelet}
     record, seen, *_, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
     return record, seen, flag
 
 
 @partial(forward.defjvp, symbolic_zeros=True)
 def _(task, primals, tangents):
-    coefficients, wavelet, points, tables = primals
+    coefficients, wavelet, survey = primals
     if any(type(t) is not SymbolicZero for t in jax.tree.leaves(tangents[2])):
         raise UnsupportedError("impl='c' has no derivative in positions; use impl='eager'")
     if task.kind == "cpu":
         warn_if_above(sum(x.size for x in task.results(True, task.kept_names(True))), task.problem.memory)
-    arrays = points | {"coefficients": coefficients, "wavelet": wavelet, "tables": tables}
+    arrays = survey | {"coefficients": coefficients, "wavelet": wavelet}
     record, seen, *kept, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=True)
     by = tuple(type(t) is not SymbolicZero for t in tangents[:2])
     varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
@@ -69,39 +67,34 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
     that are `unread` were not checked.
     """
     kept = plan_history(kind, problem, shape, partial(left_on, device), traced=True)
-    task = Task(problem, shape, kind, forced_isa(kind, problem.equation.library), kept)
+    task = Task(kind, problem, shape, kept, forced_isa(kind, problem.equation.library))
     earth = None
     if interpolated(shots.sources, shots.receivers):
         held = tuple(map(jax.lax.stop_gradient, models))
         if unread or has_contacts(problem.equation.solid(*map(np.asarray, held))):
             earth = held
-    points = _points(task, shots.sources, shots.receivers, shots.mask, earth)
-    return _propagate(task, unread, points, shots.wavelet, shots.mask, tuple(models))
+    survey = _survey(task, shots.sources, shots.receivers, shots.mask, earth)
+    return _propagate(task, unread, survey, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
-def _points(task, sources, receivers, mask, models):
+def _survey(task, sources, receivers, mask, models):
     """By itself, since runs with and without a derivative share it; `models` where contacts may be near."""
     shots = Shots(None, sources, receivers, mask)
     solid = None if models is None else solid_of(task.problem, models, jnp, jax.lax.stop_gradient)
-    return point_lists(task.problem, task.shape, shots, jnp, np.dtype(task.shape.dtype), solid)
+    return survey_buffers(task.problem, task.shape, shots, jnp, solid)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _propagate(task, unread, points, wavelet, mask, models):
+def _propagate(task, unread, survey, wavelet, mask, models):
     problem, shape = task.problem, task.shape
-    cells, lists = points
+    cells, fixed = survey
     models = admitted(problem, models) if unread else models
-    array = partial(jnp.asarray, dtype=shape.dtype)
-    made = coefficients_of(problem, models, shape.earths, jnp, jax.lax.stop_gradient, array)
-    if unread:
-        made = marked(problem, JaxOps(problem, shape.dtype), models, made)
-    coefficients = jnp.stack(made, axis=1)
-    samples = driving(jnp, problem, samples_of(wavelet, shape))
-    samples = signals(problem, shape, jnp, samples, cells, coefficients)
-    profiles = jnp.asarray(tables(problem), shape.dtype)
-    record, seen, flag = forward(task, coefficients, samples, lists, profiles)
-    record = finished(jnp, problem, shape, mask, record)
+    library = ArrayLibrary(jnp, jax.lax.stop_gradient, partial(jnp.asarray, dtype=shape.dtype))
+    ops = JaxOps(problem, shape.dtype) if unread else None
+    buffers = model_buffers(problem, shape, cells, wavelet, models, library, ops)
+    record, seen, flag = forward(task, buffers["coefficients"], buffers["wavelet"], fixed)
+    record = finalise_record(jnp, problem, shape, mask, record)
     return record, seen_fields(problem, shape, seen), flag
 
 

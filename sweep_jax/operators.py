@@ -16,13 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import DeviceError, UnsupportedError
-from sweep_core.memory import NONE, HistoryPlan
-from sweep_core.native import CompiledCall, compiled_call, thread_count
+from sweep_core.memory import NONE
+from sweep_core.native import CompiledCall, thread_count
+from sweep_core.native.prepare import CallPlan
 from sweep_core.native.structs import OPERATIONS
-from sweep_core.problem import Problem
 
 from . import shim, slices
 from .private import Primitive, ShapedArray, ad, batching, device_count, mlir
@@ -35,25 +34,14 @@ ONCE = "is not supported by impl='c', which has first derivatives; use impl='eag
 
 
 @attrs.frozen
-class Task:
-    """What is static about a call; compiled programs are cached by it. `kept` is what is kept for an adjoint."""
+class Task(CallPlan):
+    """The static part of a call; compiled programs are cached by it."""
 
-    problem: Problem
-    shape: CallShape
-    kind: str
     isa: int
-    kept: HistoryPlan
-
-    def call(self, history: bool) -> CompiledCall:
-        """The run in one call; without `history` nothing is kept for an adjoint."""
-        history = history and not self.kept.sliced
-        return compiled_call(self.kind, self.problem, self.shape, self.kept.chunk if history else 0)
 
     def slice(self, first: int, last: int, history: bool, snapshots: bool = False) -> CompiledCall:
         """Steps [first, last) of the run, with buffers for no others."""
-        shape = self.shape if snapshots else attrs.evolve(self.shape, snapshots=None)
-        call = compiled_call(self.kind, self.problem, shape, self.kept.chunk, self.kept.chunk)
-        return call.steps(first, last, history).sized()
+        return self.segment(snapshots).steps(first, last, history).sized()
 
     def kept_names(self, history: bool) -> list[str]:
         """Names of what a forward run keeps."""
@@ -64,7 +52,7 @@ class Task:
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of buffers."""
-        named = self.call(history).named()
+        named = self.whole(history).named()
         if history and self.kept.sliced:
             steps, segments = self.shape.steps, self.kept.schedule(self.shape.steps).segments
             last = self.slice((segments - 1) * self.kept.chunk, steps, history)
@@ -78,7 +66,7 @@ class Task:
 
     def read(self, operation: str) -> list[str]:
         """Names of the arrays that an operation reads, in their order."""
-        return [b.name for b in self.call(False).buffers[operation] if b.role == "in"]
+        return [b.name for b in self.whole(False).buffers[operation] if b.role == "in"]
 
     def residuals(self) -> list[str]:
         """Names of the residuals, in their order."""
@@ -130,7 +118,7 @@ def _run_forward(*arguments, task, history, devices=1):
     if history and task.kept.sliced:
         found = slices.forward(task, partial(_call, task=task, devices=devices), arrays)
     else:
-        found = _call("forward", task, task.call(history), arrays, devices)
+        found = _call("forward", task, task.whole(history), arrays, devices)
     return [found[name] for name in task.forward_names(history)]
 
 
@@ -139,7 +127,7 @@ def _run_adjoint(cotangent, *residuals, task, devices=1):
     if task.kept.sliced:
         found = slices.adjoint(task, partial(_call, task=task, devices=devices), arrays)
     else:
-        found = _call("adjoint", task, task.call(True), arrays, devices)
+        found = _call("adjoint", task, task.whole(True), arrays, devices)
     return [found[name] for name in GRADIENTS]
 
 
@@ -160,7 +148,7 @@ def _run_born(*arguments, task, by, batches, devices=1):
     varied = iter(arguments[:count])
     for nonzero, name in zip(by, ("coefficients", "wavelet"), strict=True):
         arrays[f"tangent_{name}"] = next(varied) if nonzero else jnp.zeros_like(arrays[name])
-    return [_call("born", task, task.call(True), arrays, devices)["record"]]
+    return [_call("born", task, task.whole(True), arrays, devices)["record"]]
 
 
 def _primitive(name, run, buffers):

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from sweep_core.acquisition.call_shape import CallShape
-from sweep_core.acquisition.receivers import listening
-from sweep_core.acquisition.shots import Shots, samples_of
+from sweep_core.acquisition.receivers import finalise_record, receiver_positions
+from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.sources import driving_wavelet
 from sweep_core.discretization.stability import excess
-from sweep_core.execution.call_checks import driving, finished
 from sweep_core.execution.eager import EagerRun
 from sweep_core.memory import make_strategy
 from sweep_core.problem import Problem
@@ -30,18 +30,19 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, unread: 
 def _propagate(problem, shape, unread, wavelet, sources, receivers, mask, models):
     shots = Shots(wavelet, sources, receivers, mask)
     models = admitted(problem, models)
-    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, listening(jnp, problem, shots), models)
+    receivers = receiver_positions(jnp, problem, shots)
+    run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, receivers, models)
 
     def step(state, sample):
         new = run.advance(state, sample)
         return new, jnp.stack(run.record(state, new), axis=-1)
 
-    samples = jnp.moveaxis(driving(jnp, problem, samples_of(wavelet, shape)), -1, 0)
+    samples = jnp.moveaxis(driving_wavelet(jnp, problem, shape, wavelet), -1, 0)
     scan = partial(_scan, step, length=make_strategy(problem.memory).segment(shape.steps))
     asked, start = shape.snapshots, run.start()
     state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)
-    record = finished(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
+    record = finalise_record(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
     points = [p.cells for p in (*run.sources, *run.receivers)]
     good = excess(problem, run.ops, models) <= 1 if unread else jnp.array(True)  # false where it is NaN
     return record * one_or_nan(_all_inside(points, good), record.dtype), seen

@@ -9,9 +9,10 @@ import attrs
 import numpy as np
 import torch
 
-from sweep_core import native as compiled
+from sweep_core import compiled_support
 from sweep_core._util.validators import check_choice
 from sweep_core.acquisition.call_shape import CallShape
+from sweep_core.acquisition.receivers import empty_record, finalise_record
 from sweep_core.acquisition.shots import Shots, samples_of
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.discretization.stability import excess
@@ -25,10 +26,8 @@ from sweep_core.execution.call_checks import (
     check_record,
     check_survey,
     check_values,
-    finished,
-    without_shots,
 )
-from sweep_core.memory import MemoryOptions, make_strategy
+from sweep_core.memory import MemoryOptions
 from sweep_core.misfit import check_like_record, least_squares
 from sweep_core.plugins import IMPLS, Support
 from sweep_core.plugins import executor as core
@@ -62,10 +61,7 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
     def support() -> Support:
         if device.type not in ("cpu", "cuda"):
             return Support(False, f"there is no compiled library for {device.type} devices")
-        remembers = make_strategy(problem.memory)
-        if refusal := remembers.refusal_of(device.type, problem.equation.levels):
-            return Support(False, refusal)
-        return compiled.supports(problem.equation, problem.grid.ndim, device.type, strips=remembers.strips)
+        return compiled_support(problem, device.type)
 
     return core.choose_impl(impl, problem, device, support)
 
@@ -197,7 +193,7 @@ def run(
             stable = excess(problem, TorchOps(problem, models[0].dtype, device), models) <= 1
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
     count = snapshots.count(shape.samples) if snapshots else 0
-    record = finished(torch, problem, shape, mask, record)
+    record = finalise_record(torch, problem, shape, mask, record)
     _check_finite(problem, record)
     return record, {f: s[:, :count] for f, s in seen.items()}, flag
 
@@ -215,7 +211,7 @@ def _check_finite(problem: Problem, record: Any) -> None:
 
 def _without_shots(problem: Problem, shape: Any, device: torch.device, *differentiable: Any) -> Any:
     """(record, snapshots) of no shots; the record has a derivative, of zero, in what is differentiable."""
-    record, seen = without_shots(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
+    record, seen = empty_record(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
     return record + tie(*differentiable), seen
 
 
@@ -242,7 +238,7 @@ def born(
 
         record = native.born(problem, shape, survey, shots.wavelet, models, perturbations, wavelet)
         mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
-        record = finished(torch, problem, shape, mask, record)
+        record = finalise_record(torch, problem, shape, mask, record)
         _check_finite(problem, record)
         return record
 

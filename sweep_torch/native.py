@@ -2,21 +2,17 @@
 
 from functools import lru_cache, partial
 
-import attrs
 import numpy as np
 import torch
 
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.contacts import has_contacts
 from sweep_core.acquisition.positions import interpolated
-from sweep_core.acquisition.rows import point_lists
-from sweep_core.acquisition.shots import Shots, samples_of
-from sweep_core.acquisition.sources import signals
-from sweep_core.discretization.array_ops import coefficients_of, extend
-from sweep_core.discretization.stability import marked
-from sweep_core.execution.call_checks import driving
+from sweep_core.acquisition.shots import Shots
+from sweep_core.discretization.array_ops import extend
 from sweep_core.memory import NO_HISTORY, HistoryPlan
-from sweep_core.native import check_room, compiled_call, plan_history, seen_fields, tables
+from sweep_core.native import check_room, plan_history, seen_fields
+from sweep_core.native.prepare import ArrayLibrary, CallPlan, model_buffers, survey_buffers
 from sweep_core.problem import Problem
 
 from .memory import left_on
@@ -32,21 +28,15 @@ def make_task(
     """The call and its points, with what :func:`solid_cells` gives. Steps of an inversion repeat their surveys, so the
     last ones are kept.
     """
-    call = compiled_call(device.type, problem, shape, 0 if kept.sliced else kept.chunk)
-    dtype = np.dtype(shape.dtype)
     if solid is not None:
         solid = extend(problem, np.frombuffer(solid[1], bool).reshape(solid[0]), np).reshape(-1, *problem.padded_shape)
-    cells, lists = point_lists(problem, shape, survey, np, dtype, solid)
+    cells, fixed = survey_buffers(problem, shape, survey, solid=solid)
 
     def tensor(x):
         return torch.from_numpy(np.array(x, order="C")).to(device)
 
-    fixed = {name: tensor(x) for name, x in lists.items()} | {"tables": tensor(tables(problem).astype(dtype))}
-    sliced = again = call
-    if kept.sliced:
-        shapes = shape, attrs.evolve(shape, snapshots=None)
-        sliced, again = (compiled_call(device.type, problem, s, kept.chunk, kept.chunk) for s in shapes)
-    return Task(call, list(map(tensor, cells)), device, fixed, kept, sliced, again)
+    plan = CallPlan(device.type, problem, shape, kept)
+    return Task(plan, list(map(tensor, cells)), device, {name: tensor(x) for name, x in fixed.items()})
 
 
 def solid_cells(problem: Problem, survey: Shots, models) -> tuple | None:
@@ -78,13 +68,11 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
 def _arrays(problem, shape, wavelet, models, task, unread=False):
     """(coefficients, wavelet) as the library takes them; of models that are `unread` it finds out what is wrong."""
     models = admitted(problem, models) if unread else models
-    array = partial(torch.as_tensor, dtype=models[0].dtype, device=models[0].device)
-    made = coefficients_of(problem, models, shape.earths, torch, torch.Tensor.detach, array)
-    if unread:
-        made = marked(problem, TorchOps(problem, made[0].dtype, task.device), models, made)
-    coefficients = torch.stack(made, dim=1)
-    samples = driving(torch, problem, samples_of(wavelet, shape))
-    return coefficients, signals(problem, shape, torch, samples, task.cells, coefficients)
+    dtype, device = models[0].dtype, models[0].device
+    library = ArrayLibrary(torch, torch.Tensor.detach, partial(torch.as_tensor, dtype=dtype, device=device))
+    ops = TorchOps(problem, dtype, device) if unread else None
+    buffers = model_buffers(problem, shape, task.cells, wavelet, models, library, ops)
+    return buffers["coefficients"], buffers["wavelet"]
 
 
 def propagate(
@@ -101,7 +89,7 @@ def propagate(
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
     if gradient:
         left = partial(left_on, task.device, False)
-        check_room(task.device.type, problem, shape, task.kept, left, together=transformed(*differentiable))
+        check_room(task.device.type, problem, shape, task.plan.kept, left, together=transformed(*differentiable))
         samples = samples + tie(*models)
     record, seen, flag, *_ = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None

@@ -8,8 +8,9 @@ import torch
 
 from sweep_core.acquisition.snapshots import UNDERIVABLE
 from sweep_core.errors import UnsupportedError
-from sweep_core.memory import NO_HISTORY, HistoryPlan
+from sweep_core.memory import NO_HISTORY
 from sweep_core.native import Buffer, CompiledCall
+from sweep_core.native.prepare import CallPlan
 
 from . import slices
 from .batching import one_by_one
@@ -20,17 +21,12 @@ from .private import recorded
 
 @attrs.frozen(eq=False)
 class Task:
-    """What a call computes with beside its differentiable arrays; `fixed` are buffers by name. Where it is made in
-    slices, `sliced` is such a slice, and `again` one without snapshots; otherwise both are the call.
-    """
+    """The arrays of a call that are not differentiated; `fixed` are buffers by name."""
 
-    call: CompiledCall
+    plan: CallPlan
     cells: list[torch.Tensor]
     device: torch.device
     fixed: dict[str, torch.Tensor]
-    kept: HistoryPlan
-    sliced: CompiledCall
-    again: CompiledCall
 
     def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
         """Makes an operation; its outputs by buffer name, and of a forward run in slices what is ``"held"``."""
@@ -40,10 +36,11 @@ class Task:
                 "record a tensor that nothing was written to; use torch.func.jvp or impl='eager'"
             )
         given = {name: x.resolve_neg().contiguous() for name, x in given.items()}
-        if self.kept.sliced and operation in slices.MAKES:
+        if self.plan.kept.sliced and operation in slices.MAKES:
             return slices.MAKES[operation](self, **given)
-        outputs = self.outputs(self.call, operation)
-        self.invoke(self.call, operation, outputs | given)
+        call = self.plan.whole()
+        outputs = self.outputs(call, operation)
+        self.invoke(call, operation, outputs | given)
         return outputs
 
     def invoke(self, call: CompiledCall, operation: str, arrays: dict[str, torch.Tensor]) -> None:
@@ -66,18 +63,19 @@ class Task:
 
     def empty(self, buffer: Buffer) -> torch.Tensor:
         """An array for a buffer; the large ones of unsigned bytes are used again from call to call."""
-        memory = self.call.problem.memory
+        memory = self.plan.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                away = self.kept if buffer.name == self.kept.placed else NO_HISTORY
+                away = self.plan.kept if buffer.name == self.plan.kept.placed else NO_HISTORY
                 return stored(buffer.shape[0], self.device, away, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 
     def slots(self) -> torch.Tensor:
         """Room for the states that are held of a run in slices, a row each."""
-        memory, count, size = self.call.problem.memory, self.kept.states or 0, self.sliced.bytes_of("forward", "state")
+        kept, memory = self.plan.kept, self.plan.problem.memory
+        count, size = kept.states or 0, self.plan.segment().bytes_of("forward", "state")
         with allocating(memory):
-            return stored(count * size, self.device, self.kept, memory).reshape(count, size)
+            return stored(count * size, self.device, kept, memory).reshape(count, size)
 
 
 def _refuse_second(needed) -> None:
@@ -109,7 +107,7 @@ class Forward(torch.autograd.Function):
     def setup_context(ctx, inputs, output):
         coefficients, wavelet, ctx.task = inputs
         _, _, _, *kept = output
-        has_snapshots = ctx.task.call.shape.snapshots is not None  # their cotangent is refused, not dropped
+        has_snapshots = ctx.task.plan.shape.snapshots is not None  # their cotangent is refused, not dropped
         ctx.mark_non_differentiable(*output[1 + has_snapshots :])
         ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
         ctx.save_for_backward(coefficients, wavelet, *kept)
@@ -125,7 +123,7 @@ class Forward(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx, coefficients, wavelet, _):
-        _refuse_snapshots(ctx.task.call.shape.snapshots is not None)
+        _refuse_snapshots(ctx.task.plan.shape.snapshots is not None)
         return Born.apply(*_filled(ctx, coefficients, wavelet), *ctx.saved_tensors, ctx.task), *[None] * 5
 
     @staticmethod

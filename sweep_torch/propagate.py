@@ -6,9 +6,9 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from sweep_core.acquisition.call_shape import CallShape
-from sweep_core.acquisition.receivers import listening
-from sweep_core.acquisition.shots import Shots, samples_of
-from sweep_core.execution.call_checks import driving
+from sweep_core.acquisition.receivers import receiver_positions
+from sweep_core.acquisition.shots import Shots
+from sweep_core.acquisition.sources import driving_wavelet
 from sweep_core.execution.eager import EagerRun
 from sweep_core.memory import make_strategy
 from sweep_core.problem import Problem
@@ -28,8 +28,8 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models) -> tuple
     recomputed = length + 1 < shape.steps and torch.is_grad_enabled()
     if recomputed:  # what the caller changes in the meantime, autograd notices in tensors that it saves alone
         wavelet, *models = (x.clone() for x in (wavelet, *models))
-    run = EagerRun(problem, ops, shape, shots.sources, listening(torch, problem, shots), models)
-    wavelet = driving(torch, problem, samples_of(wavelet, shape))
+    run = EagerRun(problem, ops, shape, shots.sources, receiver_positions(torch, problem, shots), models)
+    wavelet = driving_wavelet(torch, problem, shape, wavelet)
     names, every = list(run.start()), shape.snapshots.every if shape.snapshots else 0
 
     def some_steps(first, last, *values):

@@ -18,7 +18,7 @@ class Tape:
     def __init__(self, task, states, arrays, adjoint=None, snapshots=False):
         self.task, self.arrays, self.adjoint = task, arrays, adjoint
         self.states = states.data  # for autograd not to find that what it saved has changed
-        self.call = task.sliced if snapshots else task.again
+        self.call = task.plan.segment(snapshots)
 
     def _forward(self, first, last, history):
         self.task.invoke(self.call.steps(first, last, history), "forward", self.arrays)
@@ -44,8 +44,8 @@ def forward(task, **given) -> dict[str, torch.Tensor]:
     """The outputs of a forward run. Its ``"checkpoints"`` are states, a row each; ``"held"`` are numbers of segments,
     that of the history and those of the states.
     """
-    outputs = task.outputs(task.sliced, "forward", checkpoints=task.slots())
-    schedule = task.kept.schedule(task.call.shape.steps)
+    outputs = task.outputs(task.plan.segment(snapshots=True), "forward", checkpoints=task.slots())
+    schedule = task.plan.kept.schedule(task.plan.shape.steps)
     held = schedule.forward(Tape(task, outputs["checkpoints"], outputs | given, snapshots=True))
     return outputs | {"held": torch.tensor([schedule.segments - 1, *held])}
 
@@ -62,14 +62,15 @@ def adjoint(task, cotangent, history, checkpoints, held, **given) -> dict[str, t
         note = held.data.numpy()
         note[0] = IN_USE
     try:
-        sizes = [b for name in ("forward", "adjoint") for b in task.again.buffers[name] if b.name == "workspace"]
+        replay = task.plan.segment()
+        sizes = [b for name in ("forward", "adjoint") for b in replay.buffers[name] if b.name == "workspace"]
         scratch = task.empty(max(sizes, key=lambda b: b.nbytes))
         given |= {"history": history, "checkpoints": checkpoints, "workspace": scratch}
-        again = task.outputs(task.again, "forward", **given)
+        again = task.outputs(replay, "forward", **given)
         again["flag"].zero_()  # which the call that begins a run does, and none here need be
-        outputs = task.outputs(task.again, "adjoint", workspace=scratch)
+        outputs = task.outputs(replay, "adjoint", workspace=scratch)
         tape = Tape(task, checkpoints, again, outputs | given | {"cotangent": cotangent})
-        task.kept.schedule(task.call.shape.steps).backward(tape, states, recorded)
+        task.plan.kept.schedule(task.plan.shape.steps).backward(tape, states, recorded)
     finally:
         note[:] = [NONE, *states]
     return outputs

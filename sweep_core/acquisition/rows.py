@@ -9,9 +9,9 @@ from ..problem import Problem
 from .call_shape import CallShape
 from .contacts import points_beside
 from .positions import Points, widen
-from .receivers import listening
+from .receivers import receiver_positions
 from .shots import Shots
-from .sources import signals_of_each, strengths
+from .sources import signals_of_each, source_weights
 
 
 def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, solid=None):
@@ -23,10 +23,10 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, sol
         points_beside(xp, problem, names, widen(positions, shape.dtype), shape.shots, solid)
         for names, positions in (
             (problem.source_type, shots.sources),
-            (problem.receiver_type, listening(xp, problem, shots)),
+            (problem.receiver_type, receiver_positions(xp, problem, shots)),
         )
     )
-    strong = [attrs.evolve(p, weights=strengths(problem, p, xp.asarray)[0]) for p in sources]
+    strong = [attrs.evolve(p, weights=source_weights(problem, p, xp.asarray)[0]) for p in sources]
     named: dict[str, Any] = {}
     for kind, points, columns, signals in (
         ("source", strong, len(problem.source_type), signals_of_each(problem, shape.source_taps)),

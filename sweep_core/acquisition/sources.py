@@ -1,13 +1,28 @@
-"""How strong sources are: what a sample of the wavelet adds to a cell, as the problem's `source_scaling` says."""
+"""The wavelet that drives the steps, and the weight of each cell of a source, by the problem's `source_scaling`."""
 
 from math import prod
 
 import numpy as np
 
 from ..discretization.operators import heights
+from ..numerics.time_dispersion import disperse, overrun
 from ..problem import Problem
 from .call_shape import CallShape
 from .positions import Points
+from .shots import samples_of
+
+
+def driving_wavelet(xp, problem: Problem, shape: CallShape, wavelet):
+    """Return the wavelet that drives the steps, (nshots or 1, nsrc or 1, nfield or 1, steps).
+
+    Where the problem corrects the time dispersion, the wavelet is dispersed, and lasts as long as the steps. `xp` is
+    numpy, torch or jax.numpy.
+    """
+    wavelet = samples_of(wavelet, shape)
+    if problem.time_dispersion == "uncorrected":
+        return wavelet
+    silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))
+    return disperse(xp, xp.concatenate([wavelet, silence], -1))
 
 
 def _increments(problem) -> bool:
@@ -15,7 +30,7 @@ def _increments(problem) -> bool:
     return problem.source_scaling == "increment"
 
 
-def strengths(problem: Problem, points: Points, array):
+def source_weights(problem: Problem, points: Points, array):
     """(weights, coefficient): a unit of the wavelet adds to each cell these weights, (nshots, nsrc, taps), times the
     coefficient of that name there, if there is one.
 

@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from ..acquisition.receivers import listening
+from ..acquisition.receivers import receiver_positions
 from ..acquisition.shots import Shots, samples_of
 from ..errors import ShapeError, UnsupportedError
 from ..execution.answers import forward, misfit_and_gradient
@@ -241,7 +241,7 @@ def _cut(part: Part, box, kept, pml) -> Part:
     cpml = attrs.evolve(problem.cpml, width=pml)
     smaller = attrs.evolve(problem, grid=Grid(shape, problem.grid.spacing), cpml=cpml)
     low, high = _limits(problem, box)
-    receivers = listening(np, problem, shots) if shots.mask is not None else shots.receivers
+    receivers = receiver_positions(np, problem, shots) if shots.mask is not None else shots.receivers
     cut = Shots(
         shots.wavelet,
         _folded(shots.sources, low, high, box),

@@ -11,12 +11,12 @@ from .._util.arrays import dtype_name
 from .._util.validators import is_whole
 from ..acquisition.call_shape import CallShape, wavelet_layout
 from ..acquisition.positions import taps
-from ..acquisition.receivers import listening
-from ..acquisition.shots import Shots, check_inside, check_mask, check_positions
+from ..acquisition.receivers import receiver_positions
+from ..acquisition.shots import Shots, check_inside, check_mask, check_positions, samples_of
 from ..acquisition.snapshots import Snapshots, check_snapshots
 from ..acquisition.wavelets import highest_frequency
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, StabilityError, UnsupportedError
-from ..numerics.time_dispersion import disperse, overrun, undisperse
+from ..numerics.time_dispersion import overrun
 from ..problem import Problem
 from ..typing import Models
 
@@ -37,7 +37,7 @@ def check_given(problem: Any, shots: Any) -> None:
 
 
 def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapshots | None = None) -> CallShape:
-    """Check shapes and dtypes of a call, without reading values. There may be no shots: see :func:`without_shots`.
+    """Check shapes and dtypes of a call, without reading values. There may be no shots: see `empty_record`.
 
     Parameters
     ----------
@@ -224,25 +224,24 @@ def check_survey(problem: Problem, shots: Shots) -> None:
     """
     sources = np.asarray(shots.sources)
     check_inside("sources", sources if sources.ndim == 3 else sources[:, None], problem, problem.source_type)
-    receivers = listening(np, problem, attrs.evolve(shots, receivers=np.asarray(shots.receivers)))
+    receivers = receiver_positions(np, problem, attrs.evolve(shots, receivers=np.asarray(shots.receivers)))
     check_inside("receivers", receivers, problem, problem.recorded)
 
 
-def driving(xp, problem: Problem, wavelet):
-    """The wavelet (..., nt) that the steps are driven with, as many samples as steps; xp is numpy, torch, jax.numpy."""
-    if problem.time_dispersion == "uncorrected":
-        return wavelet
-    silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))
-    return disperse(xp, xp.concatenate([wavelet, silence], -1))
+def check_arrays(problem: Problem, shots: Shots, models, perturbations=None) -> CallShape:
+    """Check a call on NumPy arrays, values included, and return its shape.
 
-
-def finished(xp, problem: Problem, shape: CallShape, mask, record):
-    """What a user gets of the record (nshots, steps, nrec, nfield) of a run."""
-    if problem.time_dispersion == "corrected":
-        record = undisperse(xp, record.swapaxes(1, -1))[..., : shape.samples].swapaxes(1, -1)
-    if mask is not None:
-        record = xp.where(mask[:, None, :, None], record, xp.zeros_like(record))
-    return record
+    Raises
+    ------
+    SweepError
+        As :func:`check_call`, :func:`check_survey`, :func:`check_values` and :func:`check_perturbations` do.
+    """
+    shape = check_call(problem, shots, models)
+    check_survey(problem, shots)
+    check_values(problem, models, samples_of(shots.wavelet, shape))
+    if perturbations is not None:
+        check_perturbations(problem, models, perturbations, shots.wavelet, None)
+    return shape
 
 
 def _unread() -> None:
@@ -292,17 +291,6 @@ def first_not_finite(problem: Problem, record: np.ndarray) -> str:
     shot, step, receiver, column = (int(i) for i in bad[bad[:, 1].argmin()])
     field, value = problem.receiver_type[column], record[shot, step, receiver, column]
     return f"{field} of the record is {value} at time step {step} (shot {shot}, receiver {receiver}; {record.dtype})"
-
-
-def without_shots(problem: Problem, shape: CallShape, zeros):
-    """(record, snapshots) of a call of no shots, such as that of a rank with none, by ``zeros(shape)`` of the
-    framework: axes that are as long as ever, but for the first.
-    """
-    asked = shape.snapshots
-    record = zeros((0, shape.samples, shape.receivers, len(problem.receiver_type)))
-    if asked is None:
-        return record, {}
-    return record, {field: zeros((0, asked.count(shape.samples), *asked.shape)) for field in asked.fields}
 
 
 def check_forward_batchsize(value) -> int:

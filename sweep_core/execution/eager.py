@@ -6,7 +6,7 @@ from ..acquisition.call_shape import CallShape
 from ..acquisition.contacts import points_beside
 from ..acquisition.positions import Points, interpolated, widen
 from ..acquisition.snapshots import crop
-from ..acquisition.sources import strengths
+from ..acquisition.sources import source_weights
 from ..discretization.array_ops import Array, Ops, coefficients_of, solid_of
 from ..problem import Problem
 
@@ -44,7 +44,7 @@ class EagerRun:
     def _factor(self, points: Points) -> Array:
         """What a sample is multiplied with before it is added to each cell, (nshots, nsrc, taps)."""
         problem, dtype = self.problem, points.weights.dtype
-        weights, name = strengths(problem, points, lambda values: self.ops.array(values, dtype))
+        weights, name = source_weights(problem, points, lambda values: self.ops.array(values, dtype))
         if name is None:
             return weights
         cells = points.cells.reshape(points.cells.shape[0], -1)

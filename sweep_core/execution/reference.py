@@ -3,8 +3,9 @@
 import numpy as np
 
 from ..acquisition.call_shape import CallShape
-from ..acquisition.receivers import listening
+from ..acquisition.receivers import empty_record, finalise_record, receiver_positions
 from ..acquisition.shots import Shots, samples_of
+from ..acquisition.sources import driving_wavelet
 from ..discretization.array_ops import NumpyOps
 from ..errors import UnsupportedError
 from ..plugins import Support
@@ -16,9 +17,6 @@ from .call_checks import (
     check_record,
     check_survey,
     check_values,
-    driving,
-    finished,
-    without_shots,
 )
 from .eager import EagerRun
 
@@ -36,15 +34,15 @@ class ReferenceExecutor:
         """Record (nshots, nt, nrec, nfield), float64."""
         checked = self._checked(problem, shots, models)
         if not len(shots):
-            return without_shots(problem, checked[1], np.zeros)[0]
-        record = finished(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
+            return empty_record(problem, checked[1], np.zeros)[0]
+        record = finalise_record(np, problem, checked[1], checked[0].mask, self._run(problem, *checked)[0])
         check_record(problem, record)
         return record
 
     def snapshots(self, problem, shots, models, snapshots):
         """Fields by name, (nshots, nsnap, *region), float64."""
         checked = self._checked(problem, shots, models, snapshots)
-        return self._run(problem, *checked)[1] if len(shots) else without_shots(problem, checked[1], np.zeros)[1]
+        return self._run(problem, *checked)[1] if len(shots) else empty_record(problem, checked[1], np.zeros)[1]
 
     def born(self, problem, shots, models, perturbations):
         """Derivative of the record in direction `perturbations`, exact to rounding.
@@ -56,10 +54,10 @@ class ReferenceExecutor:
             perturbations = [np.asarray(d, np.float64) for d in perturbations]
         check_perturbations(problem, models, perturbations, None, None)
         if not len(shots):
-            return without_shots(problem, shape, np.zeros)[0]
+            return empty_record(problem, shape, np.zeros)[0]
         h = 1e-30
         stepped = [m + 1j * h * d for m, d in zip(models, perturbations, strict=True)]
-        return finished(np, problem, shape, shots.mask, self._run(problem, shots, shape, stepped)[0].imag / h)
+        return finalise_record(np, problem, shape, shots.mask, self._run(problem, shots, shape, stepped)[0].imag / h)
 
     def misfit_and_gradient(self, problem, shots, models, observed):
         return self.pullback(problem, shots, models)
@@ -84,8 +82,9 @@ class ReferenceExecutor:
     @staticmethod
     def _run(problem, shots, shape, models):
         dtype = np.result_type(*models)
-        run = EagerRun(problem, NumpyOps(problem, dtype), shape, shots.sources, listening(np, problem, shots), models)
-        wavelet = driving(np, problem, samples_of(shots.wavelet, shape))
+        receivers = receiver_positions(np, problem, shots)
+        run = EagerRun(problem, NumpyOps(problem, dtype), shape, shots.sources, receivers, models)
+        wavelet = driving_wavelet(np, problem, shape, shots.wavelet)
         record = np.zeros(shape.seen(problem), dtype)
         state, seen = run.start(), []
         for k in range(shape.steps):

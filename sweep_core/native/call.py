@@ -115,11 +115,11 @@ def compiled_call(
     Raises
     ------
     UnsupportedError
-        Where there are no shots, which the library does not run; see `without_shots`.
+        Where there are no shots; :func:`sweep_core.acquisition.receivers.empty_record` answers such a call.
     """
     if not shape.shots:
         raise UnsupportedError(
-            "there are no shots for compiled code to run; the answer is sweep_core.execution.call_checks.without_shots"
+            "there are no shots for compiled code to run; the answer is sweep_core.acquisition.receivers.empty_record"
         )
     library = load(kind, problem.equation.library)
     ndim = problem.grid.ndim

@@ -26,8 +26,8 @@ from sweep_core import (
 from sweep_core._util.arrays import dtype_name
 from sweep_core.acquisition.call_shape import CallShape
 from sweep_core.acquisition.positions import points_of
-from sweep_core.acquisition.receivers import listening
-from sweep_core.acquisition.shots import samples_of
+from sweep_core.acquisition.receivers import receiver_positions
+from sweep_core.acquisition.sources import driving_wavelet
 from sweep_core.execution.call_checks import check_forward_batchsize
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.io import Gathers, read_gathers, write_gathers
@@ -81,7 +81,7 @@ def test_shared_receivers_are_repeated_for_each_shot():
 def test_masked_receivers_are_moved_into_the_model():
     made = variant("no time dispersion, masked")
     shots, mask = made.shots, made.shots.mask
-    moved = listening(np, made.problem, shots)
+    moved = receiver_positions(np, made.problem, shots)
     np.testing.assert_array_equal(moved[mask], shots.receivers[mask])
     assert (moved[~mask] == (11, 9)).all() and not mask.all()
     check_survey(made.problem, shots)
@@ -102,7 +102,7 @@ def test_samples_of_a_wavelet(shape, expected):
     made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros(shape)))
     found = check_call(made.problem, made.shots, made.models)
-    assert samples_of(made.shots.wavelet, found).shape == expected and found.samples == 7
+    assert driving_wavelet(np, made.problem, found, made.shots.wavelet).shape == expected and found.samples == 7
 
 
 def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
@@ -110,7 +110,7 @@ def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
     made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros((3, 2))))
     found = check_call(made.problem, made.shots, made.models)
-    assert samples_of(made.shots.wavelet, found).shape == (3, 1, 1, 2) and found.samples == 2
+    assert driving_wavelet(np, made.problem, found, made.shots.wavelet).shape == (3, 1, 1, 2) and found.samples == 2
 
 
 def test_two_samples_for_each_shot_are_checked_along_time():

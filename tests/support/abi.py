@@ -7,12 +7,9 @@ import pytest
 from laws import case, executors
 
 from sweep_core import NativeError, check_call, native
-from sweep_core.acquisition.rows import point_lists
-from sweep_core.acquisition.shots import samples_of
-from sweep_core.acquisition.sources import signals
-from sweep_core.discretization.array_ops import coefficients_of
-from sweep_core.execution.call_checks import driving, finished
+from sweep_core.acquisition.receivers import finalise_record
 from sweep_core.native import structs
+from sweep_core.native.prepare import model_buffers, survey_buffers
 
 GUARD = 4096
 PATTERN, DIRT = 0xA5, 0xFF
@@ -68,32 +65,27 @@ class Run:
             shape = (max(self.bytes_of(name)),) if opaque else buffer.shape
             self.buffers[name] = Guarded(shape, buffer.dtype)
             assert opaque or {self[name].nbytes} == set(self.bytes_of(name)), f"Python and the library differ on {name}"
-        self.cells, lists = point_lists(self.problem, self.shape, made.shots, np, self.shape.dtype)
-        for name, values in lists.items():
+        self.cells, fixed = survey_buffers(self.problem, self.shape, made.shots)
+        for name, values in (fixed | self._inputs(made.shots.wavelet, made.models)).items():
             self[name][...] = values
-        self["tables"][:] = native.tables(self.problem)
-        self["coefficients"][:], self["wavelet"][:] = self._arrays(made.models, self._driving(made.shots.wavelet))
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
 
     def bytes_of(self, name) -> list[int]:
         """What each operation that is handed a buffer needs of it."""
         return [n.bytes for needs in self.needs.values() for n in needs if n.name.decode() == name]
 
-    def _driving(self, wavelet):
-        return driving(np, self.problem, samples_of(wavelet, self.shape))
-
-    def _arrays(self, models, samples):
-        """What the library takes for models and the samples of a wavelet, real or complex."""
-        problem = self.problem
-        coefficients = np.stack(coefficients_of(problem, models, self.shape.earths, np, np.real), axis=1)
-        return coefficients, signals(problem, self.shape, np, samples, self.cells, coefficients)
+    def _inputs(self, wavelet, models):
+        """The buffers of a wavelet and of models, real or complex."""
+        return model_buffers(self.problem, self.shape, self.cells, wavelet, models)
 
     def vary(self, models, wavelet=None):
-        """Sets the tangents to those of a direction, by complex step."""
-        h, samples = 1e-30j, self._driving(self.made.shots.wavelet)
+        """Set the tangents to those of a direction: by complex step in the models, and linear in the wavelet."""
+        h = 1e-30j
         moved = [m + h * d for m, d in zip(self.made.models, models, strict=True)]
-        made = self._arrays(moved, samples if wavelet is None else samples + h * self._driving(wavelet))
-        self["tangent_coefficients"][:], self["tangent_wavelet"][:] = (x.imag / h.imag for x in made)
+        for name, values in self._inputs(self.made.shots.wavelet, moved).items():
+            self[f"tangent_{name}"][:] = values.imag / h.imag
+        if wavelet is not None:
+            self["tangent_wavelet"][:] += self._inputs(wavelet, self.made.models)["wavelet"]
 
     def __getitem__(self, name) -> np.ndarray:
         return self.buffers[name].array
@@ -115,7 +107,7 @@ class Run:
     def record(self, operation) -> np.ndarray:
         """Of ``'forward'`` or ``'born'``, as a user gets it."""
         self.run(operation)
-        return finished(np, self.problem, self.shape, self.made.shots.mask, self["record"])
+        return finalise_record(np, self.problem, self.shape, self.made.shots.mask, self["record"])
 
     def forward(self) -> np.ndarray:
         return self.record("forward")
