@@ -62,9 +62,10 @@ def pytest_collection_modifyitems(config, items):
     gpu = [item for item in items if item.get_closest_marker("gpu")]
     reasons = {id(item): f"need a GPU ({reason})" for item in gpu if (reason := no_gpu())}
     if config.option.fast:
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        for item in itertools.chain(slow, importlib.import_module("cover").redundant(items)):
-            reasons.setdefault(id(item), "are slow, or repeat in parts what others test (make test-all)")
+        slow = {id(item) for item in items if item.get_closest_marker("slow")}
+        running = [item for item in items if id(item) not in slow | reasons.keys()]
+        for number in slow | {id(item) for item in importlib.import_module("cover").redundant(running)}:
+            reasons.setdefault(number, "are slow, or repeat in parts what others test (make test-all)")
     config.stash[LEFT_OUT].update(reasons.values())
     config.hook.pytest_deselected(items=[item for item in items if id(item) in reasons])
     items[:] = [item for item in items if id(item) not in reasons]
