@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import itertools
 import os
+import statistics
 import sys
 from pathlib import Path
 
@@ -35,15 +36,23 @@ def no_gpu() -> str:
 
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 LEFT_OUT = pytest.StashKey[collections.Counter]()
+CPU_SECONDS = pytest.StashKey[list[float]]()
+"""Of each process that ran tests."""
+CALIBRATIONS = pytest.StashKey[list[float]]()
+"""CPU seconds of the fixed workload, timed before and after the tests of each process."""
 
 
 def pytest_addoption(parser):
     text = "leave out what is marked slow, and have XLA compile faster what then runs slower"
     parser.addoption("--fast", action="store_true", help=text)
+    text = "fail a run whose CPU time is above cpu_budget of pyproject.toml"
+    parser.addoption("--within-budget", action="store_true", help=text)
+    parser.addini("cpu_budget", "the most CPU time of make test, in units of the calibration of cpu_budget.py")
 
 
 def pytest_configure(config):
     config.stash[LEFT_OUT] = collections.Counter()
+    config.stash[CPU_SECONDS], config.stash[CALIBRATIONS] = [], []
     if config.option.fast:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICK}"
 
@@ -53,27 +62,61 @@ def pytest_collection_modifyitems(config, items):
     gpu = [item for item in items if item.get_closest_marker("gpu")]
     reasons = {id(item): f"need a GPU ({reason})" for item in gpu if (reason := no_gpu())}
     if config.option.fast:
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        for item in itertools.chain(slow, importlib.import_module("cover").redundant(items)):
-            reasons.setdefault(id(item), "are slow, or repeat in parts what others test (make test-all)")
+        slow = {id(item) for item in items if item.get_closest_marker("slow")}
+        running = [item for item in items if id(item) not in slow | reasons.keys()]
+        for number in slow | {id(item) for item in importlib.import_module("cover").redundant(running)}:
+            reasons.setdefault(number, "are slow, or repeat in parts what others test (make test-all)")
     config.stash[LEFT_OUT].update(reasons.values())
     config.hook.pytest_deselected(items=[item for item in items if id(item) in reasons])
     items[:] = [item for item in items if id(item) not in reasons]
 
 
+def pytest_sessionstart(session):
+    if not has_workers(session.config):
+        session.config.stash[CALIBRATIONS].append(importlib.import_module("cpu_budget").calibration())
+
+
+@pytest.hookimpl(tryfirst=True)  # before the terminal's summary
 def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left out"] = dict(session.config.stash[LEFT_OUT])
+    config, budget = session.config, importlib.import_module("cpu_budget")
+    if not has_workers(config):
+        config.stash[CPU_SECONDS].append(budget.cpu_seconds())
+        config.stash[CALIBRATIONS].append(budget.calibration())
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+        config.workeroutput["cpu"] = config.stash[CPU_SECONDS], config.stash[CALIBRATIONS]
+    elif config.option.within_budget and cpu_units(config) > float(config.getini("cpu_budget")):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist, whose workers all collect the same
 def pytest_testnodedown(node):
-    node.config.stash[LEFT_OUT] |= collections.Counter(getattr(node, "workeroutput", {}).get("left out", {}))
+    output, stash = getattr(node, "workeroutput", {}), node.config.stash
+    stash[LEFT_OUT] |= collections.Counter(output.get("left out", {}))
+    seconds, calibrations = output.get("cpu", ([], []))
+    stash[CPU_SECONDS] += seconds
+    stash[CALIBRATIONS] += calibrations
+
+
+def has_workers(config) -> bool:
+    """Return True in the process that hands its tests to the workers of xdist."""
+    return bool(getattr(config.option, "numprocesses", None)) and not hasattr(config, "workerinput")
+
+
+def cpu_units(config) -> float:
+    return sum(config.stash[CPU_SECONDS]) / statistics.median(config.stash[CALIBRATIONS])
 
 
 def pytest_terminal_summary(terminalreporter, config):
     for reason, count in config.stash[LEFT_OUT].items():
         terminalreporter.write_line(f"LEFT OUT [{count}] {reason}")
+    if config.stash[CALIBRATIONS]:
+        seconds, units = sum(config.stash[CPU_SECONDS]), cpu_units(config)
+        terminalreporter.write_line(f"CPU TIME {seconds:.0f} s, {units:.0f} calibrations")
+        if config.option.within_budget:
+            budget = float(config.getini("cpu_budget"))
+            verdict = "ABOVE" if units > budget else "within"
+            terminalreporter.write_line(f"CPU TIME {verdict} cpu_budget of pyproject.toml: {budget:.0f} calibrations")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
