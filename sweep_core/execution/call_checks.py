@@ -228,8 +228,26 @@ def check_survey(problem: Problem, shots: Shots) -> None:
     check_inside("receivers", receivers, problem, problem.recorded)
 
 
-def check_arrays(problem: Problem, shots: Shots, models, perturbations=None) -> CallShape:
-    """Check a call on NumPy arrays, values included, and return its shape.
+def check_arrays(
+    problem: Problem, shots: Shots, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray] | None = None
+) -> CallShape:
+    """Check a call on NumPy arrays, values included.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that is run.
+    shots : Shots
+        Wavelet and positions, NumPy arrays.
+    models : list of (nz, nx) or (nshots, nz, nx) arrays
+        Models in the order of ``equation.parameters``.
+    perturbations : list of arrays, optional
+        Directions of a Born run, of the shapes of the models.
+
+    Returns
+    -------
+    CallShape
+        The sizes of the call.
 
     Raises
     ------

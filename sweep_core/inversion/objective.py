@@ -22,13 +22,32 @@ AfterShots = Callable[[Any, Any], None] | None
 
 @attrs.frozen
 class Solver:
-    """What :func:`sweep_core.inversion.invert` asks of a PropTorch or PropJax, by the executor of any backend."""
+    """A solver of any backend for :func:`sweep_core.inversion.invert`, in the place of a PropTorch or PropJax.
+
+    Parameters
+    ----------
+    executor : Executor
+        An executor of a backend, such as ``backend("torch")``.
+    problem : Problem
+        The problem that is run.
+    """
 
     executor: Any
     problem: Problem
 
     def explain(self) -> str:
-        """Which backend computes, and how gradients remember the forward run."""
+        """Return the backend that computes, and the strategy by which gradients remember the forward run.
+
+        Returns
+        -------
+        str
+            One sentence.
+
+        Raises
+        ------
+        UnsupportedError
+            If the executor does not support the problem.
+        """
         name = self.executor.name
         reason = check_support(name, self.executor, self.problem).reason or "ready"
         return f"backend {name!r}: {reason}; gradients with {self.problem.memory}"

@@ -127,7 +127,25 @@ def model_buffers(
 
 
 def compiled_support(problem: Problem, kind: str) -> Support:
-    """Return whether library `kind`, ``'cpu'`` or ``'cuda'``, runs a problem with its memory strategy."""
+    """Look for a compiled library that runs a problem with its memory strategy.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem to run.
+    kind : {'cpu', 'cuda'}
+        The library: that of the device.
+
+    Returns
+    -------
+    Support
+        Whether the library runs the problem, and the reason.
+
+    Raises
+    ------
+    NativeError
+        If the library was built from other sources than those of the package.
+    """
     strategy = make_strategy(problem.memory)
     if refusal := strategy.refusal_of(kind, problem.equation.levels):
         return Support(False, refusal)
@@ -183,7 +201,7 @@ def model_gradients(
     return [x.reshape(-1, *m.shape).sum(axis=0).astype(m.dtype) for x, m in zip(found, models, strict=True)]
 
 
-def _targets(widths, size, first, stride):
+def _targets(widths: tuple[int, int], size: int, first: int, stride: int) -> np.ndarray:
     """The cell of the model, among those that each padded cell depends on, which such a direction holds."""
     own = np.arange(-widths[0], size + widths[1])
     at, after = np.clip(own, 0, size - 1), np.clip(own + 1, 0, size - 1)
@@ -195,10 +213,21 @@ class NumpyRun:
 
     Parameters
     ----------
+    problem : Problem
+        The problem that is run.
     shape : CallShape
-        That of the checked call, which may have no shots.
+        The sizes of the checked call, which may have no shots.
+    shots : Shots
+        Wavelet and positions, NumPy arrays.
+    models : list of (nz, nx) or (nshots, nz, nx) arrays
+        Models in the order of ``equation.parameters``.
     gradient : bool
         Whether the forward run leaves the history that `gradient` reads, as the problem's memory strategy says.
+
+    Raises
+    ------
+    SweepError
+        If a library, or memory for the history, is missing.
     """
 
     def __init__(self, problem: Problem, shape: CallShape, shots: Shots, models: Any, gradient: bool = False):
