@@ -185,13 +185,13 @@ def model_gradients(
     """
     axes = problem.grid.axes
     strides = [1 + any(axis in field.stagger for field in problem.fields) for axis in axes]
-    sources = np.stack(cells, 3).reshape(shape.shots, -1)
+    sources: Any = np.stack(cells, 3).reshape(shape.shots, -1)
     shots: Any = np.arange(shape.shots)[:, None] if shape.earths > 1 else 0
     found = [np.zeros((shape.earths, *problem.grid.shape)) for _ in models]
     for i, first in product(range(len(models)), product(*map(range, strides))):
         direction = [np.zeros_like(m) for m in models]
         direction[i][(..., *map(slice, first, (None,) * len(axes), strides))] = 1
-        targets = np.ix_(*map(_targets, problem.pml, problem.grid.shape, first, strides))
+        targets: Any = np.ix_(*map(_targets, problem.pml, problem.grid.shape, first, strides))
         slopes = model_tangents(problem, shape, cells, wavelet, models, direction)
         amounts = (gradients["coefficients"] * slopes["coefficients"]).sum(axis=1)
         if problem.source_scaling == "increment":  # the wavelet depends on the coefficients at the sources
