@@ -19,6 +19,7 @@ from ..acquisition.shots import Shots
 from ..acquisition.sources import driving_wavelet, signals
 from ..discretization.array_ops import Ops, coefficients_of, solid_of
 from ..discretization.stability import marked
+from ..errors import UnsupportedError
 from ..memory import NO_HISTORY, NONE, HistoryPlan, make_strategy
 from ..memory.files import mapped
 from ..numerics.time_dispersion import undisperse
@@ -182,6 +183,11 @@ def model_gradients(
     A coefficient depends on its own cell, and where fields are staggered along an axis also on the next cell there. A
     direction that is one in every second cell along these axes thus holds at most one of the cells that a
     coefficient depends on.
+
+    Raises
+    ------
+    UnsupportedError
+        If the coefficients depend on cells further away, which a random direction shows.
     """
     axes = problem.grid.axes
     strides = [1 + any(axis in field.stagger for field in problem.fields) for axis in axes]
@@ -198,7 +204,18 @@ def model_gradients(
             by_source = (gradients["wavelet"] * slopes["wavelet"]).sum(axis=1)
             np.add.at(amounts.reshape(shape.earths, -1), (shots, sources), by_source)
         np.add.at(found[i], (slice(None), *targets), amounts)
-    return [x.reshape(-1, *m.shape).sum(axis=0).astype(m.dtype) for x, m in zip(found, models, strict=True)]
+    found = [x.reshape(-1, *m.shape).sum(axis=0) for x, m in zip(found, models, strict=True)]
+    random = np.random.default_rng(0)
+    direction = [random.standard_normal(m.shape) for m in models]
+    slopes = model_tangents(problem, shape, cells, wavelet, models, direction)
+    parts = [gradients[name] * slope for name, slope in slopes.items()]
+    lack = sum((x * d).sum() for x, d in zip(found, direction, strict=True)) - sum(part.sum() for part in parts)
+    if abs(lack) > 1e-6 * sum(np.abs(part).sum() for part in parts):
+        raise UnsupportedError(
+            f"coefficients of {problem.equation.name} depend on other cells than their own and the next along "
+            "staggered axes, for which NumpyRun has no gradient; use backend 'torch' or 'jax'"
+        )
+    return [x.astype(m.dtype) for x, m in zip(found, models, strict=True)]
 
 
 def _targets(widths: tuple[int, int], size: int, first: int, stride: int) -> np.ndarray:
