@@ -165,7 +165,7 @@ def check_readable(problem: Problem, shape: CallShape, shots: Shots, models: Any
     """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], samples_of(values[-1], shape))
+        check_values(problem, values[:-1], samples_of(values[-1], shape.by_field))
     middle = np.array([[n // 2 for n in reversed(problem.grid.shape)]], np.int32)
     sources, receivers = (readable(x) for x in (shots.sources, shots.receivers))
     mask = None if shots.mask is None or receivers is None else readable(shots.mask)

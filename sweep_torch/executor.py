@@ -137,7 +137,7 @@ def checked(
     survey = _survey(problem, *(_on_host(name, x) for name, x in named))
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
-        check_values(problem, values[:-1], samples_of(values[-1], shape))
+        check_values(problem, values[:-1], samples_of(values[-1], shape.by_field))
     return shape, survey
 
 

@@ -1,6 +1,6 @@
 """Optimisers of torch, for :func:`sweep_core.inversion.invert`."""
 
-import io
+import json
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Torch(Stepwise):
         try:  # of what it refuses now, an inversion would learn after its first gradient
             self.begin(np.ones(1))
             self.step(np.ones(1), np.ones(1))
+            self.state()
         except (TypeError, ValueError, RuntimeError) as error:
             raise OptionError(f"{self!r} cannot step: {error}") from error
 
@@ -49,14 +50,40 @@ class Torch(Stepwise):
         return self._x.detach().numpy()
 
     def state(self) -> list[np.ndarray]:
-        """Return the bytes of the optimiser's state and options, which a schedule of its own may change."""
-        packed, (group,) = io.BytesIO(), self._optimiser.param_groups
+        """Return the optimiser's state and options, which a schedule of its own may change: a text, then tensors."""
+        tensors: list[np.ndarray] = []
+        (group,) = self._optimiser.param_groups
         options = {name: value for name, value in group.items() if name != "params"}
-        torch.save((dict(self._optimiser.state[self._x]), options), packed)
-        return [np.frombuffer(packed.getbuffer(), np.uint8)]
+        text = json.dumps(_without_tensors([dict(self._optimiser.state[self._x]), options], tensors))
+        return [np.frombuffer(text.encode(), np.uint8), *tensors]
 
     def restore(self, state: list[np.ndarray]) -> None:
-        # Not by load_state_dict, which changes dtypes. No code is unpickled.
-        remembered, options = torch.load(io.BytesIO(state[0].tobytes()), weights_only=True)
+        # Not by load_state_dict, which changes dtypes.
+        text, *tensors = state
+        remembered, options = _with_tensors(json.loads(text.tobytes()), tensors)
         self._optimiser.state[self._x] = remembered
         self._optimiser.param_groups[0].update(options)
+
+
+def _without_tensors(value: Any, tensors: list[np.ndarray]) -> Any:
+    """The value as JSON has it; its tensors go to the list, tuples say that they are such."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value.detach().cpu().numpy().copy())
+        return {"tensor": len(tensors) - 1}
+    if isinstance(value, dict):
+        return {"dict": {name: _without_tensors(part, tensors) for name, part in value.items()}}
+    if isinstance(value, tuple | list):
+        return {type(value).__name__: [_without_tensors(part, tensors) for part in value]}
+    return value
+
+
+def _with_tensors(value: Any, tensors: list[np.ndarray]) -> Any:
+    """The value of :func:`_without_tensors`."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, part),) = value.items()
+    if kind == "tensor":
+        return torch.from_numpy(np.array(tensors[part]))
+    if kind == "dict":
+        return {name: _with_tensors(each, tensors) for name, each in part.items()}
+    return {"tuple": tuple, "list": list}[kind](_with_tensors(each, tensors) for each in part)

@@ -54,9 +54,9 @@ class Shots:
         return int(self.sources.shape[0])
 
 
-def samples_of(wavelet: Any, shape: Any) -> Any:
-    """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `shape` is the CallShape."""
-    wavelet = wavelet.swapaxes(-1, -2) if shape.by_field else wavelet[..., None, :]
+def samples_of(wavelet: Any, by_field: bool) -> Any:
+    """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `by_field` is that of the CallShape."""
+    wavelet = wavelet.swapaxes(-1, -2) if by_field else wavelet[..., None, :]
     if len(wavelet.shape) == 2:
         return wavelet[None, None]
     return wavelet[:, None] if len(wavelet.shape) == 3 else wavelet

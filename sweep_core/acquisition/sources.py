@@ -18,7 +18,7 @@ def driving_wavelet(xp, problem: Problem, shape: CallShape, wavelet):
     Where the problem corrects the time dispersion, the wavelet is dispersed, and lasts as long as the steps. `xp` is
     numpy, torch or jax.numpy.
     """
-    wavelet = samples_of(wavelet, shape)
+    wavelet = samples_of(wavelet, shape.by_field)
     if problem.time_dispersion == "uncorrected":
         return wavelet
     silence = xp.broadcast_to(0 * wavelet[..., :1], (*wavelet.shape[:-1], overrun(wavelet.shape[-1])))

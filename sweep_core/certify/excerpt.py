@@ -57,7 +57,7 @@ class Part:
     @property
     def signals(self) -> np.ndarray:
         """All wavelets, (n, nt)."""
-        samples = samples_of(self.shots.wavelet, self.shape)
+        samples = samples_of(self.shots.wavelet, self.shape.by_field)
         return samples.reshape(-1, samples.shape[-1])
 
     def typed(self, dtype) -> "Part":
@@ -111,7 +111,7 @@ def whole_call(problem: Problem, shots: Shots, models) -> Part:
     shots = Shots(**{name: read(name, getattr(shots, name)) for name in fields})
     models = [read(f"model {i}", m) for i, m in enumerate(models)]
     check_survey(problem, shots)
-    check_values(problem, models, samples_of(shots.wavelet, shape))
+    check_values(problem, models, samples_of(shots.wavelet, shape.by_field))
     memory = attrs.evolve(problem.memory, known_above=0)  # the derivative is looked at everywhere
     problem = attrs.evolve(problem, memory=memory)
     return Part(problem, shots, models, tuple(range(len(shots))), np.arange(shots.receivers.shape[-2]))

@@ -256,7 +256,7 @@ def check_arrays(
     """
     shape = check_call(problem, shots, models)
     check_survey(problem, shots)
-    check_values(problem, models, samples_of(shots.wavelet, shape))
+    check_values(problem, models, samples_of(shots.wavelet, shape.by_field))
     if perturbations is not None:
         check_perturbations(problem, models, perturbations, shots.wavelet, None)
     return shape

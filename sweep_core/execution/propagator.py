@@ -10,7 +10,7 @@ import numpy as np
 from .._util import peer_names
 from .._util.arrays import dtype_name
 from .._util.validators import named_arguments
-from ..acquisition.call_shape import call_shape
+from ..acquisition.call_shape import call_shape, wavelet_layout
 from ..acquisition.shots import Shots, samples_of
 from ..acquisition.snapshots import Snapshots
 from ..discretization.node_averages import rows_before
@@ -20,7 +20,6 @@ from ..memory import Estimate, MemoryOptions
 from ..memory.options import CUDAOptions, resolve_memory
 from ..problem import make_problem
 from ..typing import Device, Mask, Models, Positions, Record, Wavelet
-from .call_checks import check_call
 from .input_warnings import caution
 
 if TYPE_CHECKING:
@@ -506,8 +505,8 @@ class Propagator(OfArrays[A]):
         """Warn of unlikely values of models and wavelet, the first time that they can be `read`."""
         if not self._cautioned and (values := read(*models, shots.wavelet)) is not None:
             self._cautioned = True
-            shape = check_call(self.problem, shots, models)
-            caution(self.problem, values[:-1], samples_of(values[-1], shape))
+            _, by_field = wavelet_layout(self.problem, shots.wavelet, shots.sources)
+            caution(self.problem, values[:-1], samples_of(values[-1], by_field))
 
     def certify(
         self,

@@ -76,7 +76,7 @@ class ReferenceExecutor:
             models = [np.asarray(m, np.float64) for m in models]
         shape = check_call(problem, shots, models, snapshots)
         check_survey(problem, shots)
-        check_values(problem, models, samples_of(wavelet, shape))
+        check_values(problem, models, samples_of(wavelet, shape.by_field))
         return shots, shape, models
 
     @staticmethod
