@@ -52,7 +52,7 @@ class Descent:
     steps : mapping, optional
         Lengths of the first step of parameters by name, over STEP; DENSITY for densities and 1 for others by default.
     seed : int
-        Of the order in which shots are drawn.
+        Seed of the order in which shots are drawn.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Descent:
 
     @property
     def position(self) -> dict[str, Any]:
-        """What its next steps depend on beside the vector, for JSON."""
+        """Return the state that the next steps depend on beside the vector, as JSON can hold it."""
         signs = self._encoding and self._encoding.random.bit_generator.state
         return {"order": [int(shot) for shot in self._order], "computed": self.computed, "signs": signs or None,
                 "random": self._random.bit_generator.state}  # fmt: skip

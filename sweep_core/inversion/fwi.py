@@ -130,7 +130,7 @@ def invert(
     overwrite : bool
         Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
     seed : int
-        Of the order in which an optimiser draws shots.
+        Seed of the order in which an optimiser draws shots.
     true : list of arrays, optional
         The models where they are known: each line of the history tells the ``model_error``, RMS, a number or one for
         each of several parameters.
@@ -158,9 +158,7 @@ def invert(
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
         check_flag(flag, name)
     ranks: Any = group or SerialDistributor()
-    plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
-    if not plan or not all(isinstance(stage, Stage) for stage in plan):
-        raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
+    plan = _plan(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
     if not is_whole(seed, 0):
@@ -182,13 +180,7 @@ def invert(
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
-    for number, stage in enumerate(plan, start=1):  # before the first is run
-        try:
-            _checked(stage.optimiser or optimiser or LBFGS())
-            check_regularisers(regularise if stage.regularise is None else stage.regularise)
-            _of_stage(data, stage)
-        except SweepError as error:
-            raise type(error)(f"stage {number}: {error}") from error
+    _check_stages(plan, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
     written = [each.files for each in observers if hasattr(each, "files")]
     journal = Journal(folder, about, unknowns.start, ranks, overwrite, written)
@@ -209,7 +201,7 @@ def invert(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
                 stage.shots, optimises.shots, precondition, told.shots, journal,
-                stage.encoded and Encoding(stage.encoded, len(shots), journal.stage), steps, seed,
+                Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed,
             )  # fmt: skip
             position = [_Position(journal, descent, told, stage)] if isinstance(optimises, Stepwise) else []
             if not (position and position[0].step):
@@ -242,6 +234,25 @@ class _Position:
     def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
         told = {"step": step, "descent": self._descent.position, "history": self._told.history}
         self._journal.checkpoint(told, [x, *state])
+
+
+def _plan(stages: Any) -> list[Stage]:
+    """Return the stages as a list, of one or more."""
+    plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
+    if not plan or not all(isinstance(stage, Stage) for stage in plan):
+        raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
+    return plan
+
+
+def _check_stages(plan: list[Stage], data: Objective, optimiser: Any, regularise: Any) -> None:
+    """Refuse what a stage states, by its number, before the first one runs."""
+    for number, stage in enumerate(plan, start=1):
+        try:
+            _checked(stage.optimiser or optimiser or LBFGS())
+            check_regularisers(regularise if stage.regularise is None else stage.regularise)
+            _of_stage(data, stage)
+        except SweepError as error:
+            raise type(error)(f"stage {number}: {error}") from error
 
 
 def _of_stage(data: Objective, stage: Stage) -> Objective:

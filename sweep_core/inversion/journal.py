@@ -30,7 +30,7 @@ def is_finite(misfit: float, gradients: Sequence[np.ndarray]) -> bool:
 
 
 class Journal:
-    """What each stage of a run came to, in a folder, and where the stage under way stands.
+    """The results of the stages of a run, in a folder, and the state of the stage under way.
 
     An optimiser that tells its state (:class:`Stepwise`) goes on from ``checkpoint.npz``, whose size does not grow with
     the steps. Any other is led by the misfits and gradients of its stage alone: given them again in their order, it

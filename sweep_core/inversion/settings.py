@@ -151,7 +151,7 @@ PHYSICS: dict[str, tuple[Callable, Callable, float]] = {
     "acoustic": (prepared_model, marine_experiment, 5.0),
     "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
 }
-"""Of each kind of waves: who reads the model, who makes the survey, and the peak frequency in Hz."""
+"""The reader of the model, the maker of the survey and the peak frequency (Hz), for each kind of waves."""
 
 
 def _started(model, start: str | None):

@@ -33,7 +33,7 @@ def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
     Returns
     -------
     array
-        Of the shape and dtype in the file.
+        The array, with the shape and dtype of the file.
 
     Raises
     ------

@@ -26,7 +26,7 @@ SWEEP_SOLVER: dict[str, str] = {
 LOWER = {"bfloat16": 5e-3, "float16": 2e-3, "int8": 2e-2}
 """Precisions that a history alone may have, and the error of a gradient with such a history, over its maximum.
 
-Of the last two 64 values share a scale, so that no wave is too weak.
+In the last two, 64 values share a scale, so that no wave is too weak.
 """
 PRECISIONS = "float64", "float32", *LOWER
 

@@ -136,7 +136,7 @@ def memory_use(kind: str, problem: Problem, shape: CallShape, kept: HistoryPlan)
 def estimate(
     kind: str, problem: Problem, shape: CallShape, left: Callable[[], int | None] = available, **run
 ) -> Estimate:
-    """What the gradient of a call takes by each strategy; what follows goes to :func:`history_request`."""
+    """Return the memory that the gradient of a call takes by each strategy; `run` goes to :func:`history_request`."""
     there = left()
 
     def cost(memory):
