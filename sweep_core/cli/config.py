@@ -1,94 +1,220 @@
-"""What the commands ``shoot`` and ``invert`` read: a TOML file whose tables are arguments of the library."""
+"""The TOML file of the commands ``shoot`` and ``invert``. Its values become arguments of the library."""
 
-import inspect
-import tomllib
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
-from .._util.validators import check_choice, check_number, refuse_unknown
+from .._util.config import option, read_toml, structure
+from .._util.validators import check_choice, check_number, one_of, positive
 from ..acquisition.wavelets import ricker
 from ..errors import OptionError, SweepError
 from ..inversion import Stage, TotalVariation
 from ..io import Gathers, open_segy, read_array, read_gathers, read_prepared, read_segy
 from ..misfit import MISFITS
 from ..numerics.grid import make_grid
-from ..plugins import equations
+from ..plugins import IMPLS, equations
 from ..problem import Problem, make_problem
 
 
-def _arguments(function: Callable, *but: str) -> list[str]:
-    return [name for name in inspect.signature(function).parameters if name not in but]
+@attrs.frozen
+class Physics:
+    """The equation, the length of a record, and arguments of :func:`sweep_core.make_problem`, which checks them."""
 
-
-OVERRULED = _arguments(open_segy, "path", "nt")
-"""Of :func:`sweep_core.io.open_segy`: what a file may say, and be wrong about."""
-
-TABLES = {
-    "physics": ["equation", "spatial_order", "nt", *_arguments(make_problem, "equation", "shape", "dh")],
-    "model": ["start", "true", "dh"],
-    "survey": ["sources", "receivers"],
-    "data": ["file", *_arguments(read_segy, "segy", "dh", "dt", "line", "codes"), *OVERRULED],
-    "wavelet": ["ricker", "delay", "scale", "file", "estimate"],
-    "inversion": ["bounds", "fixed", "misfit", "total_variation", "precondition", "batch"],
-    "stage": ["iterations", "low", "high", "shots", "coarsen", "encoded", "misfit"],
-}
-"""The tables of a file, and what each may hold."""
+    equation: Any = "acoustic"
+    spatial_order: Any = 8
+    nt: int | None = option(None, validator=positive)
+    dt: Any = None
+    source_type: Any = None
+    receiver_type: Any = None
+    pml_type: Any = None
+    pml_width: Any = None
+    pml_velocity: Any = None
+    pml_freq: Any = None
+    free_surface: Any = None
+    source_scaling: Any = None
+    edge_gradient: Any = None
+    time_dispersion: Any = None
+    memory: Any = None
+    check_finite: Any = None
 
 
 @attrs.frozen
+class Model:
+    """Files of the start and of the true model, and their spacing in metres."""
+
+    start: Any = None
+    true: Any = None
+    dh: Any = None
+
+
+@attrs.frozen
+class Positions:
+    """A line of `count` positions; `first` and `last` are [x, z] in metres."""
+
+    first: Any = option()
+    last: Any = option()
+    count: int = option(validator=positive)
+
+    @first.validator
+    @last.validator
+    def _check(self, attribute: Any, value: Any) -> None:
+        if not isinstance(value, list) or len(value) != 2 or not all(type(n) in (int, float) for n in value):
+            raise OptionError(f"{attribute.name} is {value!r}; expected [x, z] in metres")
+
+    def cells(self, dh: Any) -> np.ndarray:
+        """Return the positions in cells, (count, 2), columns (x, z)."""
+        first, last = np.array([self.first, self.last], np.float64)
+        return np.linspace(first, last, self.count) / np.broadcast_to(dh, 2)[::-1]
+
+
+@attrs.frozen
+class Survey:
+    """The sources and the receivers, the same for each source."""
+
+    sources: Positions = option()
+    receivers: Positions = option()
+
+
+@attrs.frozen
+class Data:
+    """The file of the gathers and, for SEG-Y, arguments of read_segy and open_segy of :mod:`sweep_core.io`."""
+
+    file: Path | None = None
+    nt: Any = None
+    datum: Any = None
+    source_depth: Any = None
+    receiver_depth: Any = None
+    shots: Any = None
+    dead: Any = None
+    interval: Any = None
+    sample_format: Any = None
+    unit: Any = None
+    coordinate_scalar: Any = None
+    elevation_scalar: Any = None
+    stacked: Any = None
+    header_bytes: Any = None
+
+
+HEADER_OPTIONS = {
+    "interval",
+    "sample_format",
+    "unit",
+    "coordinate_scalar",
+    "elevation_scalar",
+    "stacked",
+    "header_bytes",
+}
+"""The options of :class:`Data` that overrule the headers of a SEG-Y file, arguments of open_segy."""
+
+
+@attrs.frozen
+class Wavelet:
+    """A Ricker wavelet of a peak frequency in Hz, or a file of samples; `estimate` fits it to the data in the start."""
+
+    ricker: float | None = None
+    delay: float | None = None
+    scale: float = option(1.0)
+    file: Path | None = None
+    estimate: bool = False
+
+    @scale.validator
+    def _check(self, attribute: Any, value: float) -> None:
+        if not value:
+            raise OptionError("scale is zero, which silences the wavelet; leave scale out")
+
+
+@attrs.frozen
+class Inversion:
+    """Arguments of :func:`sweep_core.inversion.invert`, which checks them."""
+
+    bounds: Any = None
+    fixed: Any = None
+    misfit: Any = None
+    total_variation: Any = None
+    precondition: bool | None = None
+    batch: Any = None
+    seed: Any = None
+
+
+@attrs.frozen
+class StageTable:
+    """Arguments of :class:`sweep_core.inversion.Stage`, which checks them."""
+
+    iterations: Any = option()
+    low: Any = None
+    high: Any = None
+    shots: Any = None
+    coarsen: Any = None
+    encoded: Any = None
+    misfit: Any = None
+
+
+@attrs.frozen
+class Execution:
+    """The backend, its kind of code and its device; arguments of the command line override them."""
+
+    backend: str | None = option(
+        None, "registered backend that computes; by default the first installed of torch and jax"
+    )
+    impl: str | None = option(
+        None, "c (compiled code), eager (the framework's own operations) or auto", one_of(None, *IMPLS)
+    )
+    device: str | None = option(None, "such as cpu, cuda or cuda:1; the backend's own by default")
+
+
+@attrs.define
 class Config:
-    """A file that was read, and checked for names that it may not hold; values are checked by those that take them."""
+    """The tables of a file, and its path."""
 
-    path: Path
-    tables: dict[str, Any]
-
-    def __getitem__(self, name: str) -> dict[str, Any]:
-        """A table; empty where there is none."""
-        return self.tables.get(name, {})
+    physics: Physics = attrs.field(factory=Physics)
+    model: Model = attrs.field(factory=Model)
+    survey: Survey | None = None
+    data: Data = attrs.field(factory=Data)
+    wavelet: Wavelet = attrs.field(factory=Wavelet)
+    inversion: Inversion = attrs.field(factory=Inversion)
+    stage: list[StageTable] = attrs.field(factory=list)
+    execution: Execution = attrs.field(factory=Execution)
+    path: Path = attrs.field(init=False, default=Path())
 
     def need(self, table: str, name: str, meaning: str) -> Any:
-        """A value that must be there."""
-        if name not in self[table]:
+        """Return an option of a table; OptionError with its meaning if the file does not state the option."""
+        if (value := getattr(getattr(self, table), name)) is None:
             raise OptionError(f"{self.path}: [{table}] has no {name}; expected {meaning}")
-        return self[table][name]
+        return value
 
     def file(self, name: Any) -> Path:
-        """A path that the file names, from where it lies."""
-        if not isinstance(name, str) or not name:
+        """Return the path of a file that the configuration names, relative to its own folder."""
+        if not isinstance(name, str | Path) or not str(name):
             raise OptionError(f"{self.path}: {name!r} is no name of a file")
         return self.path.parent / name
 
 
-def read_config(path: str | Path) -> Config:
-    """A configuration; OptionError where it cannot be read or holds names that it may not."""
-    path = Path(path)
-    try:
-        tables = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise OptionError(
-            f"{path} cannot be read as TOML ({error}); seismic-sweep shoot --help lists its tables"
-        ) from error
-    for name, table in tables.items():
-        if name not in TABLES:
-            refuse_unknown(str(path), "table", name, TABLES)
-        parts: Iterable[Any] = table if name == "stage" else [table]
-        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-            said = "[[stage]]" if name == "stage" else f"[{name}]"
-            raise OptionError(f"{path}: {name} is {table!r}; expected a table, {said}")
-        for part in parts:
-            for key in part:
-                if key not in TABLES[name]:
-                    refuse_unknown(f"{path}: [{name}]", "option", key, TABLES[name])
-    return Config(path, tables)
+def read_config(path: str | Path, **execution: Any) -> Config:
+    """Return a configuration; `execution` overrides options of its table [execution].
+
+    Raises
+    ------
+    OptionError
+        If the file cannot be read, has an unknown table or option, or a value of another type.
+    """
+    tables = read_toml(path, "seismic-sweep shoot --help lists its tables")
+    if execution and isinstance(table := tables.setdefault("execution", {}), dict):
+        table |= execution
+    config = structure(Config, tables, str(path))
+    config.path = Path(path)
+    return config
+
+
+def stated(table: Any, *but: str) -> dict[str, Any]:
+    """Return the options of a table that the file states, but those of some names."""
+    return attrs.asdict(table, recurse=False, filter=lambda field, value: value is not None and field.name not in but)
 
 
 @attrs.frozen(eq=False)
 class Earth:
-    """Parameters of an equation in its order, (nz, nx) or (nz, ny, nx), and what is known to be water."""
+    """Parameters of an equation in its order, (nz, nx) or (nz, ny, nx), and the cells known to be water."""
 
     models: list[np.ndarray]
     dh: Any
@@ -96,144 +222,110 @@ class Earth:
 
 
 def read_earth(config: Config, which: str, names: list[str]) -> Earth:
-    """``start`` or ``true`` of [model]: a prepared model, a .npy, or a table of .npy by the names of parameters."""
-    given, dh = config.need("model", which, f"a file with {', '.join(names)}"), config["model"].get("dh")
-    if isinstance(given, str) and given.endswith(".npz"):
+    """Return ``start`` or ``true`` of [model]: a prepared model, a .npy, or a table of .npy by names of parameters."""
+    files, dh = config.need("model", which, f"a file with {', '.join(names)}"), config.model.dh
+    example = ", ".join(f'{name} = "{name}.npy"' for name in names)
+    if isinstance(files, str) and files.endswith(".npz"):
         if names != ["vp"]:
-            raise OptionError(f"{config.path}: {given} holds vp alone; expected {which} = {{{_example(names)}}}")
-        prepared = read_prepared(config.file(given), dh)
+            raise OptionError(f"{config.path}: {files} holds vp alone; expected {which} = {{{example}}}")
+        prepared = read_prepared(config.file(files), dh)
         return Earth([prepared.initial if which == "start" else prepared.true], prepared.dh, prepared.water)
-    files = {names[0]: given} if isinstance(given, str) else given
-    if not isinstance(files, dict) or sorted(files) != sorted(names):
-        raise OptionError(f"{config.path}: {which} is {given!r}; expected {{{_example(names)}}}")
+    by_name = {names[0]: files} if isinstance(files, str) else files
+    if not isinstance(by_name, dict) or sorted(by_name) != sorted(names):
+        raise OptionError(f"{config.path}: {which} is {files!r}; expected {{{example}}}")
     if dh is None:
         raise OptionError(f"{config.path}: [model] has no dh; expected the spacing of {which} in metres")
-    models, dh = [read_array(config.file(files[name])) for name in names], tuple(dh) if isinstance(dh, list) else dh
-    make_grid(models[0].shape, dh)  # refuses what is none
+    models, dh = [read_array(config.file(by_name[name])) for name in names], tuple(dh) if isinstance(dh, list) else dh
+    make_grid(models[0].shape, dh)  # refuses an invalid spacing
     return Earth(models, dh)
 
 
-def _example(names):
-    return ", ".join(f'{name} = "{name}.npy"' for name in names)
-
-
 def make_equation(config: Config) -> Any:
-    """Of [physics]: acoustic waves, order 8, unless it says otherwise."""
-    known, name = equations(), config["physics"].get("equation", "acoustic")
+    """Return the equation of [physics]."""
+    known, name = equations(), config.physics.equation
     check_choice(name, f"{config.path}: equation", sorted(known))
-    return known[name](spatial_order=config["physics"].get("spatial_order", 8))
+    return known[name](spatial_order=config.physics.spatial_order)
 
 
 def problem_of(config: Config, equation: Any, earth: Earth, dt: float) -> Problem:
-    """Of [physics], on the grid of a model."""
-    taken = _arguments(make_problem, "equation", "shape", "dh", "dt")
-    options = {name: value for name, value in config["physics"].items() if name in taken}
+    """Return the problem of [physics] on the grid of a model."""
+    options = stated(config.physics, "equation", "spatial_order", "nt", "dt")
     return make_problem(equation, earth.models[0].shape, earth.dh, dt, **options)
 
 
 def read_data(config: Config, dh: Any) -> Gathers:
-    """The gathers of [data]: what :func:`sweep_core.io.write_gathers` wrote, or a SEG-Y file."""
+    """Return the gathers of [data], from a file of :func:`sweep_core.io.write_gathers` or from SEG-Y."""
     path = config.file(config.need("data", "file", "gathers (.npz) or a SEG-Y file"))
-    options = {name: value for name, value in config["data"].items() if name != "file"}
+    dt, options = config.physics.dt, stated(config.data, "file")
     if path.suffix != ".npz":
-        header = {name: options.pop(name) for name in OVERRULED if name in options}
-        gathers = read_segy(open_segy(path, **header), dh, dt=config["physics"].get("dt"), **options)
+        header = {name: options.pop(name) for name in HEADER_OPTIONS & set(options)}
+        gathers = read_segy(open_segy(path, **header), dh, dt=dt, **options)
         if not len(gathers):
             raise OptionError(f"{config.path}: [data] shots is {options['shots']!r}; expected numbers of some shots")
         return gathers
     if options:
-        raise OptionError(
-            f"{config.path}: [data] {next(iter(options))} is for SEG-Y files; {path.name} has been prepared"
-        )
+        raise OptionError(f"{config.path}: [data] {next(iter(options))} is for SEG-Y files; {path.name} is prepared")
     gathers = read_gathers(path)
-    if (dt := config["physics"].get("dt")) is not None:
+    if dt is not None:
         check_number(dt, "dt", "seconds")
-    for name, stated in (("dh", dh), ("dt", dt)):
-        if stated is not None and not np.allclose(getattr(gathers, name), stated, rtol=1e-6):
-            raise OptionError(f"{path} is for {name} = {getattr(gathers, name)}; {config.path} has {stated}")
+    for name, value in (("dh", dh), ("dt", dt)):
+        if value is not None and not np.allclose(getattr(gathers, name), value, rtol=1e-6):
+            raise OptionError(f"{path} is for {name} = {getattr(gathers, name)}; {config.path} has {value}")
     return gathers
 
 
 def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
-    """The samples of [wavelet], (nt,)."""
-    wavelet = config["wavelet"]
-    for name in ("ricker", "delay", "scale"):
-        if type(wavelet.get(name, 1.0)) not in (int, float):
-            raise OptionError(f"{config.path}: [wavelet] {name} is {wavelet[name]!r}; expected a number")
-    if not wavelet.get("scale", 1.0):
-        raise OptionError(f"{config.path}: [wavelet] scale is zero, of which nothing is left; leave it out")
-    if "file" in wavelet:
-        if left := sorted({"ricker", "delay"} & set(wavelet)):
-            raise OptionError(f"{config.path}: [wavelet] has file and {left[0]}; give one of them")
-        samples = read_array(config.file(wavelet["file"]))
-        if samples.shape != (nt,):
-            raise OptionError(f"{wavelet['file']} has shape {samples.shape}; expected ({nt},), the samples of the data")
-        if samples.dtype.kind not in "fiu":
-            raise OptionError(f"{wavelet['file']} holds {samples.dtype}; expected real numbers")
-        return samples * wavelet.get("scale", 1.0)
-    if "ricker" not in wavelet:
-        raise OptionError(
-            f"{config.path}: [wavelet] needs ricker, a peak frequency in Hz, or file, a .npy of samples at dt"
-        )
-    return ricker(wavelet["ricker"], nt, dt, wavelet.get("delay")) * wavelet.get("scale", 1.0)
-
-
-def positions(config: Config, which: str, dh: Any) -> np.ndarray:
-    """(count, 2) cells, columns (x, z), of ``first``, ``last`` and ``count`` of a line in [survey], in metres."""
-    given = config.need("survey", which, "{first = [x, z], last = [x, z], count = n}, in metres")
-    if not isinstance(given, dict) or set(given) != {"first", "last", "count"}:
-        raise OptionError(f"{config.path}: {which} are {given!r}; expected first, last (metres) and count")
-    if type(given["count"]) is not int or given["count"] < 1:
-        raise OptionError(f"{config.path}: count of {which} is {given['count']!r}; expected a number from 1 on")
-    ends = []
-    for end in ("first", "last"):
-        at = given[end]
-        if not isinstance(at, list) or len(at) != 2 or not all(type(n) in (int, float) for n in at):
-            raise OptionError(f"{config.path}: {end} of {which} is {at!r}; expected [x, z] in metres")
-        ends.append(np.array(at, np.float64))
-    return np.linspace(ends[0], ends[1], given["count"]) / np.broadcast_to(dh, 2)[::-1]
+    """Return the samples of [wavelet], (nt,)."""
+    wavelet = config.wavelet
+    if wavelet.file is None:
+        if wavelet.ricker is None:
+            raise OptionError(
+                f"{config.path}: [wavelet] needs ricker, a peak frequency in Hz, or file, a .npy of samples at dt"
+            )
+        return ricker(wavelet.ricker, nt, dt, wavelet.delay) * wavelet.scale
+    if unused := stated(wavelet, "file", "scale", "estimate"):
+        raise OptionError(f"{config.path}: [wavelet] has file and {next(iter(unused))}; give one of them")
+    samples = read_array(config.file(wavelet.file))
+    if samples.shape != (nt,):
+        raise OptionError(f"{wavelet.file} has shape {samples.shape}; expected ({nt},), the samples of the data")
+    if samples.dtype.kind not in "fiu":
+        raise OptionError(f"{wavelet.file} holds {samples.dtype}; expected real numbers")
+    return samples * wavelet.scale
 
 
 def stages_of(config: Config) -> list[Stage]:
-    """Of [[stage]]."""
-    found = []
-    for number, table in enumerate(config.tables.get("stage", []), start=1):
-        if "iterations" not in table:
-            raise OptionError(f"{config.path}: [[stage]] {number} has no iterations")
+    """Return the stages of [[stage]]."""
+    if not config.stage:
+        raise OptionError(f"{config.path} has no [[stage]]; expected one or more, with iterations, low and high")
+    stages = []
+    for number, table in enumerate(config.stage, start=1):
         try:
-            misfit = misfit_of(config, table["misfit"]) if "misfit" in table else None
-            found.append(Stage(**{**table, "misfit": misfit}))
+            misfit = None if table.misfit is None else misfit_of(config, table.misfit)
+            stages.append(Stage(**stated(table, "misfit"), misfit=misfit))
         except SweepError as error:
             raise OptionError(f"{config.path}: [[stage]] {number}: {error}") from error
-    if not found:
-        raise OptionError(f"{config.path} has no [[stage]]; expected one or more, with iterations, low and high")
-    return found
+    return stages
 
 
 def misfit_of(config: Config, name: Any) -> Any:
-    """A function of sweep_core.misfit by its name."""
+    """Return a function of sweep_core.misfit by its name."""
     check_choice(name, f"{config.path}: misfit", sorted(MISFITS))
     return MISFITS[name]
 
 
 def inversion_options(config: Config, earth: Earth) -> dict[str, Any]:
-    """What [inversion] says to :func:`sweep_core.inversion.invert`."""
-    said = dict(config["inversion"])
-    for table, name in (("wavelet", "estimate"), ("inversion", "precondition")):
-        if not isinstance(value := config[table].get(name, True), bool):
-            raise OptionError(f"{config.path}: [{table}] {name} is {value!r}; expected true or false")
-    found: dict[str, Any] = {name: said[name] for name in ("precondition", "batch") if name in said}
-    if "misfit" in said:
-        found["misfit"] = misfit_of(config, said["misfit"])
-    if "total_variation" in said:
-        found["regularise"] = TotalVariation(said["total_variation"])
-    if "bounds" in said:
-        found["bounds"] = said["bounds"]
-    fixed = said.get("fixed", "" if earth.water is None else "water")
+    """Return the arguments of :func:`sweep_core.inversion.invert` that [inversion] states."""
+    table = config.inversion
+    options = stated(table, "misfit", "total_variation", "fixed")
+    if table.misfit is not None:
+        options["misfit"] = misfit_of(config, table.misfit)
+    if table.total_variation is not None:
+        options["regularise"] = TotalVariation(table.total_variation)
+    fixed = ("" if earth.water is None else "water") if table.fixed is None else table.fixed
     if fixed == "water":
         if earth.water is None:
             raise OptionError(f'{config.path}: fixed = "water" needs a prepared model, which knows it; or name a .npy')
-        found["fixed"] = earth.water
+        options["fixed"] = earth.water
     elif fixed:
-        found["fixed"] = read_array(config.file(fixed))
-    return found
+        options["fixed"] = read_array(config.file(fixed))
+    return options

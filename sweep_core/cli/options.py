@@ -4,45 +4,49 @@ import argparse
 import sys
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
+import attrs
+
+from .._util.config import add_options
 from ..errors import OptionError, UnsupportedError
-from ..plugins import IMPLS, backend, backends, check_support
+from ..plugins import backend, backends, check_support
 from ..problem import Problem
-from .config import TABLES
-
-
-def add_backend(parser: argparse.ArgumentParser) -> None:
-    """--backend, --impl and --device."""
-    names = ", ".join(status.name for status in backends())
-    parser.add_argument("--backend", help=f"who computes: {names}; by default the first of torch and jax that is there")
-    parser.add_argument("--impl", choices=IMPLS, help="compiled code, the framework's own operations, or either")
-    parser.add_argument("--device", help="such as cpu, cuda or cuda:1; the backend's own by default")
+from .config import Config, Execution, read_config, stated
 
 
 def add_configured(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
-    """Add a command that reads a configuration, whose tables its help lists."""
-    names = {table: f"[[{table}]]" if table == "stage" else f"[{table}]" for table in TABLES}
-    lines = (fill(f"{names[table]:13s}{', '.join(known)}", 100, subsequent_indent=13 * " ")
-             for table, known in TABLES.items())  # fmt: skip
+    """Add a command that reads a configuration; its help lists the tables."""
+    lines = []
+    for table, annotation in get_type_hints(Config).items():
+        for cls in filter(attrs.has, (annotation, *get_args(annotation))):
+            title = f"[[{table}]]" if get_origin(annotation) is list else f"[{table}]"
+            options = ", ".join(field.name for field in attrs.fields(cls))
+            lines.append(fill(f"{title:13s}{options}", 100, subsequent_indent=13 * " "))
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, epilog="\n".join(["tables of the TOML file, and what they may hold:", *lines]),
+        name, help=about, epilog="\n".join(["tables of the TOML file and their options:", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("config", type=Path, help="a TOML file, with the tables below")
+    parser.add_argument("config", type=Path, help="TOML file with the tables below")
+    add_options(parser, Execution)
     return parser
 
 
-def chosen_backend(given: argparse.Namespace) -> Any:
-    """The executor that is asked for."""
-    name = given.backend
+def read_configured(parsed: argparse.Namespace) -> Config:
+    """Return the configuration of a command; options of its command line override [execution]."""
+    names = [field.name for field in attrs.fields(Execution)]
+    return read_config(parsed.config, **{name: value for name, value in vars(parsed).items() if name in names})
+
+
+def make_executor(config: Config) -> Any:
+    """Return the executor that [execution] asks for."""
+    name = config.execution.backend
     if name is None:
-        there = [status.name for status in backends() if status.available and status.name in ("torch", "jax")]
-        name = next(iter(there), "reference")
-        if not there:
+        installed = [status.name for status in backends() if status.available and status.name in ("torch", "jax")]
+        name = next(iter(installed), "reference")
+        if not installed:
             print("neither torch nor jax is installed: the NumPy reference computes, slowly", file=sys.stderr)
-    options = {key: value for key in ("impl", "device") if (value := getattr(given, key)) is not None}
-    return backend(name, **options)
+    return backend(name, **stated(config.execution, "backend"))
 
 
 def check_problem(executor: Any, problem: Problem) -> None:

@@ -16,8 +16,8 @@ from ..inversion.objective import batches
 from ..io import Gathers, write_gathers, write_segy
 from ..io.segy.writing import check_samples
 from ..memory.limits import available, readable
-from .config import Config, Earth, make_equation, positions, problem_of, read_config, read_data, read_earth, wavelet_of
-from .options import add_backend, add_configured, check_new, check_problem, chosen_backend
+from .config import Config, Earth, make_equation, problem_of, read_data, read_earth, wavelet_of
+from .options import add_configured, check_new, check_problem, make_executor, read_configured
 
 
 def add(commands) -> None:
@@ -26,19 +26,16 @@ def add(commands) -> None:
     parser.add_argument("--out", type=Path, help="gathers, .npz or .sgy; file of [data] by default")
     parser.add_argument("--batch", type=int, default=4, help="shots that are modelled at once (%(default)s)")
     parser.add_argument("--overwrite", action="store_true", help="replace the file, if it is there")
-    add_backend(parser)
     parser.set_defaults(run=run)
 
 
 def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
-    """Gathers whose records are yet to be made: of [survey], or of the data that are there."""
-    if config["survey"]:
+    """Return gathers with silent records, of [survey] or, without that table, of [data]."""
+    if config.survey is not None:
         nt = config.need("physics", "nt", "the samples of a record")
-        if type(nt) is not int or nt < 1:
-            raise OptionError(f"{config.path}: nt is {nt!r}; expected a number of samples from 1 on")
-        sources, receivers = (positions(config, which, earth.dh) for which in ("sources", "receivers"))
+        sources, receivers = (line.cells(earth.dh) for line in (config.survey.sources, config.survey.receivers))
         every = np.broadcast_to(receivers, (len(sources), *receivers.shape))
-        if (dt := config["physics"].get("dt")) is None:
+        if (dt := config.physics.dt) is None:
             of_any_step = problem_of(config, equation, earth, 1e-3)  # its largest dt does not depend on its own
             dt = time_step(of_any_step.largest_dt(*earth.models))
         size, left = 4 * len(sources) * nt * len(receivers), available()
@@ -53,24 +50,27 @@ def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
     return attrs.evolve(data, name=name, clipped=np.zeros_like(data.clipped), notes=())
 
 
-def run(given: argparse.Namespace) -> int:
+def run(parsed: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    config = read_config(given.config)
-    if given.batch < 1:
-        raise OptionError(f"--batch is {given.batch}; expected a number of shots from 1 on")
-    if given.out is None and not config["survey"]:
+    config = read_configured(parsed)
+    if parsed.batch < 1:
+        raise OptionError(f"--batch is {parsed.batch}; expected a number of shots from 1 on")
+    if parsed.out is None and config.survey is None:
         raise OptionError(f"{config.path} has no [survey], so [data] is what was recorded; write elsewhere by --out")
-    out = given.out or config.file(config.need("data", "file", "the name of a file, or give --out"))
+    out = parsed.out or config.file(config.need("data", "file", "the name of a file, or give --out"))
     if out.suffix not in (".npz", ".sgy", ".segy"):
         raise OptionError(f"{out} ends in {out.suffix!r}; expected gathers, .npz, or SEG-Y, .sgy or .segy")
-    if not config["survey"] and out.resolve() == config.file(config["data"].get("file")).resolve():
+    if (
+        config.survey is None
+        and out.resolve() == config.file(config.need("data", "file", "the recorded gathers")).resolve()
+    ):
         raise OptionError(f"{out} is what was recorded; write elsewhere by --out")
-    check_new(out, given.overwrite)
+    check_new(out, parsed.overwrite)
     equation = make_equation(config)
-    earth = read_earth(config, given.model, [parameter.name for parameter in equation.parameters])
+    earth = read_earth(config, parsed.model, [parameter.name for parameter in equation.parameters])
     survey = survey_of(config, equation, earth, out.stem)
-    problem, executor = problem_of(config, equation, earth, survey.dt), chosen_backend(given)
+    problem, executor = problem_of(config, equation, earth, survey.dt), make_executor(config)
     check_problem(executor, problem)
     write: Any = partial(write_gathers, out)
     if out.suffix != ".npz":
@@ -82,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
     wavelet = wavelet_of(config, survey.nt, survey.dt).astype(earth.models[0].dtype)
     shots, parts = Shots(wavelet, survey.sources, survey.receivers, survey.receiver_mask), []
     with tqdm(total=len(survey), unit="shot") as bar:
-        for some in batches(np.arange(len(survey)), given.batch):
+        for some in batches(np.arange(len(survey)), parsed.batch):
             parts.append(numpy_of(executor.forward(problem, shots.take(some), earth.models)))
             bar.update(len(some))
     gathers = attrs.evolve(survey, observed=np.concatenate(parts))

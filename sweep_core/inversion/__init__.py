@@ -1,5 +1,6 @@
 """Full-waveform inversion, whatever backend computes: `invert` and its parts, and what inversion scripts share."""
 
+from .._util.config import option
 from .coarse import Coarse
 from .elastic import elastic_experiment
 from .encoding import Encoding
@@ -12,7 +13,7 @@ from .lbfgs import LBFGS
 from .objective import Objective, Solver
 from .observers import Observers, StopInversion
 from .regularisers import Tikhonov, TotalVariation
-from .settings import Settings, make_parser, read_settings
+from .settings import Settings
 from .stage import Stage
 from .stepwise import Stepwise
 
@@ -38,11 +39,10 @@ __all__ = [
     "illumination",
     "invert",
     "least_squares_migrate",
-    "make_parser",
     "make_solver",
     "marine_experiment",
     "migrate",
     "observe",
-    "read_settings",
+    "option",
     "separate",
 ]

@@ -16,9 +16,27 @@ FREQ = 1.5
 
 
 def elastic_experiment(model: ElasticModel, nshots: int = 16, freq: float = FREQ) -> Experiment:
-    """Explosions two cells deep, and vx and vz on the seafloor at every second cell.
+    """Return an elastic experiment: explosions two cells deep, and vx and vz on the seafloor at every second cell.
 
     A step changes vp and vs by the same part of the range that each has in the start, and rho by DENSITY of it.
+
+    Parameters
+    ----------
+    model : ElasticModel
+        True and initial vp, vs (m/s) and rho (kg/m3), (3, nz, nx).
+    nshots : int
+        Sources, evenly spaced from edge to edge, at most one in a cell.
+    freq : float
+        Peak frequency of the Ricker wavelet, Hz.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    DomainError, ShapeError
+        See :func:`marine_experiment`.
     """
     equation, rock = Elastic(spatial_order=4), ~model.water
     limits = [span(true[rock], start[rock]) for true, start in zip(model.true, model.initial, strict=True)]

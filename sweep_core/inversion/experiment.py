@@ -16,7 +16,7 @@ from ..io import ElasticModel, PreparedModel
 
 @attrs.frozen(eq=False)
 class Experiment:
-    """Everything that defines the data of an inversion but the code that models them.
+    """A synthetic survey over a known model: all that defines its data, but no backend.
 
     Parameters
     ----------
@@ -32,8 +32,17 @@ class Experiment:
     slowest, fastest : float, or array (n, 1, 1)
         Bounds of the parameters during the inversion; dt is stable up to `fastest`.
     source_type, receiver_type : tuple of str
+        Fields of the equation that take the source term and that are recorded.
     steps : tuple of float
         Step length of each parameter over that of the first.
+
+    Examples
+    --------
+    >>> from sweep_core.inversion import marine_experiment
+    >>> from sweep_core.io import faulted_model
+    >>> experiment = marine_experiment(faulted_model((40, 60), 20.0), nshots=3)
+    >>> experiment.nshots, experiment.names
+    (3, ('vp',))
     """
 
     model: PreparedModel | ElasticModel
@@ -49,25 +58,41 @@ class Experiment:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the parameters that are inverted for."""
         return tuple(parameter.name for parameter in self.equation.parameters)
 
     @property
     def nshots(self) -> int:
+        """The number of shots."""
         return len(self.shots)
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """(low, high) of each parameter by its name."""
+        """Return (low, high) of each parameter by its name."""
         sides = (np.ravel(side).tolist() for side in (self.slowest, self.fastest))
         return dict(zip(self.names, zip(*sides, strict=True), strict=True))
 
 
 def separate(model: np.ndarray) -> list[np.ndarray]:
-    """Return the list of parameters that a propagator takes: of (n, nz, nx), or of one alone, (nz, nx)."""
+    """Return the list of parameters that a propagator takes.
+
+    Parameters
+    ----------
+    model : array, (n, nz, nx), or (nz, nx) for one parameter
+
+    Returns
+    -------
+    list of array, (nz, nx)
+
+    Raises
+    ------
+    AttributeError
+        If `model` is no array.
+    """
     return list(model) if model.ndim == 3 else [model]
 
 
 def model_error(model: np.ndarray, true: np.ndarray) -> Any:
-    """RMS difference of (nz, nx): a float; of (n, nz, nx): a list."""
+    """Return the RMS difference of two models: a float for (nz, nx), a list for (n, nz, nx)."""
     return np.sqrt(np.mean((np.asarray(model, np.float64) - true) ** 2, axis=(-2, -1))).tolist()
 
 
@@ -80,16 +105,31 @@ def time_step(largest: float) -> float:
 def marine_experiment(
     model: PreparedModel, nshots: int = 16, freq: float = 5.0, spatial_order: int = 8, duration: float | None = None
 ) -> Experiment:
-    """Acoustic: shots and a fixed spread of receivers along the top of a model, two cells deep.
+    """Return an acoustic experiment: shots and fixed receivers along the top of a model, two cells deep.
 
     Parameters
     ----------
+    model : PreparedModel
+        True and initial vp (nz, nx), m/s.
     nshots : int
         Sources, evenly spaced from edge to edge, at most one in a cell; receivers are at every second cell.
     freq : float
-        Peak frequency of the Ricker wavelet, Hz; at least four cells must remain to its shortest wavelength.
+        Peak frequency of the Ricker wavelet, Hz; the slowest waves at 2.5 times `freq` must have two cells.
+    spatial_order : int
+        Order of the differences in space.
     duration : float, optional
         Record length in s: by default 2.3 times the depth over 2000 m/s, and the wavelet's delay.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    DomainError
+        If `freq` is too high for the grid, or more shots than cells are asked for.
+    ShapeError
+        If the model has fewer than 8 x 8 cells.
     """
     equation = Acoustic(spatial_order=spatial_order)
     slowest, fastest = span(model.true, model.initial)
@@ -98,7 +138,7 @@ def marine_experiment(
 
 
 def span(true: np.ndarray, initial: np.ndarray) -> tuple[float, float]:
-    """What a parameter may become: 15 % beyond what it is anywhere."""
+    """Return the bounds of a parameter: 15 % below its least and above its greatest value."""
     return 0.85 * float(min(true.min(), initial.min())), 1.15 * float(max(true.max(), initial.max()))
 
 
@@ -106,7 +146,7 @@ def marine_survey(
     model: PreparedModel | ElasticModel, equation: Equation, nshots: int, freq: float,
     speeds: tuple[float, float], duration: float | None = None,
 ) -> tuple[Shots, float]:  # fmt: skip
-    """Shots of :func:`marine_experiment` and a time step, for waves between `speeds`: stable, and fine enough."""
+    """Return the shots of :func:`marine_experiment` and a stable time step for waves between `speeds` (m/s)."""
     nz, nx = model.true.shape[-2:]
     slowest, fastest = speeds
     if slowest / (2.5 * freq) < 2 * model.dh:

@@ -1,12 +1,13 @@
 """Steps that inversion scripts share: a solver of any backend, observed data, arguments of `invert`, closing lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._util.arrays import numpy_of
+from .._util.validators import check_choice
 from ..distribution import Distributor, SerialDistributor, ShotPlan, on_root
 from ..errors import CheckpointError, DomainError, OptionError, UnsupportedError
 from ..plugins import backend, check_support
@@ -21,14 +22,22 @@ from .stage import Stage
 
 
 def check_out(settings: Settings, group: Distributor | None = None) -> None:
-    """Refuse, on every rank, a folder that holds a run which is neither resumed nor overwritten, or none to resume.
+    """Check, on every rank, that the folder of the results fits ``resume`` and ``overwrite``.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of the script.
+    group : Distributor, optional
+        The ranks of the run; one process by default.
 
     Raises
     ------
     CheckpointError
+        If the folder holds a run that is neither resumed nor overwritten, or none to resume.
     """
     ranks: Any = group or SerialDistributor()
-    on_root(ranks, _check_out, settings.out, settings.resume, settings.overwrite)
+    on_root(ranks, _check_out, settings.folder, settings.resume, settings.overwrite)
 
 
 def _check_out(out: Path, resume: bool, overwrite: bool) -> None:
@@ -42,14 +51,27 @@ def _check_out(out: Path, resume: bool, overwrite: bool) -> None:
 
 
 def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
-    """Return ``make(equation, ...)`` for the backend `own` of a script, or a solver by the executor of any other.
+    """Return a solver of the script's own backend, or of the backend that the settings name.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of the script.
+    own : str
+        Name of the script's backend.
+    make : callable
+        Makes the solver of that backend from the equation and the arguments of :meth:`Settings.grid`.
+
+    Returns
+    -------
+    Solver, or an object with the same attributes, such as PropTorch
 
     Raises
     ------
     PluginError, UnsupportedError, OptionError
         Where the backend of the settings cannot be loaded, does not run the problem, or is told by what code.
     """
-    name, equation = settings.backend, settings.experiment.equation
+    name, equation = settings.backend or own, settings.experiment.equation
     if name == own:
         return make(equation, **settings.grid())
     if settings.impl != "auto":
@@ -68,7 +90,28 @@ def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
 
 
 def observe(settings: Settings, solver: Any, group: Distributor, how: str = "slices") -> np.ndarray:
-    """Return the observed data of all shots on every rank: modelled in ``slices``, or by ``rank0`` and broadcast."""
+    """Return the observed data of all shots, on every rank.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of the script, whose true model is modelled.
+    solver : Solver
+    group : Distributor
+        The ranks of the run.
+    how : {'slices', 'rank0'}
+        Each rank models its own shots, or the first rank models all of them.
+
+    Returns
+    -------
+    array, (nshots, nt, nrec, fields), float32
+
+    Raises
+    ------
+    OptionError
+        If `how` is none of the two.
+    """
+    check_choice(how, "--observed", ("slices", "rank0"))
     count = settings.experiment.nshots
     true, plan = separate(settings.experiment.model.true), ShotPlan(count, group.size)
     if how == "rank0":
@@ -76,21 +119,38 @@ def observe(settings: Settings, solver: Any, group: Distributor, how: str = "sli
     return numpy_of(group.all_gather(plan, _record(settings, solver, true, plan.part(group.rank))))
 
 
-def _record(settings, solver, models, chosen):
-    """The record of the chosen shots, of which there may be none."""
+def _record(settings: Settings, solver: Any, models: Sequence[Any], numbers: Sequence[int]) -> np.ndarray:
+    """Return the record of some shots, which may be none."""
     shots, fields = settings.experiment.shots, len(solver.problem.receiver_type)
     none = np.empty((0, shots.wavelet.shape[-1], shots.receivers.shape[-2], fields), np.float32)
-    batch, chosen = settings.forward_batchsize, np.array(chosen, np.int64)
-    parts = modelled(solver.executor, solver.problem, shots, models, chosen, batch)
+    batch, indices = settings.forward_batchsize, np.array(numbers, np.int64)
+    parts = modelled(solver.executor, solver.problem, shots, models, indices, batch)
     return np.concatenate([none, *parts], dtype=np.float32)
 
 
 def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[str, Any]:
-    """Return what :func:`sweep_core.inversion.invert` is called with, but the solver, the optimiser and the group.
+    """Return the arguments of :func:`sweep_core.inversion.invert` but the solver, the optimiser and the group.
 
     One unit of the optimiser's step is ``--lr``, and as much of the range of each further parameter.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of the script.
+    solver : Solver
+    observed : array, (nshots, nt, nrec, fields)
+        The result of :func:`observe`.
+
+    Returns
+    -------
+    dict of str to argument
+
+    Raises
+    ------
+    OptionError
+        If the settings name no folder of results.
     """
-    experiment, folder, steps = settings.experiment, settings.out, settings.steps
+    experiment, folder, steps = settings.experiment, settings.folder, settings.steps
     model, shots, names = experiment.model, experiment.shots, experiment.names
     start, true, problem = separate(model.initial), separate(model.true), solver.problem
     ratios = zip(names, experiment.steps, start, strict=True)
@@ -110,23 +170,38 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
 
 
 def conclude(
-    settings: Settings, solver: Any, observed: np.ndarray, found: Inverted, group: Distributor | None = None
+    settings: Settings, solver: Any, observed: np.ndarray, inverted: Inverted, group: Distributor | None = None
 ) -> str:
     """Return the closing lines of a run; the misfit is that of all shots in the inverted models.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of the script.
+    solver : Solver
+    observed : array, (nshots, nt, nrec, fields)
+    inverted : Inverted
+        The result of :func:`sweep_core.inversion.invert`.
+    group : Distributor, optional
+        The ranks of the run; one process by default.
+
+    Returns
+    -------
+    str
 
     Raises
     ------
     DomainError
-        Where the start fits the data.
+        If the misfit of the start is zero.
     """
     ranks: Any = group or SerialDistributor()
     experiment = settings.experiment
-    history = epochs_of(found.history, settings.steps)
+    history = epochs_of(inverted.history, settings.steps)
     begin, end = history[0], history[-1]
     if not begin["misfit"]:
         raise DomainError("the misfit at the start is 0.0: the start fits the data already; nothing to invert for")
     mine = ShotPlan(experiment.nshots, ranks.size).part(ranks.rank)
-    residual = _record(settings, solver, found.models, mine) - observed[list(mine)]
+    residual = _record(settings, solver, inverted.models, mine) - observed[list(mine)]
     part = np.array([0.5 * np.square(residual, dtype=np.float64).sum()])
     misfit = float(numpy_of(ranks.all_reduce(part))[0])
     seconds = float(np.median([line["seconds"] for line in history[1:]]))

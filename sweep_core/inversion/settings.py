@@ -1,16 +1,16 @@
-"""The command line that inversion scripts share."""
+"""The options that inversion scripts share, on a command line or in a TOML file."""
 
-import argparse
-import math
+import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import numpy as np
 
-from .._util.validators import check_choice
+from .._util.config import option, read_options
+from .._util.validators import amount, one_of, positive
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
 from ..io import ElasticModel, PreparedModel, elastic_from_vp, faulted_model, read_array, read_elastic, read_prepared
 from ..memory import MemoryOptions
@@ -22,141 +22,163 @@ EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
 """The model of a run without ``--model``: 2 km deep, 6 km wide."""
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Settings:
-    """What was asked for on the command line, checked."""
+    """The options of an inversion script, checked. A script derives its own class to add options.
 
-    experiment: Experiment
-    epochs: int
-    batchsize: int
-    forward_batchsize: int
-    lr: float
-    seed: int
-    show_every: int
-    out: Path
-    resume: bool
-    backend: str
-    impl: str
-    memory: MemoryOptions = attrs.field(factory=MemoryOptions)
-    overwrite: bool = False
+    Every option is an argument of the command line, ``--max-shots 8``, and a key of the file of ``--config``,
+    ``max_shots = 8``. The command line overrides the file, whose paths are relative to its own folder.
 
-    @property
-    def steps(self) -> int:
-        """Steps of an epoch: as many as draw all shots."""
-        return -(-self.experiment.nshots // self.batchsize)
-
-    def grid(self) -> dict[str, Any]:
-        """Arguments of a propagator, and of :func:`sweep_core.make_problem`, after the equation."""
-        experiment = self.experiment
-        return {
-            "shape": experiment.model.water.shape, "dh": experiment.model.dh, "dt": experiment.dt,
-            "source_type": experiment.source_type, "receiver_type": experiment.receiver_type, "memory": self.memory,
-        }  # fmt: skip
-
-
-def make_parser(description: str, backend: str) -> argparse.ArgumentParser:
-    """Options of every inversion script; a script adds its own."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    add = parser.add_argument
-    add("--physics", default="acoustic", help="acoustic, for vp; or elastic, for vp, vs and rho")
-    add(
-        "--model",
-        help="prepared model (.npz); an embedded, faulted one by default. Elastic: also a folder of "
-        "<name>_<spacing>m_{vp,vs,rho}_{true,smooth}.npy, at --dh or 25 m, by default $SWEEP_DATA where that is set",
-    )
-    add("--dh", type=float, help="spacing that --model must have (m)")
-    add("--init", help="start from this model (.npy or .npz, SI units) instead of the prepared start")
-    add(
-        "--backend",
-        default=backend,
-        help="any registered backend that supports the problem (python -m sweep_core)",
-    )
-    add("--impl", default="auto", help="c, eager or auto; other backends than the script's own choose by themselves")
-    add("--memory", default="auto", help=f"how gradients remember a forward run: {', '.join(MemoryOptions.STRATEGIES)}")
-    add("--epochs", type=int, default=20, help="passes over all shots")
-    add("--batchsize", type=int, default=8, help="shots of a step, over all ranks or devices")
-    add("--forward-batchsize", type=int, default=4, help="shots that a rank or device models at once")
-    add("--lr", type=float, default=20.0, help="step length of Adam (m/s of vp)")
-    add("--freq", type=float, help=f"peak frequency (Hz); 5 by default, elastic {elastic.FREQ}")
-    add("--seed", type=int, default=0, help="order of the shots")
-    add("--max-shots", type=int, default=16, help="number of shots")
-    add("--show-every", type=int, default=5, help="epochs between figures")
-    add("--out", help="folder of the results; beside the script by default")
-    add("--resume", action="store_true", help="continue from the checkpoint in --out")
-    add("--overwrite", action="store_true", help="begin anew where --out holds an earlier run, whose files are removed")
-    return parser
-
-
-def read_settings(arguments: argparse.Namespace, default_out: Path) -> Settings:
-    """Settings from parsed arguments.
+    Parameters
+    ----------
+    physics : {'acoustic', 'elastic'}
+        Invert for vp, or for vp, vs and rho.
+    model : Path, optional
+        Prepared model (.npz), or for elastic waves a folder of arrays; by default an embedded, faulted model.
+    dh : float, optional
+        Spacing that `model` must have, m.
+    init : Path, optional
+        Model to start from, SI units, instead of the start of the prepared model.
+    backend : str, optional
+        Any registered backend that supports the problem; the script's own by default.
+    impl : {'auto', 'c', 'eager'}
+    memory : {'auto', 'full', 'ckpt', 'boundary'}
+        How gradients remember a forward run.
+    epochs : int
+        Passes over all shots.
+    batchsize : int
+        Shots of a step, over all ranks or devices.
+    forward_batchsize : int
+        Shots that a rank or device models at once.
+    lr : float
+        Step length of Adam, m/s of vp.
+    freq : float, optional
+        Peak frequency of the wavelet, Hz; 5 by default, 1.5 for elastic waves.
+    seed : int
+        Seed of the order of the shots.
+    max_shots : int
+        Number of shots.
+    show_every : int
+        Epochs between figures.
+    out : Path, optional
+        Folder of the results.
+    resume, overwrite : bool
+        Continue the run in `out`, or remove it and begin anew.
 
     Raises
     ------
-    SweepError
-        Naming the argument that does not fit.
+    OptionError
+        For a value out of range, and for `resume` together with `overwrite`.
+
+    Examples
+    --------
+    >>> from sweep_core.inversion import Settings
+    >>> settings = Settings.read("a small inversion", ["--max-shots", "6", "--batchsize", "4"])
+    >>> settings.steps
+    2
     """
-    for name in ("epochs", "batchsize", "forward_batchsize", "max_shots", "show_every"):
-        value = getattr(arguments, name)
-        if value < 1:
-            raise OptionError(f"--{name.replace('_', '-')} is {value}; expected a number from 1 on")
-    if arguments.seed < 0:
-        raise OptionError(f"--seed is {arguments.seed}; expected a number from 0 on")
-    check_choice(arguments.physics, "--physics", PHYSICS)
-    read, survey, freq = PHYSICS[arguments.physics]
-    freq = freq if arguments.freq is None else arguments.freq
-    for name, value in (("lr", arguments.lr), ("freq", freq)):
-        if not 0 < value < math.inf:
-            raise DomainError(f"--{name} is {value}; expected a positive, finite number")
-    check_choice(arguments.impl, "--impl", IMPLS)
-    check_choice(arguments.memory, "--memory", MemoryOptions.STRATEGIES)
-    if arguments.resume and arguments.overwrite:
-        raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
-    experiment = survey(_started(read(arguments), arguments.init), arguments.max_shots, freq)
-    water = experiment.model.water
-    return Settings(
-        experiment=experiment,
-        epochs=arguments.epochs,
-        batchsize=min(arguments.batchsize, experiment.nshots),
-        forward_batchsize=arguments.forward_batchsize,
-        lr=arguments.lr,
-        seed=arguments.seed,
-        show_every=arguments.show_every,
-        out=Path(arguments.out) if arguments.out else default_out,
-        resume=arguments.resume,
-        backend=arguments.backend,
-        impl=arguments.impl,
-        memory=MemoryOptions(arguments.memory, known_above=int(np.argmin(water.all(axis=1)))),
-        overwrite=arguments.overwrite,
+
+    physics: str = option("acoustic", "acoustic, for vp; or elastic, for vp, vs and rho")
+    model: Path | None = option(
+        None,
+        "prepared model (.npz); an embedded, faulted one by default. Elastic: also a folder of "
+        "<name>_<spacing>m_{vp,vs,rho}_{true,smooth}.npy, at --dh or 25 m, by default $SWEEP_DATA where that is set",
     )
+    dh: float | None = option(None, "spacing that --model must have (m)")
+    init: Path | None = option(None, "start from this model (.npy or .npz, SI units) instead of the prepared start")
+    backend: str | None = option(None, "any registered backend that supports the problem; the script's own by default")
+    impl: str = option(
+        "auto", "c, eager or auto; other backends than the script's own choose by themselves", one_of(*IMPLS)
+    )
+    memory: str = option(
+        "auto",
+        f"how gradients remember a forward run: {', '.join(MemoryOptions.STRATEGIES)}",
+        one_of(*MemoryOptions.STRATEGIES),
+    )
+    epochs: int = option(20, "passes over all shots", positive)
+    batchsize: int = option(8, "shots of a step, over all ranks or devices", positive)
+    forward_batchsize: int = option(4, "shots that a rank or device models at once", positive)
+    lr: float = option(20.0, "step length of Adam (m/s of vp)", amount("a positive, finite number"))
+    freq: float | None = option(
+        None,
+        f"peak frequency (Hz); 5 by default, elastic {elastic.FREQ}",
+        amount("a positive, finite number", optional=True),
+    )
+    seed: int = option(0, "order of the shots")
+    max_shots: int = option(16, "number of shots", positive)
+    show_every: int = option(5, "epochs between figures", positive)
+    out: Path | None = option(None, "folder of the results; beside the script by default")
+    resume: bool = option(False, "continue from the checkpoint in --out")
+    overwrite: bool = option(False, "begin anew where --out holds an earlier run, whose files are removed")
+
+    def __attrs_post_init__(self) -> None:
+        one_of(*PHYSICS)(self, attrs.fields(type(self)).physics, self.physics)
+        if self.seed < 0:
+            raise OptionError(f"seed is {self.seed}; expected a number from 0 on")
+        if self.resume and self.overwrite:
+            raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
+
+    @classmethod
+    def read(cls, description: str, arguments: Sequence[str] | None = None) -> Self:
+        """Return the options of a command line and of the file of its ``--config``.
+
+        Parameters
+        ----------
+        description : str
+            First line of ``--help``.
+        arguments : sequence of str, optional
+            By default those of this process.
+
+        Raises
+        ------
+        OptionError
+            Naming the option that is unknown or out of range.
+        """
+        return read_options(cls, description, arguments)
+
+    @functools.cached_property
+    def experiment(self) -> Experiment:
+        """The survey over the model of the options.
+
+        Raises
+        ------
+        SweepError
+            If the model cannot be read, or does not fit another option.
+        """
+        read, survey, freq = PHYSICS[self.physics]
+        return survey(with_start(read(self.model, self.dh), self.init), self.max_shots, self.freq or freq)
+
+    @property
+    def shots_per_step(self) -> int:
+        """The shots that a step draws: ``batchsize``, or all of fewer."""
+        return min(self.batchsize, self.experiment.nshots)
+
+    @property
+    def steps(self) -> int:
+        """The steps of an epoch, which draw every shot once."""
+        return -(-self.experiment.nshots // self.shots_per_step)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results; OptionError if neither the user nor the script names one."""
+        if self.out is None:
+            raise OptionError("out is None; expected the folder of the results; give --out")
+        return self.out
+
+    def grid(self) -> dict[str, Any]:
+        """Return arguments of a propagator, and of :func:`sweep_core.make_problem`, after the equation."""
+        experiment = self.experiment
+        rows = int(np.argmin(experiment.model.water.all(axis=1)))
+        return {
+            "shape": experiment.model.water.shape, "dh": experiment.model.dh, "dt": experiment.dt,
+            "source_type": experiment.source_type, "receiver_type": experiment.receiver_type,
+            "memory": MemoryOptions(self.memory, known_above=rows),
+        }  # fmt: skip
 
 
-def prepared_model(arguments: argparse.Namespace) -> PreparedModel:
-    """The model of --model, or the embedded one."""
-    if arguments.model:
-        return read_prepared(arguments.model, dh=arguments.dh)
-    if arguments.dh is not None:
-        raise OptionError("--dh states the spacing of --model; the embedded model has its own")
-    return faulted_model(**EMBEDDED)
-
-
-def elastic_model(arguments: argparse.Namespace) -> ElasticModel:
-    """The folder or model of --model or SWEEP_DATA, or the embedded one."""
-    path = arguments.model or os.environ.get("SWEEP_DATA")
-    if path and Path(path).is_dir():
-        return read_elastic(Path(path), arguments.dh or 25.0)
-    return elastic_from_vp(prepared_model(arguments))
-
-
-PHYSICS: dict[str, tuple[Callable, Callable, float]] = {
-    "acoustic": (prepared_model, marine_experiment, 5.0),
-    "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
-}
-"""The reader of the model, the maker of the survey and the peak frequency (Hz), for each kind of waves."""
-
-
-def _started(model, start: str | None):
-    """The model with another start, if one is given."""
-    if not start:
+def with_start(model: Any, start: Path | None) -> Any:
+    """Return the prepared model with the start of a file, (nz, nx) or (3, nz, nx), outside of the water."""
+    if start is None:
         return model
     initial = read_array(start, "vp", "initial")
     if initial.shape != model.true.shape:
@@ -167,3 +189,27 @@ def _started(model, start: str | None):
         return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
     except SweepError as error:
         raise DomainError(f"--init {start} is no start of this model: {error}") from error
+
+
+def prepared_model(path: Path | None, dh: float | None) -> PreparedModel:
+    """Return the prepared model of a file, or the embedded one; `dh` is the spacing (m) that the file must have."""
+    if path:
+        return read_prepared(path, dh=dh)
+    if dh is not None:
+        raise OptionError("--dh states the spacing of --model; the embedded model has its own")
+    return faulted_model(**EMBEDDED)
+
+
+def elastic_model(path: Path | None, dh: float | None) -> ElasticModel:
+    """Return the elastic model of a folder or file, by default that of SWEEP_DATA or the embedded one."""
+    folder = path or os.environ.get("SWEEP_DATA")
+    if folder and Path(folder).is_dir():
+        return read_elastic(Path(folder), dh or 25.0)
+    return elastic_from_vp(prepared_model(path, dh))
+
+
+PHYSICS: dict[str, tuple[Callable[..., Any], Callable[..., Experiment], float]] = {
+    "acoustic": (prepared_model, marine_experiment, 5.0),
+    "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
+}
+"""The reader of the model, the maker of the survey and the peak frequency (Hz), for each kind of waves."""

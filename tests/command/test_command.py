@@ -1,17 +1,20 @@
 """The command line: a survey is shot and inverted by a file; what is wrong with a file is said."""
 
+import inspect
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
-from sweep_core import OptionError, SweepError, backends
+from sweep_core import OptionError, SweepError, backends, make_problem
 from sweep_core.cli import main
-from sweep_core.cli.config import TABLES, read_config, wavelet_of
+from sweep_core.cli.config import HEADER_OPTIONS, Config, Data, Physics, StageTable, read_config, wavelet_of
+from sweep_core.inversion import Stage
 from sweep_core.inversion.lock import Lock
 from sweep_core.io import Gathers, Line, open_segy, read_gathers, read_segy, write_gathers
 
@@ -119,7 +122,7 @@ def test_messages_name_no_file_that_an_installation_lacks(tmp_path, capsys):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         told = said(capsys)[0]
-        assert "docs/" not in told and all(f"[{name}]" in told for name in TABLES)
+        assert "docs/" not in told and all(f"[{field.name}]" in told for field in attrs.fields(Config) if field.init)
     absent = ["model", str(tmp_path / "none.npy"), "--source-dh", "10", "--target-dh", "10"]
     assert main(absent) == 1 and ".py " not in said(capsys)[1]
 
@@ -240,8 +243,8 @@ def test_the_wavelet_is_estimated(survey, capsys):
         (("dh = 20.0", "dh = -20.0"), "dh is"),
         (("[100, 40]", "[100, 40, 3]"), r"expected \[x, z\] in metres"),
         (("[100, 40]", "[-100, 40]"), "source 0 is at x = -5"),
-        (("count = 8", "count = 0"), "count of sources is 0"),
-        (("count = 8", "number = 8"), "expected first, last"),
+        (("count = 8", "count = 0"), r"\[survey\] sources: .*count is 0"),
+        (("count = 8", "number = 8"), r"\[survey\] sources has no option 'number'; it has 'first', 'last', 'count'"),
         (('file = "observed.npz"', ""), r"\[data\] has no file"),
         (("ricker = 6.0", ""), "needs ricker"),
         (("ricker = 6.0", "ricker = 600.0"), "Nyquist"),
@@ -272,7 +275,7 @@ def test_shoot_refuses_by_name(survey, capsys, change, expected):
         (("iterations = 1", "iterations = 0"), r"\[\[stage\]\] 1: .*iterations is 0"),
         (("iterations = 1", "iterations = 1\nencoded = 0"), r"\[\[stage\]\] 1: .*encoded is 0"),
         (("high = 4.0", "high = -4.0"), r"\[\[stage\]\] 1: .*high is -4.0"),
-        (("high = 4.0", "hihg = 4.0"), r"\[stage\] has no option 'hihg'.*high"),
+        (("high = 4.0", "hihg = 4.0"), r"\[\[stage\]\] 1 has no option 'hihg'.*high"),
         (("dt = 0.002", "dt = 0.001"), "is for dt = 0.002"),
         (("dt = 0.002", 'dt = "0.002"'), "dt is '0.002'; expected one number"),
         (("ricker = 6.0", 'file = "words.npy"'), "words.npy holds <U4; expected real numbers"),
@@ -294,6 +297,31 @@ def test_invert_refuses_by_name(survey, capsys, change, expected):
     assert main(["invert", str(survey)]) == 1
     assert re.search(expected, said(capsys)[1])
     assert not (survey.parent / "survey").exists(), "nothing is left of what was refused"
+
+
+@pytest.mark.parametrize(
+    ("table", "function", "own", "elsewhere"),
+    [
+        (Physics, make_problem, {"nt", "spatial_order"}, {"shape", "dh"}),
+        (Data, read_segy, {"file", *HEADER_OPTIONS}, {"segy", "dh", "dt", "line", "codes"}),
+        (StageTable, Stage, set(), {"weights", "optimiser", "regularise"}),
+    ],
+)
+def test_tables_have_the_arguments_of_the_library(table, function, own, elsewhere):
+    """All but those that a file cannot state, and those that another table states."""
+    names = {field.name for field in attrs.fields(table)} - own
+    assert names == set(inspect.signature(function).parameters) - elsewhere
+
+
+def test_a_file_states_the_backend_and_the_command_line_overrides_it(survey, capsys):
+    text = survey.read_text().replace("count = 8", "count = 1").replace("nt = 900", "nt = 20")
+    survey.write_text(text.replace('impl = "auto"', 'backend = "reference"'))
+    assert main(["shoot", str(survey)]) == 0 and "backend 'reference'" in said(capsys)[0]
+    assert main(["shoot", str(survey), "--overwrite", "--backend", "torch"]) == 0
+    assert "backend 'torch'" in said(capsys)[0]
+    survey.write_text(text.replace('impl = "auto"', 'impl = "fortran"'))
+    assert main(["shoot", str(survey), "--overwrite"]) == 1
+    assert re.search(r"\[execution\]: impl is 'fortran'; expected one of", said(capsys)[1])
 
 
 def test_files_that_are_none(tmp_path, capsys):

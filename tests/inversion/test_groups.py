@@ -10,7 +10,7 @@ import pytest
 
 from sweep_core import DistributedError, Distributor, Observation, ObserverRecord, SerialDistributor
 from sweep_core.distribution import on_root
-from sweep_core.inversion import Observers, arguments_of, invert, make_parser, make_solver, observe, read_settings
+from sweep_core.inversion import Observers, Settings, arguments_of, invert, make_solver, observe
 from sweep_core.io import faulted_model, read_prepared, write_prepared
 from sweep_core.plugins import registry
 
@@ -51,14 +51,13 @@ def model(tmp_path_factory):
 
 def prepared(group, model, folder, **options):
     """(solver, arguments of `invert`) of an inversion of one epoch."""
-    settings = {"model": model, "out": folder, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3} | options
-    settings |= {"forward_batchsize": 2, "show_every": 9}
-    how = settings.pop("observed", "slices")
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    read = read_settings(make_parser("", backend="torch").parse_args(arguments), folder)
-    solver = make_solver(read, "torch", PropTorch)
-    given = arguments_of(read, solver, observe(read, solver, group, how))
-    return solver, given | {"optimiser": Torch(torch.optim.Adam, shots=read.batchsize, lr=1.0), "progress": False}
+    stated = {"model": model, "out": folder, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3} | options
+    how = stated.pop("observed", "slices")
+    settings = Settings(**stated, forward_batchsize=2, show_every=9)
+    solver = make_solver(settings, "torch", PropTorch)
+    arguments = arguments_of(settings, solver, observe(settings, solver, group, how))
+    adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, lr=1.0)
+    return solver, arguments | {"optimiser": adam, "progress": False}
 
 
 def inverted(group, model, folder, records=(), monkeypatch=None, **options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Observation, plot
-from sweep_core.inversion import arguments_of, make_parser, make_solver, read_settings
+from sweep_core.inversion import Settings, arguments_of, make_solver
 from sweep_core.inversion.experiment import model_error
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -30,8 +30,7 @@ def labels(figure):
 )
 def test_pictures_of_a_run(tmp_path, saved, monkeypatch, physics, field, parameters):
     monkeypatch.delenv("SWEEP_DATA", raising=False)
-    asked = ["--max-shots", "4", "--physics", physics, "--backend", "torch"]
-    settings = read_settings(make_parser("", "reference").parse_args(asked), tmp_path)
+    settings = Settings(max_shots=4, physics=physics, backend="torch", out=tmp_path)
     experiment, solver = settings.experiment, make_solver(settings, "none", None)
     shots, earth = experiment.shots, experiment.model
     record = np.random.default_rng(0).standard_normal((4, len(shots.wavelet), len(shots.receivers), len(parameters)))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sweep_core import CheckpointError, SerialDistributor, StorageError
-from sweep_core.inversion import check_out, make_parser, read_settings
+from sweep_core.inversion import Settings, check_out
 from sweep_core.inversion.journal import Journal
 from sweep_core.inversion.observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
 from sweep_core.io import replacing
@@ -61,7 +61,7 @@ def finished(tmp_path):
 
 
 def test_a_run_is_not_begun_anew_without_a_word(finished):
-    settings = read_settings(make_parser("", "torch").parse_args([]), finished)
+    settings = Settings(out=finished)
     before = contents(finished)
     with pytest.raises(CheckpointError, match="holds an earlier run; give --resume to continue it, --overwrite to"):
         check_out(settings)

@@ -1,10 +1,11 @@
 """What a command line asks of an inversion is looked at before anything is computed or written."""
 
+import attrs
 import numpy as np
 import pytest
 
 from sweep_core import MemoryOptions, SweepError
-from sweep_core.inversion import make_parser, read_settings
+from sweep_core.inversion import Settings, option
 from sweep_core.io import faulted_model, write_prepared
 
 FREQUENCIES = {"acoustic": 4, "elastic": 2}
@@ -18,9 +19,9 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture(params=FREQUENCIES)
-def read(request, model, tmp_path):
+def read(request, model):
     given = ["--physics", request.param, "--model", str(model), "--freq", str(FREQUENCIES[request.param])]
-    return lambda *more: read_settings(make_parser("a test", "torch").parse_args([*given, *map(str, more)]), tmp_path)
+    return lambda *more: Settings.read("a test", [*given, *map(str, more)])
 
 
 NUMBERS = {
@@ -36,22 +37,22 @@ NUMBERS = {
 def test_numbers_out_of_range_are_refused(read, option):
     for value, said in NUMBERS[option].items():
         with pytest.raises(SweepError, match=said):
-            read(f"{option}={value}")
+            read(f"{option}={value}").experiment  # noqa: B018
     assert read("--max-shots=36").experiment.nshots == 36
 
 
 def test_a_memory_strategy_is_one_of_those_that_are_there(read):
     with pytest.raises(SweepError, match="--memory is 'most'; expected one of 'auto', 'full', 'ckpt', 'boundary'"):
         read("--memory=most")
-    known = read().memory.known_above
-    assert read().memory == MemoryOptions(known_above=known)
-    assert read("--memory=boundary").memory == MemoryOptions("boundary", known_above=known)
+    known = read().grid()["memory"].known_above
+    assert read().grid()["memory"] == MemoryOptions(known_above=known)
+    assert read("--memory=boundary").grid()["memory"] == MemoryOptions("boundary", known_above=known)
 
 
 def test_rows_of_water_are_known(read):
     """Those of water from side to side, whose gradient nobody would use."""
     settings = read()
-    water, known = settings.experiment.model.water, settings.memory.known_above
+    water, known = settings.experiment.model.water, settings.grid()["memory"].known_above
     assert 0 < known < len(water) and water[:known].all() and not water[known].all()
 
 
@@ -62,6 +63,49 @@ def test_a_start_in_other_units_is_refused_by_its_rock(read, tmp_path):
     for start in thousands:
         np.save(tmp_path / "start.npy", start.astype(np.float32))
         with pytest.raises(SweepError, match=r"start.npy is no start of this model: initial: .* multiply it by 1000"):
-            read("--init", tmp_path / "start.npy")
+            read("--init", tmp_path / "start.npy").experiment  # noqa: B018
     np.save(tmp_path / "start.npy", initial)
     assert np.array_equal(read("--init", tmp_path / "start.npy").experiment.model.initial, initial)
+
+
+@pytest.fixture
+def configured(tmp_path):
+    def read(text, *arguments):
+        (tmp_path / "run.toml").write_text(text)
+        return Settings.read("a test", ["--config", str(tmp_path / "run.toml"), *arguments])
+
+    return read
+
+
+def test_a_file_states_options_and_the_command_line_overrides_them(configured, tmp_path):
+    settings = configured('max_shots = 3\nlr = 5\nresume = true\nout = "here"', "--lr=7", "--seed=2")
+    assert (settings.max_shots, settings.lr, settings.seed, settings.resume) == (3, 7.0, 2, True)
+    assert settings.out == tmp_path / "here", "relative to the file"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max_shotz = 3", "run.toml has no option 'max_shotz'.*did you mean 'max_shots'"),
+        ('max_shots = "3"', "run.toml: max_shots is '3'; expected a whole number"),
+        ("max_shots = true", "max_shots is True; expected a whole number"),
+        ("lr = [1]", r"lr is \[1\]; expected a number"),
+        ("resume = 1", "resume is 1; expected true or false"),
+        ("out = 3", "out is 3; expected the name of a file"),
+        ("epochs = 0", "run.toml: epochs is 0; expected a number from 1 on"),
+        ("epochs", "run.toml cannot be read as TOML"),
+    ],
+)
+def test_a_file_is_refused_by_the_name_of_the_option(configured, text, expected):
+    with pytest.raises(SweepError, match=expected):
+        configured(text)
+
+
+def test_a_script_adds_options_of_its_own(configured):
+    @attrs.frozen(slots=False)
+    class Options(Settings):
+        device: str = option("auto", "where to compute")
+
+    assert Options.read("a test", ["--device", "cpu", "--epochs", "2"]) == Options(device="cpu", epochs=2)
+    with pytest.raises(SweepError, match="has no option 'device'"):
+        configured('device = "cpu"')

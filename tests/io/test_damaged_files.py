@@ -23,7 +23,7 @@ from numpy.lib import format as npy
 from sweep_core import CheckpointError, SerialDistributor, SweepError, io
 from sweep_core.cli.model import load_velocity
 from sweep_core.inversion.journal import Journal
-from sweep_core.inversion.settings import _started
+from sweep_core.inversion.settings import with_start
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
 ROUNDS = int(os.environ.get("SWEEP_FUZZ", 60))
@@ -94,7 +94,7 @@ def known(model):
 READERS = {
     "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), lambda p: known(io.read_prepared(p)), 0),
     "read_array of .npz": (write_stored, lambda p: {"vp": io.read_array(p, "vp")}, 0),
-    "--init": (write_npy, lambda p: known(_started(earth(), str(p))), 1),
+    "--init": (write_npy, lambda p: known(with_start(earth(), p)), 1),
     "read_elastic": (write_folder, lambda p: known(io.read_elastic(p.parent)), 3),
     "prepare_fwi_models": (write_npy, lambda p: {"vp": load_velocity(p)}, 1),
     "extract_model_segy": (write_archive, unpack, 0),

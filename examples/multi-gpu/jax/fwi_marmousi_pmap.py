@@ -14,27 +14,35 @@ import optax
 
 from sweep_core import SerialDistributor, SweepError, make_problem
 from sweep_core.inversion import (
+    Settings,
     Solver,
     arguments_of,
     check_out,
     conclude,
     invert,
-    make_parser,
     make_solver,
     observe,
-    read_settings,
+    option,
 )
 from sweep_jax import Optax
 from sweep_jax.distribution import DevicesExecutor, local_devices, set_virtual_cpu_devices
 
 
-def run(arguments):
+@attrs.frozen(slots=False)
+class Options(Settings):
+    devices: int | None = option(None, "devices to use; on a CPU so many virtual ones. All by default")
+
+
+def run(settings):
     # 1. The devices of this process, virtual ones on a CPU.
-    if arguments.devices:
-        set_virtual_cpu_devices(arguments.devices)
-    devices = local_devices(arguments.devices)
-    settings = read_settings(arguments, Path(__file__).parent / f"multi_gpu_{arguments.physics}_fwi_jax")
-    settings = attrs.evolve(settings, forward_batchsize=settings.forward_batchsize * len(devices))
+    if settings.devices:
+        set_virtual_cpu_devices(settings.devices)
+    devices = local_devices(settings.devices)
+    settings = attrs.evolve(
+        settings,
+        out=settings.out or Path(__file__).parent / f"multi_gpu_{settings.physics}_fwi_jax",
+        forward_batchsize=settings.forward_batchsize * len(devices),
+    )
     check_out(settings)
 
     # 2. One solver, whose shots pmap spreads over the devices.
@@ -42,26 +50,17 @@ def run(arguments):
         return Solver(DevicesExecutor(settings.impl, devices), make_problem(equation, **grid))
 
     solver = make_solver(settings, "jax", make)
-    print(
-        f"{len(devices)} {devices[0].platform} devices, {settings.batchsize} shots a step, {solver.explain()}",
-        flush=True,
-    )
+    shots = settings.shots_per_step
+    print(f"{len(devices)} {devices[0].platform} devices, {shots} shots a step, {solver.explain()}", flush=True)
     # 3. Observed data stay on the host.
     observed = observe(settings, solver, SerialDistributor())
     # 4. The inversion: each step splits its shots over the devices and sums the gradient.
-    adam = Optax(optax.adam(1.0), shots=settings.batchsize)
-    found = invert(solver, **arguments_of(settings, solver, observed), optimiser=adam)
-    print(f"results in {settings.out}\n{conclude(settings, solver, observed, found)}")
-
-
-def main():
-    parser = make_parser(__doc__.split("\n")[0], backend="jax")
-    parser.add_argument("--devices", type=int, help="devices to use; on a CPU so many virtual ones. All by default")
-    try:
-        run(parser.parse_args())
-    except SweepError as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+    inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=Optax(optax.adam(1.0), shots=shots))
+    print(f"results in {settings.out}\n{conclude(settings, solver, observed, inverted)}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        run(Options.read(__doc__.split("\n")[0]))
+    except SweepError as error:
+        sys.exit(f"{type(error).__name__}: {error}")

@@ -12,58 +12,56 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import attrs
 import torch
 
 from sweep_core import SweepError
 from sweep_core.inversion import (
+    Settings,
     arguments_of,
     check_out,
     conclude,
     invert,
-    make_parser,
     make_solver,
     observe,
-    read_settings,
+    option,
 )
 from sweep_torch import PropTorch, Torch
 from sweep_torch.distribution import TorchDistributor, setup_distributed, split_indices_for_rank, teardown_distributed
 
 
-def run(arguments):
+@attrs.frozen(slots=False)
+class Options(Settings):
+    device: str = option("auto", "cpu, cuda or auto")
+    observed: str = option("slices", "who models the observed data: slices, each rank its own, or rank0")
+
+
+def run(settings):
     # 1. The process group: one process for each GPU, or a few on a CPU.
-    rank, size, device = setup_distributed(arguments.device)
+    rank, size, device = setup_distributed(settings.device)
     try:
-        out = Path(__file__).parent / f"multi_gpu_{arguments.physics}_fwi_{device.type}"
-        settings, group = read_settings(arguments, out), TorchDistributor(device)
+        out = settings.out or Path(__file__).parent / f"multi_gpu_{settings.physics}_fwi_{device.type}"
+        settings, group = attrs.evolve(settings, out=out), TorchDistributor(device)
         check_out(settings, group)
         # 2. The same solver on every rank.
         solver = make_solver(settings, "torch", partial(PropTorch, dev=device, impl=settings.impl))
-        mine = len(split_indices_for_rank(range(settings.batchsize), rank, size))
-        print(f"rank {rank} of {size} on {device}: {mine} shots a step, {solver.explain()}\n", end="", flush=True)
+        shots = len(split_indices_for_rank(range(settings.shots_per_step), rank, size))
+        print(f"rank {rank} of {size} on {device}: {shots} shots a step, {solver.explain()}\n", end="", flush=True)
         # 3. Observed data, known to all.
-        observed = observe(settings, solver, group, arguments.observed)
+        observed = observe(settings, solver, group, settings.observed)
         # 4. The inversion: each step splits its shots over the group and sums the gradient.
-        adam = Torch(torch.optim.Adam, shots=settings.batchsize, lr=1.0)
-        found = invert(solver, **arguments_of(settings, solver, observed), optimiser=adam, group=group)
-        told = conclude(settings, solver, observed, found, group)
+        adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, lr=1.0)
+        inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=adam, group=group)
+        report = conclude(settings, solver, observed, inverted, group)
         if rank == 0:
-            print(f"results in {settings.out}\n{told}", flush=True)
+            print(f"results in {settings.out}\n{report}", flush=True)
     finally:
         # 5. Every rank leaves the group, also after an error.
         teardown_distributed()
 
 
-def main():
-    parser = make_parser(__doc__.split("\n")[0], backend="torch")
-    parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
-    parser.add_argument(
-        "--observed", choices=("slices", "rank0"), default="slices", help="who models the observed data"
-    )
+if __name__ == "__main__":
     try:
-        run(parser.parse_args())
+        run(Options.read(__doc__.split("\n")[0]))
     except SweepError as error:
         sys.exit(f"{type(error).__name__}: {error}")
-
-
-if __name__ == "__main__":
-    main()
