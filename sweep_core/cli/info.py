@@ -1,4 +1,4 @@
-"""``seismic-sweep info``, and ``python -m sweep_core``: what is installed, what is not, and why."""
+"""``seismic-sweep info``, and ``python -m sweep_core``: installed backends, equations and libraries."""
 
 import argparse
 
@@ -7,10 +7,10 @@ from ..plugins import backends, equation_failures, equations, registry
 
 
 def add(commands) -> None:
-    commands.add_parser("info", help="what is installed, what is not, and why").set_defaults(run=run)
+    commands.add_parser("info", help="installed backends, equations and libraries").set_defaults(run=run)
 
 
-def run(given: argparse.Namespace | None = None) -> int:
+def run(parsed: argparse.Namespace | None = None) -> int:
     from .. import __version__
 
     print(f"SWEEP {__version__}")

@@ -11,23 +11,23 @@ from . import info, invert, model, segy, shoot
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, 1 after a refusal, whose reason is printed, or 130 after Ctrl-C."""
+    """Run a command. Return 0, or 1 after a refusal, whose reason is printed, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser("seismic-sweep", description="Seismic modelling and full-waveform inversion.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(goes_on="")
     commands = parser.add_subparsers(dest="command", required=True, metavar="info|model|shoot|invert|segy")
     for module in (info, model, shoot, invert, segy):
         module.add(commands)
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     try:
-        status = given.run(given)
+        status = parsed.run(parsed)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # of `| head`; nobody reads what is left
+    except BrokenPipeError:  # as by `| head`; nobody reads the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print(f"\nstopped{given.goes_on}", file=sys.stderr)
+        print(f"\nstopped{parsed.goes_on}", file=sys.stderr)
         return 130
     except (SweepError, ModuleNotFoundError, MemoryError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``seismic-sweep model``: what an inversion starts from, made of a velocity model."""
+"""``seismic-sweep model``: prepare a velocity model for an inversion."""
 
 import argparse
 import math
@@ -22,7 +22,7 @@ def add(commands) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
-    """Options of :func:`prepare`; those without a default must be given."""
+    """Add the options of :func:`prepare`; the user must state those without a default."""
 
     def add(name, help, **how):
         known = name[2:].replace("-", "_") in defaults
@@ -50,19 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace the file, if it is there")
 
 
-def run(given: argparse.Namespace, folder: Path = Path()) -> int:
-    """Prepares a model and writes it to --out, or into the folder, by its name and spacing."""
-    spacing = f"{given.target_dh:g}".replace(".", "p")
-    out = given.out or folder / f"{given.name}_{spacing}m.npz"
-    check_new(out, given.overwrite)
-    model = prepare(given)
+def run(parsed: argparse.Namespace, folder: Path = Path()) -> int:
+    """Prepare a model and write it to --out, or into the folder under its name and spacing."""
+    spacing = f"{parsed.target_dh:g}".replace(".", "p")
+    out = parsed.out or folder / f"{parsed.name}_{spacing}m.npz"
+    check_new(out, parsed.overwrite)
+    model = prepare(parsed)
     write_prepared(out, model)
     print(f"{summary(model)}\nwritten    {out}")
     return 0
 
 
 def parse_radii(text: str) -> tuple[int, int]:
-    """'16,8' as (16, 8), and '16' as (16, 16)."""
+    """Return (16, 8) for '16,8', and (16, 16) for '16'."""
     try:
         radii = tuple(int(word) for word in text.split(","))
     except ValueError:
@@ -73,7 +73,7 @@ def parse_radii(text: str) -> tuple[int, int]:
 
 
 def parse_crop(text: str) -> tuple[slice, slice]:
-    """'z0:z1,x0:x1' as two slices; an empty end means the end of the model."""
+    """Return two slices for 'z0:z1,x0:x1'; an empty end means the end of the model."""
     try:
         pairs = [[int(word) if word else None for word in part.split(":")] for part in text.split(",")]
         (z0, z1), (x0, x1) = pairs
@@ -83,7 +83,7 @@ def parse_crop(text: str) -> tuple[slice, slice]:
 
 
 def load_velocity(path: Path) -> NDArray[Any]:
-    """The model in a .npy file, (nz, nx) in m/s."""
+    """Return the model of a .npy file, (nz, nx) in m/s."""
     try:
         vp = read_array(path)
     except CheckpointError as error:
@@ -95,7 +95,7 @@ def load_velocity(path: Path) -> NDArray[Any]:
 
 
 def cut(array: NDArray[Any], crop: tuple[slice, slice]) -> NDArray[Any]:
-    """A part of the model, refused where it is empty or reaches beyond it."""
+    """Return a part of the model; DomainError if the part is empty or reaches beyond the model."""
     for axis, size, part in zip(("z", "x"), array.shape, crop, strict=True):
         first = 0 if part.start is None else part.start
         last = size if part.stop is None else part.stop
@@ -105,7 +105,7 @@ def cut(array: NDArray[Any], crop: tuple[slice, slice]) -> NDArray[Any]:
 
 
 def prepare(args: argparse.Namespace) -> PreparedModel:
-    """Do what the command line asks for."""
+    """Return the prepared model that the command line describes."""
     vp = load_velocity(args.input)
     water = find_water(vp, args.water_velocity)
     true, water = downsample(vp, args.source_dh, args.target_dh, water)
@@ -115,7 +115,7 @@ def prepare(args: argparse.Namespace) -> PreparedModel:
 
 
 def summary(model: PreparedModel) -> str:
-    """What a geophysicist wants to know of it before using it."""
+    """Return the size, velocities, water and error of a model in lines of text."""
     rock, rows = ~model.water, model.water.sum(axis=0)
     error = (model.initial - model.true)[rock].astype(np.float64)
     rms = math.sqrt(float(np.mean(error**2)))

@@ -57,7 +57,7 @@ def check_problem(executor: Any, problem: Problem) -> None:
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """OptionError where a file that would be written is there, or has no name."""
+    """OptionError if the file to be written exists and `overwrite` is False, or if it has no name."""
     if not path.name:
         raise OptionError(f"--out is {str(path)!r}; expected the name of a file")
     if path.exists() and not overwrite:

@@ -1,4 +1,4 @@
-"""``seismic-sweep segy``: what a SEG-Y or Seismic Unix file holds, and other forms of it."""
+"""``seismic-sweep segy``: inspect or convert a SEG-Y or Seismic Unix file."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..io import (
 from .options import check_new
 
 FORMS = """\
-a.sgy  gathers.npz   shot gathers that a solver takes (--dh, --dt); or a.segy, a.su
+a.sgy  gathers.npz   shot gathers for a solver (--dh, --dt); or a.segy, a.su
 a.sgy  section.npy   a section or image, (nz, nx)
 gathers.npz  b.sgy   shot gathers with their headers
 section.npy  b.sgy   a model or an image (--dh)"""
@@ -28,7 +28,7 @@ section.npy  b.sgy   a model or an image (--dh)"""
 def add(commands) -> None:
     parser = commands.add_parser("segy", help="look into a SEG-Y or Seismic Unix file, or convert it")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect|convert")
-    look = verbs.add_parser("inspect", help="headers, geometry, and what contradicts itself")
+    look = verbs.add_parser("inspect", help="headers, geometry and contradictions")
     look.add_argument("file", type=Path)
     look.add_argument("--text", action="store_true", help="print the text header, too")
     look.set_defaults(run=inspect)
@@ -39,15 +39,15 @@ def add(commands) -> None:
     change.add_argument("out", type=Path)
     change.add_argument("--dh", type=float, help="spacing of the model, metres")
     change.add_argument("--dt", type=float, help="time step of gathers, s; that of the file by default")
-    change.add_argument("--source-depth", type=float, help="metres, in place of what the headers say")
-    change.add_argument("--receiver-depth", type=float, help="metres, in place of what the headers say")
+    change.add_argument("--source-depth", type=float, help="metres, instead of the values of the headers")
+    change.add_argument("--receiver-depth", type=float, help="metres, instead of the values of the headers")
     change.add_argument("--overwrite", action="store_true", help="replace the file, if it is there")
     change.set_defaults(run=convert)
 
 
-def inspect(given: argparse.Namespace) -> int:
-    segy = open_segy(given.file)
-    if given.text:
+def inspect(parsed: argparse.Namespace) -> int:
+    segy = open_segy(parsed.file)
+    if parsed.text:
         print(segy.text)
     print(segy)
     try:
@@ -57,26 +57,26 @@ def inspect(given: argparse.Namespace) -> int:
     return 0
 
 
-def convert(given: argparse.Namespace) -> int:
-    source, out = given.file, given.out
+def convert(parsed: argparse.Namespace) -> int:
+    source, out = parsed.file, parsed.out
     written = (".sgy", ".segy")
     is_segy = [source.suffix.lower() in (*written, ".su"), out.suffix.lower() in written]
     array = (out if is_segy[0] else source).suffix
     if is_segy[0] == is_segy[1] or array not in (".npz", ".npy"):
-        raise OptionError(f"{out.name} cannot be made of {source.name}; what can is\n{FORMS}")
+        raise OptionError(f"{out.name} cannot be made of {source.name}; expected one of\n{FORMS}")
     gathers, reads = array == ".npz", is_segy[0]
-    options = {name: getattr(given, name) for name in ("dh", "dt", "source_depth", "receiver_depth")}
-    taken = {(True, True): tuple(options), (False, False): ("dh",)}.get((gathers, reads), ())
+    options = {name: getattr(parsed, name) for name in ("dh", "dt", "source_depth", "receiver_depth")}
+    accepted = {(True, True): tuple(options), (False, False): ("dh",)}.get((gathers, reads), ())
     for name, value in options.items():
-        if value is not None and name not in taken:
+        if value is not None and name not in accepted:
             raise OptionError(f"--{name.replace('_', '-')} has no meaning for {source.name} to {out.name}")
-    if "dh" in taken and given.dh is None:
+    if "dh" in accepted and parsed.dh is None:
         raise OptionError("--dh is missing: the spacing of the model in metres")
-    check_new(out, given.overwrite)
+    check_new(out, parsed.overwrite)
     if gathers and reads:
-        found = read_segy(source, **options)
-        write_gathers(out, found)
-        print(found)
+        converted = read_segy(source, **options)
+        write_gathers(out, converted)
+        print(converted)
     elif gathers:
         write_segy(out, read_gathers(source))
     elif reads:
@@ -85,6 +85,6 @@ def convert(given: argparse.Namespace) -> int:
             np.save(stream, section)
         print(f"section    {section.shape[0]} x {section.shape[1]}, {section.min():g} to {section.max():g}")
     else:
-        write_segy_section(out, read_array(source), dh=given.dh)
+        write_segy_section(out, read_array(source), dh=parsed.dh)
     print(f"written    {out}")
     return 0

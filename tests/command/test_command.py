@@ -37,8 +37,8 @@ def survey(tmp_path, monkeypatch):
 
 
 def said(capsys):
-    told = capsys.readouterr()
-    return told.out, told.err
+    output = capsys.readouterr()
+    return output.out, output.err
 
 
 def test_a_survey_is_shot_and_inverted(survey, capsys):
@@ -121,8 +121,10 @@ def test_messages_name_no_file_that_an_installation_lacks(tmp_path, capsys):
     for command in ("shoot", "invert"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
-        told = said(capsys)[0]
-        assert "docs/" not in told and all(f"[{field.name}]" in told for field in attrs.fields(Config) if field.init)
+        output = said(capsys)[0]
+        assert "docs/" not in output and all(
+            f"[{field.name}]" in output for field in attrs.fields(Config) if field.init
+        )
     absent = ["model", str(tmp_path / "none.npy"), "--source-dh", "10", "--target-dh", "10"]
     assert main(absent) == 1 and ".py " not in said(capsys)[1]
 
@@ -357,12 +359,12 @@ def test_a_run_is_replaced_once_all_is_checked_and_what_else_is_there_stays(surv
     assert main(["shoot", str(survey)]) == main(["invert", str(survey)]) == 0
     folder = survey.parent / "survey"
     (folder / "notes.txt").write_text("of mine")
-    kept = (folder / "run.json").read_bytes()
+    before = (folder / "run.json").read_bytes()
     survey.write_text(text.replace("[1400, 3500]", "[1700, 3500]"))
-    assert main(["invert", str(survey), "--overwrite"]) == 1 and (folder / "run.json").read_bytes() == kept
+    assert main(["invert", str(survey), "--overwrite"]) == 1 and (folder / "run.json").read_bytes() == before
     survey.write_text(text.replace("[1400, 3500]", "[1400, 3600]"))
     assert main(["invert", str(survey)]) == 1 and "holds another run" in said(capsys)[1]
-    assert main(["invert", str(survey), "--overwrite"]) == 0 and (folder / "run.json").read_bytes() != kept
+    assert main(["invert", str(survey), "--overwrite"]) == 0 and (folder / "run.json").read_bytes() != before
     assert (folder / "notes.txt").read_text() == "of mine"
     lock = Lock(folder / "run.lock")
     try:
@@ -399,10 +401,10 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     survey.write_text(text.replace("nt = 900\n", "").replace("ricker = 6.0", "ricker = 8.0"))
     for out in ("made.npz", "made.sgy"):
         assert main(["shoot", str(survey), "--out", str(folder / out)]) == 0, said(capsys)
-    made, read = read_gathers(folder / "made.npz"), read_segy(folder / "made.sgy", 20.0, line=line)
-    assert made.observed[0].any() and not made.observed[1, :, 4:].any() and (made.traces == traces).all()
-    assert made.line == line and made.shots.tolist() == read.shots.tolist() == [101, 103]
-    np.testing.assert_array_equal(read.observed[read.receiver_mask.nonzero()[0][:1]], made.observed[:1])
+    modelled, read = read_gathers(folder / "made.npz"), read_segy(folder / "made.sgy", 20.0, line=line)
+    assert modelled.observed[0].any() and not modelled.observed[1, :, 4:].any() and (modelled.traces == traces).all()
+    assert modelled.line == line and modelled.shots.tolist() == read.shots.tolist() == [101, 103]
+    np.testing.assert_array_equal(read.observed[read.receiver_mask.nonzero()[0][:1]], modelled.observed[:1])
     np.testing.assert_allclose(read.sources, field.sources, atol=1e-3)
     assert open_segy(folder / "made.sgy").header("TraceNumber").size == 10
     assert main(["shoot", str(survey), "--out", str(folder / "field.npz"), "--overwrite"]) == 1
@@ -419,9 +421,9 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
 def test_a_reader_may_leave_early():
     """As `| head` does."""
     code = "import sys; from sweep_core.cli import main; sys.exit(main(['info']))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as told:
-        told.stdout.close()
-        assert not told.stderr.read()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert not process.stderr.read()
 
 
 @pytest.mark.parametrize(
@@ -447,12 +449,12 @@ def test_what_a_file_cannot_hold_is_refused_before_anything_is_shot(survey, caps
 
 def test_a_prepared_model_replaces_no_file_unasked(tmp_path, capsys):
     np.save(tmp_path / "in.npy", np.full((40, 60), 2000, np.float32))
-    given = ["model", str(tmp_path / "in.npy"), "--source-dh", "10", "--target-dh", "10", "--radii", "2,2", "--out"]
+    words = ["model", str(tmp_path / "in.npy"), "--source-dh", "10", "--target-dh", "10", "--radii", "2,2", "--out"]
     for out in ("in.npy", "new.npz", "new.npz"):
-        main([*given, str(tmp_path / out)])
+        main([*words, str(tmp_path / out)])
     assert said(capsys)[1].count("is there already; give --overwrite") == 2
     assert (
-        np.load(tmp_path / "in.npy").shape == (40, 60) and main([*given, str(tmp_path / "new.npz"), "--overwrite"]) == 0
+        np.load(tmp_path / "in.npy").shape == (40, 60) and main([*words, str(tmp_path / "new.npz"), "--overwrite"]) == 0
     )
 
 
@@ -460,8 +462,8 @@ def test_it_is_installed_by_its_name_and_imports_no_framework():
     project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"seismic-sweep": "sweep_core.cli:main"}
     code = "import sys, sweep_core.cli as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "backends" in told and told.endswith("set()\n")
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "backends" in output and output.endswith("set()\n")
     helped = subprocess.run([sys.executable, "-m", "sweep_core.cli", "--help"], capture_output=True, text=True)
     assert helped.returncode == 0 and all(
         word in helped.stdout for word in ("shoot", "invert", "segy", "model", "info")
