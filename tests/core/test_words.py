@@ -27,7 +27,9 @@ def test_a_sentence_is_flagged_in_every_kind_of_file(text):
         assert [fault[1] for fault in WORDS["faults_of_cpp"](f"int x;  // {text}\n/* {text} */\n")] == [rule] * 2
 
 
-@pytest.mark.parametrize("code", ["found = 1", "def f(given): ...", "def told(): ...", "for kept in x: ...", "class Rate: ..."])
+@pytest.mark.parametrize(
+    "code", ["found = 1", "def f(given): ...", "def told(): ...", "for kept in x: ...", "class Rate: ..."]
+)
 def test_a_name_is_flagged(code):
     assert len([*WORDS["faults_of_python"](code)]) == 1
 
