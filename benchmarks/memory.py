@@ -73,8 +73,8 @@ def main() -> None:
     )
     print("| memory | held at once | estimated | time of 'full' | counted |\n|---|---|---|---|---|")
     for way, side in sides.items():
-        told = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).chosen
-        sizes_told = f"{readable(sizes[way])} | {readable(told.taken.on_device)}"
+        told = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).current
+        sizes_told = f"{readable(sizes[way])} | {readable(told.use.on_device)}"
         edge = f', edge_gradient="{way[1]}"' if way[1] != "exact" else ""
         print(f"| `{way[0]}`{edge} | {sizes_told} | {times[way]:.2f} | {told.time:.2f} |")
     figure = new_figure((7, 4))

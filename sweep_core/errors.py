@@ -73,8 +73,9 @@ class MemoryLimitError(SweepError, MemoryError):
 
 
 class SweepWarning(UserWarning):
-    """What a call computes is hardly what was meant: units, a grid too coarse, a wavelet of zeros. Said once a solver;
-    ``solver.certify(...)`` looks closer.
+    """An unlikely input, such as wrong units, a coarse grid or a silent wavelet.
+
+    A solver warns once; ``solver.certify(...)`` looks closer.
     """
 
 

@@ -18,7 +18,7 @@ from sweep_core.discretization.array_ops import solid_of
 from sweep_core.errors import UnsupportedError
 from sweep_core.memory import MemoryOptions
 from sweep_core.memory.limits import warn_if_above
-from sweep_core.native import plan_history, seen_fields
+from sweep_core.native import plan_history, snapshots_of
 from sweep_core.native.library import raise_for
 from sweep_core.native.prepare import ArrayLibrary, model_buffers, survey_buffers
 from sweep_core.problem import Problem
@@ -95,7 +95,7 @@ def _propagate(task, unread, survey, wavelet, mask, models):
     buffers = model_buffers(problem, shape, cells, wavelet, models, library, ops)
     record, seen, flag = forward(task, buffers["coefficients"], buffers["wavelet"], fixed)
     record = finalise_record(jnp, problem, shape, mask, record)
-    return record, seen_fields(problem, shape, seen), flag
+    return record, snapshots_of(problem, shape, seen), flag
 
 
 @contextmanager

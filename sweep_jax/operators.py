@@ -45,17 +45,17 @@ class Task(CallPlan):
 
     def kept_names(self, history: bool) -> list[str]:
         """Names of what a forward run keeps."""
-        if not (history and self.kept.sliced):
+        if not (history and self.history.sliced):
             return ["history", "checkpoints"]
-        held = self.kept.schedule(self.shape.steps).held
-        return ["history", *(f"state {slot}" for slot, start in enumerate(held) if start != NONE)]
+        slots = self.history.schedule(self.shape.steps).forward_slots
+        return ["history", *(f"state {slot}" for slot, start in enumerate(slots) if start != NONE)]
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of buffers."""
         named = self.whole(history).named()
-        if history and self.kept.sliced:
-            steps, segments = self.shape.steps, self.kept.schedule(self.shape.steps).segments
-            last = self.slice((segments - 1) * self.kept.chunk, steps, history)
+        if history and self.history.sliced:
+            steps, segments = self.shape.steps, self.history.schedule(self.shape.steps).segments
+            last = self.slice((segments - 1) * self.history.chunk, steps, history)
             part = {b.name: b for b in last.buffers["forward"]}
             named |= {name: part[name.split()[0]] for name in self.kept_names(True)}
         return [_like(named[name]) for name in names]
@@ -96,7 +96,7 @@ def _call(operation, task, call, arrays, devices, handed=None):
     """
     package, handed = task.problem.equation.library, handed or {}
     shim.load(task.kind, package)
-    made, read = call.made(operation), task.read(operation)
+    made, read = call.outputs(operation), task.read(operation)
     aliased = [i for i, b in enumerate(made) if b.name in handed]
     given = [arrays[name] for name in read] + [handed[made[i].name] for i in aliased]
     aliases = {len(read) + n: i for n, i in enumerate(aliased)}
@@ -115,7 +115,7 @@ def _call(operation, task, call, arrays, devices, handed=None):
 
 def _run_forward(*arguments, task, history, devices=1):
     arrays = dict(zip(task.read("forward"), arguments, strict=True))
-    if history and task.kept.sliced:
+    if history and task.history.sliced:
         found = slices.forward(task, partial(_call, task=task, devices=devices), arrays)
     else:
         found = _call("forward", task, task.whole(history), arrays, devices)
@@ -124,7 +124,7 @@ def _run_forward(*arguments, task, history, devices=1):
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
     arrays = dict(zip(task.residuals(), residuals, strict=True)) | {"cotangent": cotangent}
-    if task.kept.sliced:
+    if task.history.sliced:
         found = slices.adjoint(task, partial(_call, task=task, devices=devices), arrays)
     else:
         found = _call("adjoint", task, task.whole(True), arrays, devices)

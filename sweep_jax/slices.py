@@ -25,7 +25,7 @@ class Tape:
         call = self.task.slice(first, last, history, self.snapshots)
         handed = self.handed[operation] | {"flag": self.found["flag"]}
         self.found = self.call(operation, call=call, arrays=self.arrays, handed=handed)
-        on = [b.name for b in call.made(operation) if b.role != "scratch" and b.name not in KEPT and b.nbytes]
+        on = [b.name for b in call.outputs(operation) if b.role != "scratch" and b.name not in KEPT and b.nbytes]
         self.handed[operation] = {name: self.found[name] for name in on}
 
     def advance(self, first, last):
@@ -52,15 +52,15 @@ class Tape:
 def forward(task, call, arrays) -> dict:
     """The outputs of a forward run, and what it keeps: the history of the last segment and states."""
     tape = Tape(task, call, arrays, {}, snapshots=True)
-    task.kept.schedule(task.shape.steps).forward(tape)
+    task.history.schedule(task.shape.steps).forward(tape)
     return tape.found | {f"state {slot}": x for slot, x in tape.states.items()}
 
 
 def adjoint(task, call, arrays) -> dict:
     """The outputs of the adjoint run."""
-    schedule = task.kept.schedule(task.shape.steps)
-    held = schedule.held
-    states = {slot: arrays[f"state {slot}"] for slot, start in enumerate(held) if start != NONE}
+    schedule = task.history.schedule(task.shape.steps)
+    slots = schedule.forward_slots
+    states = {slot: arrays[f"state {slot}"] for slot, start in enumerate(slots) if start != NONE}
     tape = Tape(task, call, arrays | {"checkpoints": jnp.zeros(0, jnp.uint8)}, states)
-    schedule.backward(tape, held, schedule.segments - 1)
+    schedule.backward(tape, slots, schedule.segments - 1)
     return tape.found

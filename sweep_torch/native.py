@@ -11,7 +11,7 @@ from sweep_core.acquisition.positions import interpolated
 from sweep_core.acquisition.shots import Shots
 from sweep_core.discretization.array_ops import extend
 from sweep_core.memory import NO_HISTORY, HistoryPlan
-from sweep_core.native import check_room, plan_history, seen_fields
+from sweep_core.native import check_room, plan_history, snapshots_of
 from sweep_core.native.prepare import ArrayLibrary, CallPlan, model_buffers, survey_buffers
 from sweep_core.problem import Problem
 
@@ -58,8 +58,8 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
     """(task, coefficients, wavelet) of a call, as the library takes them."""
     device, kept = models[0].device, NO_HISTORY
     if gradient:  # under torch.func a call may be one of many whose histories live together
-        left, together = partial(left_on, device), transformed(wavelet, *models)
-        kept = plan_history(device.type, problem, shape, left, together=together)
+        left, coexist = partial(left_on, device), transformed(wavelet, *models)
+        kept = plan_history(device.type, problem, shape, left, histories_coexist=coexist)
     with plain():  # what is made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, kept, solid_cells(problem, survey, models))
     return task, *_arrays(problem, shape, wavelet, models, task, unread=not readable(*models, wavelet))
@@ -89,11 +89,13 @@ def propagate(
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
     if gradient:
         left = partial(left_on, task.device, False)
-        check_room(task.device.type, problem, shape, task.plan.kept, left, together=transformed(*differentiable))
+        check_room(
+            task.device.type, problem, shape, task.plan.history, left, histories_coexist=transformed(*differentiable)
+        )
         samples = samples + tie(*models)
     record, seen, flag, *_ = Forward.apply(coefficients, samples, task)
     kept = flag if flag.device.type == "cuda" and not transformed(*differentiable) else None
-    return record, seen_fields(problem, shape, seen), kept
+    return record, snapshots_of(problem, shape, seen), kept
 
 
 def born(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, perturbations, perturbed) -> torch.Tensor:

@@ -36,7 +36,7 @@ class Task:
                 "record a tensor that nothing was written to; use torch.func.jvp or impl='eager'"
             )
         given = {name: x.resolve_neg().contiguous() for name, x in given.items()}
-        if self.plan.kept.sliced and operation in slices.MAKES:
+        if self.plan.history.sliced and operation in slices.MAKES:
             return slices.MAKES[operation](self, **given)
         call = self.plan.whole()
         outputs = self.outputs(call, operation)
@@ -59,20 +59,20 @@ class Task:
 
     def outputs(self, call: CompiledCall, operation: str, **there: torch.Tensor) -> dict[str, torch.Tensor]:
         """Arrays by name for what an operation does not read but write, those that are `there` among them."""
-        return {b.name: self.empty(b) for b in call.made(operation) if b.name not in there} | there
+        return {b.name: self.empty(b) for b in call.outputs(operation) if b.name not in there} | there
 
     def empty(self, buffer: Buffer) -> torch.Tensor:
         """An array for a buffer; the large ones of unsigned bytes are used again from call to call."""
         memory = self.plan.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                away = self.plan.kept if buffer.name == self.plan.kept.placed else NO_HISTORY
+                away = self.plan.history if buffer.name == self.plan.history.placed else NO_HISTORY
                 return stored(buffer.shape[0], self.device, away, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 
     def slots(self) -> torch.Tensor:
         """Room for the states that are held of a run in slices, a row each."""
-        kept, memory = self.plan.kept, self.plan.problem.memory
+        kept, memory = self.plan.history, self.plan.problem.memory
         count, size = kept.states or 0, self.plan.segment().bytes_of("forward", "state")
         with allocating(memory):
             return stored(count * size, self.device, kept, memory).reshape(count, size)

@@ -45,7 +45,7 @@ def forward(task, **given) -> dict[str, torch.Tensor]:
     that of the history and those of the states.
     """
     outputs = task.outputs(task.plan.segment(snapshots=True), "forward", checkpoints=task.slots())
-    schedule = task.plan.kept.schedule(task.plan.shape.steps)
+    schedule = task.plan.history.schedule(task.plan.shape.steps)
     held = schedule.forward(Tape(task, outputs["checkpoints"], outputs | given, snapshots=True))
     return outputs | {"held": torch.tensor([schedule.segments - 1, *held])}
 
@@ -70,7 +70,7 @@ def adjoint(task, cotangent, history, checkpoints, held, **given) -> dict[str, t
         again["flag"].zero_()  # which the call that begins a run does, and none here need be
         outputs = task.outputs(replay, "adjoint", workspace=scratch)
         tape = Tape(task, checkpoints, again, outputs | given | {"cotangent": cotangent})
-        task.plan.kept.schedule(task.plan.shape.steps).backward(tape, states, recorded)
+        task.plan.history.schedule(task.plan.shape.steps).backward(tape, states, recorded)
     finally:
         note[:] = [NONE, *states]
     return outputs

@@ -58,7 +58,7 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 
 def _split(first: int, block: list[str]) -> Iterator[tuple[int, str]]:
     text = " ".join(block)
-    text = re.sub(r"``.*?``|`[^`]*`|\$[^$]*\$|\S*://\S*|\[([^\]]*)\]\([^)]*\)", lambda m: m[1] or "it", text)
+    text = re.sub(r"``.*?``|`[^`]*`|\$[^$]*\$|\S*://\S*|\[([^\]]*)\]\([^)]*\)", lambda m: m[1] or "Code", text)
     text = ABBREVIATIONS.sub(lambda m: m[1], text)
     begin = 0
     for piece in SENTENCE_END.split(text):

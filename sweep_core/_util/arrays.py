@@ -10,7 +10,7 @@ from ..errors import DtypeError
 
 
 def numpy_of(x: Any) -> np.ndarray:
-    """The values of an array of any backend, also of a tensor on a GPU or one that requires a gradient."""
+    """Return the values of an array of any backend, also of a tensor on a GPU or one that requires a gradient."""
     try:
         return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
     except ValueError as error:
@@ -18,7 +18,7 @@ def numpy_of(x: Any) -> np.ndarray:
 
 
 def dtype_name(array: Any) -> str:
-    """``'float32'`` for an array of NumPy, torch or JAX."""
+    """Return ``'float32'`` for a float32 array of NumPy, torch or JAX."""
     return _name(array.dtype)
 
 

@@ -78,7 +78,7 @@ SOLVER: dict[str, str] = {
     "order": ORDER,
     "spatial_order": ORDER,
 }
-"""Of the constructor of a solver."""
+"""Names of peers for arguments of a solver's constructor."""
 
 WAVELET = "the source's samples are the wavelet: (nt,), (nshots, nt) or (nshots, nsrc, nt)"
 SOURCES = "positions of sources are sources: (nshots, 2) or (nshots, nsrc, 2), columns (x, z), in grid cells"
@@ -98,7 +98,7 @@ CALL: dict[str, str] = {
         ("dt", "dh", "dev", "device", "pml_width", "pml_freq", "memory", "free_surface"), "the constructor takes it"
     ),
 }
-"""Of a call, which is offered arguments of the constructor as well."""
+"""Names of peers for arguments of a call, and advice for arguments of the constructor."""
 
 EQUATION: dict[str, str] = {
     "backend": "one equation serves PropTorch, PropJax and any other backend",
@@ -106,7 +106,7 @@ EQUATION: dict[str, str] = {
     "dim": "two or three dimensions are those of the solver's shape",
     "dev": "the device is device here, or dev of the solver",
 }
-"""Of an equation."""
+"""Names of peers for arguments of an equation."""
 
 RICKER: dict[str, str] = {
     "t": "ricker(freq, nt, dt, delay=...) makes its own times k dt",
@@ -116,4 +116,4 @@ RICKER: dict[str, str] = {
     "peak_time": "the time of the peak is delay here, in s",
     "t0": "the time of the peak is delay here, in s",
 }
-"""Of :func:`sweep_core.ricker`."""
+"""Names of peers for arguments of :func:`sweep_core.ricker`."""

@@ -1,4 +1,4 @@
-"""What an attribute of an option may be, as validators of attrs that refuse by an OptionError; and what a number."""
+"""Checks of values: validators of attrs for options, and functions for numbers, paths and choices."""
 
 import inspect
 import os
@@ -24,7 +24,7 @@ Validator: TypeAlias = Callable[[Any, Any, Any], None]
 def refuse_unknown(
     owner: str, what: str, name: str, known: Collection[str], elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """UnknownOptionError for a keyword that is not `known`: what another program's is called here, or a near one."""
+    """Raise an UnknownOptionError for a keyword, with the advice of `elsewhere` or the nearest `known` name."""
     hint = elsewhere.get(name, "")
     if not hint:
         from difflib import get_close_matches
@@ -36,8 +36,9 @@ def refuse_unknown(
 
 
 def named(**elsewhere: str) -> Callable[[C], C]:
-    """A decorator of a class of options, which then refuses a keyword that is none of them by naming those that are;
-    `elsewhere` says of names that other programs have what becomes of them here.
+    """Return a decorator of a class of options, which then refuses unknown keywords and names the known ones.
+
+    `elsewhere` is advice for keywords of other programs, by name.
     """
 
     def decorate(cls: C) -> C:
@@ -57,7 +58,7 @@ def named(**elsewhere: str) -> Callable[[C], C]:
 
 
 def named_arguments(elsewhere: Mapping[str, str]) -> Callable[[F], F]:
-    """The same for a function or method, whose signature stays what it is."""
+    """Return the same decorator for a function or method, whose signature stays."""
 
     def decorate(function: F) -> F:
         known = list(inspect.signature(function).parameters)
@@ -80,7 +81,7 @@ def named_arguments(elsewhere: Mapping[str, str]) -> Callable[[F], F]:
 
 
 def check_number(value: Any, what: str, meaning: str) -> float:
-    """`value`, a number or an array of one without axes, as a float; DtypeError or DomainError unless it is finite."""
+    """Return a number, or an array without axes, as a float; DtypeError or DomainError unless it is finite."""
     number = value.item() if getattr(value, "ndim", None) == 0 else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
@@ -90,32 +91,32 @@ def check_number(value: Any, what: str, meaning: str) -> float:
 
 
 def check_positive(value: Any, what: str, meaning: str) -> float:
-    """The same, above zero."""
+    """Return a number above zero as a float; see :func:`check_number`."""
     if not (number := check_number(value, what, meaning)) > 0:
         raise DomainError(f"{what} is {value}; expected {meaning}, above zero")
     return number
 
 
 def check_width(value: Any, what: str, meaning: str) -> float:
-    """The same, above zero or zero."""
+    """Return a number of zero or above as a float; see :func:`check_number`."""
     return check_number(value, what, meaning) and check_positive(value, what, meaning)
 
 
 def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
-    """OptionError unless `value` is one of those `among` which it is chosen."""
+    """Raise an OptionError unless `value` is one of `among`."""
     known = tuple(among)
     if not isinstance(value, Hashable) or value not in known:  # an array compares its elements
         raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, known))}")
 
 
 def check_flag(value: Any, what: str) -> None:
-    """OptionError unless `value` is true or false."""
+    """Raise an OptionError unless `value` is true or false."""
     if not isinstance(value, bool | np.bool_):
         raise OptionError(f"{what} is {value!r}; expected True or False")
 
 
 def is_whole(value: Any, least: int) -> TypeGuard[int]:
-    """Whether it is a whole number from `least` on, Python's or NumPy's."""
+    """Return True for a whole number of Python or NumPy from `least` on."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
@@ -130,33 +131,33 @@ def environment_number(name: str, least: int) -> int:
 
 
 def as_path(path: Any, what: str = "path") -> Path:
-    """`path` as a Path, or a DtypeError."""
+    """Return `path` as a Path, or raise a DtypeError."""
     if not isinstance(path, str | os.PathLike):
         raise DtypeError(f"{what} is {path!r}; expected a string or a pathlib.Path")
     return Path(path)
 
 
-def whole_numbers(given: Any, name: str, kind: str) -> np.ndarray:
-    """Numbers of things, such as shots, as (n,) int64; DomainError where they are none. A mask is none."""
+def whole_numbers(values: Any, name: str, kind: str) -> np.ndarray:
+    """Return numbers of things, such as shots, as (n,) int64; DomainError for anything else, such as a mask."""
     try:
-        numbers = np.asarray(given if hasattr(given, "shape") else list(given))
+        numbers = np.asarray(values if hasattr(values, "shape") else list(values))
     except (TypeError, ValueError):
         numbers = np.empty(())
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise DomainError(f"{name} is {given!r}; expected numbers of {kind}, from 0 on")
+        raise DomainError(f"{name} is {values!r}; expected numbers of {kind}, from 0 on")
     return numbers.astype(np.int64)
 
 
-def chosen_shots(given: Any, count: int) -> np.ndarray:
-    """Numbers of some of so many shots, as (n,) int64, or a DomainError."""
-    numbers = whole_numbers(given, "indices", "shots")
+def chosen_shots(indices: Any, count: int) -> np.ndarray:
+    """Return the numbers of some of `count` shots as (n,) int64, or raise a DomainError."""
+    numbers = whole_numbers(indices, "indices", "shots")
     if ((numbers < 0) | (numbers >= count)).any():
         raise DomainError(f"there are shots 0 to {count - 1}; asked for {numbers.tolist()}")
     return numbers
 
 
 def one_of(*allowed: Any) -> Validator:
-    """One of these values."""
+    """Return a validator of one of the `allowed` values."""
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         check_choice(value, f"{type(instance).__name__}: {attribute.name}", allowed)
@@ -165,13 +166,13 @@ def one_of(*allowed: Any) -> Validator:
 
 
 def positive(instance: Any, attribute: Any, value: Any) -> None:
-    """A number from 1 on, or None."""
+    """Check a whole number from 1 on, or None."""
     if value is not None and not is_whole(value, 1):
         raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
 
 
 def amount(expected: str, optional: bool = False) -> Validator:
-    """A finite number above zero; None too where it is `optional`."""
+    """Return a validator of a finite number above zero, or of None if the option is `optional`."""
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if optional and value is None:
@@ -183,7 +184,7 @@ def amount(expected: str, optional: bool = False) -> Validator:
 
 
 def kind(cls) -> Validator:
-    """An instance of a class, or None."""
+    """Return a validator of an instance of a class, or None."""
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is not None and not isinstance(value, cls):

@@ -46,19 +46,20 @@ class CallShape:
     samples: int = 0
     by_field: bool = False
 
-    def seen(self, problem: Problem) -> tuple[int, int, int, int]:
-        """Shape of what the steps record: (nshots, steps, nrec, nfield)."""
+    def record_shape(self, problem: Problem) -> tuple[int, int, int, int]:
+        """Return the shape of the record of all steps: (nshots, steps, nrec, nfield)."""
         return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
 
 
 def call_shape(
     problem: Problem, nshots: int, nt: int, nsources: int = 1, nreceivers: int | None = None, dtype: str = "float32"
 ) -> CallShape:
-    """The numbers of a call that is yet to be made, on nodes and of one earth; receivers are at each cell of the top by
-    default.
+    """Return the shape of a future call, on nodes and of one earth.
+
+    By default receivers are at each cell of the top.
     """
-    given = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
-    for name, value in given.items():
+    counts = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
+    for name, value in counts.items():
         absent = value is None and name == "nreceivers"
         if not absent and not is_whole(value, 1):
             raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
@@ -69,7 +70,10 @@ def call_shape(
 
 
 def wavelet_layout(problem: Problem, wavelet: Any, sources: Any) -> tuple[int, bool]:
-    """(nt, whether each source field has its own) of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim)."""
+    """Return (nt, by_field) of a wavelet for sources (nshots, ndim) or (nshots, nsrc, ndim).
+
+    by_field is True if each source field has its own wavelet.
+    """
     nshots, nsrc = int(sources.shape[0]), int(sources.shape[1]) if len(sources.shape) == 3 else 1
     if not hasattr(wavelet, "shape") or not hasattr(wavelet, "dtype"):
         raise DtypeError(f"wavelet is a {type(wavelet).__name__}; expected an array of shape (nt,)")

@@ -15,21 +15,21 @@ RTOL = 1e-6
 
 
 def has_contacts(solid) -> bool:
-    """Whether some of the cells of an array that can be read are solid and others fluid; no array has none."""
+    """Return True if some cells of a readable array are solid and others fluid; False without an array."""
     return solid is not None and bool(solid.any()) and not bool(solid.all())
 
 
 def points_beside(xp, problem, names, positions, nshots: int, solid) -> list[Points]:
-    """The points of :func:`points_of`, each on one side of the contacts of `solid` cells with fluid ones."""
+    """Return the points of :func:`points_of`, each on one side of the contacts of `solid` cells with fluid ones."""
     points = points_of(xp, problem, names, positions, nshots)
     if solid is None or not interpolated(positions):
         return points
     positions = positions if len(positions.shape) == 3 else positions[:, None]
-    found = []
+    one_sided = []
     for p in points:
         weights = _one_sided(xp, problem, problem.field(p.field), positions, p.cells, p.weights, solid)
-        found.append(attrs.evolve(p, weights=weights))
-    return found
+        one_sided.append(attrs.evolve(p, weights=weights))
+    return one_sided
 
 
 def _one_sided(xp, problem, field, positions, cells, weights, solid):
@@ -64,7 +64,7 @@ def _one_sided(xp, problem, field, positions, cells, weights, solid):
 
 
 def _cell_of(xp, problem, positions, shape):
-    """The flat cell (nshots, n) that a position lies in; on a border, the one after it."""
+    """Return the flat cell (nshots, n) of a position; on a border, the one after it."""
     cell = 0
     for axis, ((low, _), n) in enumerate(zip(problem.pml, problem.padded_shape, strict=True)):
         at = whole(xp, xp.floor(positions[..., problem.grid.ndim - 1 - axis] + 0.5))
@@ -73,7 +73,7 @@ def _cell_of(xp, problem, positions, shape):
 
 
 def _at(xp, values, cells):
-    """Values (1 or nshots, *padded grid) at flat cells (nshots, ...); in the first one for a position that has none."""
+    """Return values (1 or nshots, *padded grid) at flat cells (nshots, ...), or the first value for no cell."""
     flat, cells = values.reshape(values.shape[0], -1), xp.clip(cells, 0, None)
     if flat.shape[0] == 1:
         return flat[0][cells]
@@ -81,7 +81,9 @@ def _at(xp, values, cells):
 
 
 def _powers(xp, problem, field, positions):
-    """Monomials at the nodes, (nshots or 1, n, taps, monomials), of the distance to the position in window widths.
+    """Return monomials at the nodes, (nshots or 1, n, taps, monomials).
+
+    They are of the distance to the position in window widths.
 
     With the sign of a field's image above a free surface; zero where a node has no value of its own there.
     """

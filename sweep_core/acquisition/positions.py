@@ -23,15 +23,16 @@ class Points:
     Attributes
     ----------
     column : int
-        Of the quantity among those of a trace. A derived one has points in several fields.
+        Column of the quantity among those of a trace. A derived quantity has points in several fields.
     field : str
+        Name of the field.
     cells : (nshots, n, taps) integer array
-        Flat cells of the padded grid; -1 where a position cannot be had.
+        Flat cells of the padded grid; -1 if a position is outside.
     weights : (nshots, n, taps) array
-        Of the interpolation.
+        Weights of the interpolation.
     share : float
-        Of the field in a derived quantity, by which its weights are multiplied once they have the precision of the run:
-        torch makes float32 of integers.
+        Factor of the field in a derived quantity. It multiplies the weights after they have the precision of the run,
+        since torch makes float32 of integers.
     """
 
     column: int
@@ -42,7 +43,7 @@ class Points:
 
 
 def interpolated(*positions) -> bool:
-    """Whether some of the positions lie between nodes, which their dtypes say."""
+    """Return True if some of the positions may lie between nodes, by their dtypes."""
     return any("float" in dtype_name(each) for each in positions)
 
 
@@ -52,18 +53,23 @@ def widen(positions, dtype: str):
 
 
 def taps(problem, positions) -> int:
-    """Cells that stand for one position."""
+    """Return the number of cells of one position."""
     return len(OFFSETS) ** problem.grid.ndim if interpolated(positions) else 1
 
 
 def points_of(xp, problem, names, positions, nshots: int) -> list[Points]:
-    """The points of fields and derived quantities at positions (nshots or 1, n, ndim) with columns (x, .., z), or
-    (nshots, ndim).
+    """Return the points of fields and derived quantities.
+
+    Positions are (nshots or 1, n, ndim) with columns (x, .., z), or (nshots, ndim).
 
     `xp` is numpy, torch or jax.numpy. Integers name the field's own node. Other positions x are interpolated from the
-    nodes k of each axis by sinc(x - k) I0(b sqrt(1 - ((x - k) / r)^2)) / I0(b) (Hicks 2002, Geophysics 67), and
-    differentiable: on a node, where the cut of the window leaves a kink of 0.3 %, to the right. What lies above a free
-    surface folds back with the field's parity, or is read off the cubic through the first nodes of a field of parity 0.
+    nodes k of each axis by the weights of Hicks (2002, Geophysics 67),
+
+        sinc(x - k) I0(b sqrt(1 - ((x - k) / r)^2)) / I0(b).
+
+    They are differentiable; on a node, where the cut of the window leaves a kink of 0.3 %, the derivative is that to
+    the right. Taps above a free surface fold back with the field's parity. For a field of parity 0 they take the cubic
+    through its first nodes.
     """
     if len(positions.shape) == 2:
         positions = positions[:, None]
@@ -116,7 +122,7 @@ CUBIC = range(4)
 
 
 def _continued(xp, index, weight):
-    """The weights (..., taps) of nodes `index`, where those above the surface are handed to the nodes of CUBIC.
+    """Return the weights (..., taps) of nodes `index`; those above the surface move to the nodes of CUBIC.
 
     These are among the taps wherever some are above.
     """
@@ -130,7 +136,7 @@ def _continued(xp, index, weight):
 
 
 def _product(xp, problem, lines, nshots):
-    """The cells that lie on a node of each axis' line, and their weights, (nshots, n, taps) each."""
+    """Return the cells on a node of each axis' line, and their weights, (nshots, n, taps) each."""
     (cells, weights, wrong), *others = lines
     for n, (index, weight, amiss) in zip(problem.padded_shape[1:], others, strict=True):
         shape = *wrong.shape, cells.shape[-1] * index.shape[-1]
@@ -143,7 +149,7 @@ def _product(xp, problem, lines, nshots):
 
 
 def _taps(xp, fraction, base):
-    """Nodes and weights of one axis for positions base + fraction; a position on a node has that one alone."""
+    """Return nodes and weights of one axis for positions base + fraction; a position on a node has one node."""
     wave = xp.sin(pi * fraction) / pi
     x = xp.stack([fraction - offset for offset in OFFSETS], -1)
     here = x == 0
@@ -153,7 +159,7 @@ def _taps(xp, fraction, base):
 
 
 def _window(s):
-    """I0(b sqrt(s)) / I0(b), by Horner's scheme."""
+    """Return I0(b sqrt(s)) / I0(b), by Horner's scheme."""
     total = WINDOW[-1]
     for coefficient in reversed(WINDOW[:-1]):
         total = total * s + coefficient

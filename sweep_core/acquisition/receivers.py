@@ -7,7 +7,7 @@ from .call_shape import CallShape
 
 
 def receiver_positions(xp, problem, shots):
-    """Receivers as (nshots or 1, nrec, ndim), those that are masked in the middle of the model; xp is numpy, ..."""
+    """Return receivers as (nshots or 1, nrec, ndim); masked ones are in the middle of the model. xp is numpy, ..."""
     receivers = shots.receivers if len(shots.receivers.shape) == 3 else shots.receivers[None]
     if shots.mask is None:
         return receivers

@@ -15,7 +15,7 @@ from .sources import signals_of_each, source_weights
 
 
 def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, solid=None):
-    """(cells of each source field, what the library takes of points by the names of its buffers).
+    """Return the cells of each source field, and the buffers of points by their names.
 
     Sources and receivers are arrays of xp, numpy or jax.numpy; `solid` is that of `solid_of`.
     """
@@ -41,7 +41,9 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, sol
 
 
 def _rows(points: list[Points], columns: int, signals: int, xp, dtype):
-    """(cell, column, weight), (nshots, points) each, of those of one field: trace by trace, each sorted by column.
+    """Return (cell, column, weight), (nshots, points) each, of the points of one field.
+
+    They come trace by trace, each sorted by column.
 
     A position has so many `signals`, as many as taps or one for all: each is a trace of `columns`.
     """
@@ -57,6 +59,6 @@ def _rows(points: list[Points], columns: int, signals: int, xp, dtype):
 
 
 def _by_cell(rows, xp):
-    """Rows of one field sorted by cell within each shot, as injection needs it."""
+    """Return the rows of one field sorted by cell within each shot, for injection."""
     order = xp.argsort(rows[0], axis=1, stable=True)
     return tuple(xp.take_along_axis(x, order, axis=1) for x in rows)

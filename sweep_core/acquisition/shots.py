@@ -55,7 +55,7 @@ class Shots:
 
 
 def samples_of(wavelet: Any, by_field: bool) -> Any:
-    """The wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `by_field` is that of the CallShape."""
+    """Return the wavelet as (nshots or 1, nsrc or 1, nfield or 1, nt); `by_field` is that of the CallShape."""
     wavelet = wavelet.swapaxes(-1, -2) if by_field else wavelet[..., None, :]
     if len(wavelet.shape) == 2:
         return wavelet[None, None]
@@ -63,7 +63,7 @@ def samples_of(wavelet: Any, by_field: bool) -> Any:
 
 
 def check_positions(name: str, positions: Any, ndim: int) -> None:
-    """Shape and dtype of sources or receivers, of any array library."""
+    """Check the shape and dtype of sources or receivers of any array library."""
     if not hasattr(positions, "shape") or not hasattr(positions, "dtype"):
         raise DtypeError(f"{name} are a {type(positions).__name__}; expected an array of grid cells")
     columns = "(x, z)" if ndim == 2 else "(x, y, z)"
@@ -81,7 +81,7 @@ def check_positions(name: str, positions: Any, ndim: int) -> None:
 
 
 def check_mask(mask: Any, nshots: int, nrec: int) -> None:
-    """Shape and dtype of a receiver mask."""
+    """Check the shape and dtype of a receiver mask."""
     if mask is None:
         return
     if not hasattr(mask, "shape") or str(mask.dtype) not in ("bool", "torch.bool"):
@@ -91,7 +91,7 @@ def check_mask(mask: Any, nshots: int, nrec: int) -> None:
 
 
 def check_inside(name: str, positions: np.ndarray, problem: Any, fields: Sequence[str]) -> None:
-    """DomainError for the first position that cannot be had, of (nshots, n, ndim) with columns (x, .., z)."""
+    """Raise a DomainError for the first invalid position of (nshots, n, ndim) with columns (x, .., z)."""
     shape, ndim = problem.grid.shape, problem.grid.ndim
     names, sizes = problem.grid.axes[::-1], np.array(shape[::-1])
 
@@ -126,7 +126,7 @@ def check_inside(name: str, positions: np.ndarray, problem: Any, fields: Sequenc
 def _check_taps(
     first: Callable[[np.ndarray, Callable[[int], str]], None], positions: Any, problem: Any, field: Any
 ) -> None:
-    """DomainError for the first position whose interpolation reaches beyond the PML."""
+    """Raise a DomainError for the first position whose interpolation reaches beyond the PML."""
     ndim, sizes, names = problem.grid.ndim, np.array(problem.grid.shape[::-1]), problem.grid.axes[::-1]
     positions = positions - np.array([0.5 * (name in field.stagger) for name in names])
     base = np.floor(positions)

@@ -76,11 +76,11 @@ class Snapshots:
             ) from None
 
     def count(self, nt: int) -> int:
-        """Snapshots of a run of nt samples."""
+        """Return the number of snapshots of a run of nt samples."""
         return (nt - 1) // self.every + 1
 
     def times(self, nt: int, dt: float) -> np.ndarray:
-        """Times (s) of the snapshots of a run of nt samples."""
+        """Return the times (s) of the snapshots of a run of nt samples."""
         if not is_whole(nt, 1):
             raise DomainError(f"nt is {nt!r}; expected a whole number of samples, from 1 on")
         return np.arange(self.count(nt)) * self.every * dt
@@ -92,7 +92,7 @@ class Snapshots:
 
 
 def check_snapshots(problem: Any, snapshots: Any, nt: int) -> Snapshots:
-    """`snapshots` of a run of nt samples with its region stated.
+    """Return `snapshots` of a run of nt samples with their region stated.
 
     Raises
     ------
@@ -117,6 +117,6 @@ def check_snapshots(problem: Any, snapshots: Any, nt: int) -> Snapshots:
 
 
 def crop(problem: Any, snapshots: Snapshots, x: Any) -> Any:
-    """The region of a wavefield (..., *padded grid)."""
+    """Return the region of a wavefield (..., *padded grid)."""
     cells = zip(problem.pml, snapshots.region or (), strict=True)
     return x[(..., *(slice(width + low, width + high) for (width, _), (low, high) in cells))]

@@ -26,13 +26,14 @@ def driving_wavelet(xp, problem: Problem, shape: CallShape, wavelet):
 
 
 def _increments(problem) -> bool:
-    """Whether sources add the wavelet to a field as it is."""
+    """Return True if sources add the wavelet itself to a field."""
     return problem.source_scaling == "increment"
 
 
 def source_weights(problem: Problem, points: Points, array):
-    """(weights, coefficient): a unit of the wavelet adds to each cell these weights, (nshots, nsrc, taps), times the
-    coefficient of that name there, if there is one.
+    """Return (weights, coefficient) of a unit of the wavelet.
+
+    It adds to each cell the weights, (nshots, nsrc, taps), times the coefficient of that name, if there is one.
 
     ``array(values)`` makes of a NumPy array one of the framework.
     """
@@ -48,16 +49,20 @@ def source_weights(problem: Problem, points: Points, array):
 
 
 def signals_of_each(problem: Problem, taps: int) -> int:
-    """Signals that the compiled code is handed for a source in one field: one, or one for each of its cells."""
+    """Return the number of signals of a source in one field for compiled code.
+
+    It is one, or one for each of its cells.
+    """
     return taps if _increments(problem) else 1
 
 
 def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients):
-    """What the compiled code injects, (nshots, nt, columns), from samples (nshots or 1, nsrc or 1, nfield or 1, nt).
+    """Return the samples for the compiled code, (nshots, nt, columns).
 
-    It multiplies by :meth:`Equation.source_coefficient`. Where sources increment the field by the wavelet as it
-    is, that is divided out in each of the `cells`, (nshots, nsrc, taps) for each source field; `coefficients` are
-    (earths, coefficients, *padded grid) and the framework's own.
+    `samples` are (nshots or 1, nsrc or 1, nfield or 1, nt). The compiled code multiplies them by
+    :meth:`Equation.source_coefficient`. If sources increment the field by the wavelet itself, the samples are divided
+    by that coefficient in each of the `cells`, (nshots, nsrc, taps) for each source field. `coefficients` are
+    (earths, coefficients, *padded grid), arrays of the framework.
     """
     samples = xp.broadcast_to(samples, (shape.shots, shape.sources, len(problem.source_type), shape.steps))
     if not _increments(problem):

@@ -12,7 +12,7 @@ from ..numerics.spectra import padded
 
 @named_arguments(RICKER)
 def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.ndarray:
-    """Ricker wavelet, the negative second derivative of a Gaussian (Ricker 1953, Geophysics 18, eq. 16).
+    """Return a Ricker wavelet, the negative second derivative of a Gaussian (Ricker 1953, Geophysics 18, eq. 16).
 
     w(t) = (1 - 2 a) exp(-a),  a = (pi freq (t - delay))^2,  t = k dt.
 
@@ -56,7 +56,7 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
 
 
 def highest_frequency(samples: Any, dt: float, level: float = 1e-2) -> float:
-    """The frequency beyond which amplitude spectra stay below `level` times their maximum, Hz; 0 of zeros.
+    """Return the frequency (Hz) above which amplitude spectra stay below `level` times their maximum; 0 for zeros.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def highest_frequency(samples: Any, dt: float, level: float = 1e-2) -> float:
 
 
 def energy_below(samples: Any, dt: float, part: float, axis: int = -1) -> float:
-    """The frequency below which `part` of the energy of all signals together lies, Hz; 0 of zeros.
+    """Return the frequency (Hz) below which `part` of the energy of all signals lies; 0 for zeros.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def energy_below(samples: Any, dt: float, part: float, axis: int = -1) -> float:
 
 
 def energy_spectrum(samples: Any, dt: float, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """(frequencies in Hz, energy at each of them) of all signals together, relative to their largest sample."""
+    """Return (frequencies in Hz, energy at each of them) of all signals, relative to their largest sample."""
     samples = np.moveaxis(np.asarray(samples, dtype=np.float64), axis, -1).reshape(-1, np.shape(samples)[axis])
     largest = np.abs(samples).max(initial=0.0)
     spectrum = np.fft.rfft(samples / (largest or 1.0), axis=-1)

@@ -1,1 +1,1 @@
-"""What makes numbers of an equation on a grid: stencils, staggering, PML profiles, closures of a free surface."""
+"""The discrete equation on a grid: operators, staggering, PML profiles, closures of a free surface, stability."""

@@ -15,7 +15,7 @@ Array = Any
 
 
 def extend(problem, model: Array, xp, hold=None) -> Array:
-    """A model (..., *grid) continued under the PML by its edge cells; `xp` is numpy, torch or jax.numpy.
+    """Return a model (..., *grid) continued under the PML by its edge cells; `xp` is numpy, torch or jax.numpy.
 
     An edge cell thereby answers for the cells that copy it, and the framework differentiates that by itself; `hold`,
     which lets no derivative through, takes the cells under the PML as given instead.
@@ -32,13 +32,15 @@ def extend(problem, model: Array, xp, hold=None) -> Array:
 
 
 def _held_above(row: int, model: Array, ndim: int, xp, hold) -> Array:
-    """A model (..., *grid) whose rows above `row` no derivative reaches."""
+    """Return a model (..., *grid) whose rows above `row` have no derivative."""
     before = (slice(None),) * (model.ndim - ndim)
     return xp.concatenate([hold(model[(*before, slice(0, row))]), model[(*before, slice(row, None))]], len(before))
 
 
 def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) -> tuple[Array, ...]:
-    """Coefficients (earths, *padded grid) of models; `xp` and `hold` as for :func:`extend`, `array` makes constants.
+    """Return coefficients (earths, *padded grid) of models.
+
+    `xp` and `hold` are as for :func:`extend`; `array` makes constants.
 
     In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values.
     """
@@ -46,9 +48,9 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
     hold = hold if problem.edge_gradient == "interior" else None
     extended = [extend(problem, m, xp, hold) for m in models]
-    made = problem.equation.coefficients(NodeAverages(problem, xp), *extended)
+    coefficients = problem.equation.coefficients(NodeAverages(problem, xp), *extended)
     # torch broadcasts no numbers
-    arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in made]
+    arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in coefficients]
     if any(problem.cpml.multiaxial):
         arrays = list(map(partial(_damped, problem, array), problem.coefficient_names, arrays))
     return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in arrays)
@@ -61,7 +63,7 @@ def _damped(problem, array, name: str, coefficient: Array) -> Array:
 
 
 def solid_of(problem, models, xp, hold) -> Array | None:
-    """Whether cells (1 or nshots, *padded grid) are solid; None where the equation has no fluids beside solids."""
+    """Return True in solid cells (1 or nshots, *padded grid); None if the equation has no fluids beside solids."""
     solid = problem.equation.solid(*(hold(m) for m in models))
     return None if solid is None else extend(problem, solid, xp).reshape(-1, *problem.padded_shape)
 
@@ -100,39 +102,42 @@ class Ops:
     """Whether values can be read at no cost."""
 
     def pad(self, x: Array, axis: int, count: int) -> Array:
-        """`count` zeros before and after the cells of an axis: the field is zero outside."""
+        """Add `count` zeros before and after the cells of an axis: the field is zero outside."""
         raise NotImplementedError
 
     def typed(self, x: Array) -> Array:
-        """x in the dtype of the run."""
+        """Return x in the dtype of the run."""
         raise NotImplementedError
 
     def hold(self, x: Array) -> Array:
-        """x without its derivative."""
+        """Return x without its derivative."""
         raise NotImplementedError
 
     def array(self, values: np.ndarray, dtype) -> Array:
-        """A constant on the device and in the dtype of the run."""
+        """Return a constant on the device and in the dtype of the run."""
         raise NotImplementedError
 
     def constant(self, values: np.ndarray) -> Array:
-        """A constant in the dtype of the run."""
+        """Return a constant in the dtype of the run."""
         return self.array(values, self.dtype)
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
-        """Zeros in the dtype of the run."""
+        """Return zeros in the dtype of the run."""
         raise NotImplementedError
 
     def take(self, x: Array, cells: Array) -> Array:
-        """Values of x, (shots or 1, *padded grid), at flat cells (shots, n)."""
+        """Return values of x, (shots or 1, *padded grid), at flat cells (shots, n)."""
         raise NotImplementedError
 
     def add(self, x: Array, cells: Array, amounts: Array) -> Array:
-        """x with amounts (shots, n) added at flat cells (shots, n); cells may repeat. x itself stays as it is."""
+        """Return x plus amounts (shots, n) at flat cells (shots, n); cells may repeat.
+
+        The array x itself does not change.
+        """
         raise NotImplementedError
 
     def repeated(self, body: Callable[[Any], Any], state: Any, count: int, enough: Callable[[Any], Any]) -> Any:
-        """`state` after `body` was applied to it `count` times, or fewer where that is `enough` and can be read."""
+        """Return `state` after `count` applications of `body`, or fewer if the state is `enough` and can be read."""
         for _ in range(count):
             if self.readable and enough(state):
                 break
@@ -140,33 +145,33 @@ class Ops:
         return state
 
     def magnitudes(self) -> "Ops":
-        """The same operations with the magnitudes of all weights that :meth:`apply` uses."""
-        made = copy(self)
-        made._operators = {
+        """Return the same operations with the magnitudes of all weights that :meth:`apply` uses."""
+        magnitudes = copy(self)
+        magnitudes._operators = {
             key: (_magnitude(stencil), None if rows is None else abs(rows), profile)
             for key, (stencil, rows, profile) in self._operators.items()
         }
-        return made
+        return magnitudes
 
     def largest_sum(self, operator: str, axis: int, field: str) -> float:
-        """The largest sum of the weights of a node that :meth:`apply` uses."""
+        """Return the largest sum of the weights of a node that :meth:`apply` uses."""
         stencil, rows, _ = self._operators[operator, axis, field]
         inside = stencil.centre + (1 + stencil.sign) * sum(stencil.weights)
         return inside if rows is None else max(inside, float(rows.sum(-1).max()))
 
     def d1(self, x: Array, axis: int, parity: int = -1) -> Array:
-        """First derivative, central; `parity` is that of x about a free surface."""
+        """Return the first derivative, central; `parity` is that of x about a free surface."""
         side = self._shifted(x, axis, parity)
         return sum(w * (side(k) - side(-k)) for k, w in enumerate(self.d1_weights[axis], start=1))
 
     def d2(self, x: Array, axis: int, parity: int = -1) -> Array:
-        """Second derivative, central; `parity` is that of x about a free surface."""
+        """Return the second derivative, central; `parity` is that of x about a free surface."""
         side = self._shifted(x, axis, parity)
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
 
     def apply(self, operator: str, x: Array, axis: int, field: str) -> Array:
-        """An operator of :class:`sweep_core.equations.terms.DerivativeSum`, applied to a field along an axis."""
+        """Apply an operator of :class:`sweep_core.equations.terms.DerivativeSum` to a field along an axis."""
         (centre, weights, sign, back, ahead), rows, _ = self._operators[operator, axis, field]
         side = self._shifted(x, axis)
         d = sum(w * (side(k - back) + sign * side(ahead - k)) for k, w in enumerate(weights, start=1))
@@ -178,23 +183,23 @@ class Ops:
         return self.xp.concatenate([top, d[:, rows.shape[0] :]], 1)
 
     def profile(self, operator: str, axis: int, field: str) -> tuple[Array, Array]:
-        """(decay, gain) of the PML at the nodes where that lies."""
+        """Return (decay, gain) of the PML at the nodes of the result."""
         return self._operators[operator, axis, field][-1]
 
     def damped(self, field, x: Array) -> Array:
-        """x, a field, after the damping of a step in multi-axial layers."""
+        """Return a field x after the damping of a step in multi-axial layers."""
         for factor in self._damping.get(field, ()):
             x = factor * x
         return x
 
     def off_surface(self, field, x: Array) -> Array:
-        """x, but zero on a free surface if the field is zero there."""
+        """Return x, with zeros on a free surface if the field is zero there."""
         if not (self.problem.free_surface and field.on_surface):
             return x
         return self.xp.concatenate([0 * x[:, :1], x[:, 1:]], 1)
 
     def _operator(self, operator, axis, field, dtype):
-        """(stencil, rows under a free surface, profile) of an operator."""
+        """Return (stencil, rows under a free surface, profile) of an operator."""
         rows = None
         if axis == 0 and self.problem.free_surface:
             rows = surface_rows(self.problem, operator, field)
@@ -203,7 +208,10 @@ class Ops:
         return stencil_of(self.problem, operator, axis, field), rows, profile
 
     def _shifted(self, x, axis, parity=None):
-        """A function of k: x at the nodes k further along an axis. With a `parity`, x is mirrored at a free surface."""
+        """Return a function of k: x at the nodes k further along an axis.
+
+        With a `parity`, x is mirrored at a free surface.
+        """
         padded, n = self.pad(x, axis, self.half), x.shape[axis - self.ndim]
         after = (slice(None),) * (self.ndim - 1 - axis)
         if parity is not None and axis == 0 and self.problem.free_surface:

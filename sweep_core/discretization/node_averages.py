@@ -1,4 +1,4 @@
-"""What an equation's coefficients may ask for beside the parameters: the time step, and averages between cells."""
+"""The time step and averages between cells, from which an equation computes its coefficients."""
 
 from functools import lru_cache
 from typing import Any
@@ -30,11 +30,14 @@ class NodeAverages:
         return AXES[self.problem.grid.ndim]
 
     def mean(self, x, axis: str):
-        """Arithmetic mean of the two cells beside each node."""
+        """Return the arithmetic mean of the two cells beside each node."""
         return 0.5 * (x + self._next(x, axis))
 
     def harmonic(self, x, first: str, second: str):
-        """Harmonic mean of the four cells around each node; zero, and of derivative zero, where one of them is zero."""
+        """Return the harmonic mean of the four cells around each node.
+
+        It is zero, with derivative zero, if one of them is zero.
+        """
         # `where` twice: the derivative of the branch that is not taken must be finite too.
         solid = x > 0
         inverse = 1 / self.xp.where(solid, x, 1.0)
@@ -43,7 +46,7 @@ class NodeAverages:
         return self.xp.where(solid, 4 / inverse, 0.0)
 
     def surfaced(self, inside, surface, *properties):
-        """`inside`, but ``surface(*properties)`` in the cells of the free surface, if there is one."""
+        """Return `inside`, with ``surface(*properties)`` in the cells of the free surface, if there is one."""
         if not self.problem.free_surface:
             return inside
         depth = -self.problem.grid.ndim
@@ -51,7 +54,7 @@ class NodeAverages:
         return self.xp.concatenate([surface(*(x[top] for x in properties)), inside[rest]], depth)
 
     def _next(self, x, axis):
-        """The cell after each one along an axis."""
+        """Return the cell after each one along an axis."""
         if axis not in self.axes:
             raise OptionError(f"the axis of a mean is {axis!r}; there are {self.axes}")
         depth = self.axes.index(axis) - len(self.axes)
@@ -62,17 +65,19 @@ class NodeAverages:
 
 @lru_cache(maxsize=64)
 def rows_before(problem) -> int | None:
-    """Rows of coefficients before a row of the parameters that depend on it: 1 where there are means along z. None
-    where all may, or an equation does not tell of a few cells.
+    """Return the number of rows of coefficients that depend on the next row of the parameters: 1 with means along z.
+
+    None if all rows may depend on it, or if the equation cannot compute coefficients for a few cells.
     """
     shape, changed = (8,) + (2,) * (problem.grid.ndim - 1), 6
     few, rng = attrs.evolve(problem, grid=Grid(shape, problem.grid.spacing)), np.random.default_rng(0)
     try:
         one, other = (problem.equation.example(shape, rng) for _ in range(2))
         mixed = [np.concatenate([a[:changed], b[changed:]]) for a, b in zip(one, other, strict=True)]
-        made = [problem.equation.coefficients(NodeAverages(few, np), *models) for models in (one, mixed)]
+        results = [problem.equation.coefficients(NodeAverages(few, np), *models) for models in (one, mixed)]
     except Exception:  # such as one that holds an array of a model's shape
         return None
-    differ = [np.broadcast_to(a != b, shape).any(axis=tuple(range(1, len(shape)))) for a, b in zip(*made, strict=True)]
+    across = tuple(range(1, len(shape)))
+    differ = [np.broadcast_to(a != b, shape).any(axis=across) for a, b in zip(*results, strict=True)]
     first = int(np.argmax(np.any(differ, axis=0)))
     return changed - first if first else None

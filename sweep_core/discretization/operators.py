@@ -31,7 +31,7 @@ class Axis(NamedTuple):
 
 @lru_cache(maxsize=64)
 def axis_of(problem, axis: int) -> Axis:
-    """Weights and profiles of one axis of the grid, counted from 0."""
+    """Return weights and profiles of one axis of the grid, counted from 0."""
     cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
     order, scale = problem.equation.spatial_order, dt / spacing
     return Axis(
@@ -44,12 +44,12 @@ def axis_of(problem, axis: int) -> Axis:
 
 
 def _between(problem, axis, field):
-    """Whether the nodes of a field lie half a cell further along an axis."""
+    """Return True if the nodes of a field lie half a cell further along an axis."""
     return problem.grid.axes[axis] in field.stagger
 
 
 def stencil_of(problem, operator: str, axis: int, field: Field) -> Stencil:
-    """An operator of `DerivativeSum` as it is taken of a field along an axis, far from a surface."""
+    """Return the stencil of an operator of `DerivativeSum` on a field along an axis, far from a surface."""
     weights = getattr(axis_of(problem, axis), operator.lower()).tolist()
     centre = weights.pop(0) if operator == "D2" else 0.0
     between = _between(problem, axis, field)
@@ -58,7 +58,7 @@ def stencil_of(problem, operator: str, axis: int, field: Field) -> Stencil:
 
 
 def profile_of(problem, operator: str, axis: int, field: Field) -> tuple[np.ndarray, np.ndarray]:
-    """(decay, gain) of the PML at the nodes where what is taken of a field along an axis lies."""
+    """Return (decay, gain) of the PML at the nodes of an operator's result along an axis."""
     decay, gain, _ = _profiles(problem, axis, _between(problem, axis, field) != (operator in BETWEEN))
     return decay, gain
 
@@ -69,7 +69,7 @@ def _profiles(problem, axis, further):
 
 
 def damping_of(problem, field: Field) -> list[np.ndarray]:
-    """Factors of a field in a step, which its nodes in multi-axial layers have: one for each axis with such layers."""
+    """Return the factors of a field in a step in multi-axial layers: one for each axis with such layers."""
     ndim, factors = problem.grid.ndim, []
     for axis in range(ndim):
         if problem.cpml.multiaxial[axis]:
@@ -97,7 +97,7 @@ def field_of_coefficient(problem, name: str) -> Field:
 
 
 def along_z(problem) -> Iterator[tuple[str, Field]]:
-    """(operator, field) that there are along z, in the order of fields, then of operators."""
+    """Return (operator, field) of all operators along z, in the order of fields, then of operators."""
     there = {
         (r.operator, field) for r in problem.equation.rates_in(problem.grid.ndim) for a, field in r.terms if a == "z"
     }
@@ -105,7 +105,7 @@ def along_z(problem) -> Iterator[tuple[str, Field]]:
 
 
 def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
-    """What an operator takes along z in the first rows under a free surface, from the first rows of a field.
+    """Return the rows of an operator along z under a free surface, which act on the first rows of a field.
 
     Raises
     ------
@@ -123,8 +123,10 @@ def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
 
 
 def closed(problem, operator: str, field: Field) -> tuple[np.ndarray, np.ndarray]:
-    """The same in all rows that are not as everywhere, or whose transposes are not; and those of the transpose,
-    minus it of D and D1, which are minus their transposes far from the surface.
+    """Return the rows under a free surface in which an operator or its transpose has special weights, for both.
+
+    The transpose of D and D1 has its sign changed, since these operators are minus their transposes far from the
+    surface.
     """
     half = problem.equation.spatial_order // 2
     near = closed_rows(problem.equation)
@@ -138,7 +140,7 @@ def closed(problem, operator: str, field: Field) -> tuple[np.ndarray, np.ndarray
 
 
 def heights(problem, field: Field) -> np.ndarray | None:
-    """How high, in cells, the part of the medium is that each row of nodes stands for, where that is not one."""
+    """Return the height, in cells, of the medium around each row of nodes, if it is not one."""
     if not problem.free_surface or field.mirrored:
         return None
     high, near = np.ones(problem.padded_shape[0]), closure(problem.equation.spatial_order)

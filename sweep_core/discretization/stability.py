@@ -26,8 +26,8 @@ def excess(problem, ops: Ops, models) -> Any:
     if not equation.depends_on_contrasts(ops.ndim):
         return by_speed
     earths = max(m.shape[0] if len(m.shape) > ops.ndim else 1 for m in models)
-    made = coefficients_of(problem, models, earths, ops.xp, ops.hold, ops.constant)
-    coefficients: dict[str | None, Any] = dict(zip(problem.coefficient_names, made, strict=True))
+    values = coefficients_of(problem, models, earths, ops.xp, ops.hold, ops.constant)
+    coefficients: dict[str | None, Any] = dict(zip(problem.coefficient_names, values, strict=True))
     return ops.xp.maximum(by_speed, eigenvalue_bound(equation, ops, coefficients) / 4)
 
 
@@ -35,11 +35,11 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
     """Return a number that no eigenvalue of -G exceeds, where G maps fields at half time steps to what they grow by in
     one step, through the fields that they change. Steps are stable while these eigenvalues are 4 at most.
 
-    |G|, which is G with the magnitudes of weights and coefficients, has no negative entry. For any positive w the
-    largest of |G| w / w is a bound of its eigenvalues (Collatz 1942), which falls to the largest one as w is replaced
-    by |G| w. The weights of staggered differences change sign from node to node, so that -G is |G| up to the signs of
-    nodes: the bound is sharp, but for negative coefficients and the rows beside a free surface. The first w is one
-    everywhere and takes coefficients with their sign, which is exact in a uniform medium.
+    |G| is G with the magnitudes of weights and coefficients, so it has no negative entry. For any positive w the
+    largest of |G| w / w is a bound of its eigenvalues (Collatz 1942). The bound falls to the largest eigenvalue as
+    |G| w replaces w. The weights of staggered differences change sign from node to node, so -G is |G| up to the signs
+    of nodes. The bound is therefore sharp, except for negative coefficients and for rows beside a free surface. The
+    first w is one everywhere and takes coefficients with their sign, which is exact in a uniform medium.
     """
     ops, xp = ops.magnitudes(), ops.xp
     names = [f.name for f in equation.waves_in(ops.ndim) if "t" in f.stagger]
@@ -52,14 +52,17 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
             return bound
 
     def next_round(state):
-        """(bound, weights) of the next round; the first, by weights of one, finds a bound that is infinite."""
+        """Return (bound, weights) of the next round.
+
+        The bound before the first round, with weights of one, is infinite.
+        """
         bound, weights = state
         step = _step_of(equation, ops, coefficients, weights, lambda c: xp.where(xp.isinf(bound), c, abs(c)))
         ratio = reduce(xp.maximum, ((step[name] / weights[name]).max() for name in names))
         peak = reduce(xp.maximum, (x.max() for x in step.values()))
         following = {name: xp.where(x > SMALLEST * peak, x / peak, SMALLEST) for name, x in step.items()}
-        kept = {name: xp.where(xp.isinf(bound), weights[name], x) for name, x in following.items()}
-        return xp.minimum(bound, ratio / rounding), kept
+        bounded = {name: xp.where(xp.isinf(bound), weights[name], x) for name, x in following.items()}
+        return xp.minimum(bound, ratio / rounding), bounded
 
     start = ops.zeros(()) + inf, dict.fromkeys(names, xp.ones_like(like))
     return ops.repeated(next_round, start, 1 + ROUNDS, lambda state: state[0] <= 4)[0]
@@ -79,7 +82,7 @@ def marked(problem, ops: Ops, models, coefficients: tuple[Any, ...]) -> tuple[An
 
 
 def coefficient_limit(problem) -> float:
-    """The largest stable value of the first coefficient, for compiled code."""
+    """Return the largest stable value of the first coefficient, for compiled code."""
     return min(problem.equation.coefficient_limit(problem.largest_speed), UNSTABLE)
 
 
@@ -97,8 +100,9 @@ class _OnNumbers:
 
 
 def _step_of(equation, ops, coefficients, fields, magnitude) -> dict[str, Any]:
-    """What fields at half time steps grow by in a step, with the `magnitude` of each coefficient and all signs of rates
-    positive, and without what a field loses by itself.
+    """Return the increments of fields at half time steps, with the `magnitude` of each coefficient.
+
+    All signs of rates are positive, and a field has no loss of its own.
     """
     stages, values = equation.stages(ops.ndim), dict(fields)
     last = next(i for i, stage in enumerate(stages) if stage[0].name in fields)
@@ -110,10 +114,10 @@ def _step_of(equation, ops, coefficients, fields, magnitude) -> dict[str, Any]:
             for m in equation.moduli_in(ops.ndim)
             if m.target == f.name and not _is_loss(ops.problem, f, rates[m.rate])
         ]
-        made = {rate.name: _sum_of(ops, values, rate) for _, _, rate in moduli}
+        sums = {rate.name: _sum_of(ops, values, rate) for _, _, rate in moduli}
         for field in stage:
             parts = (
-                made[rate.name] if name is None else magnitude(coefficients[name]) * made[rate.name]
+                sums[rate.name] if name is None else magnitude(coefficients[name]) * sums[rate.name]
                 for target, name, rate in moduli
                 if target is field
             )
@@ -122,13 +126,13 @@ def _step_of(equation, ops, coefficients, fields, magnitude) -> dict[str, Any]:
 
 
 def _is_loss(problem, field, rate) -> bool:
-    """Whether a rate is the value of fields of the time of the field that it changes."""
+    """Return True if a rate is the value of fields of the same time as the field that it changes."""
     late = "t" in field.stagger
     return field.order > 0 and rate.operator == "same" and all(problem.at_half_step(f) == late for _, f in rate.terms)
 
 
 def _sum_of(ops, values, rate) -> Any:
-    """A rate without its sign and without the PML."""
+    """Return a rate without its sign and without the PML."""
     axes = ops.problem.grid.axes
     return sum(
         values[field] if rate.operator == "same" else ops.apply(rate.operator, values[field], axes.index(axis), field)

@@ -23,28 +23,28 @@ class Distributor(Protocol):
     rank: int
     size: int
     device: Any
-    """Where this rank's arrays are and its verbs answer; None for where the framework puts them by itself."""
+    """Device of this rank's arrays and results; None for the default of the framework."""
 
     def scatter(self, plan: ShotPlan, x: Any) -> Any:
-        """The part of x, whose first axis counts shots, that belongs to this rank. Adjoint: gather."""
+        """Return this rank's part of x, whose first axis counts shots. The adjoint is gather."""
 
     def gather(self, plan: ShotPlan, part: Any) -> Any:
-        """The parts of all ranks joined in order, on rank 0 (None elsewhere). Adjoint: scatter."""
+        """Return the parts of all ranks joined in order, on rank 0 (None elsewhere). The adjoint is scatter."""
 
     def broadcast(self, x: Any) -> Any:
-        """Rank 0's value on every rank. Adjoint: reduce."""
+        """Return the value of rank 0 on every rank. The adjoint is reduce."""
 
     def reduce(self, x: Any) -> Any:
-        """The sum over ranks, on rank 0 (None elsewhere). Adjoint: broadcast."""
+        """Return the sum over ranks, on rank 0 (None elsewhere). The adjoint is broadcast."""
 
     def all_reduce(self, x: Any) -> Any:
-        """The sum over ranks, on every rank. Adjoint: itself."""
+        """Return the sum over ranks, on every rank. The operation is its own adjoint."""
 
     def all_gather(self, plan: ShotPlan, part: Any) -> Any:
-        """The parts of all ranks joined in order, on every rank. Adjoint: the scatter of the sum."""
+        """Return the parts of all ranks joined in order, on every rank. The adjoint is the scatter of the sum."""
 
     def barrier(self) -> None:
-        """Returns when every rank has called it."""
+        """Wait until every rank has called it."""
 
 
 @attrs.frozen
@@ -86,13 +86,13 @@ class SerialDistributor(Distributor):
 
 
 def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> Any:
-    """What `action` returns on rank 0, and None elsewhere; what is refused there ends every rank."""
-    told = refusal = None
+    """Return the result of `action` on rank 0, and None elsewhere. An error on rank 0 is raised on every rank."""
+    result = refusal = None
     if group.rank == 0:
         try:
-            told = action(*arguments)
+            result = action(*arguments)
         except SweepError as error:
             refusal = error
     if float(numpy_of(group.all_reduce(np.array([float(refusal is not None)])))[0]):
         raise refusal or DistributedError("rank 0 cannot go on; it says why")
-    return told
+    return result

@@ -49,7 +49,7 @@ class ShotPlan:
     size: int = attrs.field(converter=_size)
 
     def part(self, rank: int) -> range:
-        """Positions of the shots of `rank`, in order."""
+        """Return the positions of the shots of `rank`, in order."""
         if not 0 <= _whole("rank", rank, 0) < self.size:
             raise OptionError(f"rank is {rank}; expected 0..{self.size - 1}")
         return range(self.count * rank // self.size, self.count * (rank + 1) // self.size)
@@ -60,7 +60,7 @@ class ShotPlan:
         return -(-self.count // self.size)
 
     def padded(self) -> tuple[np.ndarray, np.ndarray]:
-        """Equal parts for devices that need them: positions (size, longest) and weights 1 or 0 alike.
+        """Return equal parts for devices that need them: positions (size, longest) and weights 1 or 0.
 
         A part that is short repeats a shot of the plan with weight 0, so that sums are exact.
         """
@@ -75,10 +75,10 @@ class ShotPlan:
         return positions, weights
 
 
-def check_plan(distributor: Any, plan: ShotPlan, given: int, part: bool = False) -> None:
-    """ShapeError unless a plan fits the group, and `given` shots the plan (or this rank's part of it)."""
+def check_plan(distributor: Any, plan: ShotPlan, count: int, part: bool = False) -> None:
+    """Raise a ShapeError unless a plan fits the group, and `count` shots fit the plan, or this rank's part of it."""
     if plan.size != distributor.size:
         raise ShapeError(f"the plan is for {plan.size} ranks; this group has {distributor.size}")
     expected = len(plan.part(distributor.rank)) if part else plan.count
-    if given != expected:
-        raise ShapeError(f"{given} shots were given; the plan has {expected}{' for this rank' if part else ''}")
+    if count != expected:
+        raise ShapeError(f"{count} shots were given; the plan has {expected}{' for this rank' if part else ''}")

@@ -21,14 +21,15 @@ class Elastic(StaggeredEquation):
 
     Leapfrog on a staggered grid (Virieux 1986, Geophysics 51; Levander 1988, Geophysics 53), here in 2-D:
 
-    vx <- vx + bx (S D_x sxx + S D_z sxz + dt fx),  vz <- vz + bz (S D_x sxz + S D_z szz + dt fz),
-    sxx <- sxx + pi exx + lam ezz - dt mxx,  szz <- szz + lam exx + pi ezz - dt mzz,  sxz <- sxz + mu_xz exz - dt mxz,
-    exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
+        vx <- vx + bx (S D_x sxx + S D_z sxz + dt fx),    vz <- vz + bz (S D_x sxz + S D_z szz + dt fz),
+        sxx <- sxx + pi exx + lam ezz - dt mxx,    szz <- szz + lam exx + pi ezz - dt mzz,
+        sxz <- sxz + mu_xz exz - dt mxz,
+        exx = S D_x vx,  ezz = S D_z vz,  exz = S D_z vx + S D_x vz,  pi = lam + 2 mu.
 
-    Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
-    shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
-    docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
-    beside it conserve energy (`sweep_core.numerics.free_surface`).
+    Densities are arithmetic means of the two cells beside a velocity. The rigidity mu_xz is the harmonic mean of the
+    four cells around a shear stress; it is zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
+    docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, and sxx grows as in plane stress. Differences beside
+    the surface conserve energy (`sweep_core.numerics.free_surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.
 

@@ -1,4 +1,4 @@
-"""What a wave equation states of itself; everything else is derived from it."""
+"""The statements of a wave equation, from which everything else is derived."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from ..errors import OptionError
 from ..numerics.stencils import check_order, largest_speed
 
 COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0), "Pa": (5e9, 1e10), "1": (0.05, 0.15)}
-"""What examples are drawn from, by unit, where a parameter states neither `typical` values nor two finite bounds."""
+"""Ranges of random examples, by unit, for a parameter without `typical` values and without two finite bounds."""
 
 
 @attrs.frozen
@@ -111,9 +111,9 @@ class Equation(ABC):
     A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
     It absorbs with layers of `pml_type` (:class:`sweep_core.numerics.cpml.CPML`) whose profile has the power
     `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``.
-    Its name is that of its compiled header, if there is one, and `library` the package where libsweep_cpu and
-    libsweep_cuda hold it. In each field of `reciprocal` it promises that a source and a receiver may change places, and
-    that float32 records err by `float32_error` of their maximum at most, in 2000 steps of at least half the largest dt.
+    Its name is that of its compiled header, if there is one, and `library` is the package whose libsweep_cpu and
+    libsweep_cuda contain it. In each field of `reciprocal` a source and a receiver may change places. In 2000 steps of
+    at least half the largest dt, float32 records err by at most `float32_error` of their maximum.
 
     Parameters
     ----------
@@ -147,35 +147,35 @@ class Equation(ABC):
 
     @abstractmethod
     def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
-        """What the step multiplies with, cell by cell, in arithmetic that a framework can differentiate.
+        """Return the factors of the step in each cell, by arithmetic that a framework can differentiate.
 
-        `node_averages` is a :class:`sweep_core.discretization.node_averages.NodeAverages`: dt, and averages between
-        cells.
+        `node_averages` is a :class:`sweep_core.discretization.node_averages.NodeAverages`: it has dt, and averages
+        between cells.
         """
 
     @abstractmethod
     def step(
         self, ops: Any, state: dict[str, Any], coefficients: tuple[Any, ...], inject: Callable[[str, Any], Any]
     ) -> dict[str, Any]:
-        """The state one time step later; pure. Its keys are those of :meth:`state_names`.
+        """Return the state one time step later, with the keys of :meth:`state_names`; a pure function.
 
         ``inject(field, x)`` gives x with the sources of this step added, and is called for each field once it is made.
         """
 
     @abstractmethod
     def source_coefficient(self, field: str) -> str | None:
-        """The coefficient with which a source into `field` is multiplied before it is added, if there is one."""
+        """Return the name of the coefficient that multiplies a source into `field`, or None."""
 
     @abstractmethod
     def speed(self, *parameters: Any) -> Any:
-        """The fastest wave speed at each cell (m/s), which bounds the time step."""
+        """Return the fastest wave speed at each cell (m/s), which bounds the time step."""
 
     def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
-        """The type of the absorbing layers, or one for each axis, depth first."""
+        """Return the type of the absorbing layers, or one for each axis, depth first."""
         return self.pml_type
 
     def coefficient_limit(self, speed: float) -> float:
-        """The first coefficient at the largest stable speed: what compiled code compares with."""
+        """Return the first coefficient at the largest stable speed, with which compiled code compares."""
         return float("inf")
 
     @abstractmethod
@@ -186,11 +186,11 @@ class Equation(ABC):
 
     @property
     def rule(self) -> str:
-        """What :meth:`fits` asks of the parameters, for a message."""
+        """The condition of :meth:`fits` in words, for a message."""
         return "admissible parameters"
 
     def fits(self, *parameters: Any) -> Any:
-        """Whether parameters that are admissible by themselves are so together, cell by cell; always, by default."""
+        """Return True in each cell whose parameters, each admissible by itself, are admissible together."""
         return True
 
     def admits(self, *parameters: Any) -> Any:
@@ -201,16 +201,18 @@ class Equation(ABC):
     def example(
         self, shape: tuple[int, ...], rng: np.random.Generator, **ranges: tuple[float, float]
     ) -> list[np.ndarray]:
-        """A rough earth, no two cells alike, that is admissible, also if parameters are changed by 2 % of their range.
+        """Return a rough, admissible earth, no two cells alike.
+
+        It stays admissible if parameters change by 2 % of their range.
 
         Parameters
         ----------
         shape : tuple of int
-            Of each model.
+            Shape of each model.
         rng : numpy.random.Generator
-            Draws each cell anew until the parameters of it fit together.
+            Source of random numbers; each cell is drawn again until its parameters fit together.
         **ranges : (low, high)
-            Of parameters by name, instead of :attr:`Parameter.drawn_from`.
+            Ranges of parameters by name, instead of :attr:`Parameter.drawn_from`.
 
         Returns
         -------
@@ -228,8 +230,8 @@ class Equation(ABC):
         for p in self.parameters:
             low, high = ranges.get(p.name, (p.low, p.high))
             if not p.low <= low <= high <= p.high:
-                given, admitted = f"{low:g} to {high:g}", f"{p.low:g} to {p.high:g}"
-                raise OptionError(f"{self.name}: {p.name} is to be drawn from {given}; expected within {admitted}")
+                asked, admitted = f"{low:g} to {high:g}", f"{p.low:g} to {p.high:g}"
+                raise OptionError(f"{self.name}: {p.name} is to be drawn from {asked}; expected within {admitted}")
         bounds = np.array([ranges.get(p.name, p.drawn_from) for p in self.parameters], dtype=np.float64)
         low, high = (b.reshape(-1, *(1,) * len(shape)) for b in bounds.T)
         models, bad = np.empty((len(names), *shape)), np.ones(shape, bool)
@@ -247,41 +249,43 @@ class Equation(ABC):
         )
 
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:
-        """The largest wave speed (m/s) for which steps of dt are stable in a uniform medium."""
+        """Return the largest wave speed (m/s) for which steps of dt are stable in a uniform medium."""
         return largest_speed(self.spatial_order, spacing, dt)
 
     def depends_on_contrasts(self, ndim: int) -> bool:
-        """Whether contrasts between cells may make steps unstable that are stable in the fastest cell's medium."""
+        """Return True if contrasts may make steps unstable that are stable in the fastest cell's medium."""
         return False
 
     def solid(self, *parameters: Any) -> Any:
-        """Whether cells are solid, where some may be fluid: positions between nodes are interpolated on one side of a
-        contact. None, by default, where there is one kind.
+        """Return True in solid cells, if some cells may be fluid.
+
+        Positions between nodes are then interpolated on one side of a contact. None, the default, states that
+        there is one kind of cells.
         """
         return None
 
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
-        """What receivers record beside fields: by name, the weights of the fields that it is the sum of."""
+        """Return the recorded quantities that are no fields: for each name, the weights of the fields in its sum."""
         return {}
 
     def fields_in(self, ndim: int) -> tuple[Field, ...]:
-        """The fields that there are in so many dimensions."""
+        """Return the fields of a grid with so many dimensions."""
         return tuple(f for f in self.fields if ndim in f.ndims)
 
     def waves_in(self, ndim: int) -> tuple[Field, ...]:
-        """Those that sources act on and receivers record: all but what lives within a step only."""
+        """Return the fields with sources and receivers: all but those that exist within a step only."""
         return tuple(f for f in self.fields_in(ndim) if f.order)
 
     def rates_in(self, ndim: int) -> tuple[Any, ...]:
-        """The `DerivativeSum` that there are in so many dimensions, of an equation stated by them."""
+        """Return the `DerivativeSum` of these dimensions, for an equation stated by them."""
         return ()
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
-        """The coefficients that there are in so many dimensions."""
+        """Return the coefficients of these dimensions."""
         return self.coefficient_names
 
     def state_names(self, ndim: int) -> tuple[str, ...]:
-        """Keys of the state: fields, their older levels, memory variables of each axis."""
+        """Return the keys of the state: fields, their older levels, memory variables of each axis."""
         fields = [f.name for f in self.fields_in(ndim)]
         older = [f"{name}_old" for name in fields if self.levels == 2]
         return (*fields, *older, *(f"{memory}_{axis}" for memory in self.memories for axis in range(ndim)))

@@ -15,20 +15,20 @@ TAKEN = {"D": "derivative", "D1": "central derivative", "mean": "mean", "same": 
 class StaggeredEquation(TableEquation):
     """Base of first-order systems, stepped by leapfrog on a staggered grid.
 
-    Fields with a stagger in time are known half a step later than the others, and are made first. For each rate e,
+    Fields with a stagger in time are known half a step later than the others, and are computed first. For each rate e,
 
-    e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f
+        e = sign * sum over its terms of S D f,      S D f = D f + psi,      psi <- b psi + a D f.
 
-    with D the staggered difference along an axis, or another operator of `DerivativeSum`, scaled by
-    dt / dh, and S the stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27, with profiles at the node
-    that e is at); and then for each field v,
+    D is the staggered difference along an axis, or another operator of `DerivativeSum`, scaled by dt / dh. S is the
+    stretch of that axis' CPML (Komatitsch and Martin 2007, eqs. 22 to 27), whose profiles are taken at the node of e.
+    Then for each field v,
 
-    v <- q v + sum over its moduli of coefficient * e + source,
+        v <- q v + sum over its moduli of coefficient * e + source,
 
-    with q the damping of multi-axial layers, 1 elsewhere, and without v where its order is 0. A staggered difference or
-    mean lies half a cell further along its axis, and what fields grow by half a step later than what it is taken of:
-    where they lie, or the first use raises an OptionError. The value of a field itself may also be added to fields of
-    its own time, as it was before them.
+    with q the damping of multi-axial layers, 1 elsewhere, and without v if its order is 0. A staggered difference or
+    mean lies half a cell further along its axis. An increment lies half a step later than its fields. Both must lie
+    at the place and time of the field that they change, or the first use raises an OptionError. The value of a field
+    itself, before the step, may also be added to fields of its own time.
     """
 
     levels: ClassVar[int] = 1
@@ -60,5 +60,5 @@ class StaggeredEquation(TableEquation):
         return largest_staggered_speed(self.spatial_order, spacing, dt)
 
     def depends_on_contrasts(self, ndim: int) -> bool:
-        """Of differences alone; with other operators :meth:`speed` must bound the time step in all models."""
+        """Return True for differences alone; with other operators :meth:`speed` must bound dt in all models."""
         return all(rate.operator in ("D", "same") for rate in self.rates_in(ndim))

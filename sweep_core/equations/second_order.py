@@ -18,10 +18,10 @@ class SecondOrderEquation(TableEquation):
 
     u[k+1] = 2 u[k] - u[k-1] + c e + source
 
-    with D1 and D2 the central first and second differences along an axis, scaled by dt / dh each, and c the coefficient
-    of its modulus; and where du/dt is damped by gamma, c' 2 (u[k] - u[k-1]) more, c' = -gamma dt / (1 + gamma dt).
-    The CPML follows Komatitsch and Martin (2007), eqs. 22 to 27; this form of it makes e symmetric up to factors that
-    commute, so that the exact discrete adjoint is the same step run on the reversed record (docs/theory/acoustic.md).
+    with D1 and D2 the central first and second differences along an axis, each scaled by dt / dh, and c the coefficient
+    of its modulus. A damping gamma of du/dt adds c' 2 (u[k] - u[k-1]) with c' = -gamma dt / (1 + gamma dt). The CPML
+    follows Komatitsch and Martin (2007), eqs. 22 to 27. This form makes e symmetric up to factors that commute, so the
+    exact discrete adjoint is the same step on the reversed record (docs/theory/acoustic.md).
 
     A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
     through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an
@@ -33,7 +33,7 @@ class SecondOrderEquation(TableEquation):
 
     @classmethod
     def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
-        """Which fields are symmetric, so that the adjoint is the step itself."""
+        """Check that the step is symmetric, so that the adjoint is the step itself."""
         target, field = modulus.target, fields[modulus.target]
         others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
         wrong = [name for _, name in rate.terms if name != target]

@@ -11,19 +11,24 @@ from ..numerics.grid import AXES
 from .equation import Equation, Field
 
 OPERATORS = ("D", "D1", "D2", "mean", "same", "change")
-"""What a rate takes of a field, numbered as `sweep_operator` of the C ABI."""
+"""Operators on a field, numbered as `sweep_operator` of the C ABI."""
 BETWEEN = ("D", "mean")
-"""Those that lie half a cell further along their axis."""
+"""Operators whose result lies half a cell further along their axis."""
 
 
 @attrs.frozen
 class DerivativeSum:
-    """`sign` times the sum over `terms`, (axis, field), of what is taken of a field along an axis.
+    """`sign` times the sum over `terms`, (axis, field), of an operator on a field along an axis.
 
-    `operator` is ``"D"``, the staggered difference half a cell further; ``"D1"`` or ``"D2"``, the central first or
-    second difference; ``"mean"``, that of the nodes around half a cell further; or, along no axis (``""``), ``"same"``,
-    the field itself, and of second order in time ``"change"``, twice its change, 2 (u[k] - u[k-1]). Differences are
-    scaled by dt / dh each, and `stretched` by the PML of their axis, unless that is False.
+    The operators are:
+
+    - ``"D"``: the staggered difference, half a cell further
+    - ``"D1"``, ``"D2"``: the central first and second difference
+    - ``"mean"``: the mean of the nodes around half a cell further
+    - ``"same"``, with the axis ``""``: the field itself
+    - ``"change"``, with the axis ``""``, of second order in time: twice the change of the field, 2 (u[k] - u[k-1])
+
+    Each difference is scaled by dt / dh and, unless `stretched` is False, stretched by the PML of its axis.
     """
 
     name: str
@@ -34,7 +39,7 @@ class DerivativeSum:
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """What the PML remembers of each term."""
+        """The memory variables of the PML for each term."""
         return {"D": ("psi",), "D1": ("psi",), "D2": ("psi", "zeta")}.get(self.operator, ()) if self.stretched else ()
 
 
@@ -48,8 +53,9 @@ class Contribution:
 
 
 def _check_tables(equation: type["TableEquation"]) -> None:
-    """That tables name what there is, and that rates lie where they are added: what has no partner is left out
-    of grids that lack it, so a misspelt name would be, too.
+    """Check that tables name existing fields, and that rates lie where they are added.
+
+    A grid leaves out rates whose fields it lacks, so a misspelt name would be left out silently.
     """
     for name, kind in (("rates", DerivativeSum), ("moduli", Contribution)):
         if not isinstance(getattr(equation, name), tuple | list):
@@ -109,13 +115,13 @@ def _check_tables(equation: type["TableEquation"]) -> None:
 def _tables_in(
     equation: type["TableEquation"], ndim: int
 ) -> tuple[tuple[DerivativeSum, ...], tuple[Contribution, ...]]:
-    """(rates, moduli) without what has fields or axes that so many dimensions lack; every step asks for them."""
+    """Return (rates, moduli) without terms whose fields or axes these dimensions lack; every step uses them."""
     _check_tables(equation)
     there = [f.name for f in equation.fields if ndim in f.ndims]
     terms = [tuple((a, f) for a, f in r.terms if f in there and a in ("", *AXES[ndim])) for r in equation.rates]
-    kept = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
+    present = [attrs.evolve(r, terms=t) for r, t in zip(equation.rates, terms, strict=True)]
     used = {m.rate for m in equation.moduli if m.target in there}
-    rates = tuple(r for r in kept if r.terms and r.name in used)
+    rates = tuple(r for r in present if r.terms and r.name in used)
     names = {r.name for r in rates}
     return rates, tuple(m for m in equation.moduli if m.target in there and m.rate in names)
 
@@ -123,10 +129,10 @@ def _tables_in(
 class TableEquation(Equation):
     """Base of equations that state `rates`, `moduli` and `source_coefficients`, from which their step follows.
 
-    They state them in all dimensions at once: what has fields that a grid does not have is left out. A step makes
-    fields stage by stage (:meth:`stages`). What a first-order system on a staggered grid is besides is said by
-    :class:`sweep_core.equations.first_order.StaggeredEquation`, and a second-order one on a regular grid by
-    :class:`sweep_core.equations.second_order.SecondOrderEquation`.
+    The tables state all dimensions at once: a grid leaves out terms of fields that it lacks. A step computes fields
+    stage by stage (:meth:`stages`). :class:`sweep_core.equations.first_order.StaggeredEquation` adds the rules of a
+    first-order system on a staggered grid, and :class:`sweep_core.equations.second_order.SecondOrderEquation` those of
+    a second-order equation on a regular grid.
     """
 
     tables_stated: ClassVar[tuple[str, ...]] = ("rates", "moduli", "source_coefficients")
@@ -138,15 +144,15 @@ class TableEquation(Equation):
 
     @classmethod
     def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
-        """OptionError where what a rate takes does not lie where a modulus adds it."""
+        """Raise an OptionError if a rate does not lie where a modulus adds it."""
         raise NotImplementedError
 
     def rates_in(self, ndim: int) -> tuple[DerivativeSum, ...]:
-        """The rates that there are in so many dimensions."""
+        """Return the rates of these dimensions."""
         return _tables_in(type(self), ndim)[0]
 
     def moduli_in(self, ndim: int) -> tuple[Contribution, ...]:
-        """The moduli that there are in so many dimensions."""
+        """Return the moduli of these dimensions."""
         return _tables_in(type(self), ndim)[1]
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
@@ -162,31 +168,30 @@ class TableEquation(Equation):
         return (*fields, *old, *(name for r in self.rates_in(ndim) for t in r.terms for name in _memories(r, t)))
 
     def stages(self, ndim: int) -> tuple[tuple[Field, ...], ...]:
-        """Fields in the order in which a step makes them: at half time steps, then at whole ones.
+        """Return the fields in the order in which a step computes them: at half time steps, then at whole ones.
 
-        Before either come, one after the other, fields of order 0, which live within the step only, as they are made of
-        those that there are.
+        Before either come the fields of order 0, which exist within the step only, in the order of their dependences.
         """
-        fields, made = self.fields_in(ndim), []
+        fields, stages = self.fields_in(ndim), []
         for half in (True, False):
             waiting = [f for f in fields if not f.order and ("t" in f.stagger) != half]
             while waiting:
                 names = {f.name for f in waiting}
                 ready = [f for f in waiting if not names & self._read(f.name, ndim)]
                 if not ready:
-                    raise OptionError(f"{self.name}: fields {sorted(names)} of order 0 are made of each other")
-                made.append(tuple(ready))
+                    raise OptionError(f"{self.name}: fields {sorted(names)} of order 0 depend on each other")
+                stages.append(tuple(ready))
                 waiting = [f for f in waiting if f not in ready]
-            made.append(tuple(f for f in fields if f.order and ("t" in f.stagger) == half))
+            stages.append(tuple(f for f in fields if f.order and ("t" in f.stagger) == half))
         for rate in self.rates_in(ndim):
             grown = {m.target for m in self.moduli_in(ndim) if m.rate == rate.name}
-            if not any(grown <= {f.name for f in stage} for stage in made):
+            if not any(grown <= {f.name for f in stage} for stage in stages):
                 raise OptionError(
                     f"{self.name}: rate {rate.name!r} changes {sorted(grown)}, which a step makes one after the other, "
                     "and its PML would be stepped for each; expected fields of one stage: take the rate once, into a "
                     "field of order 0, and add that to the others by a rate that is the 'same'"
                 )
-        return tuple(stage for stage in made if stage)
+        return tuple(stage for stage in stages if stage)
 
     def _read(self, target, ndim):
         rates = {m.rate for m in self.moduli_in(ndim) if m.target == target}
@@ -218,7 +223,7 @@ class TableEquation(Equation):
         return {name: new[name] for name in state}
 
     def _rate(self, ops, state, rate):
-        """A rate; what the PML remembers of it goes into the state."""
+        """Return a rate; its memory variables go into the state."""
         total = 0
         for term in rate.terms:
             name, field = term
@@ -239,7 +244,7 @@ def _memories(rate: DerivativeSum, term: tuple[str, str]) -> list[str]:
 
 
 def _stretched(ops, state, rate, term, d):
-    """S d: d + psi, psi <- b psi + a d; of D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
+    """Return S d: d + psi, psi <- b psi + a d; for D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
     axis_name, field = term
     axis = AXES[ops.ndim].index(axis_name)
     decay, gain = ops.profile(rate.operator, axis, field)

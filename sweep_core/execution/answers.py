@@ -30,7 +30,10 @@ def misfit_and_gradient(executor, call: Any, observed) -> tuple[float, list[np.n
 
 
 def error(x, expected) -> float:
-    """Largest difference over largest expected value; of zeros, infinity where anything differs."""
+    """Return the largest difference over the largest expected value.
+
+    If all expected values are zero, return infinity for any difference.
+    """
     difference, scale = np.abs(x - expected).max(), np.abs(expected).max()
     if scale == 0:
         return 0.0 if difference == 0 else float("inf")
@@ -38,15 +41,21 @@ def error(x, expected) -> float:
 
 
 def record_error(x, expected) -> float:
-    """The worst field's, since stresses are a million times velocities: records (nshots, nt, nrec, nfield)."""
+    """Return the error of the worst field of records (nshots, nt, nrec, nfield).
+
+    Stresses are a million times velocities.
+    """
     return float(np.max([error(x[..., i], expected[..., i]) for i in range(expected.shape[-1])]))
 
 
 def unequal(x: float, y: float, terms=(0.0,)) -> float:
-    """Difference of two sums over the larger of them, or over what random signs make of `terms` if these cancel."""
+    """Return the difference of two sums over the larger one.
+
+    If the sums cancel, divide by the size that random signs of `terms` would give.
+    """
     return abs(x - y) / max(abs(x), abs(y), float(np.sqrt(sum(np.vdot(t, t) for t in map(np.ravel, terms)))))
 
 
 def relative(x: float, expected: float, usual: float) -> float:
-    """Difference over the expected number, or over one of the usual size; none where all are zero."""
+    """Return the difference over the expected number, or over one of the usual size; zero if both numbers are zero."""
     return 0.0 if x == expected else abs(x - expected) / max(abs(expected), usual)

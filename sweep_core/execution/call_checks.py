@@ -22,14 +22,14 @@ from ..typing import Models
 
 
 def check_problem(problem: Any) -> None:
-    """DtypeError unless it is a Problem."""
+    """Raise a DtypeError unless `problem` is a Problem."""
     if not isinstance(problem, Problem):
         kind = type(problem).__name__
-        raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem: what make_problem(...) makes")
+        raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem, the result of make_problem(...)")
 
 
 def check_given(problem: Any, shots: Any) -> None:
-    """DtypeError unless an executor is given a Problem and Shots."""
+    """Raise a DtypeError unless the arguments of an executor are a Problem and Shots."""
     check_problem(problem)
     if not isinstance(shots, Shots):
         kind = type(shots).__name__
@@ -92,7 +92,7 @@ def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapsh
 
 
 def check_models(problem: Problem, models: Any) -> str:
-    """The dtype of models of the right number, shape and dtype; raises as :func:`check_call` does."""
+    """Check the number, shapes and dtype of models and return the dtype; errors as of :func:`check_call`."""
     parameters = [p.name for p in problem.equation.parameters]
     expected = f"models=[{', '.join(parameters)}]"
     if not isinstance(models, list | tuple):
@@ -118,19 +118,19 @@ def check_models(problem: Problem, models: Any) -> str:
 
 
 def check_perturbations(problem: Problem, models, perturbations, wavelet, perturbed) -> None:
-    """Shapes and dtypes of the directions of a Born run: those of the models and of the wavelet."""
+    """Check that the directions of a Born run have the shapes and dtypes of the models and of the wavelet."""
     if not isinstance(perturbations, list | tuple) or len(perturbations) != len(models):
         names = ", ".join(p.name for p in problem.equation.parameters)
         raise ShapeError(f"perturbations are {type(perturbations).__name__}; expected one for each of [{names}]")
     pairs = [(f"perturbation {i}", p, m) for i, (p, m) in enumerate(zip(perturbations, models, strict=True))]
     if perturbed is not None:
         pairs.append(("the wavelet's perturbation", perturbed, wavelet))
-    for name, given, like in pairs:
-        shape = tuple(given.shape) if hasattr(given, "shape") else None
+    for name, array, like in pairs:
+        shape = tuple(array.shape) if hasattr(array, "shape") else None
         if shape != tuple(like.shape):
             raise ShapeError(f"{name} has shape {shape}; expected {tuple(like.shape)}")
-        if dtype_name(given) != dtype_name(like):
-            raise DtypeError(f"{name} is {dtype_name(given)}; expected {dtype_name(like)}")
+        if dtype_name(array) != dtype_name(like):
+            raise DtypeError(f"{name} is {dtype_name(array)}; expected {dtype_name(like)}")
 
 
 def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.ndarray) -> None:
@@ -142,13 +142,8 @@ def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.nda
         The problem that is run.
     models : list of (nz, nx) or (nshots, nz, nx) NumPy arrays
         Models in the order and the units of ``equation.parameters``; empty ones, of no shots, are not checked.
-    wavelet : NumPy array
-        The wavelet of the call.
-
-    Parameters
-    ----------
-    wavelet : (..., nt) array
-        Time along the last axis, as :func:`sweep_core.acquisition.shots.samples_of` returns it.
+    wavelet : (..., nt) NumPy array
+        The result of :func:`sweep_core.acquisition.shots.samples_of`, time along the last axis.
 
     Raises
     ------
@@ -169,13 +164,13 @@ def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.nda
             )
     if not np.all(good := problem.equation.fits(*models)):
         cell, where = _first_bad(problem, good)
-        given = ", ".join(
+        values = ", ".join(
             f"{p.name} = {np.broadcast_to(m, good.shape)[cell]:g}"
             for p, m in zip(problem.equation.parameters, models, strict=True)
         )
-        raise DomainError(f"{given} at {where}; expected {problem.equation.rule}")
+        raise DomainError(f"{values} at {where}; expected {problem.equation.rule}")
     if not problem.is_stable(*models):
-        # Six digits are stated: rounded down, so that what is stated is stable.
+        # The message has six digits, rounded down so that the stated dt is stable.
         stable, dh = problem.largest_dt(*models) * (1 - 5e-6), ", ".join(f"{h:g}" for h in problem.grid.spacing)
         raise StabilityError(
             f"dt = {problem.dt:g} s is unstable in these models at dh = ({dh}) m and spatial_order "
@@ -187,7 +182,7 @@ def check_values(problem: Problem, models: Sequence[np.ndarray], wavelet: np.nda
 
 
 def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
-    """DomainError where images at every so many steps would miss what waves of a wavelet (..., nt) leave in them."""
+    """Raise a DomainError if `interval` is too long for images of the waves of a wavelet (..., nt)."""
     interval = problem.memory.interval
     if interval == 1 or not wavelet.size:
         return
@@ -201,7 +196,7 @@ def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
 
 
 def _first_bad(problem, good):
-    """(index, words) of the first cell that is not good."""
+    """Return (index, words) of the first cell that is not good."""
     cell = tuple(int(i) for i in np.argwhere(~good)[0])
     axes = ("shot", *problem.grid.axes)[-len(cell) :]
     return cell, ", ".join(f"{axis} = {i}" for axis, i in zip(axes, cell, strict=True))
@@ -301,7 +296,7 @@ OUTGROWN = "scale the wavelet down if the waves outgrow their dtype at the sourc
 
 
 def first_not_finite(problem: Problem, record: np.ndarray) -> str:
-    """In words, the earliest sample of a record that is not finite; empty where there is none."""
+    """Describe the earliest sample of a record that is not finite; return an empty text if all samples are finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isfinite(record.sum()) or np.isfinite(record).all():
             return ""
@@ -312,7 +307,7 @@ def first_not_finite(problem: Problem, record: np.ndarray) -> str:
 
 
 def check_forward_batchsize(value) -> int:
-    """A number of shots from 1 on."""
+    """Check a number of shots from 1 on."""
     if not is_whole(value, 1):
         raise OptionError(f"forward_batchsize is {value!r}; expected a number of shots from 1 on")
     return int(value)

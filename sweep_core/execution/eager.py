@@ -38,11 +38,11 @@ class EagerRun:
 
     def _points(self, names, positions) -> list[Points]:
         positions = widen(positions, self.shape.dtype)
-        made = points_beside(self.ops.xp, self.problem, names, positions, self.shape.shots, self.solid)
-        return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in made]
+        quantities = points_beside(self.ops.xp, self.problem, names, positions, self.shape.shots, self.solid)
+        return [attrs.evolve(points, weights=points.share * self.ops.typed(points.weights)) for points in quantities]
 
     def _factor(self, points: Points) -> Array:
-        """What a sample is multiplied with before it is added to each cell, (nshots, nsrc, taps)."""
+        """Return the factor of a sample at each cell that it is added to, (nshots, nsrc, taps)."""
         problem, dtype = self.problem, points.weights.dtype
         weights, name = source_weights(problem, points, lambda values: self.ops.array(values, dtype))
         if name is None:
@@ -52,30 +52,28 @@ class EagerRun:
         return weights * factor.reshape(weights.shape)
 
     def start(self) -> dict[str, Array]:
-        """The state at rest."""
+        """Return the state at rest."""
         shape = (self.shape.shots, *self.problem.padded_shape)
         return {name: self.ops.zeros(shape) for name in self.problem.equation.state_names(self.ops.ndim)}
 
     @property
     def one_more(self) -> bool:
-        """Whether the last sample of the record takes a step of its own: that of a field half a step later does."""
-        seen = (*self.problem.recorded, *(self.shape.snapshots.fields if self.shape.snapshots else ()))
-        return not self.late.isdisjoint(seen)
+        """True if the last sample of the record needs one more step, as that of a field at half steps does."""
+        fields = (*self.problem.recorded, *(self.shape.snapshots.fields if self.shape.snapshots else ()))
+        return not self.late.isdisjoint(fields)
 
     def record(self, state, new) -> list[Array]:
-        """What the receivers see of this state, of fields at half steps in the `new` one: (nshots, nrec) for each of
-        receiver_type.
-        """
-        seen: dict[int, Array] = {}
+        """Return (nshots, nrec) for each of receiver_type; fields at half steps are those of the `new` state."""
+        columns: dict[int, Array] = {}
         for points in self.receivers:
             cells = points.cells.reshape(points.cells.shape[0], -1)
             values = self.ops.take(self._of(points.field, state, new), cells).reshape(points.cells.shape)
             part, column = (points.weights * values).sum(-1), points.column
-            seen[column] = seen[column] + part if column in seen else part
-        return list(seen.values())
+            columns[column] = columns[column] + part if column in columns else part
+        return list(columns.values())
 
     def snapshot(self, state, new) -> list[Array]:
-        """The fields of the snapshots, (nshots, *region) each."""
+        """Return the fields of the snapshots, (nshots, *region) each."""
         asked = self.shape.snapshots
         if not asked:
             return []
@@ -85,7 +83,7 @@ class EagerRun:
         return (new if field in self.late else state)[field]
 
     def advance(self, state, samples) -> dict[str, Array]:
-        """The state one step later; `samples` of the wavelet are (nshots or 1, nsrc or 1, nfield or 1)."""
+        """Return the state one step later; `samples` of the wavelet are (nshots or 1, nsrc or 1, nfield or 1)."""
 
         def inject(field, x):
             if field not in self.driven:

@@ -1,4 +1,4 @@
-"""What a solver says once, at its first call, of values that are admissible and hardly meant."""
+"""Warnings at the first call of a solver about values that are admissible but unlikely."""
 
 import sys
 import warnings
@@ -23,8 +23,9 @@ TRACES = 8
 
 
 def slowest(problem: Problem, models) -> float:
-    """The slowest wave speed (m/s): of all parameters in m/s where they are not zero, as vs is in water; else that of
-    the equation.
+    """Return the slowest wave speed (m/s).
+
+    It is that of all parameters in m/s, zeros such as vs in water left out, or else that of the equation.
     """
     pairs = zip(problem.equation.parameters, models, strict=True)
     speeds = [m for p, m in pairs if p.unit == "m/s"] or [problem.equation.speed(*models)]
@@ -33,7 +34,7 @@ def slowest(problem: Problem, models) -> float:
 
 
 def in_other_units(problem: Problem, models) -> list[str]:
-    """A sentence for each parameter that looks like km/s or g/cm3."""
+    """Return a sentence for each parameter that looks like km/s or g/cm3."""
     said, kinds = [], {"m/s": (SLOWEST, "km/s"), "kg/m3": (LIGHTEST, "g/cm3")}
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
         least, other = kinds.get(parameter.unit, (0.0, ""))
@@ -46,7 +47,7 @@ def in_other_units(problem: Problem, models) -> list[str]:
 
 
 def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
-    """A sentence where the grid is much too coarse for the wavelet (..., nt); empty where it is not."""
+    """Return a sentence if the grid is much too coarse for the wavelet (..., nt), or an empty text."""
     signal = wavelet.reshape(-1, wavelet.shape[-1])
     frequency = energy_below(signal[:: max(1, len(signal) // TRACES)], problem.dt, OF_ENERGY)
     speed, h, ndim = slowest(problem, models), max(problem.grid.spacing), problem.grid.ndim
@@ -66,7 +67,7 @@ def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
 
 
 def grows(problem: Problem) -> str:
-    """A sentence where guided waves may grow beside a layer; empty where they do not."""
+    """Return a sentence if guided waves may grow beside a layer, or an empty text."""
     ndim = problem.grid.ndim
     usual = layer_types(None, problem.equation, ndim, problem.free_surface)
     if not any(
@@ -80,9 +81,7 @@ def grows(problem: Problem) -> str:
 
 
 def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
-    """SweepWarning for what is hardly meant, of checked NumPy values and a wavelet (..., nt); said once if the caller
-    wills.
-    """
+    """Warn by a SweepWarning of unlikely NumPy values and of an unlikely wavelet (..., nt). The values were checked."""
     if not wavelet.size or not all(m.size for m in models):
         return
     said = in_other_units(problem, models)
@@ -100,7 +99,7 @@ INSIDE = {"sweep_core", "sweep_torch", "sweep_jax", "torch", "jax"}
 
 
 def _outside() -> int:
-    """The stack level, for whoever calls this, of the line that called a solver."""
+    """Return the stack level, for the caller of this function, of the line that called a solver."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1

@@ -114,9 +114,10 @@ class Propagator(OfArrays[A]):
         receiver_type : list of str, optional
             Fields that the receivers record; by default the first field of the equation.
         pml_type : str or tuple of str, optional
-            Absorbing layers, one type, or one for each axis, depth first: ``'cpmlr'`` on a regular grid; on a
-            staggered grid ``'cpmls'``, or ``'mpmls'``, a multi-axial layer in which guided waves do not grow, but which
-            reflects more. By default that of the equation: `Elastic` under a free surface has ``'mpmls'`` at the sides.
+            Type of the absorbing layers, one for all axes or one for each axis, depth first. A regular grid has
+            ``'cpmlr'``. A staggered grid has ``'cpmls'`` or ``'mpmls'``, a multi-axial layer that reflects more, but in
+            which guided waves do not grow. By default the equation chooses: `Elastic` under a free surface has
+            ``'mpmls'`` at the sides.
         pml_width : int or tuple of int
             Cells of the absorbing layer: one number, or one for each face (top, bottom, [front, back,] left, right).
             Outside a face of width 0 the field is zero.
@@ -375,22 +376,23 @@ class Propagator(OfArrays[A]):
     def __repr__(self) -> str:
         problem, equation = self.problem, self.problem.equation
         faces = [n for pair in problem.pml for n in pair]
-        told = {
+        arguments = {
             "shape": problem.grid.shape, "dh": _plain(problem.grid.spacing), "dt": problem.dt,
             "source_type": list(problem.source_type), "receiver_type": list(problem.receiver_type),
             "pml_width": _plain(faces), "free_surface": problem.free_surface, "impl": self.impl,
             "memory": problem.memory.strategy,
         }  # fmt: skip
         name = f"{type(equation).__name__}(spatial_order={equation.spatial_order})"
-        return f"{type(self).__name__}({name}, {', '.join(f'{key}={value!r}' for key, value in told.items())})"
+        return f"{type(self).__name__}({name}, {', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
     def explain(self) -> str:
         """Return a sentence: why this implementation is in use, and how gradients remember the forward run."""
         impl, reason = self._choice()
-        told = ", of which estimate(nshots, nt) tells what they take" if impl == "c" else ""
+        details = "; estimate(nshots, nt) computes their memory" if impl == "c" else ""
         if impl == "c" and self.problem.memory.known_above and rows_before(self.problem) is None:
-            told += f"; all rows are kept, as {self.problem.equation.name} makes no coefficients of a few of them alone"
-        return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{told}"
+            name = self.problem.equation.name
+            details += f"; all rows are kept: {name} cannot compute coefficients for a subset of rows"
+        return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{details}"
 
     def estimate(
         self,
@@ -400,8 +402,9 @@ class Propagator(OfArrays[A]):
         nreceivers: int | None = None,
         dtype: str | None = None,
     ) -> Estimate:
-        """Compute the memory of a gradient before a run: bytes on the device, at the host and on disk, by purpose, and
-        relative time, for each memory strategy and for the one in use. ``print`` shows a table.
+        """Compute the memory and the relative time of a gradient before a run, for each memory strategy.
+
+        Memory is in bytes on the device, at the host and on disk, by purpose. ``print`` shows a table.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from .eager import EagerRun
 
 
 class ReferenceExecutor:
-    """Runs an equation's step in NumPy. Forward, and Born by complex step; it has no gradient."""
+    """An executor that runs an equation's step in NumPy: forward, and Born by complex step. It has no gradient."""
 
     name = "reference"
 
@@ -31,7 +31,7 @@ class ReferenceExecutor:
         return Support(True)
 
     def forward(self, problem, shots, models):
-        """Record (nshots, nt, nrec, nfield), float64."""
+        """Return the record, (nshots, nt, nrec, nfield), float64."""
         checked = self._checked(problem, shots, models)
         if not len(shots):
             return empty_record(problem, checked[1], np.zeros)[0]
@@ -40,12 +40,12 @@ class ReferenceExecutor:
         return record
 
     def snapshots(self, problem, shots, models, snapshots):
-        """Fields by name, (nshots, nsnap, *region), float64."""
+        """Return fields by name, (nshots, nsnap, *region), float64."""
         checked = self._checked(problem, shots, models, snapshots)
         return self._run(problem, *checked)[1] if len(shots) else empty_record(problem, checked[1], np.zeros)[1]
 
     def born(self, problem, shots, models, perturbations):
-        """Derivative of the record in direction `perturbations`, exact to rounding.
+        """Return the derivative of the record in the direction `perturbations`, exact to rounding.
 
         Im F(m + i h dm) / h with h = 1e-30 (Squire and Trapp 1998, SIAM Review 40).
         """
@@ -67,7 +67,7 @@ class ReferenceExecutor:
 
     @staticmethod
     def _checked(problem, shots, models, snapshots=None) -> tuple[Shots, CallShape, list]:
-        """The arguments in float64, after all checks."""
+        """Return the arguments in float64, after all checks."""
         check_given(problem, shots)
         wavelet = np.asarray(shots.wavelet, np.float64)
         mask = None if shots.mask is None else np.asarray(shots.mask)
@@ -85,13 +85,13 @@ class ReferenceExecutor:
         receivers = receiver_positions(np, problem, shots)
         run = EagerRun(problem, NumpyOps(problem, dtype), shape, shots.sources, receivers, models)
         wavelet = driving_wavelet(np, problem, shape, shots.wavelet)
-        record = np.zeros(shape.seen(problem), dtype)
-        state, seen = run.start(), []
+        record = np.zeros(shape.record_shape(problem), dtype)
+        state, snapshots = run.start(), []
         for k in range(shape.steps):
             new = run.advance(state, wavelet[..., k]) if k + 1 < shape.steps or run.one_more else state
             record[:, k] = np.stack(run.record(state, new), axis=-1)
             if shape.snapshots and k % shape.snapshots.every == 0 and k < shape.samples:
-                seen.append(run.snapshot(state, new))
+                snapshots.append(run.snapshot(state, new))
             state = new
         fields = shape.snapshots.fields if shape.snapshots else ()
-        return record, {f: np.stack(s, 1) for f, s in zip(fields, zip(*seen, strict=True), strict=True)}
+        return record, {f: np.stack(s, 1) for f, s in zip(fields, zip(*snapshots, strict=True), strict=True)}

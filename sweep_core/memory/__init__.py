@@ -31,5 +31,5 @@ STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckp
 
 
 def make_strategy(memory: MemoryOptions) -> Strategy:
-    """The strategy that the options name."""
+    """Return the strategy that the options name."""
     return STRATEGIES[memory.strategy](memory)

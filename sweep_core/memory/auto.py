@@ -1,4 +1,4 @@
-"""Strategy ``'auto'``: everything is kept where there is room for it; otherwise it is recomputed."""
+"""Strategy ``'auto'``: keep every step if there is room, and recompute chunks otherwise."""
 
 from math import isqrt, sqrt
 
@@ -9,23 +9,27 @@ from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 CACHE_BYTES = 8 << 20
 """History that stays in the share of a last-level cache that one core may expect."""
 WORTHWHILE = 16
-"""Steps that a chunk in the cache has at least: to save states for shorter ones costs more than it spares."""
+"""Least steps of a chunk in the cache: for shorter chunks, saving states costs more time than the cache spares."""
 CALL = 0.5, 2 << 30
-"""Of one call whose buffers are used again: the share of what is left that a history may take, and the bytes that it
-may take where others live beside it, or where nothing tells what is left."""
+"""Limits of the history of one call that reuses its buffers.
+
+The first is a share of the memory left. The second, in bytes, holds beside other histories, or if the memory left is
+unknown.
+"""
 PROGRAM = 0.25, 0
-"""The same of a program for many calls, which is compiled before anybody knows what will be left to them."""
+"""The same limits for a compiled program, whose calls come later, when less memory may be left."""
 
 
 class Auto(Strategy):
-    """Keeps all steps if they fit; else chunks that stay in the cache, or those that take the least memory. A program
-    on a CPU, which finds fresh memory at each call, rather keeps chunks in the cache. Within a budget, the fastest that
-    fits.
+    """All steps if they fit; otherwise chunks that stay in the cache, or those that take the least memory.
+
+    A program of XLA on a CPU gets fresh memory at each call, so it prefers chunks in the cache. Within a budget, the
+    strategy selects the fastest way that fits.
     """
 
     @property
     def eager_refusal(self) -> str:
-        return "MemoryOptions(budget=...) needs impl='c', which tells what it takes" if self.memory.budget else ""
+        return "MemoryOptions(budget=...) needs impl='c', which computes its memory" if self.memory.budget else ""
 
     def keep(self, run: HistoryRequest) -> HistoryPlan:
         if self.memory.budget:
@@ -42,12 +46,12 @@ class Auto(Strategy):
 
 
 def _fastest_within(budget: int, run: HistoryRequest) -> HistoryPlan:
-    """All steps if they fit; else as few chunks as fit; else as many states as fit.
+    """Return the plan of all steps if they fit, else of the fewest chunks, else of the most states that fit.
 
     Raises
     ------
     MemoryLimitError
-        Where nothing does.
+        If nothing fits.
     """
     steps = adjoint_steps(run.nt)
     ways = [
@@ -55,24 +59,24 @@ def _fastest_within(budget: int, run: HistoryRequest) -> HistoryPlan:
     ]
     if run.slices:
         few = recursive(run, 1)
-        room = budget - run.taken(few)
+        room = budget - run.bytes_of(few)
         ways += [recursive(run, 1 + max(room // max(run.state(), 1), 0)), few]
-    for kept in ways:
-        if run.taken(kept) <= budget:
-            return kept
-    least = min(map(run.taken, ways))
+    for plan in ways:
+        if run.bytes_of(plan) <= budget:
+            return plan
+    least = min(map(run.bytes_of, ways))
     raise MemoryLimitError(
         f"MemoryOptions: budget is {budget} bytes, and a gradient of this call takes {least} at least; give more, or "
         "fewer shots a call, or CkptOptions(storage='disk') where states may lie on disk"
     )
 
 
-def _is_room(run: HistoryRequest, history: int, spared: bool) -> bool:
-    """Whether all of a history may be kept; it is to be `spared` if more than little."""
+def _is_room(run: HistoryRequest, history: int, prefer_chunks: bool) -> bool:
+    """Return True if the whole history may be kept; with `prefer_chunks` only a small one may."""
     share, little = PROGRAM if run.traced else CALL
     if history <= CACHE_BYTES:
         return True
-    if history > little and (spared or run.together):
+    if history > little and (prefer_chunks or run.histories_coexist):
         return False
     left = run.left()
     return history <= (little if left is None else share * left)

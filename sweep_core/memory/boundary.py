@@ -6,17 +6,17 @@ from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
 CACHE_BYTES = 2 << 20
-"""What a core has for itself, in which the history of a chunk may stay."""
+"""Cache of a core, in which the history of a chunk may stay."""
 SHORTEST = 3
-"""Steps of a chunk; of fewer, to begin one costs more than the history of the steps takes."""
+"""Least steps of a chunk: starting a shorter chunk costs more time than its history saves."""
 
 
 class Boundary(Strategy):
-    """Keeps boundary values of the interior at every step; the history of some steps at once is made of them.
+    """Boundary values of the interior at every step, from which the history is recomputed in chunks.
 
-    So many as stay in the cache, or `SHORTEST`. Where the gradient needs the waves in the PML, compiled code saves
-    their state before every so many chunks, and makes it again for those between, all at once: of n chunks about the
-    square root of n states are saved, and as many made. Chunks are then no shorter than takes the least memory.
+    A chunk has as many steps as stay in the cache, but at least `SHORTEST`. If the gradient needs the waves in the PML,
+    compiled code saves their state at regular chunks and recomputes the states of the chunks between at once. It saves
+    about sqrt(n) states of n chunks and recomputes as many. Chunks are then long enough for the least memory.
     """
 
     strips = True

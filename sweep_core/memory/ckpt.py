@@ -68,13 +68,16 @@ class Ckpt(Strategy):
 
 
 def recursive(run: HistoryRequest, count: int, storage: str = "gpu", directory: str | None = None) -> HistoryPlan:
-    """The binomial schedule with so many states at most."""
+    """Return the plan of the binomial schedule with at most so many states."""
     step = run.history() / adjoint_steps(run.nt)
     return _sliced(run.nt, max(SEGMENT, ceil(run.state() / max(step, 1))), count, storage, directory)
 
 
 def _sliced(nt, length, count, storage, directory) -> HistoryPlan:
-    """Slices of so many steps, or all in one where one suffices. Nobody needs the state before the last one twice."""
+    """Return the plan of slices of so many steps, or of one slice if it suffices.
+
+    The state before the last one is needed only once.
+    """
     if length >= adjoint_steps(nt):
         return HistoryPlan(adjoint_steps(nt))
     return HistoryPlan(length, min(count, -(-nt // length) - 2), storage, directory)

@@ -1,4 +1,4 @@
-"""What gradients will take before they are computed: bytes by place and purpose, and time."""
+"""Estimates of the memory and time of gradients before they are computed."""
 
 import attrs
 
@@ -10,10 +10,11 @@ PURPOSES = "history", "states", "workspace", "records", "gradients", "inputs"
 
 @attrs.frozen
 class MemoryUse:
-    """Bytes by purpose that a gradient takes at most at once, on the device, at the host and on disk: the ``"history"``
-    and ``"states"`` that are kept for the adjoint, ``"workspace"`` of compiled code, ``"records"`` and residuals,
-    ``"gradients"`` with what takes them to the models, and ``"inputs"``: coefficients of the padded grid, wavelets,
-    positions as rows.
+    """Largest memory of a gradient at one time: bytes by purpose, on the device, at the host and on disk.
+
+    The purposes are ``"history"`` and ``"states"`` for the adjoint, ``"workspace"`` of compiled code, ``"records"`` and
+    residuals, ``"gradients"`` and ``"inputs"``. Gradients include the buffers of the chain rule to the models. Inputs
+    are coefficients of the padded grid, wavelets and rows of positions.
     """
 
     device: dict[str, int] = attrs.field(factory=dict)
@@ -28,50 +29,51 @@ class MemoryUse:
 
 @attrs.frozen
 class Cost:
-    """One way to remember a run.
+    """Memory and time of a gradient by one memory strategy.
 
     Parameters
     ----------
     memory : MemoryOptions
-        The options that ask for it.
-    taken : MemoryUse
+        The options of the strategy.
+    use : MemoryUse
+        Bytes of the gradient.
     time : float
-        Relative to that of a gradient whose history is kept, the adjoint counted as two forward runs.
+        Time over that of a gradient with a full history, whose adjoint counts as two forward runs.
     fits : bool, optional
-        Whether that is left on the device; None where nothing tells.
+        True if the device has that memory left; None if unknown.
     """
 
     memory: MemoryOptions
-    taken: MemoryUse
+    use: MemoryUse
     time: float
     fits: bool | None = None
 
 
 @attrs.frozen
 class Estimate:
-    """What a gradient takes by each strategy; ``print`` shows a table.
+    """Memory and time of a gradient by each strategy; ``print`` shows a table.
 
     Parameters
     ----------
     costs : tuple of Cost
-        The strategies, fastest first; of those that take the same time the lossless ones.
-    chosen : Cost
-        What the solver's own `memory` gives.
+        The strategies, fastest first; among equally fast ones the lossless ones first.
+    current : Cost
+        Cost of the solver's own `memory`.
     left : int, optional
-        Bytes that are left on the device; None where nothing tells.
+        Bytes left on the device; None if unknown.
     """
 
     costs: tuple[Cost, ...]
-    chosen: Cost
+    current: Cost
     left: int | None = None
 
     @property
     def fastest(self) -> Cost | None:
-        """The first that fits."""
+        """The first strategy that fits; None if none does."""
         return next((cost for cost in self.costs if cost.fits is not False), None)
 
     def __str__(self):
-        named = [*((str(cost.memory), cost) for cost in self.costs), (f"here: {self.chosen.memory}", self.chosen)]
+        named = [*((str(cost.memory), cost) for cost in self.costs), (f"here: {self.current.memory}", self.current)]
         rows = [["", "time", "device", "", "host", "disk", *PURPOSES], *(_row(*pair) for pair in named)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         left = "unknown" if self.left is None else readable(self.left)
@@ -80,8 +82,8 @@ class Estimate:
 
 
 def _row(name: str, cost: Cost) -> list[str]:
-    """A line of the table."""
-    places = attrs.astuple(cost.taken, recurse=False)
+    """Return a row of the table."""
+    places = attrs.astuple(cost.use, recurse=False)
     device, host, disk, *purposes = (
         *(sum(p.values()) for p in places),
         *(sum(p.get(x, 0) for p in places) for x in PURPOSES),

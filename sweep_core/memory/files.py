@@ -11,8 +11,10 @@ FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
 def mapped(size: int, directory: str | None = None) -> mmap.mmap:
-    """`size` bytes, at least one, of a temporary file of mode 0600 that no folder lists: the system frees it with the
-    last that refers to it, also where the process is killed. Its blocks are there from the beginning.
+    """Return `size` bytes, at least one, of a temporary file of mode 0600 without a name.
+
+    The system frees the file with its last reference, even if the process is killed. Its blocks are reserved at
+    once.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def mapped(size: int, directory: str | None = None) -> mmap.mmap:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Blocks for all of a file: written through a map, what does not fit would end the process."""
+    """Reserve all blocks of a file: writing through a map to a full disk would end the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
         return

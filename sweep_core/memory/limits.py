@@ -1,4 +1,4 @@
-"""What memory is left to this process, and what is said when it is not enough."""
+"""The memory left to this process, and messages for a lack of memory."""
 
 import os
 import warnings
@@ -12,27 +12,27 @@ _GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     1: ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""Of each version of control groups: the root, limit, usage, and what of that the kernel drops first."""
+"""Files of each version of control groups: root, limit, usage, and usage that the kernel drops first."""
 
 
 def available(root: str | os.PathLike[str] = "/") -> int | None:
-    """Bytes that this process may still use; None where the system does not tell.
+    """Return the bytes that this process may still use; None if the system does not state them.
 
-    That is the least of what the host has available, what the control group of the process and those above it leave
-    of their limits, and what is left of its address space (``ulimit -v``).
+    It is the least of three numbers: the available memory of the host, the rest of the limits of the process' control
+    group and its parents, and the rest of the address space (``ulimit -v``).
 
     Parameters
     ----------
     root : path-like
-        Where proc and sys are found.
+        Folder of proc and sys.
     """
     root = Path(root)
-    found = [*_host(root), *_groups(root), *_address_space(root)]
-    return max(min(found), 0) if found else None
+    limits = [*_host(root), *_groups(root), *_address_space(root)]
+    return max(min(limits), 0) if limits else None
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """Lines ``name number ...`` of a file; none where it cannot be read."""
+    """Return the lines ``name number ...`` of a file; none if it cannot be read."""
     try:
         lines = [line.split() for line in path.read_text().splitlines()]
     except OSError:
@@ -41,7 +41,7 @@ def _fields(path: Path) -> dict[str, int]:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file; None where there is another word, or no such file."""
+    """Return the number in a file; None if it holds another word or does not exist."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):
@@ -88,26 +88,26 @@ def _address_space(root: Path) -> Iterator[int]:
 
 
 def readable(size: int) -> str:
-    """Bytes as people read them."""
+    """Return bytes in words."""
     return f"{size / 2**30:.2f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"
 
 
 def advice(memory: MemoryOptions) -> str:
-    """What to do about a history that is too large."""
+    """Return advice about a history that is too large."""
     if memory.strategy == "ckpt":
         return "give CkptOptions no chunks, which takes the least memory, fewer shots a call, or fewer snapshots"
     return "recompute instead by memory=MemoryOptions(strategy='ckpt'), or give fewer shots a call, or fewer snapshots"
 
 
 def out_of_memory(what: str, memory: MemoryOptions) -> MemoryLimitError:
-    """The refusal where `what` could not be allocated."""
+    """Return the error for `what`, which could not be allocated."""
     left = available()
     there = "" if left is None else f" ({readable(left)} of the host's are left)"
     return MemoryLimitError(f"{what} could not be allocated{there}; {advice(memory)}")
 
 
 def warn_if_above(size: int, memory: MemoryOptions, left: int | None = None) -> None:
-    """MemoryLimitWarning where a history of `size` bytes is more than what is `left` to this process."""
+    """Warn by a MemoryLimitWarning if a history of `size` bytes is larger than the memory `left` to this process."""
     left = available() if left is None else left
     if left is not None and size > left:
         warnings.warn(

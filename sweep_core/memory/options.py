@@ -1,4 +1,4 @@
-"""What a user may choose about memory. Immutable, checked at construction."""
+"""Options of memory strategies. They are immutable and checked at construction."""
 
 import os
 import re
@@ -10,33 +10,33 @@ from .._util.validators import is_whole, kind, named, one_of, positive
 from ..errors import OptionError, UnsupportedError
 
 STORAGE = "gpu", "cpu", "disk"
-"""Where what is kept may lie; 'gpu' means the device of the computation, also where that is a CPU."""
+"""Places of a history or of states; 'gpu' means the device of the computation, which may be a CPU."""
 SWEEP_SOLVER: dict[str, str] = {
     "disk_dir": "the folder of sweep-solver's disk_dir is directory here",
     "storage_dtype": "the precision that sweep-solver calls storage_dtype is dtype here",
     **dict.fromkeys(
         ("transfer_interval", "pinned_memory", "ring_buffers", "disk_async_read"),
-        "sweep-solver has it: how what is stored gets there SWEEP chooses itself, and host memory is pinned for a GPU",
+        "sweep-solver has it: SWEEP chooses transfers itself, and pins host memory for a GPU",
     ),
     "tail_steps": "sweep-solver has it: SWEEP keeps what the exact gradient needs",
     "chunk_size": "chunks is the number of chunks, where sweep-solver counts the steps of one",
 }
-"""What becomes of options that scripts of sweep-solver have."""
+"""Advice for options of sweep-solver, by name."""
 
 LOWER = {"bfloat16": 5e-3, "float16": 2e-3, "int8": 2e-2}
-"""Precisions that a history alone may have, and the error of a gradient with such a history, over its maximum.
+"""Precisions of a history alone, and the error of a gradient with such a history over the gradient's maximum.
 
-In the last two, 64 values share a scale, so that no wave is too weak.
+In the last two, 64 values share a scale, so that weak waves keep their precision.
 """
 PRECISIONS = "float64", "float32", *LOWER
 
 
 def written(options: Any) -> str:
-    """Options as a user writes them: those that are not the default's."""
-    told = [
+    """Return options as a user writes them, without those that have their default."""
+    stated = [
         (a.name, getattr(options, a.name)) for a in attrs.fields(type(options)) if getattr(options, a.name) != a.default
     ]
-    parts = (f"{name}={written(x) if attrs.has(type(x)) else repr(x)}" for name, x in told)
+    parts = (f"{name}={written(x) if attrs.has(type(x)) else repr(x)}" for name, x in stated)
     return f"{type(options).__name__}({', '.join(parts)})"
 
 
@@ -49,7 +49,7 @@ def _number(value: int | None) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """A whole number as Python's, also where it is NumPy's: messages tell it as a user writes it."""
+    """Return a whole number of NumPy as Python's, so that messages show it as a user writes it."""
     return int(value) if is_whole(value, 0) else value
 
 
@@ -64,7 +64,7 @@ def _bytes(value: int | str | None) -> Any:
 
 
 def _directory(instance: Any, attribute: Any, value: Any) -> None:
-    """A folder, of storage 'disk' alone."""
+    """Check a folder, which only storage 'disk' has."""
     if value is None:
         return
     name = type(instance).__name__
@@ -77,21 +77,20 @@ def _directory(instance: Any, attribute: Any, value: Any) -> None:
 @named(**SWEEP_SOLVER)
 @attrs.frozen
 class BoundaryOptions:
-    """Strategy ``'boundary'``: where strips along the PML are kept, from which the interior is run backward.
+    """Strategy ``'boundary'``: strips along the PML, from which the interior runs backward in time.
 
     Parameters
     ----------
     storage : {'gpu', 'cpu', 'disk'}
-        ``'gpu'`` means the device of the computation, also where that is a CPU, ``'cpu'`` the memory of the host,
-        pinned for a GPU, which then writes and reads them across its bus, and ``'disk'`` a temporary file without a
-        name, of a CPU alone, which no process but this one can open, and which is gone with it. The last two with
-        torch only.
+        Place of the strips. ``'gpu'`` is the device of the computation, which may be a CPU. ``'cpu'`` is the memory of
+        the host, pinned for a GPU, which writes and reads the strips across its bus. ``'disk'``, for a CPU alone, is a
+        temporary file without a name: no other process can open it, and it ends with this process. ``'cpu'`` and
+        ``'disk'`` need torch.
     dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
-        Their precision, that of the models by default. The interior is then run backward between values that are off
-        by about 2e-3 of each, 5e-4 of the largest of 64 neighbours, or 4e-3 of it: see docs/memory.md.
+        Precision of the strips, by default that of the models. A lower precision has an error of about 2e-3 of each
+        value (bfloat16), or 5e-4 (float16) or 4e-3 (int8) of the largest of 64 neighbours: see docs/memory.md.
     directory : path-like, optional
-        The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
-        storage ``'disk'``.
+        Folder of the temporary file of ``'disk'``; by default that of the system, which may itself lie in memory.
 
     Raises
     ------
@@ -107,27 +106,25 @@ class BoundaryOptions:
 @named(**SWEEP_SOLVER)
 @attrs.frozen
 class CkptOptions:
-    """Strategy ``'ckpt'``: the run is recomputed from states that were saved on the way. The gradient has the bits of
-    ``'full'``.
+    """Strategy ``'ckpt'``: the gradient recomputes the run from saved states. It has the bits of ``'full'``.
 
     Parameters
     ----------
     mode : {'chunk', 'recursive'}
-        Equal chunks, each of which is recomputed once, from a state before it; or the binomial schedule (Revolve),
-        which recomputes more often from fewer states: with ``impl='c'`` only.
+        ``'chunk'`` recomputes equal chunks once, each from the state before it. ``'recursive'`` is the binomial
+        schedule (Revolve), which recomputes more often from fewer states; it needs ``impl='c'``.
     chunks : int, optional
-        Number of chunks, about the square root of nt by default; of mode ``'chunk'``. (In sweep-solver this counts the
-        steps of a chunk.)
+        Number of chunks of mode ``'chunk'``; by default about the square root of nt. (sweep-solver counts the steps of
+        a chunk instead.)
     count : int, optional
-        States that may be held at once, about log2(nt) by default; of mode ``'recursive'``. Beside them are a state at
-        hand, the adjoint's, and the history of at least 16 steps.
+        Largest number of saved states of mode ``'recursive'``; by default about log2(nt). Memory also holds the current
+        state, the adjoint state, and the history of at least 16 steps.
     storage : {'gpu', 'cpu', 'disk'}
-        Where states are kept: ``'gpu'`` means the device of the computation, also where that is a CPU, ``'cpu'`` the
-        memory of the host, pinned for a GPU, and ``'disk'`` a temporary file without a name, which no process but this
-        one can open, and which is gone with it. The last two with torch and ``impl='c'`` only.
+        Place of the states. ``'gpu'`` is the device of the computation, which may be a CPU. ``'cpu'`` is the memory of
+        the host, pinned for a GPU. ``'disk'`` is a temporary file without a name: no other process can open it, and it
+        ends with this process. ``'cpu'`` and ``'disk'`` need torch and ``impl='c'``.
     directory : path-like, optional
-        The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
-        storage ``'disk'``.
+        Folder of the temporary file of ``'disk'``; by default that of the system, which may itself lie in memory.
 
     Raises
     ------
@@ -155,33 +152,33 @@ class MemoryOptions:
     Parameters
     ----------
     strategy : {'auto', 'full', 'ckpt', 'boundary'}
-        ``'full'`` keeps every step; ``'ckpt'`` recomputes chunks; ``'auto'`` keeps everything where that takes no more
-        than half of the memory that is left, to a GPU or to this process on a host (JAX, which decides when it traces:
-        a quarter), and otherwise recomputes in chunks. Where chunks stay in the cache of a CPU, they cost less than
-        fresh memory: there it keeps nothing in JAX, and up to 2 GiB in torch, which uses its buffers again; so much at
-        most under torch.func as well. ``'boundary'``, with ``impl='c'`` only, keeps strips along the PML and runs the
-        interior backward in time: the gradient of ``'full'`` to rounding, of equations that lose no energy. No plugin
-        can bring a strategy yet.
+        ``'full'`` keeps every step. ``'ckpt'`` recomputes chunks from saved states. ``'boundary'`` keeps strips along
+        the PML and runs the interior backward in time; it needs ``impl='c'`` and an equation that loses no energy, and
+        its gradient is that of ``'full'`` to rounding. ``'auto'`` keeps every step if the history takes at most half of
+        the memory left to the GPU or to this process (JAX, which decides at tracing: a quarter); otherwise it
+        recomputes chunks. On a CPU, chunks that stay in the cache cost less time than fresh memory, so JAX then
+        recomputes chunks, while torch reuses its buffers. Under torch.func, or if the memory left is unknown, torch
+        keeps at most 2 GiB. A plugin cannot add a strategy yet.
     boundary, ckpt : BoundaryOptions, CkptOptions
-        Details of the strategy that bears the name; refused with another one.
+        Details of the strategy of the same name; an OptionError with another strategy.
     dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
-        Precision of the history of ``'full'``, that of the models by default; a lower one with ``impl='c'`` only.
-        Fields and sums stay as they are.
+        Precision of the history of ``'full'``, by default that of the models; a lower one needs ``impl='c'``. Fields
+        and sums keep their precision.
     interval : int
-        ``'full'`` keeps every so many steps, each of which stands for as many; of equations of second order in time,
-        with ``impl='c'`` only. At most 1 / (2 f dt), where f is the highest frequency of the wavelet, beyond which its
-        spectrum stays below a hundredth of its maximum: the products of two such waves would alias. Residuals are not
-        looked at: filter those of noisy data first.
+        ``'full'`` keeps every `interval`-th step, which stands for as many steps. This needs an equation of second
+        order in time and ``impl='c'``. The largest interval is 1 / (2 f dt): with a longer one the products of two
+        waves would alias. The spectrum of the wavelet stays below a hundredth of its maximum above the frequency f.
+        Residuals are not checked: filter those of noisy data first.
     budget : int or str, optional
-        Bytes that a gradient may take on the device, or words such as ``'400 MB'`` and ``'2 GiB'``, all counted:
-        ``solver.estimate`` tells them. ``'auto'`` then takes
-        the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
-        counted for a gradient inside one ``jax.jit``; see docs/memory.md). With ``impl='c'`` only.
+        Largest memory of a gradient on the device: bytes, or words such as ``'400 MB'`` and ``'2 GiB'``. It counts all
+        buffers that ``solver.estimate`` lists. ``'auto'`` then selects the fastest way that fits: every step, the
+        fewest chunks, or the most states of the recursive schedule. In JAX the budget is that of a gradient inside one
+        ``jax.jit`` (docs/memory.md). It needs ``impl='c'``.
     known_above : int
-        Row of the models, a cell along z from 0 on, above which they are known, such as water or an overburden: of
-        these rows the gradient is zero, with any strategy and backend. Compiled code then keeps nothing of them, but
-        for the few that differences of free ones reach, and makes no images there; strips of ``'boundary'`` and states
-        of ``'ckpt'``, from which waves are made again, stay whole.
+        First row of the models (cells along z from 0 on) below the known rows, such as water or an overburden. The
+        gradient of known rows is zero with any strategy and backend. Compiled code keeps no history of known rows but
+        the few that differences of free rows reach, and computes no images there. Strips of ``'boundary'`` and
+        states of ``'ckpt'``, from which waves are recomputed, stay whole.
 
     Raises
     ------
@@ -248,7 +245,7 @@ class MemoryOptions:
         return f"interval={self.interval}" if self.interval > 1 else ""
 
     def check_dtype(self, models: str, packs: bool = True) -> None:
-        """Refuses a precision of what is kept that models of a dtype do not have, or nobody `packs` it into.
+        """Refuse a precision of the history that models of a dtype do not have, or that no code `packs`.
 
         Raises
         ------
@@ -288,7 +285,7 @@ class CUDAOptions:
 
 
 def resolve_memory(memory: Any, cuda_options: Any) -> MemoryOptions:
-    """The one MemoryOptions that ``memory=`` and ``cuda_options=`` state between them."""
+    """Return the one MemoryOptions that ``memory=`` and ``cuda_options=`` state together."""
     memory = by_name(memory)
     if memory is not None and not isinstance(memory, MemoryOptions):
         raise OptionError(f"memory is {memory!r}; expected MemoryOptions(...), or the name of a strategy")

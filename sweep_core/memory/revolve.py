@@ -1,20 +1,20 @@
-"""The binomial schedule of checkpoints: where states are saved so that a run is recomputed as little as can be.
+"""The binomial schedule of checkpoints, which recomputes the fewest steps of a run.
 
-Griewank & Walther (2000), Algorithm 799: Revolve, ACM TOMS 26(1). With c states, that before the first step among them,
-and no step made forward more than r times, a run of beta(c, r) = (c + r)! / (c! r!) steps is reversed, and none that is
-longer.
+Griewank & Walther (2000), Algorithm 799: Revolve, ACM TOMS 26(1). Let c states be saved, including that before the
+first step, and let no step run forward more than r times. The longest run that can be reversed has
+beta(c, r) = (c + r)! / (c! r!) steps.
 """
 
 from math import comb
 
 
 def reach(states: int, repeats: int) -> int:
-    """Steps that so many states reverse without making one forward more than `repeats` times."""
+    """Return the number of steps that `states` can reverse if no step runs forward more than `repeats` times."""
     return comb(states + repeats, states) if states >= 0 and repeats >= 0 else 0
 
 
 def repeats(steps: int, states: int) -> int:
-    """The least r with which `states` reverse so many steps."""
+    """Return the least r with which `states` can reverse the steps."""
     r = 0
     while reach(states, r) < steps:
         r += 1
@@ -22,23 +22,25 @@ def repeats(steps: int, states: int) -> int:
 
 
 def fewest_advances(steps: int, states: int) -> int:
-    """Steps that are made forward, beside one of each that leaves its history, to reverse a run with `states` of them,
-    that before the first step among them.
+    """Return the fewest forward steps that reverse a run with `states`, including that before the first step.
+
+    The one forward run that records the history is not counted.
     """
     r = repeats(steps, states)
     return r * steps - reach(states + 1, r - 1)
 
 
 def saves(first: int, last: int, free: int) -> list[int]:
-    """The steps before which a state is saved on the way from `first`, whose state is held, to `last` - 1, which is to
-    be reversed next; `free` states may be held beside.
+    """Return the steps before which a state is saved on the way to `last` - 1, the next step to be reversed.
+
+    The state before `first` is saved already; `free` slots are left.
     """
-    found: list[int] = []
-    while free and last - first > 2:  # the state before last - 1 is at hand as soon as it is made
+    steps_to_save: list[int] = []
+    while free and last - first > 2:  # the state before last - 1 is the current one and needs no slot
         steps, states = last - first, free + 1
         r = repeats(steps, states)
         first += max(1, reach(states, r - 2), steps - reach(states - 1, r))
         if first < last - 1:
-            found.append(first)
+            steps_to_save.append(first)
         free -= 1
-    return found
+    return steps_to_save

@@ -1,4 +1,4 @@
-"""A run that is reversed from states: in which order its segments are made forward and backward, as calls of a tape."""
+"""The order in which the segments of a run are computed forward and reversed, as calls of a tape."""
 
 from typing import Protocol
 
@@ -7,38 +7,38 @@ import attrs
 from .revolve import saves
 
 NONE = -1
-"""Of a slot in which no state is held."""
+"""The entry of an empty slot."""
 
 
 class Tape(Protocol):
-    """What a framework does for a :class:`Schedule`, on the wave state at hand and on slots for others."""
+    """The operations of a framework for a :class:`Schedule`, on the current wave state and on slots of saved ones."""
 
     def advance(self, first: int, last: int) -> None:
-        """Makes steps [first, last) forward."""
+        """Compute steps [first, last) forward."""
 
     def record(self, first: int, last: int) -> None:
-        """The same, leaving their history in place of the last one."""
+        """Compute steps [first, last) forward and replace the history by theirs."""
 
     def reverse(self, first: int, last: int) -> None:
-        """Makes the adjoint of the steps that were recorded last."""
+        """Compute the adjoint of the steps that were recorded last."""
 
     def save(self, slot: int) -> None:
-        """Keeps a copy of the state at hand."""
+        """Save a copy of the current state."""
 
     def restore(self, slot: int | None) -> None:
-        """Takes a copy of what is kept as the state at hand; without a slot the state of rest, before step 0."""
+        """Make a copy of a saved state the current one; without a slot, the state of rest before step 0."""
 
 
 @attrs.frozen
 class Schedule:
-    """The binomial schedule over segments: each is recorded once, with the history of all its steps, and reversed.
+    """The binomial schedule over segments. It records and reverses each segment once, with the history of all steps.
 
     Parameters
     ----------
     steps, length : int
-        Steps of the run, and of a segment; the last one may be shorter.
+        Steps of the run, and of a segment; the last segment may be shorter.
     states : int
-        Slots. The state at hand, and that of rest, take none.
+        Number of slots. The current state and the state of rest need none.
     """
 
     steps: int
@@ -47,55 +47,55 @@ class Schedule:
 
     @property
     def segments(self) -> int:
-        """How many there are."""
+        """The number of segments."""
         return -(-self.steps // self.length)
 
     @property
-    def held(self) -> list[int]:
-        """Of each slot the segment before which a forward run keeps the state, or NONE."""
-        kept = saves(0, self.segments, self.states)
-        return kept + [NONE] * (self.states - len(kept))
+    def forward_slots(self) -> list[int]:
+        """For each slot, the segment before which a forward run saves the state, or NONE."""
+        starts = saves(0, self.segments, self.states)
+        return starts + [NONE] * (self.states - len(starts))
 
     def _bounds(self, first: int, last: int) -> tuple[int, int]:
         return first * self.length, min(last * self.length, self.steps)
 
     def forward(self, tape: Tape) -> list[int]:
-        """Makes the run; the segment before which the state of each slot was kept. The last segment is recorded."""
-        held, last = [NONE] * self.states, self.segments - 1
-        self._reach(tape, held, last)
+        """Compute the run, record its last segment, and return the slots: the segments of their states."""
+        slots, last = [NONE] * self.states, self.segments - 1
+        self._reach(tape, slots, last)
         tape.record(*self._bounds(last, last + 1))
-        return held
+        return slots
 
-    def backward(self, tape: Tape, held: list[int], recorded: int = NONE) -> None:
-        """Reverses the run from the states that are `held`, which follows what becomes of them.
+    def backward(self, tape: Tape, slots: list[int], recorded: int = NONE) -> None:
+        """Reverse the run from the saved states, and update `slots`.
 
         Parameters
         ----------
-        held : list of int
-            Of each slot the segment before which its state was kept, or NONE; any will do, none too.
+        slots : list of int
+            For each slot the segment before which its state was saved, or NONE. Any states will do, even none.
         recorded : int
-            The segment whose history is there.
+            The segment whose history is in memory, or NONE.
         """
         for segment in reversed(range(self.segments)):
             bounds = self._bounds(segment, segment + 1)
             if recorded != segment:
-                self._reach(tape, held, segment)
+                self._reach(tape, slots, segment)
                 tape.record(*bounds)
             tape.reverse(*bounds)
             recorded = NONE
-            held[:] = [start if start < segment else NONE for start in held]
+            slots[:] = [start if start < segment else NONE for start in slots]
 
-    def _reach(self, tape: Tape, held: list[int], segment: int) -> None:
-        """Brings the state before a segment to hand, and keeps others on the way."""
-        at = max(held, default=NONE)
-        tape.restore(None if at == NONE else held.index(at))
+    def _reach(self, tape: Tape, slots: list[int], segment: int) -> None:
+        """Make the state before a segment the current one, and save others on the way."""
+        at = max(slots, default=NONE)
+        tape.restore(None if at == NONE else slots.index(at))
         at = max(at, 0)
-        kept = saves(at, segment + 1, held.count(NONE))
-        for stop in (*kept, segment):
+        starts = saves(at, segment + 1, slots.count(NONE))
+        for stop in (*starts, segment):
             if at < stop:
                 tape.advance(*self._bounds(at, stop))
-            if stop in kept:
-                slot = held.index(NONE)
+            if stop in starts:
+                slot = slots.index(NONE)
                 tape.save(slot)
-                held[slot] = stop
+                slots[slot] = stop
             at = stop

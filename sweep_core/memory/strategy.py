@@ -1,4 +1,4 @@
-"""What a memory strategy answers, and what it is told of a run."""
+"""Memory strategies: the description of a run, and the plan of its history."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .schedule import Schedule
 
 @attrs.frozen
 class HistoryRequest:
-    """A compiled run that is to leave a history.
+    """The facts about a compiled run from which a strategy plans its history.
 
     Parameters
     ----------
@@ -22,24 +22,24 @@ class HistoryRequest:
     history : callable
         Bytes of a history of all steps of all shots.
     left : callable
-        Bytes that are left where the history is kept; None where nothing tells. Like `history` it is called only by a
-        strategy to which it matters.
+        Bytes left in the place of the history; None if unknown. A strategy calls it and `history` only if it needs
+        them.
     on_cpu : bool
-        Whether a CPU computes, in whose cache the history of a few steps may stay.
+        True if a CPU computes, whose cache may hold the history of a few steps.
     traced : bool
-        Whether the answer holds for calls to come, each of which gets fresh memory: it goes into a program of XLA.
-    together : bool
-        Whether histories of several calls may live together, as under torch.func.
+        True if later calls of a program of XLA reuse the plan, each with fresh memory.
+    histories_coexist : bool
+        True if histories of several calls may live at the same time, as under torch.func.
     state : callable
         Bytes of a wave state of all shots.
-    taken : callable
-        Bytes that a gradient takes on the device where a :class:`HistoryPlan` is kept.
+    bytes_of : callable
+        Bytes of a gradient on the device, by its :class:`HistoryPlan`.
     slices : bool
-        Whether the run can be made in slices.
+        True if the run can be computed in slices.
     in_pml : bool
-        Whether the gradient needs the waves in the PML.
+        True if the gradient needs the waves in the PML.
     dtype : str
-        Of the models.
+        Dtype of the models.
     """
 
     nt: int
@@ -48,39 +48,39 @@ class HistoryRequest:
     left: Callable[[], int | None]
     on_cpu: bool = True
     traced: bool = False
-    together: bool = False
+    histories_coexist: bool = False
     state: Callable[[], int] = lambda: 0
-    taken: Callable[["HistoryPlan"], int] = lambda kept: 0
+    bytes_of: Callable[["HistoryPlan"], int] = lambda plan: 0
     slices: bool = True
     in_pml: bool = True
     dtype: str = "float32"
 
     def cached(self, bytes_: int) -> int:
-        """Steps whose history takes so many bytes; 0 where that of one takes more."""
+        """Return the number of steps whose history takes at most `bytes_`."""
         return bytes_ // max(self.history() // self.shots // adjoint_steps(self.nt), 1)
 
 
 @attrs.frozen
 class HistoryPlan:
-    """What a compiled run keeps for its adjoint.
+    """The history and the states that a compiled run keeps for its adjoint.
 
     Parameters
     ----------
     chunk : int
-        Steps of history that are held at once, as in the C ABI; nt - 1 or more keep all of them, 0 keeps nothing.
+        Steps of the history in memory at one time, as in the C ABI: nt - 1 or more keep all steps, 0 keeps none.
     states : int, optional
-        Where stated, the run is made in slices of `chunk` steps, and so many states are held at once by those who
-        call; otherwise compiled code makes it in one call, and saves a state before each chunk itself.
+        With a number, the caller computes the run in slices of `chunk` steps and holds at most so many states. Without
+        one, compiled code computes the run in one call and saves a state before each chunk.
     storage, directory : str
-        Where those states are, or else the history; see :class:`CkptOptions`.
+        Place of the states, or of the history of strips; see :class:`CkptOptions`.
     strips : bool
-        Whether the history of a chunk is made of boundary strips.
+        True if the history of a chunk is recomputed from boundary strips.
     in_pml : bool
-        With strips, whether the waves in the PML are made again, too.
+        True if, with strips, the waves in the PML are recomputed too.
     dtype : str, optional
-        The precision of the history, in which all steps of it are kept, where it is less than that of the run.
+        Precision of the history if it is lower than that of the run.
     interval : int
-        Every so many steps of it are kept.
+        Every `interval`-th step of the history is kept.
     """
 
     chunk: int
@@ -94,23 +94,23 @@ class HistoryPlan:
 
     @property
     def placed(self) -> str:
-        """What lies at `storage`: the ``'history'``, or the ``'states'`` of a run in slices."""
+        """The content of `storage`: the ``'history'``, or the ``'states'`` of a run in slices."""
         return "history" if self.strips else "states"
 
     @property
     def packed(self) -> bool:
-        """Whether all steps are kept in another way than they are made."""
+        """True if the history has another precision or fewer steps than the run."""
         return self.dtype is not None or self.interval > 1
 
     @property
     def sliced(self) -> bool:
-        """Whether the run is made in slices."""
+        """True if the run is computed in slices."""
         return self.states is not None
 
     def time(self, nt: int) -> float:
-        """That of a gradient, relative to one whose history is kept, of which the adjoint is two thirds.
+        """Return the time of a gradient over that of a gradient with a full history, whose adjoint takes two thirds.
 
-        With strips, what is in the PML is made twice more, which counts as if all cells were: most work is there.
+        With strips, the waves in the PML are computed twice more. This counts as a whole run, since most work is there.
         """
         forward = 1.0 if (self.chunk >= adjoint_steps(nt) or self.packed) and not self.strips else 2.0 + self.in_pml
         if self.sliced:
@@ -119,72 +119,72 @@ class HistoryPlan:
         return (forward + 2) / 3
 
     def schedule(self, nt: int) -> Schedule:
-        """In which order the slices are made."""
+        """Return the order of the slices."""
         return Schedule(nt, self.chunk, self.states or 0)
 
 
 NO_HISTORY = HistoryPlan(0)
-"""Of a run without a gradient."""
+"""The plan of a run without a gradient."""
 
 
 def adjoint_steps(nt: int) -> int:
-    """Steps whose history an adjoint reads: all but the last one."""
+    """Return the number of steps whose history an adjoint reads: all but the last step."""
     return max(nt - 1, 1)
 
 
 @attrs.frozen
 class Strategy(ABC):
-    """Which steps of a forward run are kept for its gradient."""
+    """The choice of the steps that a forward run keeps for its gradient."""
 
     memory: MemoryOptions
     strips: ClassVar[bool] = False
-    """Whether a compiled run keeps boundary strips instead of its history."""
+    """True if a compiled run keeps boundary strips instead of its history."""
 
     @property
     def dtype(self) -> str | None:
-        """The precision of what is kept of each step; None: that of the models."""
+        """The precision of the history; None for that of the models."""
         return None
 
     def lower(self, run: HistoryRequest) -> str | None:
-        """That precision where it is less than the run's."""
+        """Return the precision of the history if it is lower than that of the run."""
         return None if self.dtype == run.dtype else self.dtype
 
     @property
     def interval(self) -> int:
-        """Every so many steps are kept."""
+        """The interval between kept steps."""
         return 1
 
     @property
     def compiled_refusal(self) -> str:
-        """Why it cannot be done in one call of compiled code; empty where it can."""
+        """The reason why one call of compiled code cannot follow the strategy; empty if it can."""
         return ""
 
     def refusal_of(self, kind: str, levels: int) -> str:
-        """Why compiled code, ``'cpu'`` or ``'cuda'``, cannot keep it of an equation with so many levels in time."""
+        """Return the reason why compiled code of a `kind` cannot follow it with these time levels, or ''."""
         return ""
 
     @property
     def traced_refusal(self) -> str:
-        """Why it cannot be done by calls of compiled code in a program of XLA; empty where it can."""
+        """The reason why compiled code in a program of XLA cannot follow the strategy; empty if it can."""
         return ""
 
     @property
     def eager_refusal(self) -> str:
-        """Why it cannot be done by eager operations; empty where it can."""
+        """The reason why eager operations cannot follow the strategy; empty if they can."""
         return ""
 
     @abstractmethod
     def keep(self, run: HistoryRequest) -> HistoryPlan:
-        """What a compiled run keeps."""
+        """Return the plan of the history of a compiled run."""
 
     @abstractmethod
     def segment(self, nt: int, barred: str = "") -> int:
-        """Steps between the states that an eager run keeps, to recompute what is between; nt - 1 or more keep all.
+        """Return the steps between the states that an eager run keeps; nt - 1 or more keep all steps.
 
-        `barred` names what makes it impossible to recompute, if anything does.
+        `barred` is the reason why recomputing is impossible, or empty.
 
         Raises
         ------
         UnsupportedError
-            Where that is what the strategy stands for.
+            If recomputing is impossible and the strategy is to recompute.
         """

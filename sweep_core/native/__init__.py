@@ -1,6 +1,6 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
-from .call import Buffer, CompiledCall, compiled_call, seen_fields, tables
+from .call import Buffer, CompiledCall, compiled_call, snapshots_of, tables
 from .library import Library, load, sources, status, supports, thread_count
 from .sizes import check_room, estimate, memory_use, plan_history
 
@@ -14,7 +14,7 @@ __all__ = [
     "load",
     "memory_use",
     "plan_history",
-    "seen_fields",
+    "snapshots_of",
     "sources",
     "status",
     "supports",

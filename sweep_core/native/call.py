@@ -39,13 +39,13 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        """Its size."""
+        """The size in bytes."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @attrs.frozen(eq=False)
 class CompiledCall:
-    """A call that may be made any number of times, with other values.
+    """A call that can run any number of times, with other values.
 
     `buffers` are those of each operation, in their order. `work` is the number of cell updates of a forward run.
     """
@@ -59,15 +59,18 @@ class CompiledCall:
 
     @property
     def history(self) -> int:
-        """Bytes of the history that a forward run leaves."""
+        """The bytes of the history of a forward run."""
         return self.bytes_of("forward", "history")
 
     def bytes_of(self, operation: str, name: str) -> int:
-        """Bytes of a buffer of an operation."""
+        """Return the bytes of a buffer of an operation."""
         return next(b.nbytes for b in self.buffers[operation] if b.name == name)
 
     def steps(self, first: int, last: int, history: bool) -> "CompiledCall":
-        """Steps [first, last) of it, no more than it was sized for; with or without what it keeps for an adjoint."""
+        """Return the call of steps [first, last), with or without the history for an adjoint.
+
+        The buffers have the size of this call, which must have as many steps.
+        """
         struct = structs.SweepProblem.from_buffer_copy(self.struct)
         struct.first, struct.last = first, last
         if not history:
@@ -75,26 +78,26 @@ class CompiledCall:
         return attrs.evolve(self, struct=struct, work=self.work * (last - first) // self.shape.steps)
 
     def sized(self) -> "CompiledCall":
-        """The same with buffers for no more than its own steps: those of a part of the shots lie together in them."""
+        """Return the call with buffers for its own steps alone, in which the data of a shot are contiguous."""
         return attrs.evolve(self, buffers=_buffers(self.library, self.problem, self.shape, self.struct))
 
     def named(self) -> dict[str, Buffer]:
-        """The buffers of all operations by name; scratch as large as the largest of them needs."""
-        found: dict[str, Buffer] = {}
+        """Return the buffers of all operations by name; scratch has the largest size of any operation."""
+        largest: dict[str, Buffer] = {}
         for buffer in chain.from_iterable(self.buffers.values()):
-            if buffer.name not in found or buffer.shape > found[buffer.name].shape:
-                found[buffer.name] = buffer
-        return found
+            if buffer.name not in largest or buffer.shape > largest[buffer.name].shape:
+                largest[buffer.name] = buffer
+        return largest
 
-    def made(self, operation: str) -> tuple[Buffer, ...]:
-        """Those that an operation does not read but write; they come last."""
+    def outputs(self, operation: str) -> tuple[Buffer, ...]:
+        """Return the buffers that an operation writes and does not read; they come last."""
         return tuple(b for b in self.buffers[operation] if b.role != "in")
 
     def run(self, operation: str, buffers, threads: int = 1, stream: int = 0, keep: Any = None) -> None:
-        """Calls the library on (address, bytes) pairs in the order of `buffers`, which `keep` holds until it returns.
+        """Call the library on (address, bytes) pairs in the order of `buffers`; `keep` keeps their memory alive.
 
-        A long call on a CPU runs beside this thread; one on a GPU queues its work in this thread, whose current device
-        is the caller's.
+        A long call on a CPU runs beside this thread. A call on a GPU queues its work from this thread, on its current
+        device.
         """
         control = structs.SweepControl()
         call = partial(self.library.call, operation, self.struct, buffers, threads, stream, control)
@@ -108,14 +111,15 @@ class CompiledCall:
 def compiled_call(
     kind: str, problem: Problem, shape: CallShape, chunk: int = 0, length: int | None = None
 ) -> CompiledCall:
-    """The call of `problem` for arrays of `shape`; the forward run leaves a history where there is a `chunk` of steps
-    to hold of it at once, that of :func:`plan_history`. Where it is to be made in slices (:meth:`CompiledCall.steps`),
-    buffers are sized for those of `length` steps.
+    """Return the call of `problem` for arrays of `shape`.
+
+    With a `chunk` of steps, that of :func:`plan_history`, the forward run leaves a history. For a run in slices
+    (:meth:`CompiledCall.steps`) the buffers have the size of `length` steps.
 
     Raises
     ------
     UnsupportedError
-        Where there are no shots; :func:`sweep_core.acquisition.receivers.empty_record` answers such a call.
+        If there are no shots; :func:`sweep_core.acquisition.receivers.empty_record` answers such a call.
     """
     if not shape.shots:
         raise UnsupportedError(
@@ -169,26 +173,26 @@ def compiled_call(
 
 
 def boundary_of(problem: Problem, strips: bool) -> int:
-    """The sweep_boundary of a run that keeps strips, or does not."""
+    """Return the sweep_boundary of a run with or without strips."""
     if not strips:
         return structs.NO_STRIPS
     return structs.EXACT if answers_for_pml(problem) else structs.INTERIOR
 
 
 def answers_for_pml(problem: Problem) -> bool:
-    """Whether a gradient needs the waves in the PML."""
+    """Return True if a gradient needs the waves in the PML."""
     # Between nodes a coefficient of the outermost PML cells depends on the model's edge, too.
     return problem.edge_gradient == "exact" or any(field.stagger for field in problem.fields)
 
 
 def imaged_from(problem: Problem) -> int:
-    """The first row of the padded grid whose coefficients depend on models that are not known."""
+    """Return the first row of the padded grid whose coefficients depend on unknown models."""
     before = rows_before(problem) if problem.memory.known_above else None
     return 0 if before is None else max(problem.pml[0][0] + problem.memory.known_above - before, 0)
 
 
 def _buffers(library, problem, shape, struct):
-    """Those of each operation, as the library asks for them."""
+    """Return the buffers of each operation, as the library asks for them."""
     shapes = _shapes(problem, shape, struct)
     return {
         operation: tuple(_buffer(need, shapes, shape.dtype) for need in library.buffers(operation, struct))
@@ -197,13 +201,13 @@ def _buffers(library, problem, shape, struct):
 
 
 def _shapes(problem, shape, struct):
-    """Shapes of the arrays that frameworks fill and read, by the last word of their names."""
+    """Return the shapes of the arrays that frameworks fill and read, by the last word of their names."""
     asked = shape.snapshots
     return {
         "coefficients": (shape.earths, len(problem.coefficient_names), *problem.padded_shape),
         "wavelet": (shape.shots, shape.steps, struct.source_columns),
-        "record": shape.seen(problem),
-        "cotangent": shape.seen(problem),
+        "record": shape.record_shape(problem),
+        "cotangent": shape.record_shape(problem),
         "snapshots": (shape.shots, asked.count(shape.steps), len(asked.fields), *asked.shape) if asked else (0,),
         **dict.fromkeys(("cell", "column", "weight"), (shape.shots, -1)),
     }
@@ -220,14 +224,14 @@ def _buffer(need, shapes, dtype):
 
 
 def _weights(problem, axis):
-    """Weights along one axis, as the struct has them."""
+    """Return the weights along one axis, in the layout of the struct."""
     numbers = axis_of(problem, axis)
     return tuple(np.concatenate([numbers.d, numbers.d1, numbers.d2, numbers.mean]))
 
 
 @lru_cache(maxsize=64)
 def tables(problem: Problem) -> np.ndarray:
-    """What the library is handed as ``"tables"``, float64: PML profiles of all axes, rows next to a free surface."""
+    """Return the buffer ``"tables"``, float64: PML profiles of all axes, and rows next to a free surface."""
     parts = []
     for axis in range(problem.grid.ndim):
         numbers = axis_of(problem, axis)
@@ -240,14 +244,14 @@ def tables(problem: Problem) -> np.ndarray:
 
 
 def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
-    """Points of one shot in each field of the equation: `count` for each of these `names` that it is part of."""
+    """Return the points of one shot in each field of the equation: `count` for each of the `names` with that field."""
     parts = [problem.field_index(field) for name in names for field in problem.parts(name)]
     return tuple(count * parts.count(field) for field in range(structs.MAX_FIELDS))
 
 
-def seen_fields(problem: Problem, shape: CallShape, seen) -> dict:
-    """Snapshots by the name of the field, ``(nshots, nsnap, *region)`` each, from the buffer of that name."""
+def snapshots_of(problem: Problem, shape: CallShape, buffer: Any) -> dict:
+    """Return snapshots by the name of the field, ``(nshots, nsnap, *region)`` each, from their buffer."""
     if shape.snapshots is None:
         return {}
     order = sorted(shape.snapshots.fields, key=problem.field_index)
-    return {field: seen[:, :, order.index(field)] for field in shape.snapshots.fields}
+    return {field: buffer[:, :, order.index(field)] for field in shape.snapshots.fields}

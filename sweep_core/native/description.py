@@ -15,7 +15,7 @@ _HALVES = "zyxt"
 
 
 def difference(equation: Equation, header: SweepEquation, ndim: int, own: bool) -> str:
-    """The first thing in which they differ, in words; empty where there is none.
+    """Describe the first difference of a class and its header; empty if there is none.
 
     `own` says that the header is one of SWEEP's, which stand for its own classes.
     """
@@ -33,13 +33,13 @@ def difference(equation: Equation, header: SweepEquation, ndim: int, own: bool) 
 
 
 def _writer(cls: type[Equation], own: bool) -> type[Equation]:
-    """The class that a header of its name was written for: ours, or the one that states the name."""
+    """Return the class for which a header of its name was written: ours, or the one that states the name."""
     named = [c for c in cls.__mro__ if "name" in vars(c)]
     return next((c for c in (*(BROUGHT if own else ()), *named) if c.name == cls.name), cls)
 
 
 def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterator[tuple[str, Any, Any]]:
-    """(subject, in the class, in the header) of all that both state."""
+    """Return (subject, in the class, in the header) of everything that both state."""
     fields = [name.value.decode() for name in header.field[: header.fields]]
     coefficients = [name.value.decode() for name in header.coefficient[: header.coefficients]]
     yield "fields", [f.name for f in equation.fields_in(ndim)], fields
@@ -77,7 +77,7 @@ def _statements(equation: Equation, header: SweepEquation, ndim: int) -> Iterato
 
 
 def _rate(sign: int, of: str, stretched: bool, terms) -> str:
-    """A rate in words, the same for the same terms."""
+    """Describe a rate, with the same words for the same terms."""
     words = {"D": "d{f}/d{a}", "D2": "d2{f}/d{a}2", "same": "{f}", "change": "change of {f}"}.get(of, of + "({f}, {a})")
     bare = "" if stretched or of in ("mean", "same", "change") else " without PML"
     total = " + ".join(sorted(words.format(f=field, a=axis) for axis, field in terms)) + bare
@@ -85,6 +85,6 @@ def _rate(sign: int, of: str, stretched: bool, terms) -> str:
 
 
 def _apart(stated, compiled) -> tuple[list[str], list[str]]:
-    """What each of two collections has that the other lacks."""
+    """Return the elements of each of two collections that the other lacks."""
     stated, compiled = Counter(stated), Counter(compiled)
     return sorted((stated - compiled).elements()), sorted((compiled - stated).elements())

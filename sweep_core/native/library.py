@@ -34,7 +34,7 @@ ERRORS = {
 
 
 def thread_count() -> int:
-    """CPU threads to use where the framework does not say: OMP_NUM_THREADS, or the processors of this process."""
+    """Return the CPU threads to use by default: OMP_NUM_THREADS, or the processors of this process."""
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if stated.isdigit() and int(stated) > 0:
         return int(stated)
@@ -42,7 +42,7 @@ def thread_count() -> int:
 
 
 def folders(package: str = OWN) -> list[Path]:
-    """Where libraries of a package are looked for; ours in SWEEP_NATIVE_DIR alone if it is set."""
+    """Return the folders of the libraries of a package; for SWEEP only SWEEP_NATIVE_DIR if it is set."""
     forced = os.environ.get("SWEEP_NATIVE_DIR")
     if package == OWN:
         return [Path(forced)] if forced else _installed()
@@ -54,11 +54,11 @@ def folders(package: str = OWN) -> list[Path]:
 
 
 def _installed() -> list[Path]:
-    """The package and the installed distribution, of which an editable install keeps the first in the tree."""
-    found = [Path(__file__).parent]
+    """Return the folders of the package and of the installed distribution, which differ in an editable install."""
+    paths = [Path(__file__).parent]
     with contextlib.suppress(PackageNotFoundError):
-        found.append(Path(str(distribution(DISTRIBUTION).locate_file("sweep_core/native"))))
-    return found
+        paths.append(Path(str(distribution(DISTRIBUTION).locate_file("sweep_core/native"))))
+    return paths
 
 
 def build_command() -> str:
@@ -75,7 +75,7 @@ def build_command() -> str:
 
 
 def sources() -> Path:
-    """The folder of the native sources and their CMakeLists.txt, as installed: what equations of others are built with.
+    """Return the installed folder of the native sources and CMakeLists.txt, with which other packages build equations.
 
     Raises
     ------
@@ -89,12 +89,12 @@ def sources() -> Path:
 
 
 def find(kind: str, package: str = OWN) -> Path:
-    """The file of libsweep_<kind> of a package.
+    """Return the file of libsweep_<kind> of a package.
 
     Raises
     ------
     NativeError
-        Where it was not built, with what the build reported.
+        If it was not built, with the report of the build.
     """
     for folder in folders(package):
         path = folder.absolute() / f"libsweep_{kind}{SUFFIX}"  # a bare name would be looked for in LD_LIBRARY_PATH
@@ -122,7 +122,7 @@ def _report() -> str:
 
 
 def source_id() -> str | None:
-    """SHA-256 of the native sources beside the package, as CMake computes it; None in an installed wheel."""
+    """Return the SHA-256 of the native sources beside the package, as of CMake; None in an installed wheel."""
     root = Path(__file__).parents[2] / "native"
     if not (root / "src").is_dir():
         return None
@@ -154,9 +154,9 @@ class Library:
         if version != structs.ABI_VERSION:
             raise NativeError(f"{path} speaks ABI {version}, this SWEEP {structs.ABI_VERSION}; {rebuild}")
         expected = structs.layout()
-        given = (c.c_int64 * len(expected))()
-        if self.dll.sweep_layout(given, len(expected)) != len(expected) or list(given) != expected:
-            raise NativeError(f"{path} lays out its structs as {list(given)}, expected {expected}; {rebuild}")
+        layout = (c.c_int64 * len(expected))()
+        if self.dll.sweep_layout(layout, len(expected)) != len(expected) or list(layout) != expected:
+            raise NativeError(f"{path} lays out its structs as {list(layout)}, expected {expected}; {rebuild}")
         built, source = self.dll.sweep_build_id().decode(), source_id() if package == OWN else None
         if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
             raise NativeError(f"{path} is stale: native/ has changed since it was built; {rebuild}")
@@ -170,7 +170,7 @@ class Library:
 
     @property
     def builds(self) -> list[str]:
-        """Instruction sets compiled in, plain to best."""
+        """The compiled instruction sets, from plain to best."""
         names: list[str] = []
         while (name := self.dll.sweep_isa(len(names))) is not None:
             names.append(name.decode())
@@ -188,16 +188,16 @@ class Library:
         return forced or (self.builds[best] if best >= 0 else None)
 
     def describe(self, ndim: int = 2) -> list[structs.SweepEquation]:
-        """The compiled equations, as they are in so many dimensions."""
-        found: list[structs.SweepEquation] = []
+        """Return the compiled equations in so many dimensions."""
+        descriptions: list[structs.SweepEquation] = []
         while True:
             equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
-            if self.dll.sweep_describe(len(found), ndim, c.byref(equation)) != structs.OK:
-                return found
-            found.append(equation)
+            if self.dll.sweep_describe(len(descriptions), ndim, c.byref(equation)) != structs.OK:
+                return descriptions
+            descriptions.append(equation)
 
     def buffers(self, operation: str, problem: structs.SweepProblem) -> list[structs.SweepNeed]:
-        """What an operation, ``'forward'`` or another, is handed, in its order."""
+        """Return the buffers of an operation, ``'forward'`` or another, in its order."""
         needs, number = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds)), structs.OPERATIONS.index(operation)
         context, text = self._context()
         status = self.dll.sweep_buffers(c.byref(problem), number, c.byref(needs), c.byref(context))
@@ -205,14 +205,14 @@ class Library:
         return list(needs.buffer[: needs.count])
 
     def call(self, operation: str, problem, buffers, threads: int = 1, stream: int = 0, control=None) -> None:
-        """Runs an operation on (address, bytes) pairs in the order of :meth:`buffers`."""
+        """Run an operation on (address, bytes) pairs in the order of :meth:`buffers`."""
         array, number = (structs.SweepBuffer * len(buffers))(*buffers), structs.OPERATIONS.index(operation)
         context, text = self._context(threads, stream, control)
         status = self.dll.sweep_run(c.byref(problem), number, array, len(buffers), c.byref(context))
         raise_for(status, text.value.decode(errors="replace"))
 
     def _context(self, threads=1, stream=0, control=None):
-        """The context of a call, and the text that it may leave there."""
+        """Return the context of a call, and its buffer for a message."""
         text = c.create_string_buffer(512)
         forced = os.environ.get("SWEEP_ISA") and self.kind == "cpu"
         context = structs.SweepContext(
@@ -229,7 +229,7 @@ class Library:
 
 
 def raise_for(status: int, text: str) -> None:
-    """The exception of a status of the C ABI."""
+    """Raise the exception of a status of the C ABI."""
     if status == structs.CANCELLED:
         raise KeyboardInterrupt
     if status != structs.OK:
@@ -237,15 +237,15 @@ def raise_for(status: int, text: str) -> None:
 
 
 def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None:
-    """Runs `call` beside the main thread, so that Ctrl-C and SIGTERM handlers act while the kernel computes.
+    """Run `call` beside the main thread, so that Ctrl-C and SIGTERM handlers act while the kernel computes.
 
-    Returns, or raises what a handler raised, once `call` has ended: until then it writes into its buffers. The thread
-    holds `keep`, which owns them, so they outlive an exception that strikes between two lines of the wait, too.
+    The function returns, or raises the error of a handler, after `call` has ended: until then `call` writes into
+    buffers. The thread holds `keep`, which owns them, so they outlive an exception between two lines of the wait.
     """
     outcome: list[BaseException | None] = []
     running = threading.Lock()
 
-    def work(held):
+    def work(buffers):
         failure = None
         try:
             call()
@@ -253,7 +253,7 @@ def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None
             failure = error
         finally:
             outcome.append(failure)
-            del failure, held  # an exception holds its frames: in them it would keep itself, and the buffers, alive
+            del failure, buffers  # an exception holds its frames: in them it would keep itself, and the buffers, alive
             running.release()
 
     running.acquire()
@@ -287,7 +287,7 @@ def _load(path: Path, package: str) -> Library:
 
 
 def load(kind: str, package: str = OWN) -> Library:
-    """The library ``'cpu'`` or ``'cuda'`` of a package.
+    """Load the library ``'cpu'`` or ``'cuda'`` of a package.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def load(kind: str, package: str = OWN) -> Library:
 
 
 def status(kind: str, package: str = OWN) -> str:
-    """One line: what a library can do here, or why it is not there."""
+    """Describe in one line how a library can be used here, or why it is missing."""
     try:
         if kind == "xla":
             return str(find(kind))
@@ -313,7 +313,7 @@ def status(kind: str, package: str = OWN) -> str:
 def supports(
     equation: Equation | str, ndim: int, kind: str, package: str | None = None, strips: bool = False
 ) -> Support:
-    """Whether library `kind`, ``'cpu'`` or ``'cuda'``, holds an equation, as its class states it, and can run here.
+    """Return whether a library, ``'cpu'`` or ``'cuda'``, holds an equation as its class states it and runs here.
 
     The name of an equation, and the `package` of its library, tell less: nothing is compared with the class. With
     `strips` it must also be able to run it backward in time, between boundary strips.
@@ -325,9 +325,9 @@ def supports(
         library = load(kind, package)
     except NativeError as error:
         return Support(False, str(error))
-    found = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
+    label = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
     if library.isa is None:
-        return Support(False, f"{found} finds no device that it can run on")
+        return Support(False, f"{label} finds no device that it can run on")
     for compiled in library.describe(ndim):
         if compiled.name.decode() != name:
             continue
@@ -335,12 +335,12 @@ def supports(
             return Support(False, f"{name} is not compiled for {ndim} dimensions")
         if stated is not None and (other := difference(stated, compiled, ndim, package == OWN)):
             todo = "give yours a name of its own" if package == OWN else f"rebuild {package}, or give it another name"
-            return Support(False, f"{found} holds another {name}: {other}; {todo}")
+            return Support(False, f"{label} holds another {name}: {other}; {todo}")
         if strips and not compiled.reversible:
             return Support(
                 False,
                 f"{name} cannot be run backward in time from boundary strips, as it loses energy or has fields that "
                 "live within a step only; use MemoryOptions(strategy='ckpt')",
             )
-        return Support(True, f"{found} ({library.isa}) holds {name}")
-    return Support(False, f"{name} has no compiled kernel in {found}; use impl='eager'")
+        return Support(True, f"{label} ({library.isa}) holds {name}")
+    return Support(False, f"{name} has no compiled kernel in {label}; use impl='eager'")

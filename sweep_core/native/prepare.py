@@ -55,22 +55,22 @@ NUMPY = ArrayLibrary(np, np.real, np.asarray)
 
 @attrs.frozen
 class CallPlan:
-    """The compiled calls that make a run, by library ``'cpu'`` or ``'cuda'``; `kept` is the history for an adjoint."""
+    """The compiled calls of a run by the library ``'cpu'`` or ``'cuda'``, and the plan of its history."""
 
     kind: str
     problem: Problem
     shape: CallShape
-    kept: HistoryPlan
+    history: HistoryPlan
 
     def whole(self, history: bool = True) -> CompiledCall:
-        """Return the call that makes the run at once; with `history` it leaves what `kept` says, unless in slices."""
-        chunk = self.kept.chunk if history and not self.kept.sliced else 0
+        """Return the call that makes the run at once; with `history` it leaves the planned one, unless in slices."""
+        chunk = self.history.chunk if history and not self.history.sliced else 0
         return compiled_call(self.kind, self.problem, self.shape, chunk)
 
     def segment(self, snapshots: bool = False) -> CompiledCall:
         """Return the call whose buffers hold one slice of a run in slices; see :meth:`CompiledCall.steps`."""
         shape = self.shape if snapshots else attrs.evolve(self.shape, snapshots=None)
-        return compiled_call(self.kind, self.problem, shape, self.kept.chunk, self.kept.chunk)
+        return compiled_call(self.kind, self.problem, shape, self.history.chunk, self.history.chunk)
 
 
 def survey_buffers(
@@ -113,13 +113,13 @@ def model_buffers(
     cells : list of array
         Those of `survey_buffers`.
     unread : Ops, optional
-        The operations of the framework, where the values of the models were not checked: compiled code then finds
-        out whether dt is stable in them.
+        The operations of the framework, if the values of the models were not checked. Compiled code then checks that dt
+        is stable.
     """
-    made = coefficients_of(problem, models, shape.earths, library.xp, library.hold, library.constant)
+    values = coefficients_of(problem, models, shape.earths, library.xp, library.hold, library.constant)
     if unread is not None:
-        made = marked(problem, unread, models, made)
-    coefficients = library.xp.stack(made, 1)
+        values = marked(problem, unread, models, values)
+    coefficients = library.xp.stack(values, 1)
     samples = driving_wavelet(library.xp, problem, shape, wavelet)
     return {
         "coefficients": coefficients,
@@ -193,7 +193,7 @@ def model_gradients(
     strides = [1 + any(axis in field.stagger for field in problem.fields) for axis in axes]
     sources: Any = np.stack(cells, 3).reshape(shape.shots, -1)
     shots: Any = np.arange(shape.shots)[:, None] if shape.earths > 1 else 0
-    found = [np.zeros((shape.earths, *problem.grid.shape)) for _ in models]
+    sums = [np.zeros((shape.earths, *problem.grid.shape)) for _ in models]
     for i, first in product(range(len(models)), product(*map(range, strides))):
         direction = [np.zeros_like(m) for m in models]
         direction[i][(..., *map(slice, first, (None,) * len(axes), strides))] = 1
@@ -203,23 +203,23 @@ def model_gradients(
         if problem.source_scaling == "increment":  # the wavelet depends on the coefficients at the sources
             by_source = (gradients["wavelet"] * slopes["wavelet"]).sum(axis=1)
             np.add.at(amounts.reshape(shape.earths, -1), (shots, sources), by_source)
-        np.add.at(found[i], (slice(None), *targets), amounts)
-    found = [x.reshape(-1, *m.shape).sum(axis=0) for x, m in zip(found, models, strict=True)]
+        np.add.at(sums[i], (slice(None), *targets), amounts)
+    sums = [x.reshape(-1, *m.shape).sum(axis=0) for x, m in zip(sums, models, strict=True)]
     random = np.random.default_rng(0)
     direction = [random.standard_normal(m.shape) for m in models]
     slopes = model_tangents(problem, shape, cells, wavelet, models, direction)
     parts = [gradients[name] * slope for name, slope in slopes.items()]
-    lack = sum((x * d).sum() for x, d in zip(found, direction, strict=True)) - sum(part.sum() for part in parts)
+    lack = sum((x * d).sum() for x, d in zip(sums, direction, strict=True)) - sum(part.sum() for part in parts)
     if abs(lack) > 1e-6 * sum(np.abs(part).sum() for part in parts):
         raise UnsupportedError(
             f"coefficients of {problem.equation.name} depend on other cells than their own and the next along "
             "staggered axes, for which NumpyRun has no gradient; use backend 'torch' or 'jax'"
         )
-    return [x.astype(m.dtype) for x, m in zip(found, models, strict=True)]
+    return [x.astype(m.dtype) for x, m in zip(sums, models, strict=True)]
 
 
 def _targets(widths: tuple[int, int], size: int, first: int, stride: int) -> np.ndarray:
-    """The cell of the model, among those that each padded cell depends on, which such a direction holds."""
+    """Return, for each padded cell, the cell of the model that it depends on and that such a direction holds."""
     own = np.arange(-widths[0], size + widths[1])
     at, after = np.clip(own, 0, size - 1), np.clip(own + 1, 0, size - 1)
     return np.where(at % stride == first, at, after)
@@ -239,7 +239,7 @@ class NumpyRun:
     models : list of (nz, nx) or (nshots, nz, nx) arrays
         Models in the order of ``equation.parameters``.
     gradient : bool
-        Whether the forward run leaves the history that `gradient` reads, as the problem's memory strategy says.
+        True to keep the history of the problem's memory strategy, for a gradient.
 
     Raises
     ------
@@ -253,26 +253,26 @@ class NumpyRun:
         self.mask = None if shots.mask is None else np.array(shots.mask)
         if not shape.shots:
             return
-        self.kept = plan_history("cpu", problem, shape) if gradient else NO_HISTORY
-        plan = CallPlan("cpu", problem, shape, self.kept)
-        self.call = plan.segment() if self.kept.sliced else plan.whole()
+        self.history_plan = plan_history("cpu", problem, shape) if gradient else NO_HISTORY
+        plan = CallPlan("cpu", problem, shape, self.history_plan)
+        self.call = plan.segment() if self.history_plan.sliced else plan.whole()
         self.buffers = {name: self._empty(name, b.nbytes, b) for name, b in self.call.named().items()}
         solid = solid_of(problem, models, np, np.real)
         self.cells, fixed = survey_buffers(problem, shape, shots, solid=solid)
         for name, values in (fixed | model_buffers(problem, shape, self.cells, shots.wavelet, models)).items():
             self.buffers[name][...] = values
-        if self.kept.sliced:
-            states = (self.kept.states or 0, self.buffers["state"].nbytes)
+        if self.history_plan.sliced:
+            states = (self.history_plan.states or 0, self.buffers["state"].nbytes)
             self.states = self._empty("states", states[0] * states[1]).reshape(states)
             self.adjoint_state = np.empty_like(self.buffers["state"])
-            self.schedule = self.kept.schedule(shape.steps)
+            self.schedule = self.history_plan.schedule(shape.steps)
 
     def forward(self) -> np.ndarray:
         """Return the record, (nshots, nt, nrec, nfield)."""
         if not self.shape.shots:
             return self._empty_record()
-        if self.kept.sliced:
-            self.held, self.recorded = self.schedule.forward(_Slices(self)), self.schedule.segments - 1
+        if self.history_plan.sliced:
+            self.slots, self.recorded = self.schedule.forward(_Slices(self)), self.schedule.segments - 1
         else:
             self.invoke("forward", self.call)
         return self._record()
@@ -293,8 +293,8 @@ class NumpyRun:
         if not self.shape.shots:
             return [np.zeros_like(m) for m in self.models]
         self.buffers["cotangent"][...] = record_cotangent(self.problem, self.shape, self.mask, cotangent)
-        if self.kept.sliced:
-            self.schedule.backward(_Slices(self), self.held, self.recorded)
+        if self.history_plan.sliced:
+            self.schedule.backward(_Slices(self), self.slots, self.recorded)
             self.recorded = NONE
         else:
             self.invoke("adjoint", self.call)
@@ -307,8 +307,8 @@ class NumpyRun:
         call.run(operation, [(x.ctypes.data, x.nbytes) for x in arrays], threads=thread_count(), keep=arrays)
 
     def _empty(self, name: str, nbytes: int, buffer: Buffer | None = None) -> np.ndarray:
-        if name == self.kept.placed and self.kept.storage == "disk":
-            return np.frombuffer(mapped(nbytes, self.kept.directory), np.uint8)[:nbytes]
+        if name == self.history_plan.placed and self.history_plan.storage == "disk":
+            return np.frombuffer(mapped(nbytes, self.history_plan.directory), np.uint8)[:nbytes]
         return np.empty(nbytes, np.uint8) if buffer is None else np.empty(buffer.shape, buffer.dtype)
 
     def _record(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a compiled gradient takes, told by the library before anything is allocated."""
+"""The memory of a compiled gradient, computed by the library before anything is allocated."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,10 +16,12 @@ from .call import CompiledCall, answers_for_pml, boundary_of, compiled_call
 from .library import supports
 
 CHAIN = 2
-"""What the framework holds to take gradients of coefficients to the models, by the size of the former: what it keeps of
-the padded models, and the results. Measured: 1.5 to 3.1."""
+"""Memory of the framework for the chain rule from coefficients to models, over the size of the coefficients.
+
+It holds parts of the padded models, and the results. Measured: 1.5 to 3.1.
+"""
 SMALL = 64 << 20
-"""Bytes up to which nobody asks what is left."""
+"""Bytes up to which the memory left is not queried."""
 PURPOSES = {
     "history": "history",
     "checkpoints": "states",
@@ -27,7 +29,7 @@ PURPOSES = {
     **dict.fromkeys(("record", "cotangent", "snapshots"), "records"),
     **dict.fromkeys(("gradient_coefficients", "gradient_wavelet"), "gradients"),
 }
-"""What buffers are for; all others are inputs."""
+"""Purposes of buffers; all others are inputs."""
 STRATEGIES = (
     MemoryOptions("full"),
     MemoryOptions("ckpt"),
@@ -37,7 +39,7 @@ STRATEGIES = (
     MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=1)),
     MemoryOptions("boundary"),
 )
-"""Those that an estimate compares, as they are preferred where they take the same time."""
+"""The strategies of an estimate; the first is preferred among equally fast ones."""
 
 
 def history_request(
@@ -46,10 +48,10 @@ def history_request(
     shape: CallShape,
     left: Callable[[], int | None] = available,
     traced: bool = False,
-    together: bool = False,
+    histories_coexist: bool = False,
     slices: bool = True,
 ) -> HistoryRequest:
-    """What a memory strategy is told of a call."""
+    """Return the facts about a call from which a memory strategy plans its history."""
 
     def history():
         full = attrs.evolve(problem, memory=MemoryOptions("full", known_above=problem.memory.known_above))
@@ -58,8 +60,8 @@ def history_request(
     def state():
         return _needs(compiled_call(kind, problem, shape), "forward", HistoryPlan(1, 0))["state"]
 
-    def taken(kept):
-        return memory_use(kind, problem, shape, kept).on_device
+    def bytes_of(plan):
+        return memory_use(kind, problem, shape, plan).on_device
 
     return HistoryRequest(
         shape.steps,
@@ -68,9 +70,9 @@ def history_request(
         left,
         on_cpu=kind == "cpu",
         traced=traced,
-        together=together,
+        histories_coexist=histories_coexist,
         state=state,
-        taken=taken,
+        bytes_of=bytes_of,
         slices=slices,
         in_pml=answers_for_pml(problem),
         dtype=shape.dtype,
@@ -90,7 +92,7 @@ def plan_history(
     Raises
     ------
     UnsupportedError
-        Without `slices`, for a backend that makes a run in one call, where the strategy needs them.
+        If the strategy needs slices and `slices` is False, as for a backend that computes a run in one call.
     """
     strategy = make_strategy(problem.memory)
     if not slices and (refusal := strategy.compiled_refusal):
@@ -98,38 +100,38 @@ def plan_history(
     return strategy.keep(history_request(kind, problem, shape, left, slices=slices, **run))
 
 
-def _needs(call: CompiledCall, operation: str, kept: HistoryPlan) -> dict[str, int]:
-    """Bytes of the buffers of an operation by name; of a run in slices those of one slice."""
+def _needs(call: CompiledCall, operation: str, plan: HistoryPlan) -> dict[str, int]:
+    """Return the bytes of the buffers of an operation by name; for a run in slices those of one slice."""
     struct = structs.SweepProblem.from_buffer_copy(call.struct)
-    struct.chunk, struct.boundary = kept.chunk, boundary_of(call.problem, kept.strips)
-    struct.stored, struct.interval = structs.DTYPES[kept.dtype or call.shape.dtype], kept.interval
-    if kept.sliced:
-        struct.last = min(kept.chunk, struct.steps)
+    struct.chunk, struct.boundary = plan.chunk, boundary_of(call.problem, plan.strips)
+    struct.stored, struct.interval = structs.DTYPES[plan.dtype or call.shape.dtype], plan.interval
+    if plan.sliced:
+        struct.last = min(plan.chunk, struct.steps)
     return {need.name.decode(): need.bytes for need in call.library.buffers(operation, struct)}
 
 
 @lru_cache(maxsize=4096)
-def memory_use(kind: str, problem: Problem, shape: CallShape, kept: HistoryPlan) -> MemoryUse:
-    """What a forward run and its adjoint take at most at once, where so much is kept."""
+def memory_use(kind: str, problem: Problem, shape: CallShape, plan: HistoryPlan) -> MemoryUse:
+    """Return the largest memory of a forward run and its adjoint with the history of a plan."""
     call = compiled_call(kind, problem, shape)
-    forward, adjoint = (_needs(call, operation, kept) for operation in ("forward", "adjoint"))
-    if kept.sliced:
-        forward["checkpoints"] = (kept.states or 0) * forward["state"]
+    forward, adjoint = (_needs(call, operation, plan) for operation in ("forward", "adjoint"))
+    if plan.sliced:
+        forward["checkpoints"] = (plan.states or 0) * forward["state"]
     phases = Counter[str](), Counter[str]()
-    handed = {name: forward[name] for name in ("history", "checkpoints", "record")}
-    given = {name: size for name, size in (forward | adjoint).items() if name not in PURPOSES}
-    for phase, needs in zip(phases, (forward, adjoint | handed), strict=True):
-        for name, size in (needs | given).items():
+    passed_on = {name: forward[name] for name in ("history", "checkpoints", "record")}
+    inputs = {name: size for name, size in (forward | adjoint).items() if name not in PURPOSES}
+    for phase, needs in zip(phases, (forward, adjoint | passed_on), strict=True):
+        for name, size in (needs | inputs).items():
             phase[PURPOSES.get(name, "inputs")] += size
     phases[1]["gradients"] += CHAIN * adjoint["gradient_coefficients"]
-    if kept.sliced:  # the replay has a state and a record of its own, and shares the workspace
+    if plan.sliced:  # the replay has its own state and record, and shares the workspace
         phases[1]["workspace"] += forward["state"] + max(forward["workspace"] - adjoint["workspace"], 0)
         phases[1]["records"] += forward["record"]
     most = max(phases, key=Counter.total)
-    away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(kept.storage, "device")
+    away = {"disk": "disk", "cpu": "host" if kind != "cpu" else "device"}.get(plan.storage, "device")
     if away == "device":
         return MemoryUse(device=dict(most))
-    moved = {kept.placed: most.pop(kept.placed)}
+    moved = {plan.placed: most.pop(plan.placed)}
     return MemoryUse(device=dict(most), **{away: moved})
 
 
@@ -140,9 +142,9 @@ def estimate(
     there = left()
 
     def cost(memory):
-        kept = make_strategy(memory).keep(history_request(kind, problem, shape, lambda: there, **run))
-        taken = memory_use(kind, problem, shape, kept)
-        return Cost(memory, taken, kept.time(shape.steps), None if there is None else taken.on_device <= there)
+        plan = make_strategy(memory).keep(history_request(kind, problem, shape, lambda: there, **run))
+        use = memory_use(kind, problem, shape, plan)
+        return Cost(memory, use, plan.time(shape.steps), None if there is None else use.on_device <= there)
 
     def possible(memory):
         at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
@@ -156,10 +158,10 @@ def estimate(
 
 
 def check_room(
-    kind: str, problem: Problem, shape: CallShape, kept: HistoryPlan, left: Callable[[], int | None], **run
+    kind: str, problem: Problem, shape: CallShape, plan: HistoryPlan, left: Callable[[], int | None], **run
 ) -> None:
-    """MemoryLimitError, with what would fit, where a gradient takes more than what is left."""
-    size = memory_use(kind, problem, shape, kept).on_device
+    """Raise a MemoryLimitError, with strategies that fit, if a gradient takes more memory than is left."""
+    size = memory_use(kind, problem, shape, plan).on_device
     there = left() if size > SMALL else None
     if there is None or size <= there:
         return

@@ -23,16 +23,16 @@ _terms = (c.c_int32 * 3) * MAX_TERMS
 
 
 class Checked(c.Structure):
-    """A struct whose members, set by name, hold what they are given or refuse it: ctypes would cut integers to fit."""
+    """A struct that refuses values which its members cannot hold; ctypes would cut integers to fit."""
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        held = getattr(self, name)
-        many = isinstance(held, c.Array)
-        for given, kept in zip(value, held, strict=False) if many else [(value, held)]:
-            if isinstance(kept, int) and kept != given:
-                bits = 8 * type(self).__dict__[name].size // (len(held) if many else 1)
-                raise DomainError(f"{name} is {given}; the compiled code holds it in {bits} bits")
+        stored = getattr(self, name)
+        many = isinstance(stored, c.Array)
+        for number, member in zip(value, stored, strict=False) if many else [(value, stored)]:
+            if isinstance(member, int) and member != number:
+                bits = 8 * type(self).__dict__[name].size // (len(stored) if many else 1)
+                raise DomainError(f"{name} is {number}; the compiled code holds it in {bits} bits")
 
 
 class SweepProblem(Checked):
@@ -134,6 +134,6 @@ STRUCTS = (SweepProblem, SweepBuffer, SweepControl, SweepContext, SweepNeed, Swe
 
 
 def layout() -> list[int]:
-    """What sweep_layout must answer: sizes, then offsets of the last members."""
+    """Return the expected answer of sweep_layout: sizes, then offsets of the last members."""
     offsets = [getattr(s, s._fields_[-1][0]).offset for s in STRUCTS]
     return [c.sizeof(s) for s in STRUCTS] + offsets

@@ -17,7 +17,7 @@ FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "b
 
 
 def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int], ...]:
-    """PML cells at the (low, high) face of each axis from one number or one per face; none at a free surface."""
+    """Return PML cells at the (low, high) face of each axis from one number or one per face; none at a free surface."""
     faces = FACES[ndim]
     same = isinstance(value, int | np.integer) and not isinstance(value, bool)
     values = (value,) * len(faces) if same else value
@@ -127,7 +127,7 @@ class CPML:
     multiaxial: tuple[bool, ...] = (False, False, False)
 
     def reflection(self, width: int) -> float:
-        """Target of the reflection at normal incidence for a layer of so many cells."""
+        """Return the target of the reflection at normal incidence for a layer of so many cells."""
         return 10 ** -min((2 + 1.5 * self.order) * (width / 20) ** 0.75, 16.0)
 
     def profiles(self, axis: int, cells: int, spacing: float, dt: float, shift: float = 0.0) -> Profiles:

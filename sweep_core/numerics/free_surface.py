@@ -23,13 +23,13 @@ class Closure(NamedTuple):
 
 @lru_cache
 def closure(order: int) -> Closure:
-    """Differences with whole_j backward_jm = -half_m forward_mj for all nodes, interior ones as everywhere.
+    """Return differences with whole_j backward_jm = -half_m forward_mj at all nodes; interior rows are as usual.
 
     With them, and values that vanish at z = 0 (tractions), sum whole f D g + sum half g D f = 0, and leapfrog conserves
-    energy in any medium. Unknown are the lengths and the first rows of Q = whole backward. They are
-    to be exact for polynomials of degree 2 (of degree 1 where the order is 2), which is linear in them; what is left
-    free is spent on the squares of the errors for degree 3 as far as order 8, beyond which that would cost time step.
-    Closures of this kind: Strand 1994; O'Reilly et al. 2017.
+    energy in any medium. The unknowns are the lengths and the first rows of Q = whole backward. They must be exact for
+    polynomials of degree 2 (degree 1 for order 2), which is linear in the unknowns. Up to order 8, the remaining
+    freedom minimises the squared errors for degree 3; beyond order 8 that would reduce the time step. Closures of this
+    kind: Strand 1994; O'Reilly et al. 2017.
     """
     n = check_order(order) // 2
     rows, degree = (1, 1) if order == 2 else (max(n, 4), 2)
@@ -54,33 +54,33 @@ def closure(order: int) -> Closure:
 
 
 def closed_rows(equation) -> int:
-    """Rows from a free surface down in which operators of an equation, or their transposes, are not as everywhere."""
+    """Return the number of rows below a free surface in which operators or their transposes have special weights."""
     order, half = equation.spatial_order, equation.spatial_order // 2
     return half if equation.levels == 2 else (1 if order == 2 else max(half, 4)) + half
 
 
 def rows_under_surface(stencil: Stencil, field, rows: int) -> np.ndarray:
-    """What a stencil takes along z in the first rows under a free surface, from as many rows of a mirrored field.
+    """Return the first rows of a stencil along z under a free surface, which act on as many rows of a mirrored field.
 
     Row 0 of the field or of the result, whichever lies at whole nodes, is the surface. Above it the field is continued
     as its image of parity 1 or -1, zero on the surface where it is odd.
     """
     staggered = "z" in field.stagger
-    made = np.zeros((rows, rows))
+    matrix = np.zeros((rows, rows))
     for i in range(rows):
-        taken = [(i, stencil.centre)]
+        entries = [(i, stencil.centre)]
         for k, w in enumerate(stencil.weights, start=1):
-            taken += [(i + k - stencil.back, w), (i + stencil.ahead - k, stencil.sign * w)]
-        for node, weight in taken:
+            entries += [(i + k - stencil.back, w), (i + stencil.ahead - k, stencil.sign * w)]
+        for node, weight in entries:
             image = field.parity if node < 0 else 1
             at = node if node >= 0 else -1 - node if staggered else -node
             if at < rows and not (at == 0 and field.on_surface):
-                made[i, at] += image * weight
-    return made
+                matrix[i, at] += image * weight
+    return matrix
 
 
 def closure_rows(order: int, field) -> np.ndarray:
-    """First rows of the difference along z of a field that is not mirrored, for unit spacing.
+    """Return the first rows of the difference along z of a field that is not mirrored, for unit spacing.
 
     Without what they would have to know of the surface: the value of a field that is zero on it, and the derivative
     of one that is not.
@@ -95,7 +95,7 @@ def closure_rows(order: int, field) -> np.ndarray:
 
 
 def _conditions(known, rows, degree):
-    """(matrix, value) of what makes the differences exact for z^degree, in the unknowns (whole, half, Q row by row)."""
+    """Return (matrix, value): differences exact for z^degree, as equations for (whole, half, Q row by row)."""
     wide, matrix, value = len(known), [], []
     at, between = np.arange(wide) ** float(degree), (np.arange(wide) + 0.5) ** degree
     slopes = [degree * z ** max(degree - 1, 0) for z in (np.arange(rows), np.arange(rows) + 0.5)]

@@ -38,7 +38,7 @@ class Grid:
 
 
 def make_grid(shape: Any, spacing: Any) -> Grid:
-    """A checked grid.
+    """Return a checked grid.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     if len(cells) not in AXES or not all(_whole(n) and n > 0 for n in cells):
         raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx), positive whole numbers")
     try:
-        given = (spacing,) * len(cells) if np.ndim(spacing) == 0 else tuple(spacing)
-        sizes = tuple(math.nan if isinstance(h, str) else float(h) for h in given)
+        spacings = (spacing,) * len(cells) if np.ndim(spacing) == 0 else tuple(spacing)
+        sizes = tuple(math.nan if isinstance(h, str) else float(h) for h in spacings)
     except (TypeError, ValueError):
         raise DomainError(f"dh is {spacing!r}; expected metres, a number or one per axis") from None
     if len(sizes) != len(cells):

@@ -8,13 +8,13 @@ from .stencils import first_derivative, second_derivative, staggered_derivative
 
 
 def _operators(equation, ndim: int) -> tuple[str, ...]:
-    """The differences in space that an equation takes: those of its tables, or what its levels in time suggest."""
+    """Return the differences in space of an equation: those of its tables, or the usual ones of its time levels."""
     stated = {rate.operator for rate in equation.rates_in(ndim)} & {"D", "D1", "D2"}
     return tuple(sorted(stated)) or (("D2",) if equation.levels == 2 else ("D",))
 
 
 def _symbol(of: str, order: int, phase: np.ndarray) -> np.ndarray:
-    """The wavenumber, times the cell size, that a difference finds in a wave of so many radians a cell."""
+    """Return the wavenumber, times the cell size, of a difference for a wave of so many radians a cell."""
     k = np.arange(1, order // 2 + 1)
     if of == "D2":
         w = second_derivative(order)
@@ -24,10 +24,11 @@ def _symbol(of: str, order: int, phase: np.ndarray) -> np.ndarray:
 
 
 def phase_error(equation, ndim: int, cells: float) -> float:
-    """The error of the phase speed, relative, of a wave along an axis with so many cells a wavelength.
+    """Return the relative error of the phase speed of a wave along an axis with so many cells a wavelength.
 
-    That of the differences in space alone, for which waves are too slow: the dispersion relation of small time steps,
-    w = c S(k dh) / dh, with S the symbol of the difference. 1 of a wave with two cells or fewer, which a grid has not.
+    It is the error of the differences in space alone, which make waves too slow. The dispersion relation of small time
+    steps is w = c S(k dh) / dh, with S the symbol of the difference. The error is 1 for a wave with two cells or fewer,
+    which no grid can carry.
     """
     return float(_errors(equation, ndim, np.array([cells]))[0])
 
@@ -41,7 +42,7 @@ def _errors(equation, ndim, cells):
 
 @lru_cache(maxsize=64)
 def cells_needed(equation, ndim: int, error: float) -> float:
-    """The cells a wavelength from which on the phase speed is off by `error` at most."""
+    """Return the least cells a wavelength with an error of the phase speed of at most `error`."""
     cells = np.linspace(2, 60, 5801)
     wrong = np.flatnonzero(_errors(equation, ndim, cells) > error)
     return float(cells[min(wrong[-1] + 1, len(cells) - 1)])

@@ -17,7 +17,7 @@ _FALL = (_STOP - 7.95) / (14.36 * HALF)  # of Nyquist: how wide the window falls
 
 
 def sampled(samples: Any, sample_dt: float, nt: int, dt: float, axis: int = -1, start: float = 0.0) -> np.ndarray:
-    """Samples at the time step of the modelling, interpolated or decimated with zero phase.
+    """Return samples at the time step of the modelling, interpolated or decimated with zero phase.
 
     y(k dt) = sum_j x[j] h(k dt - start - j sample_dt), h a sinc in a Kaiser window of 40 samples on either side.
     Frequencies up to 0.9 of the Nyquist frequency of `sample_dt` are kept to 1e-6. Where `dt` is the larger one it is a
@@ -32,7 +32,7 @@ def sampled(samples: Any, sample_dt: float, nt: int, dt: float, axis: int = -1, 
     nt : int
         Samples of the result, the first at time zero.
     axis : int
-        That of time.
+        Axis of time.
     start : float
         Time of the first sample, s: a delay of the recording.
 
@@ -64,16 +64,16 @@ def sampled(samples: Any, sample_dt: float, nt: int, dt: float, axis: int = -1, 
     check_number(start, "sampled: start", "seconds")
     nt = _count(nt)
     samples = np.moveaxis(samples, axis, 0)
-    kept = samples.dtype if samples.dtype == np.float32 else np.dtype(np.float64)
+    dtype = samples.dtype if samples.dtype == np.float32 else np.dtype(np.float64)
     times = (np.arange(nt) * dt - start) / sample_dt
     times = np.where(abs(times - np.rint(times)) < 1e-6, np.rint(times), times)  # 3 dt / dt may be 3.0000000000000004
     first, weights = _weights(times, max(1.0, dt / sample_dt), len(samples))
-    result = np.zeros((nt, *samples.shape[1:]), kept)
+    result = np.zeros((nt, *samples.shape[1:]), dtype)
     last = len(samples) - 1
     for tap, column in enumerate(weights.T):
-        taken = first + tap
-        column = np.where((taken >= 0) & (taken <= last), column, 0).astype(kept)
-        result += column.reshape(-1, *[1] * (samples.ndim - 1)) * samples[np.clip(taken, 0, last)]
+        index = first + tap
+        column = np.where((index >= 0) & (index <= last), column, 0).astype(dtype)
+        result += column.reshape(-1, *[1] * (samples.ndim - 1)) * samples[np.clip(index, 0, last)]
     return np.ascontiguousarray(np.moveaxis(result, 0, axis))
 
 
@@ -88,7 +88,10 @@ def _count(nt: Any) -> int:
 
 
 def _weights(times: np.ndarray, ratio: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """First tap and weights (nt, taps) at `times`, in samples; `ratio` is the new interval over the old, from 1 on."""
+    """Return the first tap and weights (nt, taps) at `times`, in samples.
+
+    `ratio` is the new interval over the old, from 1 on.
+    """
     if ratio == 1 and (times == np.rint(times)).all():  # each is one of the old
         return times.astype(np.int64), ((times >= 0) & (times < count)).astype(np.float64)[:, None]
     half = math.ceil(HALF * ratio)

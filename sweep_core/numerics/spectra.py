@@ -2,7 +2,7 @@
 
 
 def fast_length(least: int) -> int:
-    """The smallest number from `least` on without prime factors above 5."""
+    """Return the smallest number from `least` on without prime factors above 5."""
     for length in range(least, 2 * least):
         rest = length
         for prime in (2, 3, 5):
@@ -14,5 +14,5 @@ def fast_length(least: int) -> int:
 
 
 def padded(nt: int) -> int:
-    """An even length for transforms of `nt` samples in which the end of a trace does not reach its beginning."""
+    """Return an even length for transforms of `nt` samples that keeps the end of a trace from its beginning."""
     return 2 * fast_length(nt)

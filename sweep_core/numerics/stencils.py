@@ -39,7 +39,7 @@ def check_order(order: int) -> int:
 
 @lru_cache
 def first_derivative(order: int) -> np.ndarray:
-    """Weights w of D1 f = sum_k w[k-1] (f[+k] - f[-k]), k = 1..order/2, for unit spacing."""
+    """Return weights w of D1 f = sum_k w[k-1] (f[+k] - f[-k]), k = 1..order/2, for unit spacing."""
     n = check_order(order) // 2
     weights = [(-1) ** (k + 1) * factorial(n) ** 2 / (k * factorial(n - k) * factorial(n + k)) for k in range(1, n + 1)]
     return _constant(weights)
@@ -47,14 +47,14 @@ def first_derivative(order: int) -> np.ndarray:
 
 @lru_cache
 def second_derivative(order: int) -> np.ndarray:
-    """Weights w of D2 f = w[0] f[0] + sum_k w[k] (f[+k] + f[-k]), k = 1..order/2, for unit spacing."""
+    """Return weights w of D2 f = w[0] f[0] + sum_k w[k] (f[+k] + f[-k]), k = 1..order/2, for unit spacing."""
     side = [2 * w / k for k, w in enumerate(first_derivative(order), start=1)]
     return _constant([-2 * sum(side), *side])
 
 
 @lru_cache
 def staggered_derivative(order: int) -> np.ndarray:
-    """Weights w of D f = sum_k w[k-1] (f[+(k - 1/2)] - f[-(k - 1/2)]), k = 1..order/2, for unit spacing."""
+    """Return weights w of D f = sum_k w[k-1] (f[+(k - 1/2)] - f[-(k - 1/2)]), k = 1..order/2, for unit spacing."""
     n = check_order(order) // 2
     odd = factorial(2 * n) // (2**n * factorial(n))  # (2n - 1)!!
     weights = [
@@ -66,7 +66,7 @@ def staggered_derivative(order: int) -> np.ndarray:
 
 @lru_cache
 def midpoint_mean(order: int) -> np.ndarray:
-    """Weights w of the mean sum_k w[k-1] (f[+(k - 1/2)] + f[-(k - 1/2)]), k = 1..order/2: Lagrange interpolation."""
+    """Return weights w of the mean sum_k w[k-1] (f[+(k - 1/2)] + f[-(k - 1/2)]), k = 1..order/2 (Lagrange)."""
     return _constant([w * (k - 0.5) for k, w in enumerate(staggered_derivative(order), start=1)])
 
 
@@ -78,10 +78,14 @@ def _constant(values) -> np.ndarray:
 
 @lru_cache
 def largest_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
-    """The largest wave speed (m/s) for which leapfrog steps of dt are stable.
+    """Return the largest wave speed (m/s) for which leapfrog steps of dt are stable.
 
-    The second-order scheme u[k+1] - 2 u[k] + u[k-1] = dt^2 c^2 D2 u[k] is stable while dt^2 c^2 times the largest
-    eigenvalue of -D2, reached at the Nyquist wavenumber of every axis, is at most 4.
+    The second-order scheme is
+
+        u[k+1] - 2 u[k] + u[k-1] = dt^2 c^2 D2 u[k].
+
+    It is stable while dt^2 c^2 times the largest eigenvalue of -D2, that of the Nyquist wavenumber of every axis, is at
+    most 4.
     """
     w = second_derivative(order)
     nyquist = -(w[0] + 2 * sum((-1) ** k * w[k] for k in range(1, len(w))))
@@ -90,6 +94,6 @@ def largest_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
 
 @lru_cache
 def largest_staggered_speed(order: int, spacing: tuple[float, ...], dt: float) -> float:
-    """The same for staggered leapfrog steps: the largest symbol of D is 2 sum_k |w_k| / dh."""
+    """Return the same for staggered leapfrog steps: the largest symbol of D is 2 sum_k |w_k| / dh."""
     nyquist = 2 * float(np.abs(staggered_derivative(order)).sum())
     return 2 / (dt * nyquist * sqrt(sum(1 / h**2 for h in spacing)))

@@ -1,9 +1,9 @@
 """Time dispersion of the leapfrog, put on a wavelet before the run and taken off a record after it.
 
-What the leapfrog does at the angular frequency w is exact for theta(w) = (2 / dt) sin(w dt / 2), whatever the model
-(Stork 2013; Wang and Xu 2015). Driven by a wavelet of the spectrum S(theta(w)) it returns the exact record's
-R(theta(w)), so reading the record at theta^-1(W) = (2 / dt) asin(W dt / 2) leaves no error of the time step (Koene,
-Robertsson, Broggini and Andersson 2018). In units of 1 / dt both maps depend on the number of samples alone.
+At the angular frequency w the leapfrog is exact for theta(w) = (2 / dt) sin(w dt / 2), in any model (Stork 2013; Wang
+and Xu 2015). A wavelet of the spectrum S(theta(w)) therefore gives the exact record R(theta(w)). The record at
+theta^-1(W) = (2 / dt) asin(W dt / 2) has no error of the time step (Koene, Robertsson, Broggini and Andersson 2018). In
+units of 1 / dt both maps depend on the number of samples alone.
 
 Each is a Fourier transform read between its samples and an inverse one: with N = `length` and T a taper,
 
@@ -28,7 +28,7 @@ PASS, STOP = math.pi / 2, 2 * math.pi / 3  # the leapfrog's frequencies, times d
 
 
 def disperse(xp, wavelet: Array, tables: "Tables | None" = None) -> Array:
-    """The wavelet to drive the leapfrog with, so that `undisperse` of the record is free of the error of the time step.
+    """Return the wavelet that drives the leapfrog so that `undisperse` of the record has no error of the time step.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def disperse(xp, wavelet: Array, tables: "Tables | None" = None) -> Array:
 
 
 def undisperse(xp, record: Array, tables: "Tables | None" = None) -> Array:
-    """The record, time on the last axis, as a run without error of the time step leaves it; see `disperse`.
+    """Return the record, time on the last axis, of a run without error of the time step; see `disperse`.
 
     The end of a trace is wrong where it cuts off a wave: see `overrun`.
     """
@@ -60,7 +60,7 @@ def undisperse(xp, record: Array, tables: "Tables | None" = None) -> Array:
 
 
 def overrun(nt: int) -> int:
-    """How many samples more than `nt` a run needs, for the first `nt` of its record to be corrected to 1e-6.
+    """Return the number of samples beyond `nt` that a run needs to correct the first `nt` of its record to 1e-6.
 
     The map of a record weighs sample k for time j by Ai((k - j) (8 / j)^(1/3)) at low frequencies, where Ai, the Airy
     function, is below 1e-6 of its maximum from 8 (j / 8)^(1/3) samples on. A short record must also be clear of the
@@ -78,7 +78,7 @@ class Tables:
     padded, length : int
         Lengths of the transform that is read and of the inverse one.
     smooth : (nt,) array
-        What the samples are multiplied by: 1 / the transform of the window that interpolates.
+        Factor of the samples: 1 over the transform of the interpolating window.
     first : (n,) integer array
         The first tap of each frequency, counted from `1 - taps / 2`. No two frequencies have the same, so the
         derivative adds nothing to one place twice, and its bits do not depend on the order.
@@ -95,7 +95,7 @@ class Tables:
 
 @lru_cache(maxsize=32)
 def make_tables(kind: str, nt: int, dtype: str) -> Tables:
-    """The tables of `disperse` or `undisperse`, which `kind` names; `dtype` is "float32" or "float64"."""
+    """Return the tables of `disperse` or `undisperse`, which `kind` names; `dtype` is "float32" or "float64"."""
     taps = TAPS[dtype]
     # Nothing wraps around. `disperse` moves what is at sample j to j cos(w / 2) >= 0, and `undisperse` to
     # j / cos(w / 2) <= 2 j by the choice of STOP, in a transform of twice the length. The rest is room for tails: those
@@ -153,6 +153,6 @@ def _apply(xp, signal: Array, tables: Tables) -> Array:
 
 
 def _taper(frequency: np.ndarray) -> np.ndarray:
-    """1 below PASS and 0 above STOP to 1e-12, and smooth between: what it cuts off rings for 200 samples at most."""
+    """Return a smooth taper, 1 below PASS and 0 above STOP to 1e-12. Its cut rings for at most 200 samples."""
     width = (STOP - PASS) / 10
     return np.array([math.erfc((w - (PASS + STOP) / 2) / width) / 2 for w in frequency.tolist()])

@@ -20,7 +20,7 @@ from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
 
 
 class BuiltIn:
-    """What SWEEP itself brings without another package."""
+    """The hooks of SWEEP itself."""
 
     @staticmethod
     @hookspecs.impl
@@ -71,19 +71,19 @@ def _reason(error: BaseException) -> str:
 
 
 def _collect(manager: pluggy.PluginManager, hook: str, kind: type, failures: list[BackendStatus]) -> list[Any]:
-    """The records of one hook, plugin by plugin, so that one that raises or answers nonsense costs only itself."""
-    found = []
+    """Return the records of one hook, plugin by plugin: a plugin that fails loses only its own records."""
+    records = []
     for implementation in getattr(manager.hook, hook).get_hookimpls():
         try:
-            records = list(implementation.function())
-            wrong = [r for r in records if not isinstance(r, kind)]
+            own = list(implementation.function())
+            wrong = [r for r in own if not isinstance(r, kind)]
             if wrong:
                 raise TypeError(f"{hook} returned {wrong[0]!r}; expected {kind.__name__}")
         except (Exception, SystemExit) as error:
             failures.append(BackendStatus(implementation.plugin_name, False, _reason(error)))
         else:
-            found += records
-    return found
+            records += own
+    return records
 
 
 def _unique(records: list[Any], failures: list[BackendStatus]) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ def _status(record: BackendRecord) -> BackendStatus:
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    """All plugins of this environment; found once. ``registry.cache_clear()`` looks again."""
+    """Return all plugins of this environment. The search runs once; ``registry.cache_clear()`` repeats it."""
     manager = pluggy.PluginManager(GROUP)
     manager.add_hookspecs(hookspecs)
     failures: list[BackendStatus] = []
@@ -124,7 +124,7 @@ def registry() -> Registry:
 
 
 def load(target: str) -> Any:
-    """What ``"package.module:attribute"`` names."""
+    """Return the object that ``"package.module:attribute"`` names."""
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -143,8 +143,8 @@ def backends() -> list[BackendStatus]:
     >>> "reference" in [status.name for status in backends()]
     True
     """
-    found = registry()
-    return [*found.backends, *found.failures]
+    plugins = registry()
+    return [*plugins.backends, *plugins.failures]
 
 
 def backend(name: str, **options: Any) -> Any:
@@ -184,20 +184,20 @@ def backend(name: str, **options: Any) -> Any:
         target = load(status.record.target)
         makes = isinstance(target, type) or (callable(target) and lacking(target))
         _check_options(name, target, options)
-        made = target(**options) if makes or options else target
+        executor = target(**options) if makes or options else target
     except UnknownOptionError:
         raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
-    if missing := lacking(made):
+    if missing := lacking(executor):
         raise PluginError(
-            f"backend {name!r} is a {type(made).__name__} that lacks {', '.join(missing)}; expected an Executor"
+            f"backend {name!r} is a {type(executor).__name__} that lacks {', '.join(missing)}; expected an Executor"
         )
-    return made
+    return executor
 
 
 def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
-    """UnknownOptionError for one that is no parameter of what makes the executor, as far as it tells them."""
+    """Raise an UnknownOptionError for an option that the executor's maker does not list among its parameters."""
     try:
         known = inspect.signature(target).parameters
     except (TypeError, ValueError):
@@ -209,7 +209,7 @@ def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
 
 
 def equation_failures() -> dict[str, str]:
-    """Why an equation of a plugin could not be loaded, by name."""
+    """Return the reasons why equations of plugins could not be loaded, by name."""
     return _equations()[1]
 
 
@@ -231,11 +231,11 @@ def equations() -> dict[str, type[Equation]]:
 
 
 def _equations() -> tuple[dict[str, type[Equation]], dict[str, str]]:
-    found: dict[str, type[Equation]] = {}
+    known: dict[str, type[Equation]] = {}
     failures: dict[str, str] = {}
     for record in registry().equations:
         try:
-            found[record.name] = load(record.target)
+            known[record.name] = load(record.target)
         except (Exception, SystemExit) as error:
             failures[record.name] = _reason(error)
-    return found, failures
+    return known, failures

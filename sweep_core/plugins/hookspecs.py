@@ -32,7 +32,7 @@ class BackendRecord:
     Parameters
     ----------
     name : str
-        What users select.
+        The name that users select.
     target : str
         ``"package.module:attribute"``, an executor or a class or function without arguments that makes one.
     requires : tuple of str
@@ -40,7 +40,7 @@ class BackendRecord:
     devices : tuple of str
         Kinds of device that it may use, such as ``("cpu", "cuda")``.
     impls : tuple of str
-        What `target` takes as ``impl=``, such as ``("eager", "c")``, where it runs a problem in more than one way.
+        Values of the argument ``impl=`` of `target`, such as ``("eager", "c")``, if it has several kinds of code.
     """
 
     name: str = attrs.field(validator=_name)
@@ -68,7 +68,7 @@ class EquationRecord:
 
 @attrs.frozen(eq=False)
 class Observation:
-    """What an observer is told. Arrays are copies, on the host, which cannot be written to.
+    """The event that an observer receives. Arrays are read-only copies on the host.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Observation:
 
 
 EVENTS = ("shot", "start", "iteration")
-"""What observers may ask to be told of."""
+"""The events that observers may receive."""
 
 
 @attrs.frozen
@@ -110,7 +110,7 @@ class ObserverRecord:
     Parameters
     ----------
     name : str
-        What reports call it.
+        Name in reports.
     event : {'shot', 'start', 'iteration'}
         After the few shots that a rank models at once, on that rank; or, on rank 0, after the first gradient of a stage
         or after each iteration.
@@ -141,17 +141,17 @@ class ObserverRecord:
 
 @spec
 def sweep_backends() -> list[BackendRecord]:
-    """Backends that this plugin brings."""
+    """Return the backends of this plugin."""
     return []
 
 
 @spec
 def sweep_equations() -> list[EquationRecord]:
-    """Equations that this plugin brings."""
+    """Return the equations of this plugin."""
     return []
 
 
 @spec
 def sweep_observers() -> list[ObserverRecord]:
-    """Observers that this plugin brings."""
+    """Return the observers of this plugin."""
     return []

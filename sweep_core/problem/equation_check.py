@@ -29,7 +29,7 @@ DECLARED = {
 
 @lru_cache(maxsize=64)
 def check_declared(equation: Equation) -> None:
-    """OptionError where a class variable is missing, of another kind, or names what there is not."""
+    """Raise an OptionError if a class variable is missing, of another kind, or names an unknown field."""
     for name in ("name", "levels", "pml_type", "ndims", *DECLARED, *equation.tables_stated):
         if not hasattr(equation, name):
             raise OptionError(f"{type(equation).__name__} does not state the class variable {name!r}")
@@ -84,7 +84,7 @@ class _State(dict):
 
 @lru_cache(maxsize=64)
 def check_statement(equation: Equation, ndim: int) -> None:
-    """OptionError where an equation does not do in `ndim` dimensions what is asked of it.
+    """Raise an OptionError if an equation breaks its contract in `ndim` dimensions.
 
     Run on a few cells along each axis: coefficients, speed, fits, what is derived, sources, and a step from rest. An
     equation that does not want these values, such as one that holds an array of a model's shape, is let pass.
@@ -110,7 +110,7 @@ def _run_once(equation, ndim):
 
 
 def _models(equation, shape):
-    """Parameters that fit together, as far as the equation can tell."""
+    """Return parameters that fit together, as far as the equation can tell."""
     try:
         return equation.example(shape, np.random.default_rng(0))
     except Exception:  # what is wrong with it is said below
@@ -123,7 +123,7 @@ class _Unprobed(Exception):
 
 @contextmanager
 def _said(equation, what):
-    """Makes an error of a method one of SWEEP's, which says whose."""
+    """Turn an error of a method into one of SWEEP, which names the method."""
     try:
         yield
     except SweepError as error:
@@ -134,12 +134,12 @@ def _said(equation, what):
         raise OptionError(f"{equation.name}: {what} raises {type(error).__name__}: {error}") from error
 
 
-def _refuse(equation, what, given, expected):
-    raise OptionError(f"{equation.name}: {what} gives {given}; expected {expected}")
+def _refuse(equation, what, value, expected):
+    raise OptionError(f"{equation.name}: {what} gives {value}; expected {expected}")
 
 
 def _shape(x) -> Any:
-    """The shape of an array, or the kind of what is none."""
+    """Return the shape of an array, or the kind of another object."""
     return tuple(x.shape) if hasattr(x, "shape") else type(x).__name__
 
 
@@ -181,16 +181,16 @@ def _check_sources(equation, ndim, fields):
 def _coefficients(equation, problem, models):
     names, shape = equation.coefficient_names_in(problem.grid.ndim), problem.padded_shape
     with _said(equation, "coefficients(node_averages, *parameters)"):
-        made = equation.coefficients(NodeAverages(problem, np), *models)
-    if not isinstance(made, tuple | list) or len(made) != len(names):
-        count = f"{len(made)} values" if isinstance(made, tuple | list) else type(made).__name__
+        coefficients = equation.coefficients(NodeAverages(problem, np), *models)
+    if not isinstance(coefficients, tuple | list) or len(coefficients) != len(names):
+        count = f"{len(coefficients)} values" if isinstance(coefficients, tuple | list) else type(coefficients).__name__
         _refuse(equation, "coefficients", count, f"a tuple of {len(names)}: {list(names)}")
-    for name, c in zip(names, made, strict=True):
+    for name, c in zip(names, coefficients, strict=True):
         try:
             np.broadcast_to(c, shape)
         except (ValueError, TypeError):
             _refuse(equation, f"coefficient {name!r}", _shape(c), f"an array of the parameters' shape, here {shape}")
-    return tuple(np.broadcast_to(c, (1, *shape)) for c in made)
+    return tuple(np.broadcast_to(c, (1, *shape)) for c in coefficients)
 
 
 def _check_step(equation, problem, coefficients, fields):
@@ -199,7 +199,7 @@ def _check_step(equation, problem, coefficients, fields):
     before = {name: random.standard_normal(shape) for name in names}
 
     def stepped(kick):
-        """A step from `before`, whose sources add `kick` to all cells."""
+        """Return the step from `before`; its sources add `kick` to all cells."""
 
         def inject(field, x):
             if field not in fields:
@@ -240,7 +240,9 @@ def _check_step(equation, problem, coefficients, fields):
 
 
 def check_equation(equation: Equation, ndim: int) -> None:
-    """Refuses what is no equation in `ndim` dimensions, with what is wrong in its class; looked at once.
+    """Refuse an object that is no equation in `ndim` dimensions, and name the fault of its class.
+
+    Each class is checked once.
 
     Raises
     ------

@@ -46,7 +46,7 @@ CHOICES = {
 
 
 def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], free_surface: bool) -> None:
-    """That each axis has the cells that differences need, and all of them, PML included, can be counted."""
+    """Check that each axis has the cells that differences need, and that the padded grid is not too large to count."""
     order = equation.spatial_order
     for n, axis in zip(grid.shape, grid.axes, strict=True):
         if n < order:
@@ -89,7 +89,7 @@ def make_problem(
     Parameters
     ----------
     equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq, free_surface
-        As for :class:`sweep_torch.PropTorch`: cells of the model, cell size (m), time step (s), fields, and layers.
+        As for :class:`sweep_torch.PropTorch`.
     source_scaling, edge_gradient, time_dispersion, memory, check_finite
         As for :class:`sweep_torch.PropTorch`.
 
@@ -131,8 +131,8 @@ def make_problem(
     if not isinstance(free_surface, bool):
         raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
     types = layer_types(pml_type, equation, grid.ndim, free_surface)
-    chosen = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
-    for name, value in chosen.items():
+    words = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
+    for name, value in words.items():
         check_choice(value, name, CHOICES[name])
     if check_finite is not None and not isinstance(check_finite, bool):
         raise OptionError(f"check_finite is {check_finite!r}; expected True, False or None")
@@ -140,11 +140,11 @@ def make_problem(
         raise UnsupportedError(
             f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"
         )
-    given = {"velocity": pml_velocity, "freq": pml_freq}
-    for name, value in given.items():
+    numbers = {"velocity": pml_velocity, "freq": pml_freq}
+    for name, value in numbers.items():
         if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
             raise OptionError(f"pml_{name} is {value!r}; expected a number")
-    chosen_pml = {k: v for k, v in given.items() if v is not None}
+    chosen_pml = {k: v for k, v in numbers.items() if v is not None}
     cpml = CPML(
         cpml_width,
         order=equation.spatial_order,
@@ -162,5 +162,5 @@ def make_problem(
         memory=memory,
         free_surface=free_surface,
         check_finite=check_finite,
-        **chosen,
+        **words,
     )

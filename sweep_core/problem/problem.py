@@ -105,15 +105,15 @@ class Problem:
         return self.equation.coefficient_names_in(self.grid.ndim)
 
     def field(self, name: str) -> Field:
-        """The field of that name."""
+        """Return the field of that name."""
         return self.fields[self.field_index(name)]
 
     def field_index(self, name: str) -> int:
-        """Where a field is among the fields of this grid."""
+        """Return the index of a field among the fields of this grid."""
         return [f.name for f in self.fields].index(name)
 
     def parts(self, name: str) -> dict[str, float]:
-        """The fields, and their weights, that a field or a derived quantity is the sum of."""
+        """Return the fields, with their weights, whose sum is a field or a derived quantity."""
         return self.equation.derived(self.grid.ndim).get(name, {name: 1.0})
 
     @property
@@ -122,17 +122,23 @@ class Problem:
         return tuple(dict.fromkeys(field for name in self.receiver_type for field in self.parts(name)))
 
     def at_half_step(self, name: str) -> bool:
-        """Whether a field is known half a time step later than others."""
+        """Return True if a field is known half a time step later than others."""
         return "t" in self.field(name).stagger
 
     def time(self, field: str, nt: int) -> np.ndarray:
-        """Times (s) of the samples of a recorded field: k dt, half a step later where it is staggered in time."""
+        """Return the times (s) of the samples of a recorded field.
+
+        They are k dt, half a step later if it is staggered in time.
+        """
         if field not in self.receiver_type:
             raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
         return (np.arange(_samples(nt)) + 0.5 * self.at_half_step(next(iter(self.parts(field))))) * self.dt
 
     def source_time(self, field: str, nt: int) -> np.ndarray:
-        """Times (s) at which the samples of a wavelet act on a field: midway between the values that it has there."""
+        """Return the times (s) at which the samples of a wavelet act on a field.
+
+        They lie midway between the times of its values.
+        """
         if field not in self.source_type:
             raise OptionError(f"field {field!r} has no source; source_type is {list(self.source_type)}")
         between = self.equation.levels == 1 and not self.at_half_step(field)

@@ -84,7 +84,7 @@ class Setting:
 def test_within_two_percent_of_what_is_measured(memory, equation):
     """On the device; how many copies of the models torch holds is a guess, from 1.5 to 3.1 of the coefficients."""
     this = Setting(memory, equation)
-    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
+    assert this.estimate.current.use.on_device == pytest.approx(this.most(), rel=0.02)
 
 
 @equation
@@ -94,9 +94,9 @@ def test_within_two_percent_of_what_is_measured(memory, equation):
 def test_of_known_rows_nothing_is_kept(memory, equation):
     """A third of the rows, and half of those of the PML: less by at least a quarter, as said, as measured."""
     full, known = Setting(memory, equation), Setting(attrs.evolve(memory, known_above=40), equation)
-    history = [this.estimate.chosen.taken.device.get("history", 0) for this in (full, known)]
+    history = [this.estimate.current.use.device.get("history", 0) for this in (full, known)]
     assert history[1] < 0.75 * history[0] or history == [0, 0]
-    assert known.estimate.chosen.taken.on_device == pytest.approx(known.most(), rel=0.02)
+    assert known.estimate.current.use.on_device == pytest.approx(known.most(), rel=0.02)
     assert known.most() < full.most()
     assert [c.memory.known_above for c in known.estimate.costs] == [40] * len(known.estimate.costs)
 
@@ -121,7 +121,7 @@ def test_that_known_rows_are_kept_after_all_is_told():
 
 def test_with_a_free_surface_and_one_shot():
     this = Setting(KINDS["recursive"], nshots=1, free_surface=True)
-    assert this.estimate.chosen.taken.on_device == pytest.approx(this.most(), rel=0.02)
+    assert this.estimate.current.use.on_device == pytest.approx(this.most(), rel=0.02)
 
 
 @equation
@@ -129,13 +129,13 @@ def test_within_a_budget_the_same_bits(equation):
     """As the budget falls from what all takes to what the least does."""
     full = Setting(MemoryOptions("full"), equation)
     expected, estimate = full.gradient(), full.estimate
-    most, least = (f(c.taken.on_device for c in estimate.costs if not c.taken.disk) for f in (max, min))
+    most, least = (f(c.use.on_device for c in estimate.costs if not c.use.disk) for f in (max, min))
     times = []
     for budget in np.linspace(most, least, 4).astype(int):
         this = Setting(MemoryOptions(budget=int(budget)), equation)
-        assert this.estimate.chosen.taken.on_device <= budget
+        assert this.estimate.current.use.on_device <= budget
         assert all(torch.equal(a, b) for a, b in zip(this.gradient(), expected, strict=True))
-        times.append(this.estimate.chosen.time)
+        times.append(this.estimate.current.time)
     assert times == sorted(times) and times[0] == 1 and times[-1] > 1.5
     with pytest.raises(
         MemoryLimitError, match=f"budget is {least // 2} bytes, and a gradient of this call takes {least} "
@@ -154,9 +154,9 @@ def test_the_table():
     )
     assert said in Setting(ckpt(storage="disk")).solver.explain()
     assert [c.time for c in estimate.costs] == sorted(c.time for c in estimate.costs)
-    chosen = estimate.chosen.taken
+    chosen = estimate.current.use
     assert chosen.disk.keys() == {"states"} and "states" not in chosen.device and not chosen.host
-    assert estimate.fastest.memory == MemoryOptions("full") and estimate.chosen.fits
+    assert estimate.fastest.memory == MemoryOptions("full") and estimate.current.fits
 
 
 @pytest.mark.parametrize("entry", executors("jax-c"))
@@ -167,10 +167,10 @@ def test_jax_tells_what_it_has(entry):
     estimate = solver.estimate(2, NT, nreceivers=NREC)
     ways = KINDS["full"], MemoryOptions("ckpt"), KINDS["recursive"], ckpt(mode="recursive", count=1)
     assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(ways)
-    ours = {c.memory: c.taken for c in Setting(KINDS["full"]).estimate.costs}
-    assert all(ours[c.memory] == c.taken for c in estimate.costs)
+    ours = {c.memory: c.use for c in Setting(KINDS["full"]).estimate.costs}
+    assert all(ours[c.memory] == c.use for c in estimate.costs)
     tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
-    assert tight.estimate(2, NT, nreceivers=NREC).chosen.taken.on_device <= 30 << 20
+    assert tight.estimate(2, NT, nreceivers=NREC).current.use.on_device <= 30 << 20
 
 
 def test_what_it_cannot_tell_is_refused():

@@ -102,16 +102,16 @@ def test_a_program_takes_what_the_estimate_says(count):
     """XLA may copy no state before its time, nor hold the histories of two segments."""
     memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=count))
     this = Setting(memory, case(nt=150, shape=(60, 80), nshots=2))
-    taken = this.solver.estimate(2, 150, nreceivers=this.weights.shape[2], dtype="float64").chosen.taken
+    taken = this.solver.estimate(2, 150, nreceivers=this.weights.shape[2], dtype="float64").current.use
     compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
     assert 0.8 < compiled.temp_size_in_bytes / taken.on_device < 1.05, "a state is a sixth of it, or an eighth"
 
 
 def test_a_budget_is_kept_by_slices():
     made = case(nt=150, shape=(60, 80), nshots=2)
-    chunks = Setting(MemoryOptions("ckpt"), made).solver.estimate(2, 150, dtype="float64").chosen.taken.on_device
+    chunks = Setting(MemoryOptions("ckpt"), made).solver.estimate(2, 150, dtype="float64").current.use.on_device
     this = Setting(MemoryOptions(budget=int(0.8 * chunks)), made)
-    assert this.solver.estimate(2, 150, dtype="float64").chosen.time > 4 / 3, "no chunks fit"
+    assert this.solver.estimate(2, 150, dtype="float64").current.time > 4 / 3, "no chunks fit"
     assert_equal(this.gradient(*this.at), Setting(FULL, made).gradient(*this.at))
     compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
     assert compiled.temp_size_in_bytes < 0.8 * chunks

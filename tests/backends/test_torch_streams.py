@@ -46,7 +46,7 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     cached, cells = {name: Cached() for name in ("tables", "wavelet")}, [Cached(), Cached()]
     buffers = *(Buffer(name, (1,), "float32", "in") for name in cached), Buffer("record", (1,), "float32", "out")
     compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL))
-    plan = SimpleNamespace(kept=NO_HISTORY, whole=lambda: compiled)
+    plan = SimpleNamespace(history=NO_HISTORY, whole=lambda: compiled)
     Task(plan, cells, device, cached).run(operation)
     assert made == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

@@ -41,7 +41,7 @@ def test_the_numbers_of_a_call():
     made = case(nshots=3, nsrc=2, nrec=5, nt=48)
     shape = check_call(made.problem, made.shots, made.models)
     assert shape == CallShape(3, 48, 2, 5, "float64", samples=48) and hash(shape) == hash(attrs.evolve(shape))
-    assert shape.seen(made.problem) == (3, 48, 5, 1)
+    assert shape.record_shape(made.problem) == (3, 48, 5, 1)
     more = variant("increments between nodes, an earth each")
     shape = check_call(more.problem, more.shots, more.models)
     assert (shape.earths, shape.source_taps, shape.receiver_taps) == (3, 64, 64)

@@ -62,8 +62,8 @@ def test_a_program_and_calls_that_live_together_are_kept_less_of():
     assert chunk(AUTO, nt, step, **half) == 100
     assert chunk(AUTO, nt, step, **half, traced=True) == 10
     assert chunk(AUTO, nt, step, left=400 * step, traced=True) == 100
-    assert chunk(AUTO, nt, step, **half, together=True) == 10
-    assert chunk(AUTO, nt, step >> 6, **half, together=True) == 100
+    assert chunk(AUTO, nt, step, **half, histories_coexist=True) == 10
+    assert chunk(AUTO, nt, step >> 6, **half, histories_coexist=True) == 100
 
 
 def within(budget, nt=2001, step=10, state=25, slices=True):
@@ -75,7 +75,7 @@ def within(budget, nt=2001, step=10, state=25, slices=True):
         chunks = -(-(nt - 1) // kept.chunk)
         return 1000 + step * (kept.chunk + 1) + state * (chunks - 1)
 
-    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, taken=taken, slices=slices)
+    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, bytes_of=taken, slices=slices)
     kept = make_strategy(MemoryOptions(budget=budget)).keep(run)
     assert taken(kept) <= budget
     return kept, budget - taken(kept)

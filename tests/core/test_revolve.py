@@ -50,7 +50,7 @@ class Paper:
 def forward(steps, length, states):
     schedule, tape = Schedule(steps, length, states), Paper(states)
     held = schedule.forward(tape)
-    assert held == schedule.held, "which is known before the run"
+    assert held == schedule.forward_slots, "which is known before the run"
     return schedule, tape, held
 
 

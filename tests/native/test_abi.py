@@ -408,7 +408,7 @@ def test_more_threads_than_the_system_can_start_are_not_started(operation):
         run.forward()
         run["cotangent"][:] = 1
         run.run(operation)
-    for buffer in run.call.made(operation):
+    for buffer in run.call.outputs(operation):
         if buffer.dtype != "uint8":
             np.testing.assert_array_equal(runs[0][buffer.name], runs[1][buffer.name])
 

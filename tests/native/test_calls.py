@@ -172,7 +172,7 @@ def test_points_that_share_a_cell_are_summed_in_double(equation, kind):
 
 def test_arguments_are_only_read():
     made, run = case(), Run(case(), chunk=7)
-    outputs = {"cotangent", *(b.name for operation in run.call.buffers for b in run.call.made(operation))}
+    outputs = {"cotangent", *(b.name for operation in run.call.buffers for b in run.call.outputs(operation))}
     before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
     run.forward()
     history, checkpoints = run["history"].copy(), run["checkpoints"].copy()

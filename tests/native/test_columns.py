@@ -34,7 +34,7 @@ def test_it_has_the_same_bits_for_any_threads_and_slices(shape):
         for run, before in zip(order, (None, *order), strict=False):
             for name in ("wavelet", "tangent_wavelet", "cotangent", "tangent_coefficients"):
                 run[name][...] = whole.run[name]
-            outputs = [b.name for b in run.call.made(operation) if b.dtype != "uint8"]
+            outputs = [b.name for b in run.call.outputs(operation) if b.dtype != "uint8"]
             for name in () if before is None else (*outputs, "state"):
                 run[name][...] = before[name]
             run.run(operation)

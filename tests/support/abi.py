@@ -114,7 +114,7 @@ class Run:
 
     def seen(self) -> dict:
         """The snapshots of the last forward run, by field."""
-        return native.seen_fields(self.problem, self.shape, self["snapshots"])
+        return native.snapshots_of(self.problem, self.shape, self["snapshots"])
 
     def born(self, models, wavelet=None) -> np.ndarray:
         self.vary(models, wavelet)

@@ -36,7 +36,7 @@ class Merged:
         found = {}
         for operation in OPERATIONS:
             self.run.run(operation)
-            found |= {f"{operation} {b.name}": self.run[b.name].copy() for b in self.run.call.made(operation)}
+            found |= {f"{operation} {b.name}": self.run[b.name].copy() for b in self.run.call.outputs(operation)}
         return {name: x for name, x in found.items() if x.dtype.kind == "f"}
 
 
