@@ -95,7 +95,7 @@ def test_odd_requests_are_refused(gathers):
     for odd in (None, "0.1"):
         with pytest.raises(DtypeError, match=f"begin is {odd!r}; expected seconds"):
             mute_time(gathers, odd)
-    with pytest.raises(OptionError, match="field is 3; observed holds fields 0 to 0"):
+    with pytest.raises(OptionError, match="field is 3; expected a field of observed, 0 to 0"):
         first_breaks(gathers, field=3)
     with pytest.raises(DomainError, match="threshold is 0"):
         first_breaks(gathers, threshold=0)
