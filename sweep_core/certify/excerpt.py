@@ -34,7 +34,7 @@ class Excerpt:
         The arguments of a call.
     indices : tuple of int
         The shots of the call.
-    kept : (nrec,) integer array
+    receivers : (nrec,) integer array
         The receivers of the call.
     words : str
         Description for the certificate.
@@ -44,7 +44,7 @@ class Excerpt:
     shots: Shots
     models: list
     indices: tuple[int, ...]
-    kept: np.ndarray
+    receivers: np.ndarray
     words: str = ""
 
     @property
@@ -165,7 +165,7 @@ def cut_out(part: Excerpt) -> Excerpt:
     one = some_shots(part, [len(part.shots) // 2])
     side = max(SIDE[ndim], 2 * problem.equation.spatial_order)
     box = _box(one, side)
-    is_used = np.ones(len(part.kept), bool) if one.shots.mask is None else one.shots.mask[0]
+    is_used = np.ones(len(part.receivers), bool) if one.shots.mask is None else one.shots.mask[0]
     near = _within(one, box) & is_used
     inside, others = np.flatnonzero(near), np.flatnonzero(is_used & ~near)
     inside = inside[spread(len(inside), LISTENING)]
@@ -237,8 +237,8 @@ def _move_inside(positions, low, high, box):
     return (np.where(inside, positions, moved) - start).astype(positions.dtype)
 
 
-def _cut(part: Excerpt, box, kept, pml) -> Excerpt:
-    """Return the call on a box of its model, with the receivers `kept`."""
+def _cut(part: Excerpt, box, rows, pml) -> Excerpt:
+    """Return the call on a box of its model, with the receivers `rows`."""
     problem, shots = part.problem, part.shots
     window = (..., *(slice(*side) for side in box))
     shape = tuple(stop - start for start, stop in box)
@@ -249,8 +249,8 @@ def _cut(part: Excerpt, box, kept, pml) -> Excerpt:
     cut = Shots(
         shots.wavelet,
         _move_inside(shots.sources, low, high, box),
-        _move_inside(receivers[..., kept, :], low, high, box),
-        None if shots.mask is None else shots.mask[:, kept],
+        _move_inside(receivers[..., rows, :], low, high, box),
+        None if shots.mask is None else shots.mask[:, rows],
     )
     models = [np.ascontiguousarray(m[window]) for m in part.models]
-    return attrs.evolve(part, problem=smaller, shots=cut, models=models, kept=part.kept[kept])
+    return attrs.evolve(part, problem=smaller, shots=cut, models=models, receivers=part.receivers[rows])

@@ -82,10 +82,10 @@ def certify(
         observed_array: np.ndarray = read("observed", observed)
         if observed_array.dtype.kind not in "fiu":
             raise DtypeError(f"observed are of dtype {observed_array.dtype}; expected real numbers")
-        full = (len(call.shots), call.shape.samples, len(call.kept), len(problem.receiver_type))
+        full = (len(call.shots), call.shape.samples, len(call.receivers), len(problem.receiver_type))
         findings.append(data.shape(full, observed_array))
         if findings[-1].verdict == "good":
-            survey_data = observed_array[list(survey.indices)][:, :, survey.kept]
+            survey_data = observed_array[list(survey.indices)][:, :, survey.receivers]
             comparison, reasons = data.compare(survey, record, survey_data)
             findings += comparison
             untested += reasons

@@ -37,8 +37,10 @@ def skipping(modelled: np.ndarray, data: np.ndarray, dt: float, frequency: float
         Mean frequency of their energy (Hz).
     """
     every = slice(None, None, -(-len(data) // MOST))
-    scaled = [x[every] / np.maximum(np.abs(x[every]).max(axis=1, keepdims=True), 1e-300) for x in (modelled, data)]
-    state, late = _compare_windows(*scaled, round(PERIODS / frequency / dt))
+    synthetic, observed = (
+        x[every] / np.maximum(np.abs(x[every]).max(axis=1, keepdims=True), 1e-300) for x in (modelled, data)
+    )
+    state, late = _compare_windows(synthetic, observed, round(PERIODS / frequency / dt))
     audible = state > 0
     first = np.where(audible.any(axis=1), audible.argmax(axis=1), 0)
     waves, lags = (np.take_along_axis(x, first[:, None], axis=1)[:, 0] for x in (state, late))

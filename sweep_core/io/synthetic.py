@@ -22,8 +22,10 @@ _WATER, _MUD, _FASTEST = (
     1540.0,
     4500.0,
 )  # m/s; mud is faster than water by more than the tolerance of find_water
-_FEWEST = 16  # cells along an axis; fewer hold no geology
-_FINE_ROWS, _FINEST = 300, 6  # rows of the fine grid, which is averaged down, and the largest ratio of both grids
+_FEWEST = 16
+"""The least number of cells along an axis. Fewer cells hold no geology."""
+_FINE_ROWS, _FINEST = 300, 6
+"""Rows of the fine grid, which is averaged down, and the largest ratio of both grids."""
 
 Array = NDArray[np.float64]
 

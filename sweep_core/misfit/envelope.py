@@ -18,9 +18,9 @@ amplitudes below it hardly count.
 def envelope(synthetic: Record, observed: Record, power: int = 1) -> tuple[Any, Any]:
     """Return 0.5 sum (E(s)^power - E(d)^power)^2, and its derivative in s.
 
-    s is `synthetic` and d is `observed`. The envelope is E(x)^2 = x^2 + (H x)^2 + c^2. H is the Hilbert transform along
-    time of a record that is zero before and after. c is 1e-3 of the largest sample of the observed trace, or of 1e-6 of
-    the loudest trace of its shot and field if that is larger.
+    s is `synthetic` and d is `observed`. The envelope is E(x)^2 = x^2 + (H x)^2 + c^2. The matrix H is the Hilbert
+    transform along time of a record that is zero before and after. The constant c is 1e-3 of the largest sample of the
+    observed trace, or of 1e-6 of the loudest trace of its shot and field if that is larger.
 
     Envelopes have the low frequencies that the traces lack (Wu, Luo and Wu 2014, Geophysics 79, eq. 4; Bozdag, Trampert
     and Tromp 2011, Geophys. J. Int. 185).

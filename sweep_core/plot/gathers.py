@@ -37,7 +37,7 @@ def plot_gather(
     field : str or int, optional
         The field, if there are several: its name, with `solver`, or its number, counted from 0.
     style : {"image", "wiggle", "both"}
-        Style of the traces. Positive lobes of wiggles are filled. Of more than 60 receivers, every n-th has a wiggle.
+        Style of the traces. Positive lobes of wiggles are filled. With more than 60 receivers, every n-th has a wiggle.
     percentile : float
         Amplitudes beyond this percentile of the magnitudes of all gathers are clipped; by default 2 % of the samples.
     gain : float or "agc"

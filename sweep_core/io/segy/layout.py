@@ -163,9 +163,7 @@ def _su_layout(path: Path, size: int, first: bytes, nt: int | None, code: int | 
         if (np.memmap(path, traces, "r")["nt"] == count).all():
             fitting.append(Layout(path, order, 5, count, size // length, 0, 0, 0, 0))
     # A count of two equal bytes fits in both orders. Header fields are small numbers, but only in the right order.
-    return min(
-        fitting, key=lambda layout: np.abs(np.frombuffer(first, f"{layout.order}i2").astype(int)).sum(), default=None
-    )
+    return min(fitting, key=lambda fit: np.abs(np.frombuffer(first, f"{fit.order}i2").astype(int)).sum(), default=None)
 
 
 def _byte_order(path: Path, head: bytes, override: int | None) -> tuple[str, int]:
