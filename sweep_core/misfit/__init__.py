@@ -16,6 +16,7 @@ from .records import check_like_record
 from .wasserstein import wasserstein
 
 Misfit: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
+"""A function ``misfit(synthetic, observed) -> (value, adjoint source)``."""
 
 MISFITS: dict[str, Misfit] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
 

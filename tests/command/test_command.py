@@ -103,7 +103,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(short, capsys, monkeypatch):
     assert said(capsys)[1].endswith("stopped\n")
     assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
     with monkeypatch.context() as pressed:
-        pressed.setattr("sweep_core.inversion.fwi._Told.iteration", stop)
+        pressed.setattr("sweep_core.inversion.fwi._Reporter.iteration", stop)
         assert main(["invert", str(short)]) == 130
     assert said(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
     assert main(["invert", str(short)]) == 0
