@@ -87,7 +87,7 @@ def test_a_run_is_extended_and_a_model_is_started_from(short, capsys):
     assert re.search(r"stage 2.* in 3 iterations\nstage 3.* in 1 iterations", said(capsys)[0])
     short.write_text(text.replace('"start.npy"', '"survey/vp.npy"'))
     assert main(["invert", str(short)]) == 1
-    assert re.search("start was .* name another folder, or begin anew .*--overwrite", said(capsys)[1])
+    assert re.search("start was .* name another folder, or start again .*--overwrite", said(capsys)[1])
     assert main(["invert", str(short), "--out", str(folder / "second")]) == 0
 
 

@@ -342,7 +342,7 @@ LEAST = {"function": least_squares_migrate}
         (
             {"condition": "impedance", "equation": AcousticVariableDensity, "parameter": "vp"},
             OptionError,
-            "parameter is 'vp'; condition='impedance' is of rho",
+            "parameter is 'vp'; expected 'rho' or None for condition='impedance'",
         ),
         ({"parameter": "vs"}, OptionError, r"parameter is 'vs'; expected a parameter of acoustic: \['vp'\]"),
         ({"solver": 5}, OptionError, "solver is 5; expected a PropTorch"),
