@@ -1,4 +1,4 @@
-"""What goes wrong silently, said aloud: a call of a solver, looked at from all sides in seconds."""
+"""Checks of a call of a solver for silent errors, in seconds."""
 
 from .certificate import Certificate, Finding
 from .run import certify

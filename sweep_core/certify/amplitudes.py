@@ -1,4 +1,4 @@
-"""Who hears anything, and how much of a gradient single precision holds."""
+"""Checks of amplitudes: silent receivers, and the range of a gradient in single precision."""
 
 from math import ceil, log2, log10
 
@@ -6,46 +6,46 @@ import numpy as np
 
 from ..execution.call_checks import OUTGROWN, first_not_finite
 from .certificate import Finding, finding
-from .excerpt import Part
+from .excerpt import Excerpt
 
 EPSILON = 1e-8
-"""What torch.optim.Adam and optax.adam add to the size of a gradient by default."""
+"""The constant that torch.optim.Adam and optax.adam add to the size of a gradient by default."""
 QUIET = 1e-7
-"""Of the loudest receiver: below it there is rounding alone."""
+"""Amplitude relative to the loudest receiver, below which there is only rounding."""
 SIGNIFICANT = 1e-6
-"""Of the largest value of a gradient: cells that are to be right."""
+"""Value relative to the largest one of a gradient, above which cells must be right."""
 AMPLE = 1e12
-"""Records and gradients between its inverse and it are far from the ends of single precision."""
+"""Records and gradients between 1 / AMPLE and AMPLE are far from the limits of single precision."""
 ZEROS = 0.1
-"""Part of all cells that may be zero for want of smaller numbers."""
+"""Fraction of all cells that may underflow to zero."""
 
 
-def heard(part: Part, record: np.ndarray) -> list[Finding]:
-    """Receivers that record nothing, and why; or that the record is not finite."""
+def silent_receivers(part: Excerpt, record: np.ndarray) -> list[Finding]:
+    """Find receivers that record nothing, and the reason, or a record that is not finite."""
     if first := first_not_finite(part.problem, record):
         return [Finding("finite record", "wrong", first, "finite numbers", OUTGROWN)]
     loud = np.abs(record).max(axis=1, initial=0.0)
-    listening = np.ones(loud.shape[:2], bool) if part.shots.mask is None else part.shots.mask
-    count, scale = int(listening.sum()), loud.max(axis=(0, 1), initial=0.0)
-    silent = listening & (loud <= QUIET * scale).all(axis=-1)
-    alone, quiet = [], int(silent.sum())
+    is_used = np.ones(loud.shape[:2], bool) if part.shots.mask is None else part.shots.mask
+    count, scale = int(is_used.sum()), loud.max(axis=(0, 1), initial=0.0)
+    silent = is_used & (loud <= QUIET * scale).all(axis=-1)
+    advice, quiet = [], int(silent.sum())
     late = int((silent & _too_far(part)).sum())
     if not count:
-        alone.append("receiver_mask leaves no receiver: it is True where there is data")
+        advice.append("receiver_mask leaves no receiver: set it True where there is data")
     if late:
         times = part.shape.samples * part.problem.dt
-        alone.append(
+        advice.append(
             f"the fastest wave takes longer than the {times:.4g} s of the run to {late} of them: run more steps"
         )
     if quiet > late:
-        alone.append("no wave gets to the others within the run (more steps), or they lie where the field is zero")
-    share = quiet / count if count else 1.0
+        advice.append("no wave reaches the others within the run (run more steps), or the field is zero there")
+    fraction = quiet / count if count else 1.0
     measured = f"{quiet} of {count} receivers record nothing; the loudest sample is {scale.max(initial=0.0):.3g}"
-    return [finding("heard", share, (0, 0.5), measured, "none", "; ".join(alone) or "mask them")]
+    return [finding("heard", fraction, (0, 0.5), measured, "none", "; ".join(advice) or "mask them")]
 
 
-def _too_far(part: Part) -> np.ndarray:
-    """(nshots, nrec): whether even a straight ray at the fastest speed of the model arrives after the last sample."""
+def _too_far(part: Excerpt) -> np.ndarray:
+    """Return a mask (nshots, nrec): True if a straight ray at the fastest speed arrives after the last sample."""
     problem, spacing = part.problem, np.array(part.problem.grid.spacing[::-1])
     fast = float(np.max(problem.equation.speed(*part.models)))
     sources = part.shots.sources.reshape(len(part.shots), -1, 1, problem.grid.ndim)
@@ -56,8 +56,8 @@ def _too_far(part: Part) -> np.ndarray:
     return begins + distance / fast > part.shape.samples * problem.dt
 
 
-def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding]:
-    """The gradient of half the sum of squares as a user would have it, beside the same of louder waves."""
+def gradient(executor, part: Excerpt, record: np.ndarray, observed) -> list[Finding]:
+    """Compare the gradient of half the sum of squares in the user's numbers with that of louder waves."""
     residual = record if observed is None else record - observed
     if part.shots.mask is not None:
         residual = residual * part.shots.mask[:, None, :, None]
@@ -67,7 +67,7 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
     sizes = [float(np.abs(x).max()) for x in (record, residual, *own)]
     if all(1 / AMPLE < size < AMPLE for size in sizes) and all((g == 0).mean() < ZEROS for g in own):
         loud = own
-    else:  # powers of two change no digit, but of numbers at the ends of the range
+    else:  # powers of two change digits only of numbers at the limits of the range
         factors = [2.0 ** -round(log2(size)) for size in sizes[:2]]
         pull = part.louder(factors[0]).pulled(executor, residual.astype(np.float64) * factors[1])
         loud = [g.astype(np.float64) / factors[0] / factors[1] for g in pull]
@@ -77,33 +77,33 @@ def gradient(executor, part: Part, record: np.ndarray, observed) -> list[Finding
 
 
 def _range(part, names, own, loud):
-    worst, which = 0.0, names[0]
+    worst, worst_name = 0.0, names[0]
     for name, g, exact in zip(names, own, loud, strict=True):
         significant = np.abs(exact) > SIGNIFICANT * np.abs(exact).max()
         lost = ~(np.abs(g - exact) <= 0.1 * np.abs(exact)) & significant
-        share = float(lost.sum() / max(significant.sum(), 1))
-        if share > worst:
-            worst, which = share, name
+        fraction = float(lost.sum() / max(significant.sum(), 1))
+        if fraction > worst:
+            worst, worst_name = fraction, name
     zero = float(np.mean([(g == 0) & (e != 0) for g, e in zip(own, loud, strict=True)]))
     return finding(
         "range of the gradient", max(worst, 2e-3 if zero > ZEROS else 0), (1e-3, 1e-2),
-        f"{worst:.2%} of the cells above {SIGNIFICANT:g} of the maximum ({which}) and {zero:.0%} of all are lost to "
-        f"{part.dtype}",
+        f"{worst:.2%} of the cells above {SIGNIFICANT:g} of the maximum ({worst_name}) and {zero:.0%} of all are lost "
+        f"to {part.dtype}",
         f"at most 0.1 % and {ZEROS:.0%}",
-        "the waves are too weak, or too strong, for such numbers: scale wavelet and data alike, so that the record is "
-        "about 1, or use float64",
+        "the waves are too weak or too strong for this dtype: scale wavelet and data by one factor, so that the record "
+        "is about 1, or use float64",
     )  # fmt: skip
 
 
 def _epsilon(names, own, against):
     largest = [float(np.abs(g).max()) for g in own]
-    least, told = min(largest), ", ".join(f"{name} {x:.2g}" for name, x in zip(names, largest, strict=True))
+    least, sizes = min(largest), ", ".join(f"{name} {x:.2g}" for name, x in zip(names, largest, strict=True))
     enough = 100 * EPSILON
     factor = 10.0 ** ceil(log10(1000 * enough / least)) if 0 < least < np.inf else 0.0
-    advice = f"multiply the misfit by {factor:.0e}" if factor else "scale wavelet and data, or see what is zero there"
+    advice = f"multiply the misfit by {factor:.0e}" if factor else "scale wavelet and data, or check for zeros in them"
     return finding(
         "Adam's epsilon", enough / least if least > 0 else np.inf, (1, np.inf),
-        f"gradient of at most {told} (half the sum of squares against {against}; a mean is smaller)",
+        f"gradient of at most {sizes} (half the sum of squares against {against}; a mean is smaller)",
         f"above {enough:g}, a hundred times what torch.optim.Adam and optax.adam add to it",
         f"such an optimiser would hardly move: {advice}, or set its eps to 0",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""All checks of one call, in the order in which they are told."""
+"""All checks of a call, in the order of the certificate."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from ..typing import Models, Record
 from . import amplitudes, data, values
 from .absorption import absorption
 from .certificate import Certificate, Finding
-from .excerpt import cut_out, read, some_shots, survey_part, whole_call
+from .excerpt import cut_out, read, some_shots, survey_excerpt, whole_call
 from .operators import operators
 
 BUDGET = 3e8
-"""Cell updates of a forward run that compiled code makes in a second or two."""
+"""Cell updates of a forward run that compiled code computes in one or two seconds."""
 
 
 def certify(
@@ -29,14 +29,14 @@ def certify(
     budget: float = BUDGET,
     seed: int = 0,
 ) -> Certificate:
-    """Look for silent errors in a call of any executor, as ``solver.certify`` does for a call of a solver.
+    """Check a call of any executor for silent errors, as ``solver.certify`` does for a call of a solver.
 
     Parameters
     ----------
     executor : Executor
         The backend.
     problem : Problem
-        The problem that is run.
+        The problem of the call.
     shots : Shots
         Wavelet, sources and receivers of the call.
     models : list of (nz, nx) or (nshots, nz, nx) arrays
@@ -44,7 +44,7 @@ def certify(
     observed : (nshots, nt, nrec, nfield) array, optional
         Observed data of all shots.
     budget : float
-        Cells times steps of a forward run.
+        The largest cost of a forward run, in cells times steps. A larger call is checked on a part of its model.
     seed : int
         Seed of random perturbations and residuals.
 
@@ -56,7 +56,7 @@ def certify(
     Raises
     ------
     SweepError
-        As a call; an OptionError for another `budget` or `seed`.
+        The errors of a call. An OptionError if `budget` or `seed` has a wrong value.
     """
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
@@ -64,42 +64,42 @@ def certify(
         raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
     problem = attrs.evolve(problem, check_finite=False)  # a finding names what is not finite
     call, rng = whole_call(problem, shots, models), np.random.default_rng(seed)
-    taken, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
-    found = [
+    excerpts, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []
+    findings = [
         *values.units(call), *values.axes(call), *values.positions(call), *values.wavelet(call), *values.sampling(call),
         *values.guided_waves(call),
     ]  # fmt: skip
     try:
-        found.append(absorption(executor, call))
+        findings.append(absorption(executor, call))
     except UnsupportedError as reason:
         untested.append(("absorption", str(reason)))
-    survey, small = survey_part(call, budget), cut_out(call)
-    taken += [survey.words, small.words]
+    survey, small = survey_excerpt(call, budget), cut_out(call)
+    excerpts += [survey.words, small.words]
     record = forward(executor, survey)
-    found += amplitudes.heard(survey, record)
-    seen = None
+    findings += amplitudes.silent_receivers(survey, record)
+    survey_data = None
     if observed is not None:
-        values_observed: np.ndarray = read("observed", observed)
-        if values_observed.dtype.kind not in "fiu":
-            raise DtypeError(f"observed are of dtype {values_observed.dtype}; expected real numbers")
-        full = (len(call.shots), call.shape.samples, len(call.kept), len(problem.receiver_type))
-        found.append(data.shape(full, values_observed))
-        if found[-1].verdict == "good":
-            seen = values_observed[list(survey.indices)][:, :, survey.kept]
-            beside, reasons = data.compared(survey, record, seen)
-            found += beside
+        observed_array: np.ndarray = read("observed", observed)
+        if observed_array.dtype.kind not in "fiu":
+            raise DtypeError(f"observed are of dtype {observed_array.dtype}; expected real numbers")
+        full = (len(call.shots), call.shape.samples, len(call.receivers), len(problem.receiver_type))
+        findings.append(data.shape(full, observed_array))
+        if findings[-1].verdict == "good":
+            survey_data = observed_array[list(survey.indices)][:, :, survey.receivers]
+            comparison, reasons = data.compare(survey, record, survey_data)
+            findings += comparison
             untested += reasons
-    checked, reasons = operators(executor, small, rng)
-    found += checked
+    checks, reasons = operators(executor, small, rng)
+    findings += checks
     untested += reasons
-    found += _gradient(executor, survey, record, seen, untested)
+    findings += _gradient(executor, survey, record, survey_data, untested)
     equation, cells = problem.equation, " x ".join(map(str, problem.grid.shape))
     title = f"{type(equation).__name__} of order {equation.spatial_order}, {cells} cells, {executor.name} backend"
-    return Certificate(title, tuple(found), tuple(taken), tuple(untested))
+    return Certificate(title, tuple(findings), tuple(excerpts), tuple(untested))
 
 
-def _gradient(executor: Any, survey: Any, record: Any, seen: Any, untested: Any) -> list[Finding]:
-    """The amplitude of a gradient of one shot, if there are any."""
+def _gradient(executor: Any, survey: Any, record: Any, observed: Any, untested: Any) -> list[Finding]:
+    """Check the amplitude of the gradient of one shot, if the backend computes gradients."""
 
     def without(reason: str) -> list[Finding]:
         untested.extend((name, reason) for name in ("range of the gradient", "Adam's epsilon"))
@@ -109,7 +109,7 @@ def _gradient(executor: Any, survey: Any, record: Any, seen: Any, untested: Any)
         return without(f"the backend {executor.name!r} computes no gradient")
     first = attrs.evolve(some_shots(survey, [0]), indices=survey.indices[:1])
     try:
-        found = amplitudes.gradient(executor, first, record[:1], None if seen is None else seen[:1])
+        findings = amplitudes.gradient(executor, first, record[:1], None if observed is None else observed[:1])
     except SweepError as reason:
         return without(str(reason))
-    return found or without("the residual is zero, or not finite")
+    return findings or without("the residual is zero, or not finite")

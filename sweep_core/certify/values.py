@@ -1,4 +1,4 @@
-"""What can be said of models, wavelets and positions before anything is computed."""
+"""Checks of models, wavelets and positions, without a run."""
 
 import numpy as np
 
@@ -6,115 +6,113 @@ from ..acquisition.wavelets import energy_below, energy_spectrum
 from ..execution.input_warnings import OF_ENERGY, grows, in_other_units, slowest
 from ..numerics.numerical_dispersion import cells_needed, phase_error
 from .certificate import Finding, about, finding
-from .excerpt import Part
+from .excerpt import Excerpt
 
 GOOD, DOUBTFUL = 0.01, 0.03
-"""Errors of the phase speed."""
+"""Relative errors of the phase speed up to which a grid is good, and doubtful."""
 FASTEST = 10000.0
-"""m/s: faster than any rock."""
+"""A speed (m/s) that no rock has."""
 
 
-def units(part: Part) -> list[Finding]:
-    """Speeds in m/s and densities in kg/m3, by their size."""
-    said = in_other_units(part.problem, part.models)
-    found = []
+def units(part: Excerpt) -> list[Finding]:
+    """Check the units of speeds (m/s) and densities (kg/m3) by their size."""
+    warnings = in_other_units(part.problem, part.models)
+    findings = []
     for p, model in zip(part.problem.equation.parameters, part.models, strict=True):
         if p.unit not in ("m/s", "kg/m3"):
             continue
         low, high = float(model.min()), float(model.max())
-        wrong = [text for text in said if text.startswith(f"{p.name} is")]
-        fast = p.unit == "m/s" and high > FASTEST
-        advice = wrong[0] if wrong else "no rock is as fast: see whether they are feet or millimetres per second"
-        verdict = "wrong" if wrong else "doubtful" if fast else "good"
+        wrong = [text for text in warnings if text.startswith(f"{p.name} is")]
+        is_fast = p.unit == "m/s" and high > FASTEST
+        advice = wrong[0] if wrong else "no rock is as fast: check for feet or millimetres per second"
+        verdict = "wrong" if wrong else "doubtful" if is_fast else "good"
         expected = f"{p.unit} of rocks, {'30 to 10000' if p.unit == 'm/s' else '30 or more'}"
         measured = f"{low:.6g} to {high:.6g}"
-        found.append(
+        findings.append(
             Finding(f"unit of {p.name}", verdict, measured, expected, "" if verdict == "good" else advice, high)
         )
-    return found
+    return findings
 
 
-def guided_waves(part: Part) -> list[Finding]:
-    """Layers beside which guided waves may grow, if there are any."""
+def guided_waves(part: Excerpt) -> list[Finding]:
+    """Find PML layers in which guided waves may grow."""
     growth = grows(part.problem)
     return [Finding("guided waves", "wrong", "a plain layer beside a free surface", "mpmls", growth)] if growth else []
 
 
-def axes(part: Part) -> list[Finding]:
-    """Whether x and z look swapped, in models and positions."""
-    found, shape = [], part.problem.grid.shape
+def axes(part: Excerpt) -> list[Finding]:
+    """Check whether x and z look swapped in models or positions."""
+    signs, shape = [], part.problem.grid.shape
     for p, model in zip(part.problem.equation.parameters, part.models, strict=True):
         model = model.reshape(-1, *shape)[0].astype(np.float64)
         by_depth = np.var(model.mean(axis=tuple(range(1, model.ndim))))
         by_distance = np.var(model.mean(axis=tuple(range(model.ndim - 1))))
-        # What is alike in all directions, such as a lens, varies more along x by as much as the model is wider.
-        alike = by_depth * max(1.0, shape[-1] / shape[0])
-        if by_distance > 4 * alike and by_distance > 1e-6 * np.mean(model) ** 2:
-            found.append(f"{p.name} varies more along x than along z: depth comes first")
+        # An isotropic body, such as a lens, varies more along x, by the ratio of the width and depth of the model.
+        isotropic = by_depth * max(1.0, shape[-1] / shape[0])
+        if by_distance > 4 * isotropic and by_distance > 1e-6 * np.mean(model) ** 2:
+            signs.append(f"{p.name} varies more along x than along z: depth comes first")
     size = np.array(shape[::-1])[[0, -1]] - 1
-    both = np.concatenate(_placed(part))[:, [0, -1]]
-    wide, deep = np.ptp(both, axis=0) / np.maximum(size, 1)
-    middle = both[:, 0].mean() / max(size[0], 1)
+    places = np.concatenate(_unmasked_positions(part))[:, [0, -1]]
+    wide, deep = np.ptp(places, axis=0) / np.maximum(size, 1)
+    middle = places[:, 0].mean() / max(size[0], 1)
     if deep > 0.5 and wide < 0.1 and not 0.1 <= middle <= 0.9:
-        found.append("sources and receivers stand along z at one side of the model: columns are (x, z)")
+        signs.append("sources and receivers stand along z at one side of the model: columns are (x, z)")
     return [
         Finding(
-            "x and z", "doubtful" if found else "good", "; ".join(found) or "as they should be, or nothing tells",
+            "x and z", "doubtful" if signs else "good", "; ".join(signs) or "as they should be, or nothing tells",
             "(nz, .., nx) and (x, .., z)",
-            "swap the axes, unless a well at the side or steep layers are meant" if found else "", len(found),
+            "swap the axes, unless a well at the side or steep layers are meant" if signs else "", len(signs),
         )
     ]  # fmt: skip
 
 
-def _placed(part: Part) -> list[np.ndarray]:
-    """Positions (n, ndim) of all sources, and of all receivers that are not masked."""
+def _unmasked_positions(part: Excerpt) -> list[np.ndarray]:
+    """Return the positions (n, ndim) of all sources, and of all receivers that are not masked."""
     (sources, receivers), mask = (part.shots.sources, part.shots.receivers), part.shots.mask
     if mask is not None:
         receivers = np.broadcast_to(receivers, (*mask.shape, receivers.shape[-1]))[mask]
     return [x.reshape(-1, x.shape[-1]).astype(np.float64) for x in (sources, receivers)]
 
 
-def wavelet(part: Part) -> list[Finding]:
-    """That it is there, begins and ends with silence, and is no push."""
+def wavelet(part: Excerpt) -> list[Finding]:
+    """Check that the wavelet is not zero, begins and ends with silence, and has no zero frequency."""
     problem, signal = part.problem, part.signals.astype(np.float64)
     loud = signal.any(axis=1)
     dead = int((~loud).sum())
-    found = [
+    findings = [
         finding(
             "wavelet", dead / len(signal), (0, 0.99),
             f"{dead} of {len(signal)} are zero throughout; the largest sample is {np.abs(signal).max():.4g}", "none",
-            "nothing is sent out: give a wavelet, such as sweep_core.ricker, or leave those shots out",
+            "nothing is sent out: pass a wavelet, such as sweep_core.ricker, or leave those shots out",
         )
     ]  # fmt: skip
     if not loud.any():
-        return found
+        return findings
     signal = signal[loud]
     largest = np.abs(signal).max(axis=1)
-    for name, at, advice in (
+    for name, sample, advice in (
         ("beginning", 0, "a jump sends out frequencies that no grid carries: delay the wavelet (ricker's default is "
          "1.5 / freq) or taper it"),
-        ("end", -1, "it is cut off: give more samples, or taper it"),
+        ("end", -1, "it is cut off: add samples, or taper it"),
     ):  # fmt: skip
-        part_of = float((np.abs(signal[:, at]) / largest).max())
-        found.append(
-            finding(
-                f"wavelet's {name}", part_of, (0.01, 0.2), f"{about(part_of)} of its maximum", "at most 0.01", advice
-            )
+        ratio = float((np.abs(signal[:, sample]) / largest).max())
+        findings.append(
+            finding(f"wavelet's {name}", ratio, (0.01, 0.2), f"{about(ratio)} of its maximum", "at most 0.01", advice)
         )
     if problem.equation.levels == 2:
         spectrum = np.abs(np.fft.rfft(signal, axis=1))
-        still = float((spectrum[:, 0] / spectrum.max(axis=1)).max())
-        found.append(
+        zero = float((spectrum[:, 0] / spectrum.max(axis=1)).max())
+        findings.append(
             finding(
-                "zero frequency", still, (0.05, 2), f"{about(still)} of the largest amplitude", "at most 0.05",
-                "the record drifts and does not come to rest, in 2-D above all: take the mean off, or use a Ricker",
+                "zero frequency", zero, (0.05, 2), f"{about(zero)} of the largest amplitude", "at most 0.05",
+                "the record drifts and does not come to rest, in 2-D above all: subtract the mean, or use a Ricker",
             )
         )  # fmt: skip
-    return found
+    return findings
 
 
-def sampling(part: Part) -> list[Finding]:
-    """Cells a wavelength, steps a period, and what the grid does not carry at all."""
+def sampling(part: Excerpt) -> list[Finding]:
+    """Check the cells per wavelength, the time step, and the energy above the limit of the grid."""
     problem, equation, ndim = part.problem, part.problem.equation, part.problem.grid.ndim
     signal = part.signals
     frequency = energy_below(signal, problem.dt, OF_ENERGY)
@@ -138,15 +136,15 @@ def sampling(part: Part) -> list[Finding]:
     above = finding(
         "above the grid", beyond, (1e-4, 1e-2),
         f"{about(beyond)} of the energy above {speed / (2 * h):.3g} Hz, two cells a wavelength",
-        "at most 0.0001", "low-pass the wavelet: what is above stays at the source or arrives as noise",
+        "at most 0.0001", "low-pass the wavelet: energy above this limit stays at the source or arrives as noise",
     )  # fmt: skip
     return [grid, above, _time_step(problem, frequency, share, limit)]
 
 
 def _time_step(problem, frequency, share, limit):
     phase = np.pi * frequency * problem.dt
-    corrected = problem.time_dispersion == "corrected"
-    error = 0.0 if corrected else float(np.arcsin(min(phase, 1.0)) / phase - 1)
+    is_corrected = problem.time_dispersion == "corrected"
+    error = 0.0 if is_corrected else float(np.arcsin(min(phase, 1.0)) / phase - 1)
     remedy = "" if any("t" in f.stagger for f in problem.fields) else ", or time_dispersion='corrected'"
     small = limit < 0.05
     if small and error <= GOOD:
@@ -161,9 +159,9 @@ def _time_step(problem, frequency, share, limit):
     )  # fmt: skip
 
 
-def positions(part: Part) -> list[Finding]:
-    """Sources and receivers in the outermost cells of a face with nothing behind it, or all in one cell."""
-    problem, (sources, receivers) = part.problem, _placed(part)
+def positions(part: Excerpt) -> list[Finding]:
+    """Find sources and receivers in the outermost cells of a face without a PML, and receivers that share one cell."""
+    problem, (sources, receivers) = part.problem, _unmasked_positions(part)
     x = np.concatenate([sources, receivers])
     size, faces = np.array(problem.grid.shape[::-1]) - 1, np.array(problem.pml[::-1])
     edge = np.stack([x < 0.5, x > size - 0.5], axis=-1)
@@ -180,6 +178,6 @@ def positions(part: Part) -> list[Finding]:
         finding(
             "positions", bare, (0, np.inf),
             f"{outermost} of {len(x)} in the outermost cells, {bare} of them without a PML behind", "none of these",
-            "there the field is zero one cell further: move them inwards, or give that face a PML or a free surface",
+            "the field is zero one cell further outside: move them inwards, or give this face a PML or a free surface",
         )
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Full-waveform inversion, whatever backend computes: `invert` and its parts, and what inversion scripts share."""
+"""Full-waveform inversion with any backend: `invert`, its parts, and helpers of inversion scripts."""
 
 from .._util.config import option
 from .coarse import Coarse

@@ -1,4 +1,4 @@
-"""An executor that computes on a coarser grid, which low frequencies do not need finer."""
+"""An executor that computes on a coarser grid, which is fine enough for low frequencies."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -22,23 +22,27 @@ from ..problem.make import check_cells
 from .objective import Objective, modelled
 
 TAPS = 12
-"""Coarse samples on either side of a fine one that it is interpolated from."""
+"""Number of coarse samples on each side of a fine sample in its interpolation."""
 
 
 def coarser(problem: Problem, factor: int) -> Problem:
-    """The problem on every factor-th node and time step, in a PML of the same thickness."""
+    """Return the problem on every factor-th node and time step, with a PML of the same thickness."""
     shape = tuple(-(-(n - 1) // factor) + 1 for n in problem.grid.shape)
     width = tuple((-(-low // factor), -(-high // factor)) for low, high in problem.pml)
     grid = make_grid(shape, tuple(factor * h for h in problem.grid.spacing))
     check_cells(problem.equation, grid, width, problem.free_surface)
-    memory = attrs.evolve(problem.memory, known_above=problem.memory.known_above // factor)  # below, no mean has it
+    # Coarse rows from this one on average unknown fine rows.
+    memory = attrs.evolve(problem.memory, known_above=problem.memory.known_above // factor)
     cpml = attrs.evolve(problem.cpml, width=width)
     return attrs.evolve(problem, grid=grid, dt=factor * problem.dt, cpml=cpml, memory=memory)
 
 
 @lru_cache(maxsize=16)
 def averages(cells: int, factor: int) -> np.ndarray:
-    """(coarse, cells): means of cells around each factor-th node, by a hat two coarse cells wide, edges continued."""
+    """Return the matrix (coarse, cells) of means around each factor-th node.
+
+    The weights are a hat function two coarse cells wide. Edge cells continue outside.
+    """
     rows = np.zeros((-(-(cells - 1) // factor) + 1, cells))
     for node, row in enumerate(rows):
         for away in range(1 - factor, factor):
@@ -47,7 +51,7 @@ def averages(cells: int, factor: int) -> np.ndarray:
 
 
 def interpolation(times: np.ndarray, count: int) -> Any:
-    """Sparse (len(times), count): values at `times` of samples at 0, 1, ..., by a sinc in a Kaiser window."""
+    """Return the sparse matrix (len(times), count) that interpolates samples at 0, 1, ... by a Kaiser-windowed sinc."""
     from scipy.sparse import csr_array
 
     first = np.floor(times).astype(np.int64) - TAPS + 1
@@ -55,20 +59,20 @@ def interpolation(times: np.ndarray, count: int) -> Any:
     away = times[:, None] - taps
     weights = np.sinc(away) * np.i0(8.0 * np.sqrt(np.maximum(1 - (away / TAPS) ** 2, 0))) / np.i0(8.0)
     rows = np.broadcast_to(np.arange(len(times))[:, None], taps.shape)
-    there = (taps >= 0) & (taps < count)
-    return csr_array((weights[there], (rows[there], taps[there])), shape=(len(times), count))
+    exists = (taps >= 0) & (taps < count)
+    return csr_array((weights[exists], (rows[exists], taps[exists])), shape=(len(times), count))
 
 
 @lru_cache(maxsize=4)
-def made_coarser(problem: Problem, factor: int, nt: int) -> tuple[Problem, int, list[Any]]:
-    """The coarser problem, its samples, and the interpolation of each recorded field to the finer times."""
+def coarse_problem(problem: Problem, factor: int, nt: int) -> tuple[Problem, int, list[Any]]:
+    """Return the coarser problem, its number of samples, and the interpolation of each recorded field in time."""
     coarse, count = coarser(problem, factor), -(-nt // factor) + TAPS
     times = [(problem.time(f, nt) - coarse.time(f, 1)[0]) / coarse.dt for f in problem.receiver_type]
-    return coarse, count, [interpolation(at, count) for at in times]
+    return coarse, count, [interpolation(field_times, count) for field_times in times]
 
 
 def along(matrix: Any, array: np.ndarray, axis: int) -> np.ndarray:
-    """A matrix times an array along an axis, in the array's dtype."""
+    """Return a matrix times an array along an axis, in the dtype of the array."""
     moved = np.moveaxis(array, axis, 0)
     product = matrix @ moved.reshape(len(moved), -1)
     return np.ascontiguousarray(np.moveaxis(product.reshape(-1, *moved.shape[1:]), 0, axis).astype(array.dtype))
@@ -76,19 +80,20 @@ def along(matrix: Any, array: np.ndarray, axis: int) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class Coarse:
-    """An executor that computes on every `factor`-th node and time step: an eighth of the work with 2 in two
-    dimensions, a sixteenth in three.
+    """An executor that computes on every `factor`-th node and time step.
 
-    m -> S F(R m): R takes means of the cells around coarse nodes, F is the run on the coarse grid, S interpolates its
-    record to the times of the finer one. All are linear but F, so gradients are R^T F'^T S^T, the derivative of what is
-    computed.
+    A factor of 2 takes an eighth of the work in two dimensions, and a sixteenth in three.
+
+    The record is S F(R m). R averages cells around coarse nodes, F is the run on the coarse grid, and S interpolates
+    its record to the times of the finer grid. R and S are linear, so the gradient R^T F'^T S^T is the exact derivative
+    of this record.
 
     Parameters
     ----------
     executor : DifferentiatingExecutor
-        Such as ``solver.executor``.
+        The executor that runs the coarse problem, such as ``solver.executor``.
     factor : int
-        From 2 on.
+        The ratio of both grids, from 2 on.
     """
 
     executor: Any
@@ -96,30 +101,78 @@ class Coarse:
 
     @property
     def name(self) -> str:
-        """Name of the other executor."""
+        """Name of the executor."""
         return self.executor.name
 
     def supports(self, problem: Problem) -> Support:
-        """Whether the other executor runs the coarser problem."""
+        """Return whether the executor supports the coarser problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem on the fine grid.
+
+        Returns
+        -------
+        Support
+            True, or false with a reason.
+        """
         if problem.source_scaling != "physical":
             reason = f"source_scaling={problem.source_scaling!r} ties amplitudes to the grid; expected 'physical'"
-            return Support(False, f"a coarser grid is of no use: {reason}")
+            return Support(False, f"a coarser grid cannot be used: {reason}")
         return self.executor.supports(coarser(problem, self.factor))
 
     def check_survey(self, problem: Problem, shots: Shots) -> None:
-        """DomainError where a position cannot be one of the coarser grid."""
+        """Check the positions on the coarser grid.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem on the fine grid.
+        shots : Shots
+            The shots.
+
+        Raises
+        ------
+        DomainError
+            The coarser grid cannot have a position.
+        """
         try:
             check_survey(coarser(problem, self.factor), self._survey(problem, shots))
         except DomainError as error:
-            raise DomainError(f"on a grid coarser by {self.factor}, in its cells, {error}") from error
+            raise DomainError(f"on a grid coarser by {self.factor}, in its cells: {error}") from error
 
     def forward(self, problem: Problem, shots: Shots, models: Any) -> np.ndarray:
-        """Record (nshots, nt, nrec, nfield), at the times of the finer grid."""
-        coarse, few, up = self._prepared(problem, shots)
-        return self._interpolated(up, self.executor.forward(coarse, few, self._restricted(models)))
+        """Return the record at the times of the fine grid.
+
+        Parameters
+        ----------
+        problem, shots, models
+            The call on the fine grid; see :class:`sweep_core.Executor`.
+
+        Returns
+        -------
+        (nshots, nt, nrec, nfield) array
+            The record.
+        """
+        coarse, coarse_shots, matrices = self._prepare(problem, shots)
+        return self._interpolate(matrices, self.executor.forward(coarse, coarse_shots, self._restrict(models)))
 
     def misfit_and_gradient(self, problem: Problem, shots: Shots, models: Any, observed: Any) -> tuple[float, list]:
-        """Return the misfit and its derivative in each model; see :class:`sweep_core.Executor`."""
+        """Return half the sum of squared residuals, and its derivative in each model.
+
+        Parameters
+        ----------
+        problem, shots, models, observed
+            The call on the fine grid, and its observed record; see :class:`sweep_core.Executor`.
+
+        Returns
+        -------
+        misfit : float
+            The misfit.
+        gradient : list of arrays
+            Its derivative in each model.
+        """
         record, pull = self.pullback(problem, shots, models)
         misfit, residual = least_squares(record, numpy_of(observed))
         return float(misfit), pull(residual)
@@ -127,58 +180,71 @@ class Coarse:
     def pullback(
         self, problem: Problem, shots: Shots, models: Any
     ) -> tuple[np.ndarray, Callable[[Any], list[np.ndarray]]]:
-        """See :class:`sweep_core.plugins.executor.DifferentiatingExecutor`."""
-        coarse, few, up = self._prepared(problem, shots)
-        record, pull = self.executor.pullback(coarse, few, self._restricted(models))
+        """Return the record, and the function that pulls a cotangent back to the models.
 
-        def back(cotangent):
-            given = numpy_of(cotangent)
-            parts = [along(matrix.T, given[..., f], 1) for f, matrix in enumerate(up)]
+        Parameters
+        ----------
+        problem, shots, models
+            The call on the fine grid; see :class:`sweep_core.plugins.executor.DifferentiatingExecutor`.
+
+        Returns
+        -------
+        record : (nshots, nt, nrec, nfield) array
+            The record.
+        pullback : callable
+            ``pullback(cotangent)`` returns the gradient in each model.
+        """
+        coarse, coarse_shots, matrices = self._prepare(problem, shots)
+        record, pull = self.executor.pullback(coarse, coarse_shots, self._restrict(models))
+
+        def transpose(cotangent):
+            residual = numpy_of(cotangent)
+            parts = [along(matrix.T, residual[..., f], 1) for f, matrix in enumerate(matrices)]
             slopes = pull(np.stack(parts, axis=-1))
             fine = [self._along(numpy_of(slope), transpose=True, cells=problem.grid.shape) for slope in slopes]
             for slope in fine:
                 slope[: problem.memory.known_above] = 0
             return fine
 
-        return self._interpolated(up, record), back
+        return self._interpolate(matrices, record), transpose
 
-    def _prepared(self, problem, shots):
-        """(problem, shots, interpolation of each field's record in time) of the coarser grid."""
+    def _prepare(self, problem, shots):
+        """Return the problem and the shots of the coarser grid, and the interpolation of each field in time."""
         support = self.supports(problem)
         if not support:
             raise UnsupportedError(support.reason)
-        nt, own = wavelet_layout(problem, shots.wavelet, shots.sources)
-        coarse, count, up = made_coarser(problem, self.factor, nt)
+        nt, by_field = wavelet_layout(problem, shots.wavelet, shots.sources)
+        coarse, count, matrices = coarse_problem(problem, self.factor, nt)
         waves = numpy_of(shots.wavelet)
-        waves = waves if own else np.stack([waves] * len(problem.source_type), axis=-1)
+        waves = waves if by_field else np.stack([waves] * len(problem.source_type), axis=-1)
         late = [float(problem.source_time(f, 1)[0] - coarse.source_time(f, 1)[0]) for f in problem.source_type]
         waves = np.stack(
             [sampled(waves[..., f], problem.dt, count, coarse.dt, start=start) for f, start in enumerate(late)], axis=-1
         )
-        few = attrs.evolve(self._survey(problem, shots), wavelet=waves if len(late) > 1 else waves[..., 0])
-        return coarse, few, up
+        coarse_shots = attrs.evolve(self._survey(problem, shots), wavelet=waves if len(late) > 1 else waves[..., 0])
+        return coarse, coarse_shots, matrices
 
     def _survey(self, problem, shots):
-        """The shots in coarse cells, without a wavelet."""
+        """Return the shots in coarse cells, without a wavelet."""
         sources = self._positions(problem, problem.source_type, shots.sources, "sources")
         receivers = self._positions(problem, problem.receiver_type, shots.receivers, "receivers")
         return Shots(None, sources, receivers, shots.mask)
 
-    def _positions(self, problem: Problem, fields: Sequence[str], at: Any, name: str) -> np.ndarray:
-        """True positions in coarse cells; whole numbers of fields that lie between nodes are none."""
-        at = numpy_of(at)
+    def _positions(self, problem: Problem, fields: Sequence[str], positions: Any, name: str) -> np.ndarray:
+        """Return true positions in coarse cells. Whole numbers are no true positions of fields between nodes."""
+        positions = numpy_of(positions)
         between = [f for field in fields for f in problem.parts(field) if set(problem.field(f).stagger) - {"t"}]
-        if at.dtype.kind != "f" and between:
+        if positions.dtype.kind != "f" and between:
             raise UnsupportedError(
-                f"{name} are whole numbers, which name nodes of {between[0]}, half a cell from where a coarser grid "
-                "has them; give true positions, as floats"
+                f"{name} are whole numbers, which name nodes of {between[0]}, half a cell from those of a coarser "
+                "grid; expected true positions, as floats"
             )
-        places = at / self.factor
-        # Nodes need no interpolation, of which some hundred receivers would take longer than the waves.
-        whole = not between and (places == np.rint(places)).all()
-        return places.astype(np.int64) if whole else places
+        places = positions / self.factor
+        # Nodes need no interpolation. Interpolation at several hundred receivers would take longer than the waves.
+        are_nodes = not between and (places == np.rint(places)).all()
+        return places.astype(np.int64) if are_nodes else places
 
-    def _restricted(self, models):
+    def _restrict(self, models):
         return [self._along(numpy_of(model)) for model in models]
 
     def _along(self, array, transpose=False, cells=()):
@@ -188,24 +254,24 @@ class Coarse:
         return array
 
     @staticmethod
-    def _interpolated(up, record):
+    def _interpolate(matrices, record):
         record = numpy_of(record)
-        return np.stack([along(matrix, record[..., f], 1) for f, matrix in enumerate(up)], axis=-1)
+        return np.stack([along(matrix, record[..., f], 1) for f, matrix in enumerate(matrices)], axis=-1)
 
 
-def on_coarser_grid(objective: Objective, factor: int, models: Sequence[np.ndarray], chosen: np.ndarray) -> Objective:
-    """The objective, computed by :class:`Coarse` from what is observed in the chosen shots plus the difference that the
-    grids make in these models.
+def on_coarser_grid(objective: Objective, factor: int, models: Sequence[np.ndarray], indices: np.ndarray) -> Objective:
+    """Return the objective on a coarser grid, with observed data that include the difference of both grids.
 
-    Near a source, at the PML and at high frequencies a coarse grid has other waves. With d + S F(R m0) - F_fine(m0) for
-    d the residual in m0 is that of the finer grid, and only what the difference changes with the model is amiss (the
-    tau correction of multigrid: Brandt 1977, Math. Comp. 31, section 8).
+    Near a source, at the PML and at high frequencies a coarse grid has other waves. So the observed data d of the
+    shots `indices` become d + S F(R m0) - F_fine(m0), with m0 = `models`. The residual in m0 is then that of the finer
+    grid, and the only error is the change of the difference with the model (the tau correction of multigrid: Brandt
+    1977, Math. Comp. 31, section 8).
     """
     coarse, group = Coarse(objective.executor, factor), objective.group
-    plan = ShotPlan(len(chosen), group.size)
-    mine = chosen[list(plan.part(group.rank))]
-    found = modelled(coarse, objective.problem, objective.shots, models, mine, objective.batch)
-    difference = np.concatenate([objective.observed[:0], *found]) - objective.record(models, mine)
+    plan = ShotPlan(len(indices), group.size)
+    local = indices[list(plan.part(group.rank))]
+    records = modelled(coarse, objective.problem, objective.shots, models, local, objective.batch)
+    difference = np.concatenate([objective.observed[:0], *records]) - objective.record(models, local)
     observed = objective.observed.copy()
-    observed[chosen] += numpy_of(group.all_gather(plan, difference))
+    observed[indices] += numpy_of(group.all_gather(plan, difference))
     return attrs.evolve(objective, executor=coarse, observed=observed)

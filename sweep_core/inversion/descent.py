@@ -1,4 +1,4 @@
-"""The function that a stage of an inversion minimises: misfit and preferences, over the vector of its unknowns."""
+"""The function that a stage of an inversion minimises: misfit and regularisers, over the vector of the unknowns."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,51 +15,54 @@ from .regularisers import penalty
 from .unknowns import Unknowns
 
 STEP = 0.01
-"""Of the mean of a parameter: how far the first step moves its most sensitive cell."""
+"""The first step of the most sensitive cell, relative to the mean of its parameter."""
 DENSITY = 0.3
-"""Steps of a density beside those of speeds. Waves tell least of a density: with steps of 1 it takes up what the speeds
-do not explain yet, and on an elastic Marmousi ends farther from the truth than it began (+3.3 %; with 0.3, -6.5 %)."""
+"""Steps of a density relative to those of speeds. Waves are least sensitive to density: with steps of 1 it absorbs the
+residual of the speeds, and on an elastic Marmousi its error grows (+3.3 %; with 0.3 it falls, -6.5 %)."""
 DAMPING = 0.1
-"""Of the mean illumination: cells that are lit less are moved as if they were lit so much more."""
+"""Illumination that is added to that of every cell, relative to the mean. It limits the steps of dark cells."""
 
 
 def spread(nshots: int, count: int | None) -> np.ndarray:
-    """So many of the shots of a survey, evenly spaced; all of None."""
+    """Return `count` shots of a survey, evenly spaced; all shots for None."""
     return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
 
 
 class Descent:
-    """x -> (f, df/dx) with f = misfit / first + penalty: `first` is the misfit at the start, of all its shots.
+    """The function x -> (f, df/dx) with f = misfit / first + penalty. `first` is the misfit of all shots at the start.
 
     Parameters
     ----------
     objective : Objective
+        The misfit.
     unknowns : Unknowns
-        Their scale is found here.
+        The unknowns; this class computes their scale.
     regularisers : tuple of Regulariser
+        The regularisers.
     shots : int, optional
-        How many of the survey are used, evenly spaced; all by default.
+        Number of shots of the survey, evenly spaced; all by default.
     drawn : int, optional
-        How many of those each step draws, in an order of its own; all by default.
+        Number of these shots that each step draws, in random order; all by default.
     precondition : bool
-        Whether cells are scaled by one over the root of their illumination.
+        Scale cells by one over the root of their illumination.
     after : callable
-        ``after(models)`` gives what is told of the shots that are modelled in them.
+        ``after(models)`` returns the function that is called after each batch of shots, which are modelled in `models`.
     answered : callable
-        ``answered(compute)`` gives the (misfit, gradients) that ``compute()`` does; see :class:`Journal`.
+        ``answered(compute)`` returns the (misfit, gradients) of ``compute()``, or stored ones; see :class:`Journal`.
     encoding : Encoding, optional
-        Of the shots, with new signs in each step that draws some.
+        Encoding of the shots, with new signs in each step that draws shots.
     steps : mapping, optional
-        Lengths of the first step of parameters by name, over STEP; DENSITY for densities and 1 for others by default.
+        Lengths of the first step by the name of a parameter, relative to STEP; by default DENSITY for densities and 1
+        for other parameters.
     seed : int
         Seed of the order in which shots are drawn.
 
     Attributes
     ----------
     misfit, gradients
-        Of the last step: of all shots, estimated from those that were drawn; and in each parameter.
-    computed : int
-        Gradients so far, of all shots of the survey.
+        Misfit of the last step, for all shots, estimated from the drawn ones; and its gradient in each parameter.
+    computed : float
+        Number of gradients so far, in units of a gradient of all shots of the survey.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Descent:
         self.first = self.misfit
         if not 0 <= self.first < np.inf:
             raise DomainError(f"the misfit at the start is {self.first}: {self._doubt()}")
-        if self.first:  # zero: the start fits the data, and there is nothing to descend
+        if self.first:  # if zero, the start fits the data exactly, and no scale is needed
             self.unknowns = attrs.evolve(unknowns, scale=self._scales(precondition))
         self._last = np.zeros(len(self.unknowns))
 
@@ -91,17 +94,17 @@ class Descent:
             self._last = x.copy()
             if not is_finite(self.misfit, self.gradients):
                 raise NotFiniteError(
-                    f"the misfit is {self.misfit}, or its gradient is not finite, though both were at the start of the "
-                    "stage; give narrower bounds or shorter steps"
+                    f"the misfit is {self.misfit}, or its gradient is not finite, although both were finite at the "
+                    "start of the stage; use narrower bounds or shorter steps"
                 )
         value, slopes = self._total(models)
         return value, self.unknowns.slope(x, slopes)
 
     def _compute(self, models, some) -> None:
-        """Misfit and gradients of all shots, from those of some."""
+        """Compute misfit and gradients of all shots from those of some."""
         value, gradients = self._answered(lambda: self._answer(models, some))
-        share = len(some) / len(self.shots)
-        self.misfit, self.gradients = value / share, [g / share for g in gradients]
+        fraction = len(some) / len(self.shots)
+        self.misfit, self.gradients = value / fraction, [g / fraction for g in gradients]
         self.computed += self._cost(some)
 
     def _answer(self, models, some) -> Answer:
@@ -109,11 +112,11 @@ class Descent:
         if encoding is None:
             return self.objective(models, some, after)
         parts = encoding.parts(some)
-        told = after and (lambda sums, misfit: after(np.concatenate([parts[i] for i in sums]), misfit))
-        return encoding(self.objective, some)(models, after=told)
+        after_sums = after and (lambda sums, misfit: after(np.concatenate([parts[i] for i in sums]), misfit))
+        return encoding(self.objective, some)(models, after=after_sums)
 
     def _cost(self, some) -> float:
-        """Of a gradient of some shots, as a share of that of all."""
+        """Return the cost of a gradient of some shots, relative to that of all shots."""
         return (self._encoding.cost(some) if self._encoding else len(some)) / len(self.objective.shots)
 
     def _total(self, models):
@@ -123,24 +126,24 @@ class Descent:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Return the state that the next steps depend on beside the vector, as JSON can hold it."""
+        """State of the next steps apart from the vector, as JSON values."""
         signs = self._encoding and self._encoding.random.bit_generator.state
         return {"order": [int(shot) for shot in self._order], "computed": self.computed, "signs": signs or None,
                 "random": self._random.bit_generator.state}  # fmt: skip
 
     def resume(self, position: Mapping[str, Any]) -> None:
-        """Go on from what :attr:`position` was."""
+        """Restore a state of :attr:`position`."""
         self._order, self.computed = list(position["order"]), position["computed"]
         self._random.bit_generator.state = position["random"]
         if self._encoding:
             self._encoding.random.bit_generator.state = position["signs"]
 
     def replay_nothing(self) -> None:
-        """Keep no answer from here on, for an optimiser that tells its state."""
+        """Store no further answers, because the optimiser stores its state."""
         self._answered = lambda compute: compute()
 
     def _draw(self) -> np.ndarray:
-        """The shots of the next step: each once, before any comes again."""
+        """Return the shots of the next step. Each shot is drawn once before any is drawn again."""
         if not self._drawn:
             return self.shots
         if self._encoding:
@@ -151,47 +154,49 @@ class Descent:
         return np.sort(some)
 
     def _scales(self, precondition) -> list[np.ndarray]:
-        """Of each parameter: what one unit of x is. Without draws it is such that the first step, along the gradient,
-        is STEP times `steps` times the mean; an optimiser that draws shots has its own step, and a unit is as much.
+        """Return the size of one unit of x for each parameter.
+
+        For an optimiser of all shots, the first step along the gradient is STEP times `steps` times the mean of the
+        parameter. An optimiser that draws shots has a step length of its own, and one unit of x has this size.
         """
         start, free = list(self.unknowns.start), self.unknowns.free
-        lit = self._lit() if precondition else [np.ones(model.shape) for model in start]
+        weights = self._cell_weights() if precondition else [np.ones(model.shape) for model in start]
         parameters = self.objective.problem.equation.parameters
-        found = []
+        scales = []
         for parameter, slope, light, cells, mean in zip(
-            parameters, self._total(start)[1], lit, free, self._means, strict=True
+            parameters, self._total(start)[1], weights, free, self._means, strict=True
         ):
             name = parameter.name
             if not cells.any():
-                found.append(light)
+                scales.append(light)
                 continue
             steepest = float(np.abs(light**2 * slope)[cells].max())
             if not 0 < steepest < np.inf:
                 unlit = f"no wave meets its cells; leave it out by fixed={{{name!r}: True}}"
-                told = self._doubt(unlit if steepest == 0 else None)
-                raise DomainError(f"the largest gradient in {name} at the start is {steepest}: {told}")
+                reason = self._doubt(unlit if steepest == 0 else None)
+                raise DomainError(f"the largest gradient in {name} at the start is {steepest}: {reason}")
             first = STEP * mean * self._steps.get(name, DENSITY if parameter.unit == "kg/m3" else 1.0)
-            found.append(light * (first / light[cells].max() if self._drawn else (first / steepest) ** 0.5))
-        return found
+            scales.append(light * (first / light[cells].max() if self._drawn else (first / steepest) ** 0.5))
+        return scales
 
     def _doubt(self, otherwise: str | None = None) -> str:
-        """Say what is wrong with the record of the start or with its misfit; `otherwise` where neither is to blame."""
+        """Return the error in the record of the start or in its misfit, or `otherwise` if both are correct."""
         objective, some = self.objective, self.shots
         record = objective.record(list(self.unknowns.start), some)
         if not np.isfinite(record).all():
             return "the record of the start is not finite; check wavelet, models and dt"
         slope = objective.compared(record, some)[1]
-        compared = objective.weighed(objective.filtered(record), some), objective.aim(some), slope
-        made, seen, steep = (float(np.abs(x).max()) for x in compared)
-        if not steep:
+        arrays = objective.weighed(objective.filtered(record), some), objective.aim(some), slope
+        modelled, observed, derivative = (float(np.abs(x).max()) for x in arrays)
+        if not derivative:
             return "the misfit does not change with the record; check wavelet, receivers, weights and mask"
         return otherwise or (
-            f"modelled samples are {made:.3g} at most, observed ones {seen:.3g}, the misfit's derivative {steep:.3g}; "
-            "scale wavelet and data, so that both are about 1, and check weights and mask"
+            f"modelled samples are at most {modelled:.3g}, observed ones {observed:.3g}, the misfit's derivative "
+            f"{derivative:.3g}; scale wavelet and data, so that both are about 1, and check weights and mask"
         )
 
-    def _lit(self) -> list[np.ndarray]:
-        """One over the root of the damped illumination of each parameter, one where nothing is lit."""
+    def _cell_weights(self) -> list[np.ndarray]:
+        """Return one over the root of the damped relative illumination of each parameter; one in dark cells."""
         self.computed += self._cost(self.shots)
         start, encoding = list(self.unknowns.start), self._encoding
 

@@ -1,4 +1,4 @@
-"""An inversion in a few lines, whatever backend computes: stages, optimiser, bounds, and what is told on the way."""
+"""Full-waveform inversion with any backend: stages, optimiser, bounds, history and observers."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -32,15 +32,16 @@ from .unknowns import check_steps, make_unknowns, one_earth
 
 @attrs.frozen(eq=False)
 class Inverted:
-    """What an inversion came to.
+    """The result of an inversion.
 
     Attributes
     ----------
     models : list of arrays
-        In the order of the equation's parameters, of the dtype of the start.
+        Models in the order of the equation's parameters, of the dtype of the start.
     history : list of dict
-        For each iteration ``stage``, from 1; what it is ``about``; ``iteration``, from 0, the start of a stage;
-        ``misfit``, of the data alone; ``gradients`` of all shots that were computed so far; ``seconds``.
+        One line per iteration with these keys: ``stage``, counted from 1; ``about``, the frequencies of the stage;
+        ``iteration``, where 0 is the start of the stage; ``misfit``, without regularisers; ``gradients`` of all shots
+        computed so far; ``seconds``.
     """
 
     models: list[np.ndarray]
@@ -86,63 +87,68 @@ def invert(
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
 ) -> Inverted:
-    """Full-waveform inversion: models whose records fit the observed ones, stage by stage.
+    """Invert records for models, stage by stage (full-waveform inversion).
 
-    Each stage minimises :class:`Objective` plus the regularisers by its optimiser, over x in m = start + scale x; scale
-    is one over the root of the illumination, if it is asked for, so that deep cells move as well as shallow ones, and
-    such that the first step of each parameter is 1 % of its mean times `steps`. A cell whose parameters would not fit
-    together, such as vs above vp, is mirrored at the limit that the equation states.
+    Each stage minimises :class:`Objective` plus the regularisers over x in m = start + scale x. With `precondition`,
+    scale is one over the root of the illumination, so that deep cells move as well as shallow ones. The first step of
+    each parameter is 1 % of its mean times `steps`. If the parameters of a cell would not be admissible together, such
+    as vs above vp, the cell is mirrored at the limit that the equation states.
 
     Parameters
     ----------
     solver : PropTorch or PropJax
+        The solver.
     wavelet, sources, receivers, receiver_mask
-        As in its call; of any array library.
+        Arguments of a call of the solver; of any array library.
     observed : (nshots, nt, nrec, nfield) array
-        What masked receivers hold, be it NaN, says nothing.
+        Observed record. Samples of masked receivers do not count and may be NaN.
     start : list of (nz, nx) or (nz, ny, nx) arrays
-        In the order of ``equation.parameters``.
+        Initial models in the order of ``equation.parameters``.
     stages : Stage or sequence of Stage
+        The stages, in their order.
     bounds : dict, optional
-        (low, high) by the name of a parameter, numbers or arrays; by default 30 % beyond what the start has anywhere.
+        (low, high) by the name of a parameter, numbers or arrays. By default 0.7 times the minimum and 1.3 times the
+        maximum of the start.
     fixed : bool array, or dict, optional
-        True in cells that keep the start, such as water; or the same, or simply True, by the name of a parameter.
+        True in cells that keep the start, such as water. A dict holds such an array, or True, by the name of a
+        parameter.
     steps : dict, optional
-        Lengths of steps by the name of a parameter, over those of others; by default 0.3 for a density, of which waves
-        tell least, and 1 for all else.
+        Relative lengths of steps by the name of a parameter. By default 0.3 for a density, to which waves are least
+        sensitive, and 1 for other parameters.
     misfit : function or str
-        One of :mod:`sweep_core.misfit`, or its name.
+        A misfit of :mod:`sweep_core.misfit`, its name, or a user's function.
     weights : array, optional
-        Masks and mutes, of a shape that may be broadcast to that of `observed`.
+        Masks and mutes, of a shape that broadcasts to that of `observed`.
     regularise : TotalVariation, Tikhonov, or a list of them
+        The regularisers.
     optimiser : optional
-        :class:`LBFGS` by default; ``sweep_torch.Torch(torch.optim.Adam, lr=0.5)`` and
-        ``sweep_jax.Optax(optax.adam(0.5))`` take some shots at a time.
+        The optimiser, :class:`LBFGS` by default. ``sweep_torch.Torch(torch.optim.Adam, lr=0.5)`` and
+        ``sweep_jax.Optax(optax.adam(0.5))`` use a subset of the shots in each step.
     precondition : bool
-        By the illumination, at the cost of one gradient a stage.
+        Scale cells by the illumination, at the cost of one gradient per stage.
     batch : int
-        Shots that are modelled at once.
+        Number of shots that are modelled at once.
     folder : path-like, optional
-        Keeps where a stage stands, then what it came to, so that the same call, typed again after whatever ended it,
-        goes on from there, to the same bits: after each step of an optimiser that draws shots, in a file of constant
-        size; of any other each gradient of the stage, by which it is led there again, and observers are told again.
-        The last stage that was begun may then have another number of iterations, and other stages may follow it.
+        Folder of the run. The same call continues a run that was interrupted, and comes to the same bits. An optimiser
+        that draws shots stores its state after each step, in a file of constant size. For other optimisers the folder
+        stores each gradient of the stage; the optimiser repeats its steps from them, and observers are called again.
+        The last stage that has begun may then have another number of iterations, and other stages may follow it.
     overwrite : bool
-        Begins anew where the folder holds a run, whose files are removed once all arguments have been checked.
+        Start again if the folder holds a run. The files of that run are removed after all arguments are checked.
     seed : int
         Seed of the order in which an optimiser draws shots.
     true : list of arrays, optional
-        The models where they are known: each line of the history tells the ``model_error``, RMS, a number or one for
-        each of several parameters.
+        True models, if they are known. Each line of the history then holds the RMS ``model_error``: a number, or one
+        for each of several parameters.
     group : Distributor, optional
-        Of the ranks that share out the shots; each comes to the same models.
+        The ranks that share the shots. All ranks come to the same models.
     observers : sequence of callable
-        Called with an :class:`sweep_core.Observation` after each iteration, or after the `events` that it has as an
-        attribute, on rank 0; one that raises StopIteration ends the stage, and one that raises :class:`StopInversion`
-        the whole run. Those of plugins are called too. ``overwrite`` also removes the files whose names match the
-        pattern `files` of an observer, such as those of :mod:`sweep_core.inversion.observers`.
+        Observers, called on rank 0 with an :class:`sweep_core.Observation` after each iteration, or after the events in
+        their attribute `events`. StopIteration of an observer ends the stage, :class:`StopInversion` the whole run.
+        Observers of plugins are called too. ``overwrite`` also removes files whose names match the pattern `files` of
+        an observer, such as those of :mod:`sweep_core.inversion.observers`.
     progress : bool
-        A bar with the misfit, on rank 0.
+        Show a bar with the misfit, on rank 0.
 
     Returns
     -------
@@ -152,24 +158,24 @@ def invert(
     Raises
     ------
     SweepError
-        Naming the argument.
+        The error names the argument.
     """
     problem, misfit = problem_of(solver), by_name(misfit)
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
         check_flag(flag, name)
     ranks: Any = group or SerialDistributor()
-    plan = _plan(stages)
+    stage_list = _stage_list(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
     if not is_whole(seed, 0):
         raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
-    known = None if true is None else one_earth(problem, true, "true")
+    true_models = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
         receiver_mask, misfit=misfit, batch=batch, group=ranks,
     )  # fmt: skip
     shots = data.shots
-    for stage in plan:
+    for stage in stage_list:
         if stage.encoded:
             check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
     about = {} if folder is None else identity(
@@ -179,84 +185,85 @@ def invert(
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
-    ) | {"stages": [identity(**stage.said()) for stage in plan]}  # fmt: skip
-    _check_stages(plan, data, optimiser, regularise)
+    ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
+    _check_stages(stage_list, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
-    written = [each.files for each in observers if hasattr(each, "files")]
-    journal = Journal(folder, about, unknowns.start, ranks, overwrite, written)
-    told = _Told(Observers(ranks.rank, records), ranks, journal, known)
-    with closing(journal), told.bar(sum(stage.iterations for stage in plan), progress):
-        for stage in plan:
-            if ended := journal.begin():
-                history, models = ended
-                told.ended(stage, history)
+    observer_files = [each.files for each in observers if hasattr(each, "files")]
+    journal = Journal(folder, about, unknowns.start, ranks, overwrite, observer_files)
+    reporter = _Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
+    with closing(journal), reporter.bar(sum(stage.iterations for stage in stage_list), progress):
+        for stage in stage_list:
+            if stage_result := journal.begin():
+                history, models = stage_result
+                reporter.skip(stage, history)
                 unknowns = attrs.evolve(unknowns, start=models)
                 continue
-            optimises = stage.optimiser or optimiser or LBFGS()
-            objective = _of_stage(data, stage)
+            stage_optimiser = stage.optimiser or optimiser or LBFGS()
+            objective = _stage_objective(data, stage)
             if (factor := stage.coarsen or 1) > 1:
-                chosen = spread(len(shots), stage.shots)
-                objective = on_coarser_grid(objective, factor, list(unknowns.start), chosen)
+                indices = spread(len(shots), stage.shots)
+                objective = on_coarser_grid(objective, factor, list(unknowns.start), indices)
             descent = Descent(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
-                stage.shots, optimises.shots, precondition, told.shots, journal,
+                stage.shots, stage_optimiser.shots, precondition, reporter.shots, journal,
                 Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed,
             )  # fmt: skip
-            position = [_Position(journal, descent, told, stage)] if isinstance(optimises, Stepwise) else []
+            position = [_Position(journal, descent, reporter, stage)] if isinstance(stage_optimiser, Stepwise) else []
             if not (position and position[0].step):
-                told.begin(stage, descent)
+                reporter.begin(stage, descent)
             if descent.first:
                 limits = descent.unknowns.limits()
-                x = optimises.minimise(descent, limits, stage.iterations, told.iteration, *position)
+                x = stage_optimiser.minimise(descent, limits, stage.iterations, reporter.iteration, *position)
                 unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
-            if told.stopped:
+            if reporter.stopped:
                 break
-            journal.end(told.history, list(unknowns.start))
-    return Inverted(list(unknowns.start), told.history)
+            journal.end(reporter.history, list(unknowns.start))
+    return Inverted(list(unknowns.start), reporter.history)
 
 
 class _Position:
     """The :class:`sweep_core.inversion.stepwise.Position` of a stage, in the journal."""
 
-    def __init__(self, journal: Journal, descent: Descent, told: "_Told", stage: Stage):
-        self._journal, self._descent, self._told = journal, descent, told
+    def __init__(self, journal: Journal, descent: Descent, reporter: "_Reporter", stage: Stage):
+        self._journal, self._descent, self._reporter = journal, descent, reporter
         self.step, self.x = 0, np.zeros(0)
         self.state: list[np.ndarray] = []
         descent.replay_nothing()
-        found = journal.position()
-        if found and found[0]["step"] <= stage.iterations:  # one that asks for fewer begins again
-            position, (self.x, *self.state) = found
+        checkpoint = journal.position()
+        if checkpoint and checkpoint[0]["step"] <= stage.iterations:  # a stage with fewer iterations starts again
+            position, (self.x, *self.state) = checkpoint
             self.step = position["step"]
             descent.resume(position["descent"])
-            told.resume(stage, descent, position["history"])
+            reporter.resume(stage, descent, position["history"])
 
     def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
-        told = {"step": step, "descent": self._descent.position, "history": self._told.history}
-        self._journal.checkpoint(told, [x, *state])
+        """Write the state to the journal."""
+        values = {"step": step, "descent": self._descent.position, "history": self._reporter.history}
+        self._journal.checkpoint(values, [x, *state])
 
 
-def _plan(stages: Any) -> list[Stage]:
-    """Return the stages as a list, of one or more."""
-    plan: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
-    if not plan or not all(isinstance(stage, Stage) for stage in plan):
-        raise OptionError(f"stages are {plan!r}; expected one Stage(iterations) or more")
-    return plan
+def _stage_list(stages: Any) -> list[Stage]:
+    """Return the stages as a list of one or more."""
+    stage_list: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
+    if not stage_list or not all(isinstance(stage, Stage) for stage in stage_list):
+        raise OptionError(f"stages are {stage_list!r}; expected one Stage(iterations) or more")
+    return stage_list
 
 
-def _check_stages(plan: list[Stage], data: Objective, optimiser: Any, regularise: Any) -> None:
-    """Refuse what a stage states, by its number, before the first one runs."""
-    for number, stage in enumerate(plan, start=1):
+def _check_stages(stage_list: list[Stage], data: Objective, optimiser: Any, regularise: Any) -> None:
+    """Check all stages before the first one runs. Errors name the number of the stage."""
+    for number, stage in enumerate(stage_list, start=1):
         try:
-            _checked(stage.optimiser or optimiser or LBFGS())
+            _check_optimiser(stage.optimiser or optimiser or LBFGS())
             check_regularisers(regularise if stage.regularise is None else stage.regularise)
-            _of_stage(data, stage)
+            _stage_objective(data, stage)
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
 
 
-def _of_stage(data: Objective, stage: Stage) -> Objective:
-    """The objective of a stage; refusals name what it states."""
+def _stage_objective(data: Objective, stage: Stage) -> Objective:
+    """Return the objective of a stage."""
     changes = {name: value for name in ("low", "high", "misfit", "weights")
                if (value := getattr(stage, name)) is not None}  # fmt: skip
     if (factor := stage.coarsen or 1) > 1:
@@ -266,8 +273,8 @@ def _of_stage(data: Objective, stage: Stage) -> Objective:
     return attrs.evolve(data, **changes)
 
 
-def _checked(optimiser: Any) -> Any:
-    """OptionError unless it can minimise."""
+def _check_optimiser(optimiser: Any) -> Any:
+    """Return the optimiser, or raise an OptionError unless it can minimise."""
     if isinstance(optimiser, type) or not hasattr(optimiser, "minimise"):
         raise OptionError(
             f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
@@ -286,13 +293,13 @@ def _records(observers):
     ]
 
 
-def _stacked(arrays):
-    """As observers are told: (nz, nx), or (n, nz, nx) of several parameters."""
+def _stack(arrays):
+    """Return (nz, nx) for one parameter, or (n, nz, nx) for several, the layout of an Observation."""
     return arrays[0] if len(arrays) == 1 else np.stack(arrays)
 
 
-class _Told:
-    """The history, and all who are told of it: the screen, and observers."""
+class _Reporter:
+    """The history of a run, which it reports to the progress bar and to observers."""
 
     def __init__(self, observers: Observers, group: Distributor, journal: Journal, true: list[np.ndarray] | None):
         self.observers, self.group, self._journal, self._true = observers, group, journal, true
@@ -301,25 +308,25 @@ class _Told:
         self.stages, self.iterations, self.gradients, self.stopped = 0, 0, 0.0, False
 
     def bar(self, total: int, progress: bool) -> Any:
-        """Of all iterations of all stages."""
+        """Return the bar over all iterations of all stages."""
         from tqdm import tqdm
 
         self._bar = tqdm(total=total, unit="it", disable=not progress or self.group.rank > 0)
         return self._bar
 
-    def ended(self, stage: Stage, history: list[dict[str, Any]]) -> None:
-        """A stage that was run by an earlier process, and the history up to its end."""
+    def skip(self, stage: Stage, history: list[dict[str, Any]]) -> None:
+        """Skip a stage that an earlier process has completed, with the history up to its end."""
         self.stages, self.history, self.gradients = self.stages + 1, history, history[-1]["gradients"]
         self.iterations = sum(line["iteration"] > 0 for line in history)
         self._bar.update(stage.iterations)
 
     def begin(self, stage: Stage, descent: Descent) -> None:
-        """The start of a stage, whose gradient has been computed."""
+        """Report the start of a stage, whose gradient has been computed."""
         self._enter(stage, descent)
         self._tell("start", list(descent.unknowns.start))
 
     def resume(self, stage: Stage, descent: Descent, history: list[dict[str, Any]]) -> None:
-        """A stage whose first iterations were run by an earlier process, and the history up to them."""
+        """Resume a stage whose first iterations an earlier process has run, with the history up to them."""
         self._enter(stage, descent)
         self.history, self._count = history, history[-1]["iteration"]
         self.iterations += self._count
@@ -331,7 +338,7 @@ class _Told:
         self.stages += 1
 
     def iteration(self, x: np.ndarray) -> bool:
-        """An iteration that has come to x; whether an observer wants no more of them in this stage."""
+        """Report an iteration that has reached x. Return True if an observer ends the stage."""
         self._count += 1
         self.iterations += 1
         descent = self._descent
@@ -345,16 +352,16 @@ class _Told:
         return bool(ends.any())
 
     def shots(self, models: list[np.ndarray]) -> AfterShots:
-        """What observers of shots are told by, while some are modelled in the models of a step."""
-        return self.observers.after_shots(self.iterations + bool(self._descent), lambda: _stacked(models))
+        """Return the function that reports batches of shots, which are modelled in `models`, to observers."""
+        return self.observers.after_shots(self.iterations + bool(self._descent), lambda: _stack(models))
 
     def _tell(self, event, models):
         descent, nshots = self._descent, len(self._descent.objective.shots)
-        error = {} if self._true is None else {"model_error": model_error(_stacked(models), _stacked(self._true))}
+        error = {} if self._true is None else {"model_error": model_error(_stack(models), _stack(self._true))}
         self.history.append({
             "stage": self.stages, "about": str(self._stage), "iteration": self._count,
             "misfit": descent.misfit, **error, "gradients": self.gradients + descent.computed,
             "seconds": self._journal.seconds,
         })  # fmt: skip
-        seen = _stacked(models), _stacked(descent.gradients)
-        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *seen, self.history, event)
+        arrays = _stack(models), _stack(descent.gradients)
+        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *arrays, self.history, event)

@@ -1,4 +1,4 @@
-"""The arguments of a run as text, by which it is told from any other run."""
+"""The arguments of a run as text, which distinguishes it from other runs."""
 
 import dis
 import hashlib
@@ -20,37 +20,37 @@ from .._util.arrays import numpy_of
 from ..errors import SweepWarning
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-CALLED = ("__init__", "__call__")
+COMPARED_METHODS = ("__init__", "__call__")
 OURS = ("sweep_core", "sweep_torch", "sweep_jax")
 
 
-def identity(**said: Any) -> dict[str, str]:
-    """Return what is said of a run as text that can be compared.
+def identity(**values: Any) -> dict[str, str]:
+    """Return the arguments of a run as text that can be compared.
 
-    Arrays are told by digests. A function of one's own is told by its code, what it holds, and the globals that it
-    reads; an object by what it prints. Anything with an attribute `version`, text or a whole number, is told by that
-    alone.
+    The text of an array is a digest. The text of a user's function holds its code, its closure, and the globals that it
+    reads. The text of an object is its repr. An object with an attribute `version`, text or a whole number, is only
+    described by this version.
 
     Warns
     -----
     SweepWarning
-        Names what cannot be compared, such as a lock that a function reads.
+        Some values cannot be compared, such as a lock that a function reads. The warning names them.
     """
-    tellers = {name: _Teller(name) for name in said}
-    told = {name: teller(said[name]) for name, teller in tellers.items()}
-    unknown = [each for teller in tellers.values() for each in teller.unknown]
+    describers = {name: _Describer(name) for name in values}
+    texts = {name: describer(values[name]) for name, describer in describers.items()}
+    unknown = [each for describer in describers.values() for each in describer.unknown]
     if unknown:
         warnings.warn(
-            f"invert cannot compare {', '.join(unknown)} with what a run in this folder had: it goes on in any case; "
-            "state what a function does by an attribute, such as misfit.version = 2",
+            f"invert cannot compare {', '.join(unknown)} with what a run in this folder had: it continues in any case; "
+            "give a function a version by an attribute, such as misfit.version = 2",
             SweepWarning,
             stacklevel=3,
         )
-    return told
+    return texts
 
 
 def environment(solver: Any) -> dict[str, Any]:
-    """Return what bits of a run depend on beside its arguments: backend, implementation, device and versions."""
+    """Return the environment on which the bits of a run depend: backend, implementation, device and versions."""
     from .. import __version__
 
     return {
@@ -60,38 +60,38 @@ def environment(solver: Any) -> dict[str, Any]:
 
 
 @attrs.define(eq=False)
-class _Teller:
-    """Text of one argument.
+class _Describer:
+    """A function that returns the text of one argument.
 
     Attributes
     ----------
     name : str
-        The name of the value that is being told.
+        Name of the current value.
     unknown : list of str
-        Names of values that cannot be told.
+        Names of values that have no text.
     """
 
     name: str
     unknown: list[str] = attrs.field(factory=list)
-    _within: list[Any] = attrs.field(factory=list)  # what of others is being told
-    _done: list[Any] = attrs.field(factory=list)  # functions, classes and modules that were told
+    _within: list[Any] = attrs.field(factory=list)  # the values that contain the current one
+    _done: list[Any] = attrs.field(factory=list)  # functions, classes and modules that have their text already
 
     def __call__(self, value: Any) -> str:
         if any(value is outer for outer in self._within):
             return "itself"
         self._within.append(value)
         try:
-            return self._told(value)
+            return self._describe(value)
         finally:
             self._within.pop()
 
-    def _told(self, value):
+    def _describe(self, value):
         if value is None or isinstance(value, str | bytes | int | float | complex):
             return repr(value)
-        if isinstance(stated := getattr(value, "version", None), str | int):
-            return f"{_name(value)} version {stated!r}"
+        if isinstance(version := getattr(value, "version", None), str | int):
+            return f"{_name(value)} version {version!r}"
         if isinstance(value, FunctionType | type | ModuleType):
-            return self._written(value)
+            return self._describe_code(value)
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             array = np.ascontiguousarray(numpy_of(value))
             if not array.dtype.hasobject:
@@ -103,16 +103,16 @@ class _Teller:
             return f"{{{', '.join(sorted(map(self, value)))}}}"
         if isinstance(value, Mapping):
             parts = [(self(key), value[key]) for key in value]
-            return f"{{{', '.join(f'{key}: {self._part(key, each)}' for key, each in sorted(parts, key=_first))}}}"
+            return f"{{{', '.join(f'{key}: {self._part(key, each)}' for key, each in sorted(parts, key=_first_item))}}}"
         if isinstance(value, partial):
             return f"partial {self((value.func, value.args, value.keywords))}"
         if isinstance(value, MethodType):
             return f"method {self((value.__func__, value.__self__))}"
         if isinstance(value, property):
             return f"property {self(value.fget)}"
-        if hasattr(value, "__wrapped__"):  # as of functools.cache and jax.jit
+        if hasattr(value, "__wrapped__"):  # from functools.cache or jax.jit
             return f"{type(value).__name__} of {self(value.__wrapped__)}"
-        return self._stated(value)
+        return self._describe_object(value)
 
     def _part(self, name, value):
         outer, self.name = self.name, f"{name.strip(chr(39))} of {self.name}"
@@ -121,8 +121,8 @@ class _Teller:
         finally:
             self.name = outer
 
-    def _written(self, value):
-        """Tell a function, class or module by all that is written of it, if it is one's own, else by name."""
+    def _describe_code(self, value):
+        """Return the code of a function, class or module of the user, or the name of any other."""
         name = _name(value)
         if any(value is each for each in self._done):
             return name
@@ -131,41 +131,45 @@ class _Teller:
         if isinstance(value, ModuleType):
             return f"module {name} {_digest(Path(str(value.__file__)).read_bytes())}" if own else f"module {name}"
         if isinstance(value, type):
-            written = {key: each for key, each in vars(value).items() if key != "_abc_impl"}
-            members = {key: each for key, each in written.items() if key in CALLED or not key.startswith("__")}
+            entries = {key: each for key, each in vars(value).items() if key != "_abc_impl"}
+            members = {
+                key: each for key, each in entries.items() if key in COMPARED_METHODS or not key.startswith("__")
+            }
             return f"{name} {self((value.__bases__, members))}" if own else name
         if _top(value) in OURS:
             return name
-        if not own and hasattr(value, "__wrapped__"):  # as of torch.no_grad
+        if not own and hasattr(value, "__wrapped__"):  # from torch.no_grad
             return f"{name} of {self(value.__wrapped__)}"
-        held = dict(zip(value.__code__.co_freevars, (_content(c) for c in value.__closure__ or ()), strict=True))
-        given = held, value.__defaults__ or (), value.__kwdefaults__ or {}
-        read = {key: value.__globals__[key] for key in _read(value.__code__) if key in value.__globals__} if own else {}
-        return f"{name} {_digest(repr(_plain(value.__code__)).encode())} {self(given)}" + (
+        contents = (_cell_content(cell) for cell in value.__closure__ or ())
+        closure = dict(zip(value.__code__.co_freevars, contents, strict=True))
+        bound = closure, value.__defaults__ or (), value.__kwdefaults__ or {}
+        names = [key for key in _global_names(value.__code__) if key in value.__globals__] if own else []
+        read = {key: value.__globals__[key] for key in names}
+        return f"{name} {_digest(repr(_comparable(value.__code__)).encode())} {self(bound)}" + (
             f" reads {self(read)}" if read else ""
         )
 
-    def _stated(self, value):
-        """Tell an object by what it prints, or by what it holds where it prints an address."""
+    def _describe_object(self, value):
+        """Return the repr of an object, or its state if the repr contains an address."""
         kind = type(value)
         text = repr(value)
         if ADDRESS.search(text):
             try:
                 text = f"{_name(kind)} {self(value.__reduce_ex__(2)[1:3])}"
-            except Exception:  # as of locks, files and generators, which nothing can copy
+            except Exception:  # locks, files and generators cannot be copied
                 self.unknown.append(f"{self.name} (a {kind.__name__})")
                 text = _name(kind)
         return f"{text} {self(kind)}" if _is_own(kind) else text
 
 
-def _first(pair):
+def _first_item(pair):
     return pair[0]
 
 
-def _content(cell):
+def _cell_content(cell):
     try:
         return cell.cell_contents
-    except ValueError:  # of a variable that has no value yet
+    except ValueError:  # the variable has no value yet
         return None
 
 
@@ -186,7 +190,7 @@ def _digest(data: bytes) -> str:
 
 
 def _is_own(value) -> bool:
-    """Return whether a function, class or module is the user's, and of no installed package."""
+    """Return True if a function, class or module is the user's and not that of an installed package."""
     name = _module(value)
     module = getattr(sys.modules.get(name), "__file__", None)
     if _top(value) in OURS or (module is None and (name != "__main__" or isinstance(value, ModuleType))):
@@ -201,20 +205,20 @@ def _is_installed(file: Path) -> bool:
     )
 
 
-def _read(code: CodeType) -> Iterator[str]:
-    """Yield the names of the globals that a function reads, or a function within it."""
+def _global_names(code: CodeType) -> Iterator[str]:
+    """Yield the names of the globals that a function, or a function inside it, reads."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield step.argval
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            yield from _read(each)
+            yield from _global_names(each)
 
 
-def _plain(each: Any) -> Any:
-    """Return code and its constants in an order that does not change, without where its text lies."""
+def _comparable(each: Any) -> Any:
+    """Return code and its constants in a fixed order, without the places of the source text."""
     if isinstance(each, CodeType):
-        return each.co_code, each.co_names, each.co_varnames, [_plain(constant) for constant in each.co_consts]
+        return each.co_code, each.co_names, each.co_varnames, [_comparable(constant) for constant in each.co_consts]
     if isinstance(each, frozenset):
-        return sorted(repr(_plain(one)) for one in each)
-    return [_plain(one) for one in each] if isinstance(each, tuple) else repr(each)
+        return sorted(repr(_comparable(one)) for one in each)
+    return [_comparable(one) for one in each] if isinstance(each, tuple) else repr(each)

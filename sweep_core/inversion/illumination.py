@@ -1,4 +1,4 @@
-"""How strongly the data depend on each cell."""
+"""Illumination: the sensitivity of the data to each cell."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from .objective import Objective
 def illumination(
     objective: Objective, models: Sequence[np.ndarray], smooth: float = 4.0, seed: int = 0, chosen: Any = None
 ) -> list[np.ndarray]:
-    """Return the diagonal of J^T J, J the derivative of the weighted and filtered record in each parameter, smoothed.
+    """Return the smoothed diagonal of J^T J, with J the derivative of the weighted and filtered record.
 
-    With z of random signs, one for each sample, the mean of (J^T z)^2 over z is that diagonal (Hutchinson 1990; Bekas,
-    Kokiopoulou and Saad 2007): one run forward and one backward, of all shots or those `chosen`, tell it to the speckle
-    of one draw, which a Gaussian of `smooth` cells averages out. It holds for any equation and backend, and has the
-    share of the receivers, which the forward field alone, the usual pseudo-Hessian (Shin, Jang and Min 2001), lacks.
+    For random signs z, one for each sample, the mean of (J^T z)^2 over z is this diagonal (Hutchinson 1990; Bekas,
+    Kokiopoulou and Saad 2007). One draw costs a forward and a backward run of the shots. It gives the diagonal with
+    speckle, which a Gaussian of `smooth` cells averages out. The method works for any equation and backend. It includes
+    the receivers, unlike the usual pseudo-Hessian of the forward field (Shin, Jang and Min 2001).
 
     Parameters
     ----------
@@ -34,12 +34,13 @@ def illumination(
     Returns
     -------
     list of float64 arrays
-        Of the shape of the models, from 0 on; least squares alone have J^T J for a Hessian near the end.
+        Illumination of each parameter, zero or more, of the shape of the models. Only for least squares is J^T J the
+        Hessian near the solution.
 
     Raises
     ------
     SweepError
-        As a call of the solver.
+        The errors of a call of the solver.
     """
     from scipy.ndimage import gaussian_filter
 
@@ -48,15 +49,15 @@ def illumination(
     def noise(some: Any) -> np.ndarray:
         return np.stack([np.random.default_rng((seed, shot)).choice([-1, 1], shape[1:]) for shot in some]).astype(dtype)
 
-    found = []
+    diagonals = []
     for slope in objective.transposed(models, noise, chosen):
         square = slope**2
         inner = square[tuple(slice(1, -1) for _ in square.shape)]
-        # An edge cell answers for all the PML cells that continue it.
+        # The derivative in an edge cell includes all PML cells that continue it.
         lit = gaussian_filter(np.pad(inner, 1, mode="edge"), smooth, mode="nearest")
-        if known := objective.problem.memory.known_above:  # means are of cells that have a derivative
+        if known := objective.problem.memory.known_above:  # average only cells with a derivative
             share = gaussian_filter((np.arange(len(lit)) >= known).astype(float), smooth, mode="nearest")
             lit[known:] /= share[known:].reshape(-1, *(1,) * (lit.ndim - 1))
             lit[:known] = 0
-        found.append(lit)
-    return found
+        diagonals.append(lit)
+    return diagonals

@@ -1,4 +1,4 @@
-"""Images of what scatters: reverse time migration, and the least-squares image that it is the first step to."""
+"""Images of scatterers: reverse time migration and least-squares migration."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,44 +35,47 @@ def migrate(
     batch: int = 4,
     group: Distributor | None = None,
 ) -> np.ndarray:
-    """Reverse time migration: (w F J)^T w F d, the waves that were observed carried back to where they were scattered.
+    """Migrate reflections by reverse time migration: compute the image (w F J)^T w F d.
 
-    J is the derivative of the record in a parameter, as in :class:`Objective`: the image is that of a perturbation that
-    made the waves, as far as their frequencies show it. A thin layer that is faster than its surroundings is a positive
-    peak, a slower one a trough; where the parameter jumps up, the image rises through zero. The earth under the PML is
-    taken as given, whatever the solver's ``edge_gradient``, so that no rim outshines the image.
+    J is the derivative of the record in a parameter, w the weights and F the filter, as in :class:`Objective`. The
+    image shows the perturbation that scattered the waves, within their frequencies. A thin fast layer is a positive
+    peak, a thin slow layer a trough; at an upward jump of the parameter the image rises through zero. The image takes
+    the earth under the PML as given, whatever the solver's ``edge_gradient``, so that no bright rim hides it.
 
     Parameters
     ----------
     solver, wavelet, sources, receivers, observed, receiver_mask
-        As of :func:`invert`. `observed` are reflections alone: less the record of the models, or muted by weights.
+        See :func:`invert`. `observed` holds only reflections: subtract the record of the models, or mute other waves by
+        weights.
     models : list of (nz, nx) or (nz, ny, nx) arrays
-        Smooth, right enough for travel times.
+        Smooth models with correct travel times.
     condition : {'correlation', 'laplacian', 'impedance'}
-        'correlation' is that product. Where the models hold reflectors themselves, or waves that dive, fields that go
-        the same way leave a strong smooth image all along their path. 'laplacian', minus its Laplacian, has little of
-        it, at any equation, and enhances fine detail (Zhang and Sun 2009, First Break 26(1)). 'impedance', rho times
-        the derivative in rho at constant speeds, is the image of relative changes of impedance: no smooth part, and the
-        spectrum as it is. For constant rho it is the inverse-scattering condition (Douma, Yingst, Vasconcelos and Tromp
-        2010, Geophysics 75; Op 't Root, Stolk and de Hoop 2012; Whitmore and Crawley 2012).
+        Imaging condition. The condition 'correlation' is the product above. If the models hold reflectors, or waves
+        dive, fields that travel in the same direction leave a strong smooth image along their path.
+        The condition 'laplacian' is minus the Laplacian of this image. It removes most of the smooth part, for any
+        equation, and enhances fine detail (Zhang and Sun 2009, First Break 26(1)).
+        The condition 'impedance' is rho times the derivative in rho at constant speeds, the image of relative changes
+        of impedance. It has no smooth part, and keeps the spectrum. For constant rho it is the inverse-scattering
+        condition (Douma, Yingst, Vasconcelos and Tromp 2010, Geophysics 75; Op 't Root, Stolk and de Hoop 2012;
+        Whitmore and Crawley 2012).
     parameter : str, optional
-        Of the equation, whose perturbation is imaged; its first, vp, by default.
+        Parameter of the equation whose perturbation is imaged; the first, vp, by default.
     weights, batch, group
-        As of :func:`invert`.
+        See :func:`invert`.
     low, high : float, optional
-        Corners in Hz of the filter F.
+        Corners of the filter F (Hz).
     precondition : bool
-        Over the illumination, so that deep reflectors are as bright as shallow ones; costs as much again.
+        Divide by the illumination, so that deep reflectors are as bright as shallow ones. This doubles the cost.
 
     Returns
     -------
     (nz, nx) or (nz, ny, nx) array
-        Of the dtype of the models.
+        The image, of the dtype of the models.
 
     Raises
     ------
     SweepError
-        Naming the argument.
+        The error names the argument.
     """
     check_choice(condition, "condition", CONDITIONS)
     check_flag(precondition, "precondition")
@@ -81,17 +84,17 @@ def migrate(
         names = [p.name for p in problem.equation.parameters]
         if not {"vp", "rho"} <= set(names):
             raise UnsupportedError(
-                f"condition is 'impedance', a derivative in rho, and {problem.equation.name} has {names} alone; use "
-                "AcousticVariableDensity, with a constant rho if need be, or condition='laplacian'"
+                f"condition is 'impedance', a derivative in rho, and {problem.equation.name} has only {names}; use "
+                "AcousticVariableDensity, if necessary with a constant rho, or condition='laplacian'"
             )
         if parameter not in (None, "rho"):
-            raise OptionError(f"parameter is {parameter!r}; condition='impedance' is of rho at constant speeds")
+            raise OptionError(f"parameter is {parameter!r}; expected 'rho' or None for condition='impedance'")
         parameter = "rho"
-    objective, earth, index = _prepared(
+    objective, earth, index = _prepare(
         solver, wavelet, sources, receivers, observed, models, parameter, weights=weights, receiver_mask=receiver_mask,
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
-    unit = earth[index].astype(np.float64) if condition == "impedance" else 1.0  # of relative changes, or absolute
+    unit = earth[index].astype(np.float64) if condition == "impedance" else 1.0  # for relative changes
     image = unit * objective.transposed(earth, objective.aim)[index]
     if condition == "laplacian":
         image = -_laplacian(image, problem.grid.spacing)
@@ -120,36 +123,39 @@ def least_squares_migrate(
     group: Distributor | None = None,
     progress: bool = True,
 ) -> tuple[np.ndarray, list[float]]:
-    """Least-squares migration: the perturbation dm of a parameter of which ``0.5 |w F (J dm - d)|^2`` is least.
+    """Migrate reflections by least squares: find the perturbation dm that minimises ``0.5 |w F (J dm - d)|^2``.
 
-    It is in the unit of the parameter, without the wavelet and the footprint of the survey as far as the iterations
-    went: conjugate gradients on the normal equations, of cells scaled by one over the root of their illumination, from
-    zero. An iteration costs a gradient and a Born run of all shots. Few iterations are a regularisation by themselves.
+    The image is in the unit of the parameter. Iterations remove the wavelet and the footprint of the survey from it.
+    The method is conjugate gradients on the normal equations, from zero, with cells scaled by one over the root of
+    their illumination. An iteration costs a gradient and a Born run of all shots. Few iterations already regularise the
+    image.
 
     Parameters
     ----------
     solver, wavelet, sources, receivers, observed, models, parameter, weights, receiver_mask, low, high, batch, group
-        As of :func:`migrate`. For relative changes of impedance take ``parameter="rho"``: the perturbation of rho at
+        See :func:`migrate`. For relative changes of impedance use ``parameter="rho"``: the perturbation of rho at
         constant speeds, over rho.
     iterations : int
+        Number of iterations.
     damping : float
-        Adds ``0.5 damping |dm / scale|^2``: cells are held as if they were lit by so much more of what they are.
+        Factor of the term ``0.5 damping |dm / scale|^2``. It acts like an additional illumination of each cell, in
+        proportion to its own.
     fixed : (nz, nx) or (nz, ny, nx) bool array, optional
-        True in cells of no perturbation, such as water.
+        True in cells without perturbation, such as water.
     progress : bool
-        A bar with the misfit, on rank 0.
+        Show a bar with the misfit, on rank 0.
 
     Returns
     -------
     image : (nz, nx) or (nz, ny, nx) array
-        Of the dtype of the models.
+        The perturbation, of the dtype of the models.
     history : list of float
-        The misfit of the data alone, of no perturbation and after each iteration.
+        The misfit without the damping term, for no perturbation and after each iteration.
 
     Raises
     ------
     SweepError
-        Naming the argument.
+        The error names the argument.
     """
     from scipy.sparse.linalg import LinearOperator, cg
     from tqdm import tqdm
@@ -158,46 +164,46 @@ def least_squares_migrate(
         raise OptionError(f"iterations is {iterations!r}; expected a number from 1 on")
     if isinstance(damping, bool) or not isinstance(damping, int | float) or not 0 <= damping < np.inf:
         raise OptionError(f"damping is {damping!r}; expected a finite number from 0 on")
-    objective, earth, index = _prepared(
+    objective, earth, index = _prepare(
         solver, wavelet, sources, receivers, observed, models, parameter, weights=weights, receiver_mask=receiver_mask,
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
     free = ~held_cells(fixed, earth[index].shape)
     if not free.any():
-        raise OptionError("every cell is fixed; nothing to image")
+        raise OptionError("every cell is fixed; expected some free cells to image")
     scale = _damped(illumination(objective, earth)[index][free]) ** -0.5
 
     def perturbations(y):
-        ways = [np.zeros_like(model) for model in earth]
-        ways[index][free] = scale * y
-        return ways
+        models = [np.zeros_like(model) for model in earth]
+        models[index][free] = scale * y
+        return models
 
-    def back(residual):
+    def transpose(residual):
         return scale * objective.transposed(earth, residual)[index][free]
 
-    latest = np.zeros((2, len(scale)))  # the direction that was last tried, and what the normal equations make of it
+    latest = np.zeros((2, len(scale)))  # the last direction, and the normal operator times this direction
 
     def normal(y):
-        ways = perturbations(y)
-        latest[:] = y, back(lambda some: objective.born(earth, ways, some)) + damping * y
+        models = perturbations(y)
+        latest[:] = y, transpose(lambda some: objective.born(earth, models, some)) + damping * y
         return latest[1].copy()
 
-    slope = back(objective.aim)
+    slope = transpose(objective.aim)
     if not slope.any():
         raise DomainError(
-            f"no wave in observed is one that a perturbation of {objective.problem.equation.parameters[index].name} "
-            "would make; check data, weights and mask"
+            f"observed holds no wave that a perturbation of {objective.problem.equation.parameters[index].name} "
+            "scatters; check data, weights and mask"
         )
     data = float(np.sum(objective.aim(np.arange(len(objective.shots))).astype(np.float64) ** 2))
-    history, reached, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
+    history, normal_image, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
     with tqdm(total=iterations, unit="it", disable=not progress or objective.group.rank > 0) as bar:
 
         def after(y):
-            nonlocal reached, image
-            # The step is along the direction that was last tried, so that this needs no run of its own.
-            share = (y - image) @ latest[0] / (latest[0] @ latest[0])
-            reached, image = reached + share * latest[1], y.copy()
-            history.append(float(0.5 * data - y @ slope + 0.5 * (y @ reached - damping * y @ y)))
+            nonlocal normal_image, image
+            # The step is along the last direction, so the normal operator times the image needs no further run.
+            length = (y - image) @ latest[0] / (latest[0] @ latest[0])
+            normal_image, image = normal_image + length * latest[1], y.copy()
+            history.append(float(0.5 * data - y @ slope + 0.5 * (y @ normal_image - damping * y @ y)))
             bar.set_postfix_str(f"misfit {100 * history[-1] / history[0]:.3g} %")
             bar.update()
 
@@ -206,13 +212,13 @@ def least_squares_migrate(
     return perturbations(image)[index], history
 
 
-def _prepared(solver, wavelet, sources, receivers, observed, models, parameter, group, **options):
-    """(objective, models, which of them is imaged); the earth under the PML is taken as given."""
+def _prepare(solver, wavelet, sources, receivers, observed, models, parameter, group, **options):
+    """Return the objective, the models and the index of the imaged model. The earth under the PML is taken as given."""
     problem = attrs.evolve(problem_of(solver), edge_gradient="interior")
     earth = one_earth(problem, models, "model")
     names = [p.name for p in problem.equation.parameters]
     if parameter is not None and parameter not in names:
-        raise OptionError(f"parameter is {parameter!r}; the parameters of {problem.equation.name} are {names}")
+        raise OptionError(f"parameter is {parameter!r}; expected a parameter of {problem.equation.name}: {names}")
     objective = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, earth[0].dtype,
         group=group or SerialDistributor(), **options,
@@ -221,14 +227,14 @@ def _prepared(solver, wavelet, sources, receivers, observed, models, parameter, 
 
 
 def _damped(lit: np.ndarray) -> np.ndarray:
-    """An illumination that nothing is divided by zero with."""
+    """Return a damped illumination, which is nowhere zero."""
     if not lit.any():
         raise DomainError("no wave meets the cells of the image; check wavelet, survey, weights and mask")
     return lit + DAMPING * lit.mean()
 
 
 def _laplacian(image: np.ndarray, spacing: Sequence[float]) -> np.ndarray:
-    """In 1/m2 of the image's unit, of a field that is continued at its edges."""
+    """Return the Laplacian (unit of the image per m2) of a field that continues its edge values."""
     from scipy.ndimage import correlate1d
 
     return sum(correlate1d(image, [1, -2, 1], axis, mode="nearest") / h**2 for axis, h in enumerate(spacing))

@@ -1,4 +1,4 @@
-"""What took an inversion long to compute, kept as it goes: read again, the run goes the same way to the same bits."""
+"""The journal of an inversion: stored results from which an interrupted run continues to the same bits."""
 
 import hashlib
 import io
@@ -22,42 +22,44 @@ from .lock import Lock
 
 Answer = tuple[float, list[np.ndarray]]
 OWN = re.compile(r"run\.json|checkpoint\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
-"""Files of a run, and none of its user: results of stages, gradients, and where the stage under way stands."""
+"""Files of a run: results of stages, gradients, and the state of the current stage. Files of users do not match."""
 
 
 def is_finite(misfit: float, gradients: Sequence[np.ndarray]) -> bool:
+    """Return True if the misfit and all gradients are finite."""
     return bool(np.isfinite(misfit)) and all(np.isfinite(part).all() for part in gradients)
 
 
 class Journal:
-    """The results of the stages of a run, in a folder, and the state of the stage under way.
+    """The results of the stages of a run in a folder, and the state of the current stage.
 
-    An optimiser that tells its state (:class:`Stepwise`) goes on from ``checkpoint.npz``, whose size does not grow with
-    the steps. Any other is led by the misfits and gradients of its stage alone: given them again in their order, it
-    does again what it did. Nothing that is not finite is kept.
+    An optimiser that stores its state (:class:`Stepwise`) continues from ``checkpoint.npz``, whose size does not grow
+    with the steps. Any other optimiser depends only on the misfits and gradients of its stage: with the stored ones in
+    their order it repeats its steps. Values that are not finite are not stored.
 
     Parameters
     ----------
     folder : path-like, optional
-        Nothing is kept without.
+        Folder of the run. Without it nothing is stored.
     about : dict
-        The description that a run shares with one that it goes on from; see
-        :func:`sweep_core.inversion.identity.identity`. Its ``stages``, a list of dict, are compared as far as the
-        folder has begun them, the last without its number of iterations.
+        Description of the run, which must equal that of the stored run; see
+        :func:`sweep_core.inversion.identity.identity`. Its ``stages``, a list of dict, are compared up to the last
+        stage that has begun in the folder, the last one without its number of iterations.
     like : sequence of array
         The parameters.
     group : Distributor
-        Its rank 0 reads and writes.
+        The ranks. Rank 0 reads and writes.
     overwrite : bool
-        Removes the files of a run that the folder holds, and nothing else.
+        Remove the files of a run in the folder, and no others.
     others : sequence of re.Pattern
-        Names of further files of the run, which its observers write.
+        Names of other files of the run, which its observers write.
 
     Raises
     ------
     CheckpointError
-        Where the folder holds another run, other files or damaged ones, or another process has it.
+        The folder holds another run, other files or damaged files, or another process uses it.
     StorageError
+        The disk is full, or the system refuses to write.
     """
 
     def __init__(
@@ -83,107 +85,107 @@ class Journal:
         self._lock = Lock(folder / "run.lock")
         with storing(folder):
             for entry in list(folder.iterdir()):
-                part = part_of(entry.name)  # that a kill left behind
+                part = part_of(entry.name)  # a kill leaves parts behind
                 if (overwrite or part) and any(own.fullmatch(part or entry.name) for own in self._own):
                     entry.unlink(missing_ok=True)
         if not path.exists():
             self._new = about
             return
-        found = (OWN.fullmatch(entry.name) for entry in folder.iterdir())
-        begun = max((int(match[1]) for match in found if match and match[1]), default=0)
+        matches = (OWN.fullmatch(entry.name) for entry in folder.iterdir())
+        begun = max((int(match[1]) for match in matches if match and match[1]), default=0)
         try:
             saved = json.loads(path.read_text())
-            differing = differences(_begun(saved, begun), _begun(about, begun))
+            differing = differences(_first_stages(saved, begun), _first_stages(about, begun))
         except Exception as error:
             self.close()
             raise _damaged(path, error, "name another folder") from error
         if differing:
             self.close()
             raise CheckpointError(
-                f"{folder} holds another run: {differing}. A run goes on where all is as it was but for the iterations "
-                "of the last stage that it began, and the stages after that one; otherwise name another folder, or "
-                "begin anew with overwrite=True (--overwrite)"
+                f"{folder} holds another run: {differing}. A run can only continue with the same arguments, except for "
+                "the iterations of the last stage that it began, and the stages after that one; otherwise name another "
+                "folder, or start again with overwrite=True (--overwrite)"
             )
         if saved != about:
             with storing(folder):
-                if saved["stages"][:begun] != about["stages"][:begun]:  # replayed from its gradients, to another end
+                if saved["stages"][:begun] != about["stages"][:begun]:  # other iterations: its result is not valid
                     (folder / f"stage_{begun:04d}.npz").unlink(missing_ok=True)
             self._state(about)
 
     def _state(self, about: dict[str, Any]) -> None:
-        """Write what run the folder holds."""
+        """Write the description of the run."""
         with replacing(Path(self.folder or "") / "run.json") as stream:
             stream.write(json.dumps(about, indent=1).encode())
 
     def close(self) -> None:
-        """Lets other processes have the folder."""
+        """Release the folder for other processes."""
         if self._lock:
             self._lock.release()
 
     @property
     def seconds(self) -> float:
-        """That the run has taken, in all its processes."""
+        """Duration of the run in all its processes (s)."""
         return time.perf_counter() - self._begin
 
     def begin(self) -> tuple[list[dict[str, Any]], list[np.ndarray]] | None:
-        """Begins the next stage; history and models, where it has been run to its end."""
+        """Begin the next stage. Return its history and models if it is complete, otherwise None."""
         self.stage, self._count = self.stage + 1, 0
-        return self._known(self._path(), self.like)
+        return self._load(self._path(), self.like)
 
     def end(self, history: list[dict[str, Any]], models: list[np.ndarray]) -> None:
-        """Keep the result of the stage. Its gradients stay, so that a last stage can have more iterations."""
-        self._keep(self._path(), history, models)
+        """Store the result of the stage. Its gradients stay, so that a last stage can have more iterations."""
+        self._store(self._path(), history, models)
 
     def __call__(self, compute: Callable[[], Answer]) -> Answer:
-        """The next misfit and its gradients: those that were kept, or what is computed now."""
+        """Return the next misfit and its gradients, from the folder or from ``compute()``."""
         self._count += 1
         path = self._path(f"_{self._count:06d}")
-        if known := self._known(path, self.like):
-            (misfit, seconds), gradients = known
+        if stored := self._load(path, self.like):
+            (misfit, seconds), gradients = stored
             self._begin = time.perf_counter() - seconds
         else:
             misfit, gradients = compute()
             if is_finite(misfit, gradients):
-                self._keep(path, [misfit, self.seconds], gradients)
+                self._store(path, [misfit, self.seconds], gradients)
         if self._count == 1 and self.folder and not self.group.rank:
-            self._forget_earlier(self.folder)
+            self._remove_earlier(self.folder)
         return misfit, gradients
 
-    def checkpoint(self, told: dict[str, Any], arrays: list[np.ndarray]) -> None:
-        """Keep where the stage stands, in place of where it stood."""
-        self._keep(self._checkpoint, {**told, "stage": self.stage, "seconds": self.seconds}, arrays)
+    def checkpoint(self, values: dict[str, Any], arrays: list[np.ndarray]) -> None:
+        """Store the state of the stage in place of the last one."""
+        self._store(self._checkpoint, {**values, "stage": self.stage, "seconds": self.seconds}, arrays)
 
     def position(self) -> tuple[dict[str, Any], list[np.ndarray]] | None:
-        """What :meth:`checkpoint` was given last in this stage."""
-        told, arrays = self._known(self._checkpoint, None) or ({"stage": 0}, [])
-        if told["stage"] != self.stage:
+        """Return the values and arrays of the last :meth:`checkpoint` of this stage, or None."""
+        values, arrays = self._load(self._checkpoint, None) or ({"stage": 0}, [])
+        if values["stage"] != self.stage:
             return None
-        self._begin = time.perf_counter() - told["seconds"]
-        return told, arrays
+        self._begin = time.perf_counter() - values["seconds"]
+        return values, arrays
 
     @property
     def _checkpoint(self):
         return self.folder and self.folder / "checkpoint.npz"
 
-    def _forget_earlier(self, folder: Path) -> None:
-        """Remove the gradients of earlier stages, which have ended and can have no more iterations."""
+    def _remove_earlier(self, folder: Path) -> None:
+        """Remove the gradients of earlier stages, which can have no more iterations."""
         for entry in list(folder.iterdir()):
             match = OWN.fullmatch(entry.name)
             if match and match[2] and int(match[1]) < self.stage:
                 entry.unlink()
 
-    def _path(self, which=""):
-        return self.folder and self.folder / f"stage_{self.stage:04d}{which}.npz"
+    def _path(self, suffix=""):
+        return self.folder and self.folder / f"stage_{self.stage:04d}{suffix}.npz"
 
-    def _keep(self, path, told, arrays):
+    def _store(self, path, values, arrays):
         if self.folder:
             numbered = {str(number): array for number, array in enumerate(arrays)}
-            text = np.frombuffer(json.dumps(told).encode(), np.uint8)
+            text = np.frombuffer(json.dumps(values).encode(), np.uint8)
             on_root(self.group, self._write, path, {"told": text, "run": self._run, **numbered})
 
     def _write(self, path, entries):
-        """Write arrays and texts by name to one file, as a whole or not at all; StorageError where it cannot be."""
-        if self._new is not None:  # not before: a run whose first gradient is refused leaves nothing
+        """Write arrays and texts by name to one file, completely or not at all."""
+        if self._new is not None:  # only now, so that a run whose first gradient fails leaves nothing behind
             self._state(self._new)
             self._new = None
         packed = io.BytesIO()
@@ -191,20 +193,23 @@ class Journal:
         with replacing(path) as stream:
             stream.write(packed.getbuffer())
 
-    def _known(self, path, like):
-        """(told, arrays) of a file that every rank reads, arrays of the shapes of `like` if that is given; None where
-        there is none.
+    def _load(self, path, like):
+        """Return the values and arrays of a file, which every rank reads, or None if there is no file.
+
+        The arrays must have the shapes of those of `like`, unless `like` is None.
         """
         if not self.folder:
             return None
-        here = float(numpy_of(self.group.all_reduce(np.array([float(path.exists())])))[0])
-        if not here:
+        count = float(numpy_of(self.group.all_reduce(np.array([float(path.exists())])))[0])
+        if not count:
             return None
-        if here < self.group.size:
-            raise DistributedError(f"{path} is there for {here:.0f} of {self.group.size} ranks; name a folder of all")
+        if count < self.group.size:
+            raise DistributedError(
+                f"{path} exists for {count:.0f} of {self.group.size} ranks; name a folder that all ranks share"
+            )
         try:
             entries = read_archive(path, None)
-            told = json.loads(bytes(entries.pop("told")))
+            values = json.loads(bytes(entries.pop("told")))
             if str(entries.pop("run")) != self._run:
                 raise ValueError("it belongs to another run")
             arrays = [entries[str(number)] for number in range(len(entries))]
@@ -214,16 +219,16 @@ class Journal:
                 raise ValueError("its arrays are not finite")
         except Exception as error:
             raise _damaged(path, error, "remove it, and it is computed again") from error
-        return told, arrays
+        return values, arrays
 
 
 def differences(saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """In which of their values two descriptions of a run differ; empty where in none."""
+    """Return the values in which two descriptions of a run differ; empty if they are equal."""
     names = (name for name in {**now, **saved} if saved.get(name) != now.get(name))
     return ", ".join(f"{name} was {saved.get(name)!r} and is now {now.get(name)!r}" for name in names)
 
 
-def _begun(about: dict[str, Any], count: int) -> dict[str, Any]:
+def _first_stages(about: dict[str, Any], count: int) -> dict[str, Any]:
     """Return the description of a run with its first `count` stages only, the last of them without its iterations."""
     stages = [dict(stage) for stage in about.get("stages", [])[:count]]
     if len(stages) == count > 0:
@@ -232,5 +237,5 @@ def _begun(about: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def _damaged(path, error, remedy):
-    told = error if isinstance(error, CheckpointError) else f"{path} cannot be read ({type(error).__name__}: {error})"
-    return CheckpointError(f"{told}; {remedy}")
+    reason = error if isinstance(error, CheckpointError) else f"{path} cannot be read ({type(error).__name__}: {error})"
+    return CheckpointError(f"{reason}; {remedy}")

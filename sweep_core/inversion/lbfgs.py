@@ -1,4 +1,4 @@
-"""L-BFGS within bounds, by SciPy."""
+"""L-BFGS with bounds, by SciPy."""
 
 from typing import ClassVar
 
@@ -11,31 +11,53 @@ from .stepwise import After, Function, Limits
 
 @attrs.frozen
 class LBFGS:
-    """L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995), which needs no step length.
+    """The L-BFGS-B optimiser (Byrd, Lu, Nocedal and Zhu 1995), which needs no step length.
 
     Parameters
     ----------
     memory : int
-        Pairs of steps and changes of the gradient that stand for the Hessian.
+        Number of pairs of steps and gradient changes that approximate the Hessian.
     trials : int
-        Models that a line search tries at most.
+        The largest number of models that a line search tries.
+
+    Raises
+    ------
+    OptionError
+        A number is not a whole number from 1 on.
     """
 
     memory: int = attrs.field(default=8, validator=validators.positive)
     trials: int = attrs.field(default=8, validator=validators.positive)
-    shots: ClassVar[None] = None  # all in every step
+    shots: ClassVar[None] = None  # every step uses all shots
 
     def minimise(self, function: Function, limits: Limits, iterations: int, after: After) -> np.ndarray:
-        """The vector it comes to from zero; ``after(x)`` is asked after each iteration whether to end there."""
+        """Minimise a function from zero.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(x)`` returns the value and its gradient.
+        limits : (low, high)
+            Bounds of x.
+        iterations : int
+            Number of iterations.
+        after : callable
+            ``after(x)`` is called after each iteration; True ends the minimisation.
+
+        Returns
+        -------
+        (n,) array
+            The last x.
+        """
         from scipy.optimize import Bounds, minimize
 
-        def called(intermediate_result):
+        def callback(intermediate_result):
             if after(intermediate_result.x):
                 raise StopIteration
 
-        found = minimize(
-            function, np.zeros(len(limits[0])), jac=True, method="L-BFGS-B", bounds=Bounds(*limits), callback=called,
+        result = minimize(
+            function, np.zeros(len(limits[0])), jac=True, method="L-BFGS-B", bounds=Bounds(*limits), callback=callback,
             options={"maxcor": self.memory, "maxls": self.trials, "maxiter": iterations, "ftol": 0, "gtol": 0,
                      "maxfun": iterations * self.trials},
         )  # fmt: skip
-        return found.x
+        return result.x

@@ -1,4 +1,4 @@
-"""Misfit and gradient of the shots of a survey by any backend, a few shots at a time."""
+"""Misfit and gradient of the shots of a survey with any backend, a batch of shots at a time."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -22,21 +22,21 @@ AfterShots = Callable[[Any, Any], None] | None
 
 @attrs.frozen
 class Solver:
-    """A solver of any backend for :func:`sweep_core.inversion.invert`, in the place of a PropTorch or PropJax.
+    """A solver of any backend for :func:`sweep_core.inversion.invert`, instead of a PropTorch or PropJax.
 
     Parameters
     ----------
     executor : Executor
         An executor of a backend, such as ``backend("torch")``.
     problem : Problem
-        The problem that is run.
+        The problem.
     """
 
     executor: Any
     problem: Problem
 
     def explain(self) -> str:
-        """Return the backend that computes, and the strategy by which gradients remember the forward run.
+        """Return the backend and the memory strategy of gradients.
 
         Returns
         -------
@@ -46,7 +46,7 @@ class Solver:
         Raises
         ------
         UnsupportedError
-            If the executor does not support the problem.
+            The executor does not support the problem.
         """
         name = self.executor.name
         reason = check_support(name, self.executor, self.problem).reason or "ready"
@@ -54,32 +54,32 @@ class Solver:
 
 
 def problem_of(solver: Any) -> Problem:
-    """That of a PropTorch or PropJax; OptionError of anything else."""
+    """Return the problem of a PropTorch or PropJax, or raise an OptionError for any other object."""
     if isinstance(solver, type) or not hasattr(solver, "executor"):
         raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
     return solver.problem
 
 
-def batches(chosen: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Shots, so many at a time."""
-    return (chosen[first : first + size] for first in range(0, len(chosen), size))
+def batches(indices: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Yield the shots in batches of `size`."""
+    return (indices[first : first + size] for first in range(0, len(indices), size))
 
 
-def modelled(executor, problem, shots: Shots, models, chosen: np.ndarray, size: int) -> list[np.ndarray]:
-    """Records of the chosen shots, so many at a time."""
-    return [numpy_of(executor.forward(problem, shots.take(some), models)) for some in batches(chosen, size)]
+def modelled(executor, problem, shots: Shots, models, indices: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return the records of some shots, in batches of `size`."""
+    return [numpy_of(executor.forward(problem, shots.take(some), models)) for some in batches(indices, size)]
 
 
-def added_up(
-    pull: Callable[[np.ndarray], tuple[Any, list]], chosen: np.ndarray, size: int, sums: list[np.ndarray],
+def sum_batches(
+    pull: Callable[[np.ndarray], tuple[Any, list]], indices: np.ndarray, size: int, sums: list[np.ndarray],
     after: AfterShots = None,
 ) -> float:  # fmt: skip
-    """The misfit of the chosen shots, so many at a time; their gradients are added to `sums`.
+    """Return the misfit of some shots, in batches of `size`, and add their gradients to `sums`.
 
-    ``pull(shots)`` gives both of some, of which ``after(shots, misfit)`` is told.
+    ``pull(shots)`` returns misfit and gradients of a batch. ``after(shots, misfit)`` is called after each batch.
     """
     misfit = 0.0
-    for some in batches(chosen, size):
+    for some in batches(indices, size):
         value, slopes = pull(some)
         misfit += float(value)
         if after:
@@ -91,30 +91,36 @@ def added_up(
 
 @attrs.frozen(eq=False)
 class Objective:
-    """sum over shots of misfit(w F s, w F d): s is the record that a model makes, d the observed one.
+    """The sum over shots of misfit(w F s, w F d), with s the record of a model and d the observed record.
 
-    F, a filter of zero phase, is symmetric, so the derivative in s is F w times that of the misfit. Frequencies that F
-    keeps out of the misfit are modelled all the same, and must fit the grid.
+    w are weights and F is a zero-phase filter. F is symmetric, so the derivative in s is F w times that of the misfit.
+    The solver also models the frequencies that F removes, so they must fit the grid.
 
     Parameters
     ----------
     executor : Executor
-        Such as ``solver.executor``, or ``sweep_core.backend(name)``.
+        An executor, such as ``solver.executor`` or ``sweep_core.backend(name)``.
     problem : Problem
+        The problem.
     shots : Shots
-        All of the survey.
+        All shots of the survey.
     observed : (nshots, nt, nrec, nfield) NumPy array
-        Of the dtype of the models. What masked receivers hold, be it NaN, is taken as zero, as their records are.
+        Observed record, of the dtype of the models. Samples of masked receivers count as zero, and may be NaN.
     misfit : Misfit or str
-        One of :mod:`sweep_core.misfit`, or its name, or one's own.
+        A misfit of :mod:`sweep_core.misfit`, its name, or a user's function.
     weights : array, optional
-        Masks and mutes, of a shape that may be broadcast to that of `observed`, all shots along its first axis.
+        Masks and mutes, of a shape that broadcasts to that of `observed`, with all shots along its first axis.
     low, high : float, optional
-        Corners of F, Hz; see :func:`sweep_core.processing.bandpass`.
+        Corners of F (Hz); see :func:`sweep_core.processing.bandpass`.
     batch : int
-        Shots that are modelled at once.
+        Number of shots that are modelled at once.
     group : Distributor
-        Of the ranks that share out the shots: each answers with the sum over all.
+        The ranks that share the shots. Each rank returns the sum over all shots.
+
+    Raises
+    ------
+    ShapeError, DtypeError, DomainError, OptionError
+        The arguments do not fit each other, or have wrong values.
     """
 
     executor: Any
@@ -140,32 +146,44 @@ class Objective:
         nt = wavelet_layout(self.problem, self.shots.wavelet, self.shots.sources)[0]
         if shape != (nshots, nt, nrec, nfield):
             raise ShapeError(f"observed has shape {shape}; expected ({nshots}, {nt}, {nrec}, {nfield})")
-        given = shape if self.weights is None else np.shape(self.weights)
-        if len(given) != 4 or given[0] != nshots or any(n not in (1, m) for n, m in zip(given, shape, strict=True)):
+        factors = shape if self.weights is None else np.shape(self.weights)
+        fits = len(factors) == 4 and all(n in (1, m) for n, m in zip(factors, shape, strict=True))
+        if not fits or factors[0] != nshots:
             raise ShapeError(
-                f"weights have shape {given}; expected ({nshots}, nt, nrec, nfield), 1 where all are alike"
+                f"weights have shape {factors}; expected ({nshots}, nt, nrec, nfield), or 1 along other axes"
             )
         if self.weights is not None and not np.isfinite(self.weights).all():
-            raise DomainError("weights hold NaN or infinite values; give zeros where nothing is to count")
+            raise DomainError("weights hold NaN or infinite values; set them to zero where data do not count")
         if self.weights is not None and not np.any(self.weights):
-            raise DomainError("weights are zero throughout, so that nothing counts; give ones where data are to be met")
+            raise DomainError("weights are zero throughout, so no sample counts; set them to one where data count")
         if self.shots.mask is not None:
             check_mask(self.shots.mask, nshots, nrec)
-            heard = numpy_of(self.shots.mask)[:, None, :, None]
-            object.__setattr__(self, "observed", np.where(heard, self.observed, np.zeros_like(self.observed)))
+            is_used = numpy_of(self.shots.mask)[:, None, :, None]
+            object.__setattr__(self, "observed", np.where(is_used, self.observed, np.zeros_like(self.observed)))
         if not callable(self.misfit):
             raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
         if not np.isfinite(self.observed).all():
-            raise DomainError("observed holds NaN or infinite values; give zeros, and weights of zero there")
+            raise DomainError("observed holds NaN or infinite values; set them to zero, with weights of zero")
         if not np.any(self.observed):
-            raise DomainError("observed is zero throughout; give the record that was measured")
+            raise DomainError("observed is zero throughout; expected the observed record")
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
 
-        self.filtered(self.observed[:1, :, :1])  # refuses corners that are none
+        self.filtered(self.observed[:1, :, :1])  # checks the corners
 
     def aim(self, some: np.ndarray) -> np.ndarray:
-        """w F d of some shots; the whole is filtered when it is first asked for."""
+        """Return w F d of some shots. The first call filters all shots.
+
+        Parameters
+        ----------
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        (n, nt, nrec, nfield) array
+            Weighted and filtered observed record.
+        """
         whole = self._aim
         if whole is None:
             whole = self.weighed(self.filtered(self.observed), np.arange(len(self.shots)))
@@ -174,56 +192,131 @@ class Objective:
 
     @property
     def plain(self) -> bool:
-        """Whether it is what every executor's own misfit_and_gradient computes."""
+        """True if the `misfit_and_gradient` of every executor computes this objective."""
         return self.misfit is least_squares and self.weights is None and self.low is None and self.high is None
 
     def filtered(self, record: np.ndarray) -> np.ndarray:
-        """F of a record."""
+        """Return F times a record.
+
+        Parameters
+        ----------
+        record : (n, nt, nrec, nfield) array
+            A record.
+
+        Returns
+        -------
+        (n, nt, nrec, nfield) array
+            The filtered record.
+        """
         if self.low is None and self.high is None:
             return record
         return bandpass(record, self.problem.dt, self.low, self.high)
 
     def weighed(self, record: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """w times a record of some shots."""
+        """Return w times a record of some shots.
+
+        Parameters
+        ----------
+        record : (n, nt, nrec, nfield) array
+            Record of the shots.
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        (n, nt, nrec, nfield) array
+            The weighted record.
+        """
         return record if self.weights is None else (self.weights[some] * record).astype(record.dtype, copy=False)
 
     def compared(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
-        """The misfit of a record of some shots and its derivative in it."""
-        told = self.misfit(self.weighed(self.filtered(record), some), self.aim(some))
-        if not isinstance(told, tuple) or len(told) != 2 or np.shape(told[1]) != record.shape:
+        """Return the misfit of a record of some shots, and its derivative in the record.
+
+        Parameters
+        ----------
+        record : (n, nt, nrec, nfield) array
+            Modelled record of the shots.
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        misfit : float
+            The misfit.
+        adjoint_source : (n, nt, nrec, nfield) array
+            Its derivative in `record`.
+
+        Raises
+        ------
+        OptionError
+            The misfit does not return a value and its derivative.
+        """
+        result = self.misfit(self.weighed(self.filtered(record), some), self.aim(some))
+        if not isinstance(result, tuple) or len(result) != 2 or np.shape(result[1]) != record.shape:
             raise OptionError(
-                f"misfit {self.misfit!r} returned {type(told).__name__}; expected (value, its derivative)"
+                f"misfit {self.misfit!r} returned {type(result).__name__}; expected (value, its derivative)"
             )
-        if math.prod(np.shape(told[0])) != 1:
-            raise OptionError(f"misfit {self.misfit!r} returned {np.shape(told[0])} values; expected one number")
-        value, slope = told
+        if math.prod(np.shape(result[0])) != 1:
+            raise OptionError(f"misfit {self.misfit!r} returned {np.shape(result[0])} values; expected one number")
+        value, slope = result
         return float(value), self.filtered(self.weighed(numpy_of(slope), some))
 
     def record(self, models: Sequence[np.ndarray], chosen: Any = None) -> np.ndarray:
-        """What models make, (nshots, nt, nrec, nfield): of all shots, or of those chosen, on this rank."""
-        parts = modelled(self.executor, self.problem, self.shots, models, self._chosen(chosen), self.batch)
+        """Return the record of models, on this rank.
+
+        Parameters
+        ----------
+        models : list of arrays
+            Models in the order of ``equation.parameters``.
+        chosen : (n,) integer array, optional
+            Shots, counted from 0; all by default.
+
+        Returns
+        -------
+        (n, nt, nrec, nfield) array
+            The record.
+        """
+        parts = modelled(self.executor, self.problem, self.shots, models, self._indices(chosen), self.batch)
         return np.concatenate([self.observed[:0], *parts])
 
     def __call__(
         self, models: Sequence[np.ndarray], chosen: Any = None, after: AfterShots = None
     ) -> tuple[float, list[np.ndarray]]:
-        """(misfit, its derivative in each model), float64, summed over all shots or those `chosen`.
+        """Return the misfit and its derivative in each model, float64, summed over all shots or those `chosen`.
 
-        ``after(shots, misfit)`` is called after every few of them.
+        ``after(shots, misfit)`` is called after each batch.
         """
 
         def pull(some):
             if self.plain:
-                take = self.executor.misfit_and_gradient
-                return take(self.problem, self.shots.take(some), models, self.observed[some])
+                misfit_and_gradient = self.executor.misfit_and_gradient
+                return misfit_and_gradient(self.problem, self.shots.take(some), models, self.observed[some])
             record, pull = self._pullback(some, models)
             value, slope = self.compared(numpy_of(record), some)
             return value, pull(slope)
 
-        return self._summed(pull, models, chosen, after)
+        return self._sum(pull, models, chosen, after)
 
     def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
-        """w F J of perturbations of the models, in some shots: J is the derivative of the record."""
+        """Return w F J times perturbations of the models, in some shots. J is the derivative of the record.
+
+        Parameters
+        ----------
+        models, perturbations : list of arrays
+            Models and their perturbations, in the order of ``equation.parameters``.
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        (n, nt, nrec, nfield) array
+            The weighted and filtered Born record.
+
+        Raises
+        ------
+        UnsupportedError
+            The backend has no Born modelling.
+        """
         if not hasattr(self.executor, "born"):
             raise UnsupportedError(
                 f"backend {self.executor.name!r} has no born; see the page extending/backend of the documentation"
@@ -234,32 +327,49 @@ class Objective:
     def transposed(
         self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], chosen: Any = None
     ) -> list[np.ndarray]:
-        """(w F J)^T of ``residual(shots)``, in the shape of their records: J is the derivative of the record.
+        """Return (w F J)^T times a residual, summed over shots. J is the derivative of the record.
 
-        Summed over all shots or those `chosen`.
+        Parameters
+        ----------
+        models : list of arrays
+            Models in the order of ``equation.parameters``.
+        residual : callable
+            ``residual(shots)`` returns an array of the shape of the record of these shots.
+        chosen : (n,) integer array, optional
+            Shots, counted from 0; all by default.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each model, of its shape.
+
+        Raises
+        ------
+        UnsupportedError
+            The backend has no pullback.
         """
 
         def pull(some):
             return 0.0, self._pullback(some, models)[1](self.filtered(self.weighed(residual(some), some)))
 
-        return self._summed(pull, models, chosen)[1]
+        return self._sum(pull, models, chosen)[1]
 
     def _pullback(self, some, models):
         if not hasattr(self.executor, "pullback"):
             raise UnsupportedError(
-                f"backend {self.executor.name!r} has no pullback, which any misfit but plain least squares needs; see "
+                f"backend {self.executor.name!r} has no pullback, which all misfits but plain least squares need; see "
                 "the page extending/backend of the documentation"
             )
         return self.executor.pullback(self.problem, self.shots.take(some), models)
 
-    def _chosen(self, chosen):
-        return np.arange(len(self.shots)) if chosen is None else np.asarray(chosen, np.int64)
+    def _indices(self, indices):
+        return np.arange(len(self.shots)) if indices is None else np.asarray(indices, np.int64)
 
-    def _summed(self, pull, models, chosen=None, after=None):
-        chosen = self._chosen(chosen)
-        mine = chosen[list(ShotPlan(len(chosen), self.group.size).part(self.group.rank))]
+    def _sum(self, pull, models, indices=None, after=None):
+        indices = self._indices(indices)
+        local = indices[list(ShotPlan(len(indices), self.group.size).part(self.group.rank))]
         gradients = [np.zeros(model.shape) for model in models]
-        misfit = added_up(pull, mine, self.batch, gradients, after)
+        misfit = sum_batches(pull, local, self.batch, gradients, after)
         if self.group.size > 1:
             packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])
@@ -271,7 +381,7 @@ def make_objective(
     executor: Any, problem: Problem, wavelet: Any, sources: Any, receivers: Any, observed: Any, dtype: Any,
     weights: Any = None, receiver_mask: Any = None, **options: Any,
 ) -> Objective:  # fmt: skip
-    """The objective of arrays of any library, for models of a dtype."""
+    """Return the objective of arrays of any library, for models of a dtype."""
     shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
     observed, weights = numpy_of(observed), None if weights is None else numpy_of(weights)
     for name, array in (("observed", observed), ("wavelet", shots.wavelet), ("weights", weights)):

@@ -1,4 +1,4 @@
-"""What a stage of an inversion may differ in from the one before."""
+"""The stages of an inversion."""
 
 from typing import Any
 
@@ -13,27 +13,34 @@ _corner = validators.amount("a frequency in Hz, or None", optional=True)
 
 @attrs.frozen
 class Stage:
-    """Some iterations on some frequencies of the data: low ones first, of which no wave is more than half a period away
-    from the one that it is compared with (Bunks, Saleck, Zaleski and Chavent 1995).
+    """Some iterations on a band of frequencies.
+
+    Invert low frequencies first: modelled and observed waves must lie within half a period of each other (Bunks,
+    Saleck, Zaleski and Chavent 1995).
 
     Parameters
     ----------
     iterations : int
+        Number of iterations.
     low, high : float, optional
-        Corners in Hz of the filter that both sides of the misfit pass; all frequencies by default.
+        Corners (Hz) of the filter of both sides of the misfit; all frequencies by default.
     shots : int, optional
-        How many: evenly spaced over the survey for an optimiser that needs the same in every iteration; all by default,
-        and where there are fewer.
+        Number of shots, evenly spaced over the survey; all by default, and if the survey has fewer.
     coarsen : int, optional
-        Every so many nodes and time steps are computed on, which is enough for low frequencies and a fraction of the
-        work: needs `high`. See :class:`sweep_core.inversion.Coarse`.
+        Compute on every `coarsen`-th node and time step. This is enough for low frequencies and takes a fraction of the
+        work; it needs `high`. See :class:`sweep_core.inversion.Coarse`.
     encoded : int, optional
-        Fires all shots at once, as so many shots of many sources with random signs: the cost of so many. The signs are
-        new for each gradient of an optimiser that draws shots, of those that it draws, and stay for one that needs the
-        same in every iteration. Least squares, and receivers, masks and weights that all shots share, alone. See
+        Fire all shots at once, as this number of sums of shots with random signs, at the cost of as many shots. An
+        optimiser that draws shots has new signs for the drawn shots of each gradient. For other optimisers the signs
+        stay. This needs least squares, and receivers, masks and weights that all shots share. See
         :class:`sweep_core.inversion.Encoding`.
     misfit, weights, optimiser, regularise : optional
-        Those of the inversion by default.
+        Values for this stage; by default those of the inversion.
+
+    Raises
+    ------
+    OptionError
+        A value is not as described.
     """
 
     iterations: int = attrs.field(validator=validators.positive)
@@ -48,14 +55,18 @@ class Stage:
     regularise: Any = None
 
     @coarsen.validator
-    def _carried(self, _, coarsen):
+    def _needs_high(self, _, coarsen):
         if (coarsen or 1) > 1 and self.high is None:
-            raise OptionError(
-                f"Stage: coarsen is {coarsen}, and a coarser grid carries low frequencies alone; give high"
-            )
+            raise OptionError(f"Stage: coarsen is {coarsen}, and a coarser grid carries only low frequencies; set high")
 
     def said(self) -> dict[str, Any]:
-        """What it states, by name."""
+        """Return the values of the stage that are not None.
+
+        Returns
+        -------
+        dict
+            Values by their names.
+        """
         return {name: value for name, value in attrs.asdict(self, recurse=False).items() if value is not None}
 
     def __str__(self) -> str:

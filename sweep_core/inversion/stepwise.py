@@ -1,4 +1,4 @@
-"""Optimisers that take one step for each gradient, of a few shots at a time."""
+"""Optimisers that take one step for each gradient, of a subset of the shots."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,64 +15,115 @@ After = Callable[[np.ndarray], bool]
 
 
 class Position(Protocol):
-    """Where a stage stands, kept after each step."""
+    """The stored state of a stage, replaced after each step."""
 
     step: int
-    """Steps so far; 0 where the stage begins."""
+    """Number of steps so far; 0 at the start of the stage."""
     x: np.ndarray
+    """Vector after these steps."""
     state: list[np.ndarray]
-    """The arrays of :meth:`Stepwise.state` after these steps."""
+    """Arrays of :meth:`Stepwise.state` after these steps."""
 
     def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
-        """Replace what was kept."""
+        """Store a new state in place of the last one."""
 
 
 class Stepwise(ABC):
-    """Steps from zero, clipped to the limits; shots are drawn, all once before any comes again.
+    """An optimiser that steps from zero, clipped to the limits, and draws shots for each step.
 
-    One unit of a step is 1 % of the mean of a parameter, times the `steps` of `invert`, where the illumination lets it
-    move most.
+    Each shot is drawn once before any is drawn again. One unit of a step is 1 % of the mean of a parameter, times the
+    `steps` of `invert`, in the cell that the illumination lets move most.
 
     Parameters
     ----------
     shots : int
-        Shots of a step.
+        Number of shots of a step.
 
     Raises
     ------
     OptionError
-        For another number.
+        `shots` is not a whole number from 1 on.
     """
 
     def __init__(self, shots: int) -> None:
         if isinstance(shots, bool) or not isinstance(shots, int) or shots < 1:
-            raise OptionError(f"shots is {shots!r}; expected a number of shots of a step, from 1 on")
+            raise OptionError(f"shots is {shots!r}; expected the number of shots of a step, from 1 on")
         self.shots = shots
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> None:
-        """Forgets what it remembers, and stands at x."""
+        """Clear the state and start at x.
+
+        Parameters
+        ----------
+        x : (n,) array
+            The first vector.
+        """
 
     @abstractmethod
     def step(self, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Where it goes from x by the gradient there."""
+        """Return the next vector.
+
+        Parameters
+        ----------
+        x, slope : (n,) array
+            The vector, and the gradient there.
+
+        Returns
+        -------
+        (n,) array
+            The next vector, before it is clipped to the limits.
+        """
 
     @abstractmethod
     def state(self) -> list[np.ndarray]:
-        """Return arrays that hold all that it remembers of its steps. Their size does not grow with the steps."""
+        """Return the whole state.
+
+        Returns
+        -------
+        list of arrays
+            The state. Its size does not grow with the number of steps.
+        """
 
     @abstractmethod
     def restore(self, state: list[np.ndarray]) -> None:
-        """Remember what :meth:`state` returned, after :meth:`begin`, to the same bits."""
+        """Restore a state to the same bits, after a call of :meth:`begin`.
+
+        Parameters
+        ----------
+        state : list of arrays
+            Result of :meth:`state`.
+        """
 
     def minimise(
         self, function: Function, limits: Limits, iterations: int, after: After, position: Position | None = None
     ) -> np.ndarray:
-        """The vector it comes to; ``after(x)`` is asked after each step whether to end there.
+        """Minimise a function from zero.
 
-        With a `position` it goes on from there, and keeps there each step that does not end the stage.
+        Parameters
+        ----------
+        function : callable
+            ``function(x)`` returns the value and its gradient.
+        limits : (low, high)
+            Bounds of x.
+        iterations : int
+            Number of steps.
+        after : callable
+            ``after(x)`` is called after each step; True ends the minimisation.
+        position : Position, optional
+            The stored state from which the steps continue. Each step that does not end the stage is stored in it.
+
+        Returns
+        -------
+        (n,) array
+            The last x.
+
+        Raises
+        ------
+        NotFiniteError
+            A step is not finite.
         """
-        x, walker = np.zeros(len(limits[0])), copy(self)  # an optimiser states a run: none changes it
+        x, walker = np.zeros(len(limits[0])), copy(self)  # the optimiser describes a run, so it must not change
         walker.begin(x)
         done = position.step if position else 0
         if position and done:
@@ -81,7 +132,7 @@ class Stepwise(ABC):
         for step in range(done + 1, iterations + 1):
             x = np.clip(walker.step(x, function(x)[1]), *limits)
             if not np.isfinite(x).all():
-                raise NotFiniteError(f"step {step} of {self!r} is not finite; give it shorter steps")
+                raise NotFiniteError(f"step {step} of {self!r} is not finite; use shorter steps")
             if after(x):
                 break
             if position:

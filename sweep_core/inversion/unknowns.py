@@ -1,4 +1,4 @@
-"""What an inversion may change, as one vector."""
+"""The unknowns of an inversion, as one vector."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,20 +22,20 @@ def _arrays(value):
 
 @attrs.frozen(eq=False)
 class Unknowns:
-    """Parameters within bounds, in the cells that are not fixed: m = start + scale x, x being the vector.
+    """Parameters within bounds, in the cells that are not fixed: m = start + scale x, with the vector x.
 
     Parameters
     ----------
     start, low, high : sequence of array
-        Of each parameter of the equation, in its order.
+        Start and bounds of each parameter, in the order of the equation.
     free : sequence of bool array
         The cells that may change.
     scale : sequence of array
-        Of one unit of x; the cells' own, where some are to move further than others.
+        Size of one unit of x in each cell.
     fits : callable
-        ``fits(*models)`` tells which cells hold parameters that are admissible together.
+        ``fits(*models)`` returns the mask of the cells whose parameters are admissible together.
     centre : sequence of array
-        Parameters that fit; a cell that would not is brought back towards them. See :class:`Mirror`.
+        Admissible parameters; other cells are mirrored towards them. See :class:`Mirror`.
     """
 
     start: tuple[np.ndarray, ...] = attrs.field(converter=_arrays)
@@ -50,53 +50,54 @@ class Unknowns:
         return sum(int(free.sum()) for free in self.free)
 
     def models(self, x: np.ndarray) -> list[np.ndarray]:
-        """The parameters, in their own dtype, within the bounds, which fit together in each cell."""
+        """Return the parameters within the bounds and admissible in each cell, in their dtype."""
         return self._mirror(x).models()
 
     def _mirror(self, x):
-        found, at = [], 0
+        models, at = [], 0
         for start, low, high, free, scale in zip(self.start, self.low, self.high, self.free, self.scale, strict=True):
             count = int(free.sum())
             model = start.copy()
             moved = start[free] + scale[free] * x[at : at + count]
             model[free] = np.clip(moved.astype(start.dtype), low[free], high[free])
-            found.append(model)
+            models.append(model)
             at += count
-        return Mirror(self.fits, self.centre, found)
+        return Mirror(self.fits, self.centre, models)
 
     def slope(self, x: np.ndarray, gradients: Sequence[np.ndarray]) -> np.ndarray:
-        """The derivative in x, of those in the parameters."""
+        """Return the derivative in x from the derivatives in the parameters."""
         parts = zip(self._mirror(x).transposed(gradients), self.scale, self.free, strict=True)
         return np.concatenate([(g * scale)[free] for g, scale, free in parts])
 
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest x."""
+        """Return the least and the largest x."""
         sides = []
         for side in (self.low, self.high):
             parts = zip(side, self.start, self.scale, self.free, strict=True)
-            ways = [((end - start.astype(np.float64)) / scale)[free] for end, start, scale, free in parts]
-            sides.append(np.concatenate(ways))
+            distances = [((end - start.astype(np.float64)) / scale)[free] for end, start, scale, free in parts]
+            sides.append(np.concatenate(distances))
         return sides[0], sides[1]
 
 
 def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fixed: Any = None) -> Unknowns:
-    """What may change, of what a user says; see :func:`invert`.
+    """Return the unknowns of a start, bounds and fixed cells; see :func:`invert`.
 
     Raises
     ------
     ShapeError, DtypeError, DomainError, OptionError
+        The arguments do not fit each other or the problem.
     """
     models = one_earth(problem, start, "start")
     parameters = problem.equation.parameters
     names = _names(problem)
     if bounds is not None and not _are_pairs(bounds):
         raise OptionError(f"bounds are {bounds!r}; expected (low, high) by name, such as {{{names[0]!r}: (low, high)}}")
-    for given, what in ((bounds, "bounds"), (fixed, "fixed")):
-        _check_names(problem, given, what)
+    for argument, argument_name in ((bounds, "bounds"), (fixed, "fixed")):
+        _check_names(problem, argument, argument_name)
     low, high, free = [], [], []
     for parameter, model in zip(parameters, models, strict=True):
         name = parameter.name
-        held = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
+        is_fixed = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
         pair = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
         try:
             least, most = (np.broadcast_to(numpy_of(side), model.shape) for side in pair)
@@ -105,40 +106,42 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
         if any(side.dtype.kind not in "fiu" for side in (least, most)):
             raise OptionError(f"bounds of {name} are {pair!r}; expected numbers or arrays {model.shape}")
         least, most = least.astype(model.dtype), most.astype(model.dtype)
-        wrong = ~held & ~((least <= model) & (model <= most) & (least < most))
+        wrong = ~is_fixed & ~((least <= model) & (model <= most) & (least < most))
         if wrong.any():
             cell = tuple(int(i) for i in np.argwhere(wrong)[0])
             raise DomainError(
                 f"start {name} is {model[cell]:g} at {cell}; expected a value within the bounds {least[cell]:g} to "
-                f"{most[cell]:g}, which must leave room"
+                f"{most[cell]:g}, with low below high"
             )
-        if not np.all(held | parameter.admits(least)):
-            raise DomainError(f"bounds of {name} begin at {least[~held].min():g}, which {name} cannot be; raise them")
+        if not np.all(is_fixed | parameter.admits(least)):
+            raise DomainError(
+                f"bounds of {name} begin at {least[~is_fixed].min():g}, which {name} cannot be; raise them"
+            )
         low.append(least)
         high.append(most)
-        free.append(~held)
+        free.append(~is_fixed)
     if not any(cells.any() for cells in free):
-        raise OptionError("every cell is fixed; nothing to invert for")
+        raise OptionError("every cell is fixed; expected some free cells to invert for")
     _check_stable(problem, models, high, free)
     ones = [np.ones(model.shape) for model in models]
     return Unknowns(models, low, high, free, ones, problem.equation.fits, models)
 
 
 def check_steps(problem: Problem, steps: Any) -> None:
-    """Raise an OptionError unless `steps` are lengths by the name of a parameter; see :func:`invert`."""
+    """Raise an error unless `steps` are lengths by the name of a parameter; see :func:`invert`."""
     if steps is not None and not isinstance(steps, Mapping):
         first = _names(problem)[0]
         raise OptionError(f"steps are {steps!r}; expected lengths by name, such as {{{first!r}: 1.0}}")
     _check_names(problem, steps, "steps")
     for name, length in (steps or {}).items():
-        check_positive(length, f"the step of {name}", "a length over that of other parameters")
+        check_positive(length, f"the step of {name}", "a length relative to other parameters")
 
 
-def _check_names(problem, given, what):
-    unknown = sorted(set(given) - set(_names(problem))) if isinstance(given, Mapping) else []
+def _check_names(problem, argument, argument_name):
+    unknown = sorted(set(argument) - set(_names(problem))) if isinstance(argument, Mapping) else []
     if unknown:
         raise OptionError(
-            f"{what} name {unknown[0]!r}; the parameters of {problem.equation.name} are {_names(problem)}"
+            f"{argument_name} name {unknown[0]!r}; expected parameters of {problem.equation.name}: {_names(problem)}"
         )
 
 
@@ -146,23 +149,24 @@ def _names(problem):
     return [parameter.name for parameter in problem.equation.parameters]
 
 
-def one_earth(problem: Problem, given: Any, what: str) -> list[np.ndarray]:
-    """Models of any library as NumPy arrays, the same for all shots.
+def one_earth(problem: Problem, arrays: Any, name: str) -> list[np.ndarray]:
+    """Return models of any library as NumPy arrays, which all shots share.
 
     Raises
     ------
     ShapeError, DtypeError, DomainError
+        The models do not fit the problem, or hold NaN or infinite values. The error begins with `name`.
     """
-    models = [numpy_of(m) for m in given] if isinstance(given, list | tuple) else given
+    models = [numpy_of(m) for m in arrays] if isinstance(arrays, list | tuple) else arrays
     check_models(problem, models)
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
         if model.shape != problem.grid.shape:
             raise ShapeError(
-                f"{what} {parameter.name} has shape {model.shape}; expected {problem.grid.shape}, one "
+                f"{name} {parameter.name} has shape {model.shape}; expected {problem.grid.shape}, one "
                 "earth for all shots"
             )
         if not np.isfinite(model).all():
-            raise DomainError(f"{what} {parameter.name} holds NaN or infinite values")
+            raise DomainError(f"{name} {parameter.name} holds NaN or infinite values; expected finite numbers")
     return models
 
 
@@ -171,17 +175,17 @@ def _are_pairs(bounds) -> bool:
 
 
 def held_cells(fixed, shape) -> np.ndarray:
-    """The cells of a parameter that stay."""
+    """Return the mask of the fixed cells of a parameter."""
     cells = numpy_of(False if fixed is None else fixed)
     if cells.dtype != bool or cells.shape not in ((), shape):
         raise OptionError(
-            f"fixed is of {cells.dtype} and shape {cells.shape}; expected bool, True in cells that stay, {shape}"
+            f"fixed is of {cells.dtype} and shape {cells.shape}; expected bool {shape}, True in fixed cells"
         )
     return np.broadcast_to(cells, shape)
 
 
 def _check_stable(problem, models, high, free):
-    """DomainError where what the bounds allow is unstable; a speed grows with every parameter but density."""
+    """Raise a DomainError if the bounds allow an unstable model. Speeds grow with every parameter except density."""
     extreme = [
         np.where(cells, top, model) if parameter.unit == "m/s" else model
         for parameter, model, top, cells in zip(problem.equation.parameters, models, high, free, strict=True)
@@ -189,6 +193,6 @@ def _check_stable(problem, models, high, free):
     speed = float(np.max(problem.equation.speed(*extreme)))
     if speed > problem.largest_speed:
         raise DomainError(
-            f"the bounds allow speeds up to {speed:g} m/s, for which dt = {problem.dt:g} s is unstable; give "
+            f"the bounds allow speeds up to {speed:g} m/s, for which dt = {problem.dt:g} s is unstable; use "
             f"bounds below {problem.largest_speed:g} m/s, or a smaller dt"
         )

@@ -1,4 +1,4 @@
-"""Models and gathers on disk, models out of a generator. Readers of foreign formats load their library when called."""
+"""Files of models and gathers, and a generator of models. Foreign formats import their library on use."""
 
 from .arrays import read_array
 from .elastic import ElasticModel, elastic_from_vp, read_elastic

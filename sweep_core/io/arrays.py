@@ -1,4 +1,4 @@
-"""Arrays on disk, .npy and .npz: read whole, to the last byte, or refused with the name of the file."""
+"""Readers of .npy and .npz files. They read a file to its last byte, or raise an error with its name."""
 
 import io
 import math
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..errors import CheckpointError, SweepError
 
 _HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
-"""Bytes of the length of a header, and its reader, by the version of the format."""
-_LONGEST = 1 << 16  # bytes of a header
-_PIECE = 1 << 20  # bytes that are read at once
+"""For each version of the format: the bytes of the length of a header, and the reader of the header."""
+_LONGEST_HEADER = 1 << 16  # bytes
+_CHUNK = 1 << 20  # bytes per read
 
 
 def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
@@ -28,7 +28,7 @@ def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
     path : path-like
         The file.
     *keys : str
-        Names of entries: where there are some, the file may also be a .npz, and the first that it has is taken.
+        Names of entries. With names, the file may also be a .npz, whose first existing entry of these names is read.
 
     Returns
     -------
@@ -38,43 +38,55 @@ def read_array(path: str | os.PathLike[str], *keys: str) -> NDArray[Any]:
     Raises
     ------
     CheckpointError
-        If the file is missing or damaged: its header cannot be read, or states another size than the file has. The
-        format has no checksum of the numbers themselves.
+        The file is missing or damaged: its header cannot be read, or states another size than the file has. The format
+        has no checksum of the numbers themselves.
     """
     try:
         with open(path, "rb") as stream:
             if not (keys and zipfile.is_zipfile(stream)):
                 stream.seek(0)
                 return _read(stream, os.fstat(stream.fileno()).st_size)
-        found = read_archive(path, keys)
-        if not found:
+        entries = read_archive(path, keys)
+        if not entries:
             raise CheckpointError(f"{path} is an archive without {' or '.join(keys)}; expected one of them, or a .npy")
-        return next(iter(found.values()))
+        return next(iter(entries.values()))
     except Exception as error:
-        raise _refusal(path, "a .npy file", error) from error
+        raise _as_sweep_error(path, "a .npy file", error) from error
 
 
 def read_archive(
-    path: str | os.PathLike[str], keys: Iterable[str] | None, what: str = "an .npz file"
+    path: str | os.PathLike[str], keys: Iterable[str] | None, content: str = "an .npz file"
 ) -> dict[str, NDArray[Any]]:
-    """Return those of the entries `keys` that an .npz file has, all entries of None, each with its checksum compared.
+    """Read entries of an .npz file and compare their checksums.
 
-    `what` says in words what the file should be.
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    keys : iterable of str, optional
+        Names of entries. Names that the file does not have are left out; None reads all entries.
+    content : str
+        The expected content of the file, for the error message.
+
+    Returns
+    -------
+    dict
+        Arrays by the names of their entries.
 
     Raises
     ------
     CheckpointError
-        If the file is missing or damaged, or an entry has another size than its header states.
+        The file is missing or damaged, or an entry has another size than its header states.
     """
     try:
         with open(path, "rb") as stream:
             if stream.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise ValueError("it holds one bare array")
             with zipfile.ZipFile(stream) as archive:
-                there = {name.removesuffix(".npy"): None for name in archive.namelist() if name.endswith(".npy")}
-                return {key: _entry(archive, key) for key in (there if keys is None else keys) if key in there}
+                names = {name.removesuffix(".npy"): None for name in archive.namelist() if name.endswith(".npy")}
+                return {key: _entry(archive, key) for key in (names if keys is None else keys) if key in names}
     except Exception as error:
-        raise _refusal(path, what, error) from error
+        raise _as_sweep_error(path, content, error) from error
 
 
 def _entry(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
@@ -87,38 +99,41 @@ def _entry(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
 
 
 def _read(stream: IO[bytes], size: int) -> NDArray[Any]:
-    """The array that `size` bytes hold, header included; no sample is read before the header agrees with the size.
+    """Return the array in a stream of `size` bytes, header included.
 
-    All bytes are read, at the last of which zipfile compares the checksum.
+    The header must agree with the size before a sample is read. The function reads all bytes, because zipfile compares
+    the checksum at the last one.
     """
     version = npy.read_magic(stream)
     if version not in _HEADERS:
         raise ValueError(f"version {version} of the format")
     width, read_header = _HEADERS[version]
-    counted = stream.read(width)
-    if (length := int.from_bytes(counted, "little")) > _LONGEST:
+    length_bytes = stream.read(width)
+    if (length := int.from_bytes(length_bytes, "little")) > _LONGEST_HEADER:
         raise ValueError(f"its header takes {length} bytes")
-    shape, fortran, dtype = read_header(io.BytesIO(counted + stream.read(length)))
-    stated, held = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    shape, fortran, dtype = read_header(io.BytesIO(length_bytes + stream.read(length)))
+    expected, available = math.prod(shape) * dtype.itemsize, size - stream.tell()
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded: they hold code")
-    if stated != held or min(shape, default=0) < 0:
-        raise ValueError(f"it holds {held} bytes where its header states {dtype} of shape {shape}, {stated} bytes")
-    content = np.empty(stated, np.uint8)
-    for begin in range(0, stated, _PIECE):
-        piece = stream.read(min(_PIECE, stated - begin))
-        if len(piece) < min(_PIECE, stated - begin):
-            raise ValueError(f"it ends after {begin + len(piece)} of {stated} bytes")
-        content[begin : begin + _PIECE] = np.frombuffer(piece, np.uint8)
+    if expected != available or min(shape, default=0) < 0:
+        raise ValueError(
+            f"it holds {available} bytes, but its header states {dtype} of shape {shape}, {expected} bytes"
+        )
+    content = np.empty(expected, np.uint8)
+    for begin in range(0, expected, _CHUNK):
+        chunk = stream.read(min(_CHUNK, expected - begin))
+        if len(chunk) < min(_CHUNK, expected - begin):
+            raise ValueError(f"it ends after {begin + len(chunk)} of {expected} bytes")
+        content[begin : begin + _CHUNK] = np.frombuffer(chunk, np.uint8)
     array: NDArray[Any] = np.ndarray(shape, dtype, content, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), order="C", copy=False)
 
 
-def _refusal(path: Any, what: str, error: Exception) -> SweepError:
-    """Whatever a parser raises on damaged bytes, as one error: their kinds change from version to version."""
+def _as_sweep_error(path: Any, content: str, error: Exception) -> SweepError:
+    """Return the error of a parser as a SweepError: parsers raise different kinds from version to version."""
     if isinstance(error, SweepError):
         return error
     if isinstance(error, FileNotFoundError):
         return CheckpointError(f"there is no file {Path(path)}")
     reason = " ".join(str(error).split()) or "nothing more is known"
-    return CheckpointError(f"{Path(path)} cannot be read as {what} ({type(error).__name__}: {reason})")
+    return CheckpointError(f"{Path(path)} cannot be read as {content} ({type(error).__name__}: {reason})")

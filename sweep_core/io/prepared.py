@@ -1,4 +1,4 @@
-"""What an inversion starts from, in one file: true model, smooth start, known water, spacing."""
+"""Prepared models of an inversion, in one file: true model, smooth initial model, known water and spacing."""
 
 import io
 import math
@@ -22,66 +22,70 @@ PREPARE_COMMAND = "seismic-sweep model VP.npy --source-dh DH --target-dh TARGET"
 _FORMAT = "sweep-prepared-model"
 _VERSION = 1
 _KEYS = ("format", "version", "name", "dh", "true", "initial", "water")
-_SEA_WATER = (1400.0, 1600.0)  # m/s: what a top row may read and still be taken for water unasked
+_SEA_WATER = (1400.0, 1600.0)  # m/s: a top row within this range is water by default
 _WIDEST = 10_000  # cells of a window
 _WATER_TOLERANCE = 0.5  # m/s: rounding of the file formats, well below the step to the softest mud
 
 
-def check_spacing(dh: Any, what: str = "dh") -> float:
-    """A grid spacing as a float, or a refusal."""
-    return check_positive(dh, what, "the grid spacing in metres")
+def check_spacing(dh: Any, name: str = "dh") -> float:
+    """Return a grid spacing as a float, or raise an error that names the argument."""
+    return check_positive(dh, name, "the grid spacing in metres")
 
 
 def c_ordered(array: Any) -> Any:
-    """An array in C order, copied if need be, as models are handed out; anything else as it is."""
+    """Return a NumPy array in C order, copied if necessary, and any other object as it is."""
     return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
 
 
-def _check_velocity(vp: Any, what: str) -> None:
-    """Refuse anything but a 2-D array of floating-point velocities above zero."""
+def _kind(value: Any) -> str:
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _check_velocity(vp: Any, name: str) -> None:
+    """Raise an error unless `vp` is a 2-D array of floating-point velocities above zero."""
     if not isinstance(vp, np.ndarray) or vp.dtype.kind != "f":
-        given = f"an array of {vp.dtype}" if isinstance(vp, np.ndarray) else type(vp).__name__
-        raise DtypeError(f"{what} is {given}; expected a NumPy array of floating-point velocities in m/s")
+        raise DtypeError(f"{name} is {_kind(vp)}; expected a NumPy array of floating-point velocities in m/s")
     if vp.ndim != 2 or vp.size == 0:
-        raise ShapeError(f"{what} has shape {vp.shape}; expected (nz, nx), depth first, neither of them zero")
+        raise ShapeError(f"{name} has shape {vp.shape}; expected (nz, nx), depth first, neither of them zero")
     low, high = float(vp.min()), float(vp.max())
-    if not (math.isfinite(low) and math.isfinite(high) and low > 0):  # min and max carry a NaN along
+    if not (math.isfinite(low) and math.isfinite(high) and low > 0):  # min and max propagate a NaN
         raise DomainError(
-            f"{what} runs from {low:g} to {high:g} m/s; every cell must be finite and above zero: "
+            f"{name} is {low:g} to {high:g} m/s; every cell must be finite and above zero: "
             "replace the bad cells, and check that the file was read with the right byte order and units"
         )
 
 
 def _check_water(water: Any, shape: tuple[int, ...]) -> None:
     if not isinstance(water, np.ndarray) or water.dtype != np.bool_:
-        given = f"an array of {water.dtype}" if isinstance(water, np.ndarray) else type(water).__name__
-        raise DtypeError(f"water is {given}; expected a NumPy array of bool, true in cells of water")
+        raise DtypeError(f"water is {_kind(water)}; expected a NumPy array of bool, true in cells of water")
     if water.shape != shape:
-        raise ShapeError(f"water has shape {water.shape}, the model {shape}; they must be equal")
+        raise ShapeError(f"water has shape {water.shape}; expected {shape}, the shape of the model")
 
 
 @frozen(eq=False)
 class PreparedModel:
-    """A model to invert for, its start and what is known beforehand, in C order. Instances compare by identity.
+    """The true model of an inversion, its initial model and the known water, in C order.
+
+    Instances compare by identity.
 
     Attributes
     ----------
     true : numpy.ndarray
-        P velocity in m/s, `(nz, nx)` float32, depth first; the largest of the rock is from 100 to 20 000.
+        P velocity in m/s, `(nz, nx)` float32, depth first. The largest velocity of the rock is from 100 to 20 000.
     initial : numpy.ndarray
-        The start of the inversion, same shape, dtype and unit; equals `true` in the water.
+        The initial model of the inversion, with the same shape, dtype and unit. It equals `true` in the water.
     water : numpy.ndarray
-        `(nz, nx)` bool: cells of water, known and kept fixed. May be all false (a land model).
+        `(nz, nx)` bool: cells of water, which are known and stay fixed. May be all false (a land model).
     dh : float
         Grid spacing in metres, the same in depth and along the line.
     name : str
-        What to call it in file names and titles.
+        Name for files and titles.
 
     Raises
     ------
     DtypeError, ShapeError, DomainError
-        If arrays do not fit each other or hold impossible values, if the start does not hold the known
-        water, or if there is nothing but water.
+        The arrays do not fit each other or hold impossible values, `initial` does not hold the known water, or every
+        cell is water.
     """
 
     true: NDArray[np.float32] = field(repr=False, converter=c_ordered)
@@ -91,25 +95,25 @@ class PreparedModel:
     name: str = "model"
 
     def __attrs_post_init__(self) -> None:
-        for what, array in (("true", self.true), ("initial", self.initial)):
-            _check_velocity(array, what)
+        for name, array in (("true", self.true), ("initial", self.initial)):
+            _check_velocity(array, name)
             if array.dtype != np.float32:
-                raise DtypeError(f"{what} is {array.dtype}; expected float32: pass {what}.astype('float32')")
+                raise DtypeError(f"{name} is {array.dtype}; expected float32: pass {name}.astype('float32')")
         if self.initial.shape != self.true.shape:
-            raise ShapeError(f"initial has shape {self.initial.shape}, true {self.true.shape}: not the same")
+            raise ShapeError(f"initial has shape {self.initial.shape}; expected {self.true.shape}, the shape of true")
         _check_water(self.water, self.true.shape)
         if self.water.all():
-            raise DomainError("every cell is water, expected some rock to invert for; correct the mask")
+            raise DomainError("every cell is water; expected some rock to invert for: correct the mask")
         wrong = int(np.count_nonzero(self.initial[self.water] != self.true[self.water]))
         if wrong:
             raise DomainError(
-                f"initial differs from true in {wrong} cells of water; water is known, so copy it: "
-                "initial[water] = true[water], or let smooth(true, water, ...) make the start"
+                f"initial differs from true in {wrong} cells of water; the water is known, so copy it: "
+                "initial[water] = true[water], or compute initial by smooth(true, water, ...)"
             )
         if not isinstance(self.name, str) or not self.name.strip():
             raise DtypeError(f"name is {self.name!r}; expected a string that is not empty")
-        for what, array in (("true", self.true), ("initial", self.initial)):
-            check_plausible(array[~self.water], "vp", what)
+        for name, array in (("true", self.true), ("initial", self.initial)):
+            check_plausible(array[~self.water], "vp", name)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,23 +122,24 @@ class PreparedModel:
 
 
 def write_prepared(path: str | os.PathLike[str], model: PreparedModel) -> Path:
-    """Write a model to `path` as .npz, whole or not at all; what stood there before is replaced.
+    """Write a model to a .npz file, completely or not at all. An existing file is replaced.
 
     Parameters
     ----------
     path : path-like
-        Used as it is given; folders are made where they are missing.
+        The file, without a change of its suffix. Missing folders are created.
     model : PreparedModel
+        The model.
 
     Returns
     -------
     pathlib.Path
-        Where it was written.
+        The file.
 
     Raises
     ------
     StorageError
-        If the disk is full, or refuses otherwise.
+        The disk is full, or the system refuses to write.
     """
     target = as_path(path)
     scalars = (np.array(_FORMAT), np.array(_VERSION), np.array(model.name), np.array(model.dh))
@@ -150,45 +155,47 @@ def _load_entries(path: Path) -> dict[str, NDArray[Any]]:
     try:
         entries = read_archive(path, _KEYS, "a prepared model")
     except CheckpointError as error:
-        raise CheckpointError(f"{error}; make it with: {PREPARE_COMMAND}") from error
+        raise CheckpointError(f"{error}; write it with: {PREPARE_COMMAND}") from error
     missing = [key for key in _KEYS if key not in entries]
     if missing:
         raise CheckpointError(
-            f"{path} is an archive of something else: it has no {', '.join(missing)}; "
-            f"make a prepared model with: {PREPARE_COMMAND}"
+            f"{path} is not a prepared model: it has no {', '.join(missing)}; "
+            f"write a prepared model with: {PREPARE_COMMAND}"
         )
     return entries
 
 
 def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> PreparedModel:
-    """Read what `write_prepared` wrote.
+    """Read a model from a file of `write_prepared`.
 
     Parameters
     ----------
     path : path-like
+        The file.
     dh : float, optional
-        The spacing in metres that the caller computes with, refused where it is not that of the file: a
-        model at the wrong spacing looks right and gives wrong arrival times.
+        The spacing of the caller's grid (m). Another spacing than that of the file is an error: a model at the wrong
+        spacing looks right and gives wrong arrival times.
 
     Returns
     -------
     PreparedModel
+        The model.
 
     Raises
     ------
     CheckpointError
-        If the file is missing, damaged, or something else.
+        The file is missing, damaged, or not a prepared model.
     DomainError
-        If `dh` is not the spacing of the file.
+        `dh` is not the spacing of the file.
     """
     path = as_path(path)
     entries = _load_entries(path)
     if entries["format"].shape != () or entries["format"].item() != _FORMAT:
-        raise CheckpointError(f"{path} was not written by SWEEP; make a prepared model with: {PREPARE_COMMAND}")
+        raise CheckpointError(f"{path} was not written by SWEEP; write a prepared model with: {PREPARE_COMMAND}")
     if entries["version"].shape != () or entries["version"].item() != _VERSION:
         raise CheckpointError(
-            f"{path} has format version {entries['version']}, this SWEEP reads {_VERSION}; "
-            f"update SWEEP or write it again with: {PREPARE_COMMAND}"
+            f"{path} has format version {entries['version']}; expected {_VERSION}, the one of this SWEEP: "
+            f"update SWEEP, or write the file again with: {PREPARE_COMMAND}"
         )
     try:
         model = PreparedModel(
@@ -202,22 +209,22 @@ def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> Prep
         raise CheckpointError(f"{path} does not hold a valid model: {error}") from error
     if dh is not None and not math.isclose(check_spacing(dh), model.dh, rel_tol=1e-6):
         raise DomainError(
-            f"{path} holds a model at dh = {model.dh:g} m, and dh = {dh:g} m was asked for; use dh = "
-            f"{model.dh:g}, or prepare one at that spacing: {PREPARE_COMMAND.replace('TARGET', f'{dh:g}')}"
+            f"dh is {dh:g} m; expected {model.dh:g} m, the spacing of {path}: use dh = {model.dh:g}, "
+            f"or prepare a model with: {PREPARE_COMMAND.replace('TARGET', f'{dh:g}')}"
         )
     return model
 
 
 def find_water(vp: NDArray[np.floating[Any]], velocity: float | None = None) -> NDArray[np.bool_]:
-    """Find the water: in every trace, the cells from the top down to the first that is not water.
+    """Find the water: in every column, the cells from the top down to the first that is not water.
 
     Parameters
     ----------
     vp : numpy.ndarray
         Velocity in m/s, `(nz, nx)`.
     velocity : float, optional
-        Velocity of the water in m/s; cells within 0.5 m/s of it count. By default the commonest value of the
-        top row if that lies between 1400 and 1600 m/s; with another top it is a land model, without water.
+        Velocity of the water in m/s; cells within 0.5 m/s of it count. By default the most frequent value of the top
+        row if it lies between 1400 and 1600 m/s. Otherwise the model is a land model, without water.
 
     Returns
     -------
@@ -227,7 +234,7 @@ def find_water(vp: NDArray[np.floating[Any]], velocity: float | None = None) -> 
     Raises
     ------
     DtypeError, ShapeError, DomainError
-        If `vp` is not a velocity model or `velocity` not a velocity.
+        `vp` is not a velocity model, or `velocity` is not a velocity.
     """
     _check_velocity(vp, "vp")
     if velocity is None:
@@ -236,12 +243,12 @@ def find_water(vp: NDArray[np.floating[Any]], velocity: float | None = None) -> 
         if not _SEA_WATER[0] <= velocity <= _SEA_WATER[1]:
             return np.zeros(vp.shape, dtype=bool)
     else:
-        velocity = check_positive(velocity, "velocity", "that of water in m/s")
+        velocity = check_positive(velocity, "velocity", "the velocity of water in m/s")
     return np.logical_and.accumulate(np.abs(c_ordered(vp) - vp.dtype.type(velocity)) <= _WATER_TOLERANCE, axis=0)
 
 
 def _box_sum(values: NDArray[np.float64], radius: int, axis: int) -> NDArray[np.float64]:
-    """Sum over 2 radius + 1 cells along one axis, the array continued by its mirror image."""
+    """Return the sum over 2 radius + 1 cells along one axis of an array, which its mirror image continues."""
     if radius == 0:
         return values
     width = [(0, 0), (0, 0)]
@@ -252,37 +259,37 @@ def _box_sum(values: NDArray[np.float64], radius: int, axis: int) -> NDArray[np.
     return running[tuple(ahead)] - running[tuple(behind)]
 
 
-def _count(value: Any, what: str, least: int, most: float = math.inf) -> int:
+def _count(value: Any, name: str, least: int, most: float = math.inf) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise DtypeError(f"{what} is {value!r}; expected an integer") from None
+        raise DtypeError(f"{name} is {value!r}; expected an integer") from None
     if not least <= number <= most:
-        raise DomainError(f"{what} is {number}; expected {least} {'or more' if most == math.inf else f'to {most}'}")
+        raise DomainError(f"{name} is {number}; expected {least} {'or more' if most == math.inf else f'to {most}'}")
     return number
 
 
 def smooth(
     vp: NDArray[np.floating[Any]], water: NDArray[np.bool_], radii: tuple[int, int], passes: int = 3
 ) -> NDArray[np.float32]:
-    """Smooth the rock by repeated running means, leaving the water and the seafloor exactly as they are.
+    """Smooth the rock by repeated running means, and keep the water and the seafloor exactly.
 
-    The mean is that of slowness, which keeps travel times, the kinematics that an inversion starts from. It
-    is taken over the rock in the window alone: nothing leaks through the seafloor in either direction. At
-    the edges of the model the window sees the mirror image. Three passes are close to a Gaussian with a
-    standard deviation of `sqrt(passes * r * (r + 1) / 3)` cells for a radius of `r`.
+    The mean is that of slowness, which keeps travel times, the kinematics of the initial model. The window averages
+    only rock: nothing leaks through the seafloor in either direction. Mirror images continue the model at its edges.
+    Three passes are close to a Gaussian with a standard deviation of `sqrt(passes * r * (r + 1) / 3)` cells for a
+    radius of `r`.
 
     Parameters
     ----------
     vp : numpy.ndarray
         Velocity in m/s, `(nz, nx)`.
     water : numpy.ndarray
-        `(nz, nx)` bool, true where nothing is to change.
+        `(nz, nx)` bool, true in cells that do not change.
     radii : tuple of int
-        Half widths `(rz, rx)` of the window in cells: `2 r + 1` of them, and 0 leaves an axis alone. At most
-        10 000.
+        Half widths `(rz, rx)` of the window in cells, at most 10 000. A window has `2 r + 1` cells; 0 does not smooth
+        along an axis.
     passes : int
-        How many times, at least 1.
+        Number of passes, at least 1.
 
     Returns
     -------
@@ -292,7 +299,7 @@ def smooth(
     Raises
     ------
     DtypeError, ShapeError, DomainError
-        If the model, the mask, a radius or `passes` is not as described.
+        The model, the mask, a radius or `passes` is not as described.
     """
     _check_velocity(vp, "vp")
     _check_water(water, vp.shape)
@@ -301,7 +308,7 @@ def smooth(
     rz, rx = (_count(r, f"radii[{i}]", 0, _WIDEST) for i, r in enumerate(radii))
     passes = _count(passes, "passes", 1)
     rock = (~water).astype(np.float64)
-    # A cell of rock counts itself, so the weight is at least one there (0.5: safe from rounding in the sums).
+    # The weight of a cell of rock is at least one, because it counts itself; 0.5 allows for rounding in the sums.
     weight = np.maximum(_box_sum(_box_sum(rock, rz, 0), rx, 1), 0.5)
     slowness = 1.0 / vp.astype(np.float64)
     for _ in range(passes):
@@ -312,7 +319,7 @@ def smooth(
 
 
 def _cell_sums(rows: Callable[[slice], NDArray[np.float64]], ratio: int) -> NDArray[np.float64]:
-    """Sum over windows of `ratio` rows centred on every `ratio`-th; `rows` makes them when asked."""
+    """Return the sums over windows of `ratio` rows, centred on every `ratio`-th row. `rows` computes a slice."""
     total = rows(slice(0, None, ratio)).copy()
     for offset in range(1, ratio // 2 + 1):
         weight = 0.5 if 2 * offset == ratio else 1.0  # an even window ends on half cells
@@ -325,23 +332,23 @@ def _cell_sums(rows: Callable[[slice], NDArray[np.float64]], ratio: int) -> NDAr
 def downsample(
     vp: NDArray[np.floating[Any]], source_dh: float, target_dh: float, water: NDArray[np.bool_], power: int = -2
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Bring a model to a coarser grid without aliasing, its seafloor kept sharp.
+    """Average a model to a coarser grid without aliasing, with a sharp seafloor.
 
-    Coarse node `k` lies where fine node `k * ratio` lies, so positions in metres stay, and takes the mean
-    over the coarse cell around it (cut at the edges of the model). The mean is that of `1 / vp**2`, the
-    coefficient of the constant-density wave equation, which is what waves long against a cell see. A coarse
-    cell is water if more than half of it is; water is averaged over water, rock over rock.
+    Coarse node `k` lies at fine node `k * ratio`, so positions in metres stay. Its value is the mean over the coarse
+    cell around it, which the edges of the model cut. The mean is that of `1 / vp**2`, the coefficient of the
+    constant-density wave equation, because waves much longer than a cell see this mean. A coarse cell is water if more
+    than half of it is water. Water is averaged over water, rock over rock.
 
     Parameters
     ----------
     vp : numpy.ndarray
         Velocity in m/s, `(nz, nx)`.
     source_dh, target_dh : float
-        Spacing in metres before and after; the second is a whole multiple of the first.
+        Spacing before and after (m); the second is a whole multiple of the first.
     water : numpy.ndarray
         `(nz, nx)` bool, see `find_water`.
     power : int
-        The mean is that of `vp**power`: -1 for a stiffness, 1 for a density, which are taken as well.
+        The mean is that of `vp**power`. Use -1 for a stiffness, and 1 for a density, in place of `vp`.
 
     Returns
     -------
@@ -353,21 +360,24 @@ def downsample(
     Raises
     ------
     DomainError
-        If `target_dh` is not a whole multiple of `source_dh`, or 10 000 times of it, or a velocity not above zero.
+        `target_dh` is not a whole multiple of `source_dh`, is more than 10 000 times as large, or a velocity is not
+        above zero.
     DtypeError, ShapeError
-        If the model or the mask is not as described.
+        The model or the mask is not as described.
     """
     _check_velocity(vp, "vp")
     _check_water(water, vp.shape)
     source_dh, target_dh = check_spacing(source_dh, "source_dh"), check_spacing(target_dh, "target_dh")
     if target_dh / source_dh > _WIDEST:
-        raise DomainError(f"target_dh = {target_dh:g} m is more than {_WIDEST} times source_dh = {source_dh:g} m")
+        raise DomainError(
+            f"target_dh is {target_dh:g} m; expected at most {_WIDEST} times source_dh, which is {source_dh:g} m"
+        )
     ratio = round(target_dh / source_dh)
     if ratio < 1 or not math.isclose(ratio * source_dh, target_dh, rel_tol=1e-6):
         near = max(1, math.floor(target_dh / source_dh))
         raise DomainError(
-            f"target_dh = {target_dh:g} m is not a whole multiple of source_dh = {source_dh:g} m; "
-            f"the nearest that are: {near * source_dh:g} and {(near + 1) * source_dh:g} m"
+            f"target_dh is {target_dh:g} m; expected a whole multiple of source_dh, which is {source_dh:g} m: "
+            f"the nearest are {near * source_dh:g} and {(near + 1) * source_dh:g} m"
         )
 
     def window(mask: NDArray[np.bool_], power: int) -> NDArray[np.float64]:

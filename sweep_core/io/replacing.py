@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and errors of the disk that say which file they met."""
+"""Atomic writing of files, and errors of the disk that name the file."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from ..errors import StorageError
 
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_LONGEST = 200  # bytes of a name that its part keeps, so that the part's is no longer than file systems take
+_LONGEST = 200  # bytes of the target's name in that of the part; file systems limit the length of a name
 
 
 @contextmanager
@@ -28,11 +28,12 @@ def storing(path: str | os.PathLike[str]) -> Iterator[None]:
     Returns
     -------
     context manager
+        It yields None.
 
     Raises
     ------
     StorageError
-        If the disk is full, or refuses otherwise.
+        The disk is full, or the system refuses to write.
     """
     try:
         yield
@@ -47,16 +48,16 @@ def storing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream whose bytes become the file at `path` when the block ends, and nothing at all where it raises.
+    """Open a stream whose bytes become the file at `path` when the block ends. If the block raises, nothing is written.
 
-    Until then they are in a file of their own beside it, whose name nobody can foresee, and which is new: a link that
-    lies in wait is not followed. Neither a kill nor a full disk nor a loss of power leaves half of a file at `path`. A
-    link at `path` is itself replaced; so is a file, but nothing else, such as a device.
+    The stream writes to a new file with a random name in the same folder, so that it follows no link of somebody else.
+    Neither a kill nor a full disk nor a loss of power leaves half of a file at `path`. A file or a link at `path` is
+    replaced; anything else, such as a device, is an error.
 
     Parameters
     ----------
     path : path-like
-        Folders on the way are made; a file that stands there is replaced.
+        The file. Missing folders are created; an existing file is replaced.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     StorageError
-        If the disk is full, or refuses otherwise.
+        `path` exists and is not a file, the disk is full, or the system refuses to write.
     """
     target = Path(path)
     name = os.fsdecode(os.fsencode(target.name)[:_LONGEST])
@@ -74,7 +75,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     with storing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() and not target.is_file():
-            raise StorageError(f"{target} is there and no file; name another place")
+            raise StorageError(f"{target} exists and is not a file; name another place")
         try:
             with open(part, "xb") as stream:
                 yield stream
@@ -87,7 +88,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name outlasts a loss of power, too, on file systems that can promise it."""
+    """Make the new name survive a loss of power, on file systems that support it."""
     entry = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(entry)
@@ -99,7 +100,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def part_of(name: str) -> str | None:
-    """Return the name of the file that a part, left behind by a kill, was to become.
+    """Return the name of the file to which a part belongs. A kill leaves a part behind.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def part_of(name: str) -> str | None:
     Returns
     -------
     str or None
-        None if the file is no such part.
+        The name of the file, or None if `name` is not that of a part.
     """
     match = _PART.fullmatch(name)
     return match[1] if match else None

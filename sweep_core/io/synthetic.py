@@ -1,7 +1,7 @@
-"""A generator of faulted, folded, layered models under water, for when no real model is at hand.
+"""A generator of faulted, folded, layered models under water, for users without a real model.
 
-Lengths inside are fractions of the depth of the model, so the geology belongs to the seed and the proportions
-of the model and not to its spacing: the same extent on a finer grid is the same earth in more detail.
+Lengths in this module are fractions of the depth of the model. So the geology depends on the seed and the proportions
+of the model, and not on its spacing: a finer grid of the same extent holds the same earth in more detail.
 """
 
 import math
@@ -21,16 +21,18 @@ _WATER, _MUD, _FASTEST = (
     1500.0,
     1540.0,
     4500.0,
-)  # m/s; mud is faster than water by more than find_water forgives
-_FEWEST = 16  # cells along an axis, fewer hold no geology
-_FINE_ROWS, _FINEST = 300, 6  # beds are drawn on about so many rows and averaged down, at most so many to one
+)  # m/s; mud is faster than water by more than the tolerance of find_water
+_FEWEST = 16
+"""The least number of cells along an axis. Fewer cells hold no geology."""
+_FINE_ROWS, _FINEST = 300, 6
+"""Rows of the fine grid, which is averaged down, and the largest ratio of both grids."""
 
 Array = NDArray[np.float64]
 
 
 @frozen(eq=False)
 class _Waves:
-    """A smooth random curve: a few sines between -amplitude and amplitude."""
+    """A smooth random curve: a sum of sines between -amplitude and amplitude."""
 
     amplitude: float
     numbers: Array
@@ -52,15 +54,15 @@ class _Waves:
 
 @frozen
 class _Fault:
-    """A straight normal fault: what lies above it (the hanging wall) has slid down along it."""
+    """A straight normal fault: the rock above it (the hanging wall) has slid down along it."""
 
-    surface: float  # where it meets z = 0
+    surface: float  # x at z = 0
     side: int  # +1 dips to the right, -1 to the left
     dip: float  # radians from the horizontal
     slip: float
 
     def undo(self, x: Array, z: Array) -> tuple[Array, Array]:
-        """Where the rock of (x, z) lay before the slip."""
+        """Return the position of the rock of (x, z) before the slip."""
         hanging = self.side * (x - self.surface) > z / math.tan(self.dip)
         back_x, back_z = self.side * self.slip * math.cos(self.dip), self.slip * math.sin(self.dip)
         return np.where(hanging, x - back_x, x), np.where(hanging, z - back_z, z)
@@ -68,7 +70,7 @@ class _Fault:
 
 @frozen(eq=False)
 class _Beds:
-    """A pile of beds over the depositional coordinate, each a little off the velocity trend."""
+    """A pile of beds over the depositional coordinate, each with a small contrast to the velocity trend."""
 
     tops: Array
     contrast: Array
@@ -77,19 +79,19 @@ class _Beds:
     def draw(cls, rng: Generator, thickness: float, spread: float) -> "_Beds":
         count = math.ceil(5.0 / thickness)
         tops = -1.5 + np.cumsum(np.clip(thickness * rng.lognormal(0.0, 0.5, count), 0.4 * thickness, 2.5 * thickness))
-        # Alternating signs make interfaces that reflect; a plain draw now and then makes none for many beds.
+        # Alternating signs make every interface reflect; independent draws sometimes make many beds without one.
         signs = np.where(np.arange(count + 1) % 2, 1.0, -1.0)
         return cls(tops, spread * (0.6 * signs * rng.uniform(0.2, 1.0, count + 1) + 0.5 * rng.normal(size=count + 1)))
 
     def velocity(self, bed_depth: Array, depth: Array) -> Array:
-        """Compaction follows where a bed was laid down and where it is now in equal parts."""
+        """Return the velocity (m/s). Compaction depends equally on the depth of deposition and on the present depth."""
         trend = 1680.0 + 2250.0 * np.clip(0.5 * (bed_depth + depth), 0.0, 1.3) ** 0.85
         return trend * (1.0 + self.contrast[np.searchsorted(self.tops, bed_depth)])
 
 
 @frozen(eq=False)
 class _Geology:
-    """Everything that was drawn; `velocity` evaluates it anywhere."""
+    """All random parts of a model; `velocity` evaluates them at any point."""
 
     seafloor: _Waves
     water_depth: float
@@ -118,7 +120,7 @@ class _Geology:
         places = aspect * (np.arange(count) + rng.uniform(0.15, 0.85, count)) / max(count, 1)
         sides, dips = rng.choice([-1, 1], count, p=[0.3, 0.7]), np.radians(rng.uniform(52.0, 70.0, count))
         slips = rng.uniform(0.035, 0.11, count)
-        drawn = tuple(_Fault(*values) for values in zip(places - 0.35 * sides, sides, dips, slips, strict=True))
+        fault_planes = tuple(_Fault(*values) for values in zip(places - 0.35 * sides, sides, dips, slips, strict=True))
         young, old = _Beds.draw(rng, 0.022, 0.05), _Beds.draw(rng, 0.035, 0.13)
         x = np.linspace(0.12, 0.88, 200) * aspect
         crest = float(x[np.argmin(fold(x) + dip * (x - aspect / 2))])
@@ -127,7 +129,7 @@ class _Geology:
         gas = (crest, base + rng.uniform(0.1, 0.16), 0.4 * half, rng.uniform(0.018, 0.028))
         return cls(
             *(seafloor, depth, shelf, unconformity, base, fold, dip, aspect / 2),
-            *(drawn, young, old, lens, gas),
+            *(fault_planes, young, old, lens, gas),
         )
 
     def bottom(self, x: Array) -> Array:
@@ -135,7 +137,7 @@ class _Geology:
         return self.water_depth + self.seafloor(x) + height * np.tanh((x - place) / 0.35)
 
     def velocity(self, x: Array, z: Array) -> Array:
-        """P velocity of the rock in m/s."""
+        """Return the P velocity of the rock in m/s."""
         bottom = self.bottom(x)
         base = self.unconformity_depth + self.unconformity(x) + 0.4 * (bottom - self.water_depth)
         young = self.young.velocity(z - 0.6 * base + 0.6 * self.unconformity_depth, z - bottom)
@@ -150,7 +152,7 @@ class _Geology:
 
 
 def _inside(ellipse: tuple[float, float, float, float], x: Array, z: Array) -> NDArray[np.bool_]:
-    """In a body with a flat base and a domed top, as reefs, salt pillows and gas caps have."""
+    """Return True in a body with a flat base and a domed top, such as a reef, a salt pillow or a gas cap."""
     centre_x, base, half_width, height = ellipse
     return (z <= base) & (((x - centre_x) / half_width) ** 2 + ((z - base) / (2 * height)) ** 2 <= 1.0)
 
@@ -163,16 +165,16 @@ def _check(shape: Any, seed: Any, faults: Any) -> tuple[int, int]:
         operator.index(seed)
         operator.index(0 if faults is None else faults)
     except TypeError:
-        raise DtypeError(f"shape = {shape!r}, seed = {seed!r}, faults = {faults!r}: expected integers") from None
+        raise DtypeError(f"shape is {shape!r}, seed is {seed!r}, faults is {faults!r}; expected integers") from None
     if min(nz, nx) < _FEWEST:
         raise ShapeError(f"shape is {(nz, nx)}; expected at least {_FEWEST} cells along each axis")
     if seed < 0 or (faults is not None and faults < 0):
-        raise DomainError(f"seed = {seed}, faults = {faults}: neither may be negative")
+        raise DomainError(f"seed is {seed}, faults is {faults}; expected zero or more")
     return nz, nx
 
 
 def _render(geology: _Geology, nz: int, nx: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Velocity and water on the grid, averaged from a finer one so that thin beds do not alias."""
+    """Return velocity and water on the grid, averaged from a finer grid so that thin beds do not alias."""
     ratio = min(_FINEST, max(1, math.ceil(_FINE_ROWS / nz)))
     z: Array = np.linspace(0.0, 1.0, (nz - 1) * ratio + 1)[:, None]
     x: Array = np.linspace(0.0, (nx - 1) / (nz - 1), (nx - 1) * ratio + 1)[None, :]
@@ -191,10 +193,10 @@ def faulted_model(
     radii: tuple[int, int] | None = None,
     passes: int = 3,
 ) -> PreparedModel:
-    """Draw an earth: water over relief, young drape, an unconformity, a faulted and folded pile below.
+    """Draw a random model: water over relief, young beds, an unconformity, and faulted and folded beds below.
 
-    A fast lens and a slow gas cap lie in the old beds and are faulted with them. Water has 1500 m/s, rock
-    from 1540 to 4500 m/s, whatever the depth of the model is in metres.
+    A fast lens and a slow gas cap lie in the old beds and are faulted with them. Water has 1500 m/s, rock from 1540 to
+    4500 m/s, independently of the depth of the model.
 
     Parameters
     ----------
@@ -203,25 +205,25 @@ def faulted_model(
     dh : float
         Grid spacing in metres.
     seed : int
-        The same seed, shape and spacing give the same model.
+        Seed of the random numbers. The same seed, shape and spacing give the same model.
     water_depth : float, optional
-        Mean depth of the water in metres, from one cell to half of the model, about a tenth by default.
+        Mean depth of the water in metres, from one cell to half of the model; about a tenth by default.
     faults : int, optional
-        How many; by default about one for every 0.8 depths along the line, and at least two.
+        Number of faults; by default about one for every 0.8 depths along the line, and at least two.
     radii : tuple of int, optional
-        Half widths in cells of the smoothing that makes the start, by default `nz // 16` for both.
+        Half widths in cells of the smoothing that computes the initial model; by default `nz // 16` for both.
     passes : int
-        How often it is smoothed, see `smooth`.
+        Number of smoothing passes, see `smooth`.
 
     Returns
     -------
     PreparedModel
-        Named `faulted-<seed>`.
+        The model, named `faulted-<seed>`.
 
     Raises
     ------
     ShapeError, DtypeError, DomainError
-        If an argument is not as described.
+        An argument is not as described.
     """
     nz, nx = _check(shape, seed, faults)
     dh = check_spacing(dh)

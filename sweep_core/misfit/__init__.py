@@ -1,7 +1,8 @@
-"""Misfits between modelled and observed records: functions that return a value and its derivative in the modelled one.
+"""Misfits between modelled and observed records.
 
-``misfit(synthetic, observed) -> (value, adjoint source)``, for arrays of NumPy, torch or JAX alike: the value is a sum
-over shots, so those of ranks and batches add up, and may be differentiated by torch or JAX as it stands.
+``misfit(synthetic, observed) -> (value, adjoint source)``: a misfit returns its value and the derivative of the value
+in the modelled record. The arrays may be of NumPy, torch or JAX. The value is a sum over shots, so the values of ranks
+and batches add up. torch and JAX can differentiate the value.
 """
 
 from collections.abc import Callable
@@ -15,16 +16,28 @@ from .records import check_like_record
 from .wasserstein import wasserstein
 
 Misfit: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
+"""A function ``misfit(synthetic, observed) -> (value, adjoint source)``."""
 
 MISFITS: dict[str, Misfit] = {f.__name__: f for f in (least_squares, global_correlation, envelope, wasserstein)}
 
 
 def by_name(misfit: Any) -> Any:
-    """Return the misfit of a name; anything else as it is.
+    """Return the misfit of a name; return any other object as it is.
+
+    Parameters
+    ----------
+    misfit : str or object
+        A key of `MISFITS`, or a misfit.
+
+    Returns
+    -------
+    object
+        The misfit.
 
     Raises
     ------
     OptionError
+        No misfit has this name.
     """
     if isinstance(misfit, str):
         check_choice(misfit, "misfit", MISFITS)

@@ -1,23 +1,25 @@
-"""The shape of traces, whatever their amplitudes."""
+"""A misfit of the shape of traces that ignores their amplitudes."""
 
 from typing import Any
 
 from ..typing import Record
-from .records import TIME, loudness, records
+from .records import TIME, amplitude_levels, check_records
 
 
 def global_correlation(synthetic: Record, observed: Record) -> tuple[Any, Any]:
-    """sum over traces of ``1 - <s, d> / (|s| |d|)``, and its derivative in s = `synthetic`; d is `observed`.
+    """Return the sum over traces of ``1 - <s, d> / (|s| |d|)``, and its derivative in s.
 
-    Blind to the amplitude of each trace: for data whose source strength, coupling or attenuation are not modelled (Choi
-    and Alkhalifah 2012, Geophysics 77, eq. 2). From 0, traces that are multiples of each other, to 2 a trace, those of
-    opposite sign. A trace that no wave reaches, below 1e-6 of the loudest of its shot and field, counts nothing where
-    it is observed, and 1 with a derivative of zero where it is modelled.
+    s is `synthetic` and d is `observed`. The misfit ignores the amplitude of each trace. It suits data whose source
+    strength, coupling or attenuation are not modelled (Choi and Alkhalifah 2012, Geophysics 77, eq. 2).
+
+    A trace adds 0 if s is a positive multiple of d, and 2 if the multiple is negative. A trace below 1e-6 of the
+    loudest of its shot and field holds no wave. Such an observed trace adds nothing; such a modelled trace adds 1, with
+    a derivative of zero.
 
     Parameters
     ----------
     synthetic, observed : (nshots, nt, nrec, nfield) array
-        Of one library.
+        Modelled and observed records, of one array library and one dtype.
 
     Returns
     -------
@@ -29,20 +31,20 @@ def global_correlation(synthetic: Record, observed: Record) -> tuple[Any, Any]:
     Raises
     ------
     ShapeError, DtypeError
-        The records differ in shape, or are no arrays of one library and dtype.
+        The records differ in shape, or are not arrays of one library and dtype.
     """
-    xp = records(synthetic, observed)
+    xp = check_records(synthetic, observed)
 
-    def unit(record: Any) -> tuple[Any, Any, Any]:
-        scale, level = loudness(xp, record)
-        heard = level != 0
-        record = xp.where(heard, record / scale, 0 * record)
+    def normalised(record: Any) -> tuple[Any, Any, Any]:
+        scale, level = amplitude_levels(xp, record)
+        is_live = level != 0
+        record = xp.where(is_live, record / scale, 0 * record)
         energy = xp.sum(record**2, axis=TIME, keepdims=True)
-        size = xp.sqrt(xp.where(heard, energy, xp.ones_like(energy)))
-        return record / size, scale * size, heard
+        norm = xp.sqrt(xp.where(is_live, energy, xp.ones_like(energy)))
+        return record / norm, scale * norm, is_live
 
-    s, size, heard = unit(synthetic)
-    d, _, counts = unit(observed)
-    alike = xp.sum(s * d, axis=TIME, keepdims=True)
-    value = xp.sum(xp.where(counts, 1 - alike, 0 * alike))
-    return value, xp.where(heard, (alike * s - d) / size, 0 * s)
+    s, norm, is_modelled = normalised(synthetic)
+    d, _, is_observed = normalised(observed)
+    correlation = xp.sum(s * d, axis=TIME, keepdims=True)
+    value = xp.sum(xp.where(is_observed, 1 - correlation, 0 * correlation))
+    return value, xp.where(is_modelled, (correlation * s - d) / norm, 0 * s)

@@ -1,4 +1,4 @@
-"""Envelopes of traces, which are as long as waves are late: what is more than half a period off still pulls."""
+"""A misfit of the envelopes of traces, for waves that differ by more than half a period."""
 
 from functools import partial
 from typing import Any
@@ -7,26 +7,30 @@ from .._util.validators import is_whole
 from ..errors import OptionError
 from ..numerics.spectra import padded
 from ..typing import Record
-from .records import FLOOR, TIME, counted, loudness, records
+from .records import FLOOR, TIME, amplitude_levels, check_records, sample_numbers
 
-SHARE = 1e-3
-"""Of the largest sample of an observed trace: what is below hardly counts, and no envelope is zero."""
+OFFSET = 1e-3
+"""The constant in an envelope, relative to the largest sample of the observed trace. It keeps envelopes above zero, and
+amplitudes below it hardly count.
+"""
 
 
 def envelope(synthetic: Record, observed: Record, power: int = 1) -> tuple[Any, Any]:
-    """0.5 sum (E(s)^power - E(d)^power)^2 and its derivative in s = `synthetic`; d is `observed`.
+    """Return 0.5 sum (E(s)^power - E(d)^power)^2, and its derivative in s.
 
-    E(x)^2 = x^2 + (H x)^2 + c^2, with H the Hilbert transform along time of a record between zeros, and c 1e-3 of the
-    largest sample of the observed trace, which counts as 1e-6 of the loudest of its shot and field where it is quieter.
-    Envelopes have the low frequencies that
-    the traces lack (Wu, Luo and Wu 2014, Geophysics 79, eq. 4; Bozdag, Trampert and Tromp 2011, Geophys. J. Int. 185).
+    s is `synthetic` and d is `observed`. The envelope is E(x)^2 = x^2 + (H x)^2 + c^2. The matrix H is the Hilbert
+    transform along time of a record that is zero before and after. The constant c is 1e-3 of the largest sample of the
+    observed trace, or of 1e-6 of the loudest trace of its shot and field if that is larger.
+
+    Envelopes have the low frequencies that the traces lack (Wu, Luo and Wu 2014, Geophysics 79, eq. 4; Bozdag, Trampert
+    and Tromp 2011, Geophys. J. Int. 185).
 
     Parameters
     ----------
     synthetic, observed : (nshots, nt, nrec, nfield) array
-        Of one library.
+        Modelled and observed records, of one array library and one dtype.
     power : {1, 2}
-        2 weighs strong waves more.
+        Power of the envelopes. 2 weighs strong waves more.
 
     Returns
     -------
@@ -38,36 +42,37 @@ def envelope(synthetic: Record, observed: Record, power: int = 1) -> tuple[Any, 
     Raises
     ------
     ShapeError, DtypeError, OptionError
-        The records differ in shape, are no arrays of one library and dtype, or `power` is another number.
+        The records differ in shape, are not arrays of one library and dtype, or `power` is neither 1 nor 2.
     """
     if not is_whole(power, 1) or power > 2:
         raise OptionError(f"power is {power!r}; expected 1 or 2")
-    xp = records(synthetic, observed)
-    turned = partial(hilbert, xp)
-    scale, level = loudness(xp, observed)
-    least = (SHARE * xp.where(level != 0, level, FLOOR + level)) ** 2
-    made, wanted = synthetic / scale, observed / scale
-    quadrature = turned(made)
+    xp = check_records(synthetic, observed)
+    transform = partial(hilbert, xp)
+    scale, level = amplitude_levels(xp, observed)
+    offset = (OFFSET * xp.where(level != 0, level, FLOOR + level)) ** 2
+    modelled, target = synthetic / scale, observed / scale
+    quadrature = transform(modelled)
 
-    def squared(record: Any, other: Any) -> Any:
-        return record**2 + other**2 + least
+    def squared_envelope(record: Any, quadrature: Any) -> Any:
+        return record**2 + quadrature**2 + offset
 
-    size, aim = squared(made, quadrature), squared(wanted, turned(wanted))
+    envelopes, targets = squared_envelope(modelled, quadrature), squared_envelope(target, transform(target))
     if power == 1:
-        size, aim = xp.sqrt(size), xp.sqrt(aim)
-    difference = size - aim
-    factor = 2 * difference if power == 2 else difference / size
-    slope = factor * made - turned(factor * quadrature)
-    return 0.5 * xp.sum((scale**power * difference) ** 2), scale ** (2 * power - 1) * slope
+        envelopes, targets = xp.sqrt(envelopes), xp.sqrt(targets)
+    difference = envelopes - targets
+    factor = 2 * difference if power == 2 else difference / envelopes
+    derivative = factor * modelled - transform(factor * quadrature)
+    return 0.5 * xp.sum((scale**power * difference) ** 2), scale ** (2 * power - 1) * derivative
 
 
 def hilbert(xp: Any, record: Any) -> Any:
-    """The Hilbert transform along time of a record that is zero before and after. As a matrix it is skew-symmetric: its
-    transpose is its negative.
+    """Return the Hilbert transform along time of a record that is zero before and after.
+
+    The transform is a skew-symmetric matrix: its transpose is its negative.
     """
     nt = record.shape[TIME]
     length = padded(nt)
-    found = xp.fft.rfft(record, n=length, axis=TIME)
-    number = counted(xp, xp.real(found))
-    turning = (number > 0) & (number < length // 2)  # neither the mean nor Nyquist
-    return xp.fft.irfft(-1j * xp.where(turning, found, 0 * found), n=length, axis=TIME)[:, :nt]
+    spectrum = xp.fft.rfft(record, n=length, axis=TIME)
+    number = sample_numbers(xp, xp.real(spectrum))
+    is_rotated = (number > 0) & (number < length // 2)  # neither the mean nor Nyquist
+    return xp.fft.irfft(-1j * xp.where(is_rotated, spectrum, 0 * spectrum), n=length, axis=TIME)[:, :nt]

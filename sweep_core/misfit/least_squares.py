@@ -1,27 +1,28 @@
-"""Differences of samples."""
+"""A misfit of the differences of samples."""
 
 from typing import Any
 
 from .._util.validators import check_choice
 from ..typing import Record
-from .records import TIME, check_like_record, loudness, records
+from .records import TIME, amplitude_levels, check_like_record, check_records
 
 NORMS = None, "trace", "shot"
 
 
 def least_squares(synthetic: Record, observed: Record, normalise: str | None = None) -> tuple[Any, Any]:
-    """0.5 sum (synthetic - observed)^2 and its derivative in `synthetic`, for arrays of any library.
+    """Return 0.5 sum (synthetic - observed)^2, and its derivative in `synthetic`.
 
-    A sum, not a mean: the misfits of the ranks that share out some shots add up to that of all (Tarantola 1984).
+    The value is a sum, not a mean: the misfits of ranks that share the shots add up to the misfit of all shots
+    (Tarantola 1984).
 
     Parameters
     ----------
     synthetic, observed : (nshots, nt, nrec, nfield) array
-        Modelled and observed records, of any library; of one shape.
+        Modelled and observed records, of any array library and of one shape.
     normalise : {None, 'trace', 'shot'}
-        Divides by the energy of each observed trace, or shot, so that none weighs more than another: 0.5 is the misfit
-        of a trace, or shot, that is missed altogether. Traces that no wave reaches count nothing: those below 1e-6 of
-        the loudest observed one of their shot and field.
+        Divide by the energy of each observed trace, or of each observed shot, so that all weigh the same. A modelled
+        record of zeros then has a misfit of 0.5 for each trace, or shot. Observed traces below 1e-6 of the loudest of
+        their shot and field hold no wave and add nothing.
 
     Returns
     -------
@@ -33,9 +34,11 @@ def least_squares(synthetic: Record, observed: Record, normalise: str | None = N
     Raises
     ------
     ShapeError
-        Where the records differ in shape; what would be broadcast is no observed record.
+        The records differ in shape. An observed record is never broadcast.
+    DtypeError
+        The records are not arrays, or, with `normalise`, not of one library and dtype.
     OptionError
-        For another `normalise`.
+        `normalise` has another value.
 
     Examples
     --------
@@ -49,8 +52,8 @@ def least_squares(synthetic: Record, observed: Record, normalise: str | None = N
         residual = synthetic - observed
         return 0.5 * (residual * residual).sum(), residual
     check_choice(normalise, "normalise", NORMS)
-    xp, axes = records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
-    scale, level = loudness(xp, observed, axes)
+    xp, axes = check_records(synthetic, observed), TIME if normalise == "trace" else (1, 2, 3)
+    scale, level = amplitude_levels(xp, observed, axes)
     energy = xp.sum((observed / scale) ** 2, axis=axes, keepdims=True)
     weight = 1 / xp.where(level != 0, energy, xp.ones_like(energy))
     residual = xp.where(level != 0, (synthetic - observed) / scale, 0 * synthetic)

@@ -1,4 +1,4 @@
-"""What misfits share: records of any array library, (nshots, nt, nrec, nfield), with time along axis 1."""
+"""Checks and amplitudes of records (nshots, nt, nrec, nfield) of any array library. Time is axis 1."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from ..errors import DtypeError, ShapeError
 
 TIME = 1
 FLOOR = 1e-6
-"""A trace below this share of the loudest of its shot and field holds precursors and rounding, but no wave."""
+"""A trace below this fraction of the loudest of its shot and field holds precursors and rounding, but no wave."""
 
 
-def _check_arrays(named: dict[str, Any], expected: str) -> None:
-    for name, array in named.items():
+def _check_arrays(arrays: dict[str, Any], expected: str) -> None:
+    for name, array in arrays.items():
         if not hasattr(array, "shape"):
             raise DtypeError(f"{name} is a {type(array).__name__}; expected {expected}")
 
@@ -33,20 +33,25 @@ def check_like_record(name: str, x: Any, record: Any) -> None:
     ShapeError
         The shapes differ.
     DtypeError
-        One of them is no array.
+        One of them is not an array.
     """
     _check_arrays({name: x, "the record": record}, "an array")
     if tuple(x.shape) != tuple(record.shape):
         raise ShapeError(f"{name} has shape {tuple(x.shape)}; expected that of the record, {tuple(record.shape)}")
 
 
-def records(synthetic: Any, observed: Any) -> Any:
-    """The functions of their array library, by the names of the Python array API standard.
+def check_records(synthetic: Any, observed: Any) -> Any:
+    """Check two records and return the functions of their array library.
+
+    Returns
+    -------
+    module
+        The functions by their names in the Python array API standard.
 
     Raises
     ------
     ShapeError, DtypeError
-        Where they are not two records of one shape and one library.
+        The arguments are not two records of one shape, one dtype and one library.
     """
     _check_arrays({"synthetic": synthetic, "observed": observed}, "a record, an array")
     check_like_record("observed", observed, synthetic)
@@ -62,24 +67,33 @@ def records(synthetic: Any, observed: Any) -> Any:
         raise DtypeError(f"synthetic and observed are of {kinds}; expected two arrays of one library") from error
 
 
-def loudness(xp: Any, record: Any, axes: Any = TIME) -> tuple[Any, Any]:
-    """Return the largest magnitude in each shot and field, and that of each trace over it.
-
-    The first, (nshots, 1, 1, nfield), is 1 where all is zero. It divides a record before the record is squared: float32
-    holds no squares of waves below 1e-19. The second, (nshots, 1, nrec, nfield), is 0 where no wave reaches a trace.
+def amplitude_levels(xp: Any, record: Any, axes: Any = TIME) -> tuple[Any, Any]:
+    """Return the largest magnitude of each shot and field, and that of each trace relative to it.
 
     Parameters
     ----------
+    xp : module
+        The array library of the record.
+    record : (nshots, nt, nrec, nfield) array
+        The record.
     axes : int or tuple of int
-        (1, 2, 3) takes all traces of a shot for one.
+        The axes of one trace: (1, 2, 3) treats all traces of a shot as one.
+
+    Returns
+    -------
+    scale : (nshots, 1, 1, nfield) array
+        The largest magnitude, or 1 if all samples are zero. Callers divide by it before they square: float32 holds no
+        squares of amplitudes below 1e-19.
+    level : (nshots, 1, nrec, nfield) array
+        The largest magnitude of a trace over `scale`, or 0 where no wave reaches the trace.
     """
-    top = xp.max(xp.abs(record), axis=axes, keepdims=True)
-    scale = xp.max(top, axis=2, keepdims=True)
+    peak = xp.max(xp.abs(record), axis=axes, keepdims=True)
+    scale = xp.max(peak, axis=2, keepdims=True)
     scale = xp.where(scale > 0, scale, xp.ones_like(scale))
-    level = top / scale
+    level = peak / scale
     return scale, xp.where(level <= FLOOR, xp.zeros_like(level), level)  # a level of NaN stays
 
 
-def counted(xp: Any, record: Any) -> Any:
-    """0, 1, 2, ... along time, (1, n, 1, 1), of the kind of a record and where it is."""
+def sample_numbers(xp: Any, record: Any) -> Any:
+    """Return 0, 1, 2, ... along time, (1, n, 1, 1), with the dtype and the device of a record."""
     return xp.cumulative_sum(xp.ones_like(record[:1, :, :1, :1]), axis=TIME) - 1

@@ -1,4 +1,4 @@
-"""Figures, which `plot_*` return, and films, drawn without a screen; matplotlib is imported with the first one."""
+"""Figures and films, drawn without a screen. `plot_*` return figures; matplotlib is imported on first use."""
 
 from .canvas import save
 from .comparison import plot_comparison

@@ -1,4 +1,4 @@
-"""Observed and modelled traces over each other, and their spectra beside."""
+"""Figures of observed and modelled traces, with their spectra."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from .gathers import amplify
 from .inputs import as_numbers, check_number
 
 LINES = {"observed": {"color": OBSERVED, "linewidth": 1.6}, "modelled": {"color": MODELLED, "linewidth": 0.8}}
-"""What is observed is seen beneath what explains it."""
+"""Styles of the curves: observed traces are wider, so that they show beneath the modelled ones."""
 
 
 def plot_comparison(
@@ -23,61 +23,63 @@ def plot_comparison(
     weights: Any = None, gain: Any = 0.0, most: int = 20, percentile: float = 98.0, label: str | None = None,
     ax: Any = None,
 ) -> Any:  # fmt: skip
-    """Observed traces of a shot with modelled ones over them, at the same scale, and the spectra of both.
+    """Plot observed traces of a shot with modelled traces over them at the same scale, and the spectra of both.
 
     Parameters
     ----------
     gathers : Gathers
-        What was observed.
+        Observed gathers.
     modelled : (nshots, nt, nrec, nfield) array
         The record of a solver for the same shots; of any array library.
     shot : int
-        Counted from 0.
+        The shot, counted from 0.
     receivers : list of int, optional
-        Whose traces are drawn, counted from 0; by default `most` of those that are alive, evenly taken by offset.
+        Receivers of the traces, counted from 0; by default `most` live ones, evenly spaced in the order of offsets.
     solver, field
-        As in `plot_gather`.
+        See `plot_gather`.
     weights : (nshots, nt, nrec, 1) array, optional
-        What both are multiplied by, as in the misfit.
+        Weights that multiply both records, as in the misfit.
     gain : float or "agc"
-        As in `plot_gather`; of the traces, not of the spectra.
+        Gain of the traces, see `plot_gather`. The spectra have no gain.
     most : int
-        Traces that are drawn at most where `receivers` are not chosen; the spectra are of all that are alive.
+        The largest number of traces without `receivers`. The spectra are of all live traces.
     percentile : float
-        Amplitudes of the observed traces at this percentile reach the next trace; at twice that they are clipped.
+        Amplitudes of the observed traces at this percentile reach the next trace. Twice this amplitude is clipped.
     label : str, optional
-        What traces are; by default the field and its unit, or "amplitude" where no solver tells.
+        Name of the quantity; by default the field and its unit, or "amplitude" without a solver.
     ax : two matplotlib Axes, optional
-        For traces and for spectra; by default of a figure of their own.
+        Axes of the traces and of the spectra; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     check_gathers(gathers)
     expected = f"{gathers.observed.shape}, (nshots, nt, nrec, nfield) as observed; record[None, ..., None] has one shot"
-    made = as_numbers(modelled, "the modelled record", expected, (4,))
-    if made.shape != gathers.observed.shape:
-        raise ShapeError(f"the modelled record has shape {made.shape}; expected {gathers.observed.shape}, as observed")
+    synthetic = as_numbers(modelled, "the modelled record", expected, (4,))
+    shape = synthetic.shape
+    if shape != gathers.observed.shape:
+        raise ShapeError(f"the modelled record has shape {shape}; expected {gathers.observed.shape}, as observed")
     shot = check_number(shot, "shot", len(gathers), gathers.name)
-    index, label = component(made.shape[3], solver, field, label)
-    chosen = _chosen(gathers, shot, receivers, most)
-    pair = {"observed": gathers.observed[shot, ..., index], "modelled": made[shot, ..., index]}
+    index, label = component(shape[3], solver, field, label)
+    rows = _trace_rows(gathers, shot, receivers, most)
+    pair = {"observed": gathers.observed[shot, ..., index], "modelled": synthetic[shot, ..., index]}
     if weights is not None:
-        given = as_numbers(weights, "weights", "(nshots, nt, nrec, 1)", (4,))
-        if any(n not in (1, m) for n, m in zip(given.shape, (*made.shape[:3], 1), strict=True)):
-            raise ShapeError(f"weights have shape {given.shape}; expected {(*made.shape[:3], 1)}, or 1 along an axis")
-        factor = np.broadcast_to(given, (*made.shape[:3], 1))[shot, ..., 0]
+        factors = as_numbers(weights, "weights", "(nshots, nt, nrec, 1)", (4,))
+        if any(n not in (1, m) for n, m in zip(factors.shape, (*shape[:3], 1), strict=True)):
+            raise ShapeError(f"weights have shape {factors.shape}; expected {(*shape[:3], 1)}, or 1 along an axis")
+        factor = np.broadcast_to(factors, (*shape[:3], 1))[shot, ..., 0]
         pair = {name: record * factor for name, record in pair.items()}
     figure, (left, right) = panels(ax, 2, (11.0, 5.5), lambda new: new.subplots(1, 2, width_ratios=(2.2, 1)))
-    gained = {name: amplify(record[:, chosen], gathers.dt, gain, label) for name, record in pair.items()}
+    gained = {name: amplify(record[:, rows], gathers.dt, gain, label) for name, record in pair.items()}
     clip, live = largest(gained["observed"][0], percentile), gathers.receiver_mask[shot]
     for name, record in pair.items():
         for n, trace in enumerate(gained[name][0].T):
@@ -85,8 +87,8 @@ def plot_comparison(
             left.plot(swing, gathers.times, **LINES[name], label=name if n == 0 else None)
         frequencies, amplitude = spectrum(np.nan_to_num(record[None, :, live, None]), gathers.dt)
         right.plot(frequencies, amplitude, **LINES[name], label=name)
-    offsets = gathers.offsets[shot, chosen]
-    ticks = np.arange(len(chosen))[:: -(-len(chosen) // 10)]
+    offsets = gathers.offsets[shot, rows]
+    ticks = np.arange(len(rows))[:: -(-len(rows) // 10)]
     left.set_xticks(ticks, [f"{offsets[n]:.0f}" for n in ticks])
     left.set(xlabel="offset (m)", ylabel="time (s)", ylim=(max(gathers.nt - 1, 1) * gathers.dt, 0))
     left.set_title(f"{shot_title(gathers, shot)}: {gained['observed'][1]}", loc="left", fontsize=10)
@@ -95,22 +97,22 @@ def plot_comparison(
     return figure
 
 
-def _chosen(gathers: Gathers, shot: int, receivers: Any, most: int) -> np.ndarray:
-    """The receivers whose traces are drawn: all alive, in the order of their offsets unless they are chosen."""
+def _trace_rows(gathers: Gathers, shot: int, receivers: Any, most: int) -> np.ndarray:
+    """Return the live receivers to draw: `receivers`, or at most `most` in the order of their offsets."""
     live = np.flatnonzero(gathers.receiver_mask[shot])
     if not live.size:
-        raise DomainError(f"shot {shot} of {gathers.name} has no trace that is alive; expected some to draw")
+        raise DomainError(f"shot {shot} of {gathers.name} has no live trace; expected some to draw")
     if receivers is not None:
-        given = as_numbers(receivers, "receivers", "numbers of receivers, counted from 0", (1,))
-        chosen = np.array([check_number(n, "a receiver", gathers.observed.shape[2], gathers.name) for n in given])
-        if len(dead := np.setdiff1d(chosen, live)):
-            raise DomainError(f"receiver {dead[0]} of shot {shot} is dead; choose among {_some(live)}")
-        return chosen
+        numbers = as_numbers(receivers, "receivers", "numbers of receivers, counted from 0", (1,))
+        rows = np.array([check_number(n, "a receiver", gathers.observed.shape[2], gathers.name) for n in numbers])
+        if len(dead := np.setdiff1d(rows, live)):
+            raise DomainError(f"receiver {dead[0]} of shot {shot} is dead; choose among {_first_numbers(live)}")
+        return rows
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise DomainError(f"most is {most!r}; expected a number of traces, from 1 on")
     live = live[np.argsort(gathers.offsets[shot, live], kind="stable")]
     return live[np.linspace(0, len(live) - 1, min(most, len(live))).round().astype(int)]
 
 
-def _some(numbers: np.ndarray) -> str:
+def _first_numbers(numbers: np.ndarray) -> str:
     return ", ".join(map(str, numbers[:8])) + ", ..." * (len(numbers) > 8)

@@ -1,4 +1,4 @@
-"""Which field a record or a snapshot holds, and what it is called."""
+"""Names of the fields in records and snapshots."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ UNNAMED = "amplitude"
 
 
 def field_label(solver: Any, field: str) -> str:
-    """Return the name of a field, or of a quantity made of fields, with its unit.
+    """Return the name of a field, or of a quantity computed from fields, with its unit.
 
     Parameters
     ----------
@@ -23,11 +23,12 @@ def field_label(solver: Any, field: str) -> str:
     Returns
     -------
     str
+        Name and unit.
 
     Raises
     ------
     DtypeError, OptionError
-        For a field that does not exist, or no solver.
+        The field does not exist, or `solver` is not a solver.
 
     Examples
     --------
@@ -37,19 +38,19 @@ def field_label(solver: Any, field: str) -> str:
     """
     problem = _problem(solver)
     if not isinstance(field, str):
-        raise DtypeError(f"field is {field!r}; expected the name of one, such as {problem.receiver_type[0]!r}")
+        raise DtypeError(f"field is {field!r}; expected a name, such as {problem.receiver_type[0]!r}")
     units = {each.name: each.unit for each in problem.fields}
     parts = problem.parts(field)
     if not parts.keys() <= units.keys():
-        known = [*units, *problem.equation.derived(problem.grid.ndim)]
-        raise OptionError(f"field is {field!r}; expected one of {problem.equation.name}: {', '.join(known)}")
+        names = [*units, *problem.equation.derived(problem.grid.ndim)]
+        raise OptionError(f"field is {field!r}; expected one of {problem.equation.name}: {', '.join(names)}")
     return f"{'pressure ' * (field in PRESSURES)}{field} ({units[next(iter(parts))]})"
 
 
 def component(count: int | None, solver: Any, field: Any, label: str | None) -> tuple[int, str]:
-    """Which of the `count` fields of a record is drawn, by number or name, and what it is called.
+    """Return the number and the label of the field to draw, one of the `count` fields of a record.
 
-    `count` is None where the record has no axis of fields any more, so that `field` says which one was taken.
+    `count` is None if the record has no axis of fields; `field` then names the field that it holds.
     """
     names = recorded_names(solver) if solver is not None else []
     if names and count is not None and count != len(names):
@@ -62,21 +63,21 @@ def component(count: int | None, solver: Any, field: Any, label: str | None) -> 
         field = 0
     if isinstance(field, str):
         if field not in names:
-            known = f"one that the solver records: {', '.join(names)}" if names else "its number, or solver= as well"
-            raise OptionError(f"field is {field!r}; expected {known}")
+            expected = f"one that the solver records: {', '.join(names)}" if names else "its number, or solver= as well"
+            raise OptionError(f"field is {field!r}; expected {expected}")
         field = names.index(field)
     index = check_number(field, "field", count or len(names) or 1, "the record")
     return index, label or (field_label(solver, names[index]) if names else UNNAMED)
 
 
 def shot_title(gathers: Gathers, shot: int) -> str:
-    """Return the title of a shot: its index, and its number in the acquisition if that is another one."""
+    """Return the title of a shot: its index, and its number in the acquisition if the two differ."""
     number = gathers.shots[shot]
     return f"{gathers.name}, shot {shot}" + f" (number {number})" * bool(number != shot)
 
 
 def recorded_names(solver: Any) -> list[str]:
-    """The fields that receivers record."""
+    """Return the fields that receivers record."""
     return list(_problem(solver).receiver_type)
 
 

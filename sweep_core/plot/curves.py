@@ -1,4 +1,4 @@
-"""Curves: a wavelet with its spectrum, and how an inversion went."""
+"""Figures of curves: a wavelet with its spectrum, and the history of an inversion."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -16,30 +16,34 @@ LINE: dict[str, Any] = {"marker": "o", "markersize": 3, "color": "black"}
 
 
 def plot_wavelet(wavelet: Any, dt: float, freq: float | None = None, *, title: str = "wavelet", ax: Any = None) -> Any:
-    """A wavelet against time, and its amplitude spectrum.
+    """Plot a wavelet against time, and its amplitude spectrum.
 
     Parameters
     ----------
     wavelet : (nt,) array
+        The wavelet of one source.
     dt : float
-        s.
+        Sampling interval (s).
     freq : float, optional
-        Peak frequency, Hz: the first four periods and frequencies up to four times it are shown; by default the whole
-        wavelet, and its spectrum up to where it stays below 1 % of its peak.
+        Peak frequency (Hz). The figure shows the first four periods, and frequencies up to four times the peak. By
+        default it shows the whole wavelet, and the spectrum to the frequency above which it stays below 1 % of its
+        peak.
     title : str
+        Title of the wavelet.
     ax : two matplotlib Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     wavelet = as_numbers(wavelet, "the wavelet", "(nt,), of one source", (1,)).astype(np.float64)
     dt = check_positive(dt, "dt", "seconds")
@@ -61,34 +65,36 @@ def band_end(axis: Any) -> float:
     """Return the frequency above which the spectra of an axis stay below 1 % of the highest peak."""
     lines = [line.get_xydata() for line in axis.get_lines()]
     peak = max(line[:, 1].max() for line in lines) or 1.0
-    seen = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
-    return max(seen) or float(lines[0][-1, 0]) or 1.0
+    ends = [line[line[:, 1] > 0.01 * peak, 0].max(initial=0.0) for line in lines]
+    return max(ends) or float(lines[0][-1, 0]) or 1.0
 
 
 def plot_loss(history: Sequence[dict[str, Any]], labels: Sequence[str] = ("vp (m/s)",), *, ax: Any = None) -> Any:
-    """Misfit over the first, and the error of the model where lines tell it.
+    """Plot the misfit relative to the first one, and the error of the model if the history holds it.
 
     Parameters
     ----------
     history : list of dict
-        A line for each epoch or iteration, such as those of :attr:`sweep_core.inversion.Inverted.history`: `misfit`;
-        `epoch`, or `stage` where the misfit of each is its own, with its `iteration`, 0 at its start; and
-        `model_error`, a number, or one for each of `labels`, in which case each is drawn relative to the first.
+        A line for each epoch or iteration, such as those of :attr:`sweep_core.inversion.Inverted.history`. A line
+        holds `misfit`, and `epoch`. If each stage has its own misfit, a line holds `stage` and its `iteration`, 0 at
+        its start, instead of `epoch`. It may hold `model_error`: a number, or one for each of `labels`, each of which
+        is then drawn relative to its first.
     labels : list of str
         Parameters with their units.
     ax : matplotlib Axes, optional
-        Where to draw, two where there are errors; by default a figure of its own.
+        Axes to draw into, two with errors; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     errors = _errors(check_history(history), labels)
     count = 1 if errors is None else 2
@@ -112,7 +118,7 @@ def plot_loss(history: Sequence[dict[str, Any]], labels: Sequence[str] = ("vp (m
 
 
 def check_history(history: Any) -> Sequence[dict[str, Any]]:
-    """`history`, or a refusal."""
+    """Return `history`, or raise an error unless each of its lines holds a misfit."""
     if not isinstance(history, list | tuple):
         raise DtypeError(f"the history is {type(history).__name__}; expected a list of dict, each with a misfit")
     if not history:
@@ -124,7 +130,7 @@ def check_history(history: Any) -> Sequence[dict[str, Any]]:
 
 
 def draw_misfit(axis: Any, history: Sequence[dict[str, Any]]) -> None:
-    """The misfit over the first on a logarithmic axis; of several stages each over its own first."""
+    """Draw the misfit relative to the first one of its stage, on a logarithmic axis."""
     numbers = _numbers(history)
     as_numbers([line["misfit"] for line in history], "misfit", "a number a line", (1,))
     stages = [list(lines) for _, lines in groupby(range(len(history)), lambda n: history[n].get("stage"))]
@@ -148,20 +154,20 @@ def _numbers(history: Sequence[dict[str, Any]]) -> np.ndarray:
         return as_numbers([line.get("epoch", n) for n, line in enumerate(history)], "epoch", "a number a line", (1,))
     numbers = np.zeros(1, int)
     for _, lines in groupby(history, lambda line: line.get("stage")):
-        told = [line.get("iteration", n) for n, line in enumerate(lines)]
-        numbers = np.append(numbers, numbers[-1] + as_numbers(told, "iteration", "a number a line", (1,)))
+        iterations = [line.get("iteration", n) for n, line in enumerate(lines)]
+        numbers = np.append(numbers, numbers[-1] + as_numbers(iterations, "iteration", "a number a line", (1,)))
     return numbers[1:]
 
 
 def _errors(history: Sequence[dict[str, Any]], labels: Sequence[str]) -> np.ndarray | None:
-    """(nline,) or (nline, nlabel); None where no line tells any."""
-    told = [line.get("model_error") for line in history]
-    if all(error is None for error in told):
+    """Return the errors (nline,) or (nline, nlabel) of the model; None if no line holds them."""
+    values = [line.get("model_error") for line in history]
+    if all(error is None for error in values):
         return None
-    if missing := [line for line, error in zip(history, told, strict=True) if error is None]:
-        raise DomainError(f"a line of the history has no model_error, as others have: {missing[0]}")
+    if missing := [line for line, error in zip(history, values, strict=True) if error is None]:
+        raise DomainError(f"a line of the history has no model_error, unlike others: {missing[0]}")
     check_labels(labels)
-    errors = as_numbers(told, "model_error", "a number a line, or one for each label", (1, 2))
+    errors = as_numbers(values, "model_error", "a number a line, or one for each label", (1, 2))
     if errors.ndim == 2 and errors.shape[1] != len(labels):
         raise ShapeError(f"there are {len(labels)} labels; expected one for each of {errors.shape[1]} parameters")
     return errors

@@ -1,4 +1,4 @@
-"""What an inversion has come to: models beside each other, what changed, and why."""
+"""Figures of an inversion: models side by side, their differences, the gradient and the misfit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from .models import draw_section
 from .survey import Survey, draw_survey, read_survey
 
 CURVE = 2.0
-"""Inches of the misfit curve."""
+"""Height of the misfit curve (inches)."""
 NO_SURVEY: Survey = (None, None)
 Row = tuple[str, np.ndarray, str, Sequence[tuple[float, float]]]
 
@@ -23,40 +23,41 @@ def plot_epoch(
     model: Any, dh: Any, *, start: Any, true: Any = None, gradient: Any = None, history: Any = None, fixed: Any = None,
     sources: Any = None, receivers: Any = None, labels: Sequence[str] = ("vp (m/s)",), title: str = "", ax: Any = None,
 ) -> Any:  # fmt: skip
-    """An inversion at a glance: start, truth where it is known, and model on one scale; gradient; differences; misfit.
+    """Plot an inversion: start, true model and inverted model on one scale, gradient, differences and misfit.
 
     Parameters
     ----------
     model, start, true, gradient : (nz, nx) array, or a list of n, or (n, nz, nx)
-        Of any array library; `true` and `gradient` are optional. Colours are clipped by percentiles over the free
-        cells: models at 0.5 and 99.5 of the truth, or of start and model where it is unknown; differences, which share
-        one scale, at 99 of their magnitudes, and so the gradient, without the outermost cells, where it also answers
-        for the PML.
+        Arrays of any library; `true` and `gradient` are optional. Percentiles over the free cells clip the colours.
+        The range of models is from 0.5 to 99.5 % of the true model, or of `start` and `model` without it. Differences
+        share one scale, clipped at 99 % of their magnitudes. The gradient is clipped in the same way, without the
+        outermost cells, where it includes the PML.
     dh : float or tuple of float
-        Spacing, m.
+        Grid spacing (m).
     history : list of dict, optional
-        As `plot_loss` takes it; its misfits are drawn.
+        Lines with misfits, see `plot_loss`.
     fixed : bool (nz, nx) array, optional
-        True in cells that keep the start, such as water, whatever their values: they do not stretch the colours.
+        True in cells that keep the start, such as water. They do not change the range of the colours.
     sources, receivers : array of int or float, optional
         Positions (x, z) in cells, drawn on the start.
     labels : list of str
-        The n parameters with their units; each of several has a column of its own.
+        The n parameters with their units. Several parameters have one column each.
     title : str
-        What is said of the inverted model, such as the epoch.
+        Title of the inverted model, such as its epoch.
     ax : matplotlib Axes, optional
-        Where to draw, one for each panel in the order above, then the misfit; by default a figure of its own.
+        Axes to draw into, one for each panel in the order above, then the misfit; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     first = as_models(start, "the start", labels)
     steps, shape = spacing(dh, 2), first.shape[1:]
@@ -68,8 +69,8 @@ def plot_epoch(
     changes = {f"inverted − {name}": now - models[name] for name in ("start", "true") if name in models}
     rows = [(name, values, SEQUENTIAL, _ranges(models, free)) for name, values in models.items()]
     if gradient is not None:
-        slope = as_models(gradient, "the gradient", labels, shape)
-        rows.append(("gradient", slope, SIGNED, _clips([slope], inner(free))))
+        gradients = as_models(gradient, "the gradient", labels, shape)
+        rows.append(("gradient", gradients, SIGNED, _clips([gradients], inner(free))))
     rows += [(name, values, SIGNED, _clips([*changes.values()], free)) for name, values in changes.items()]
     if history is not None:
         check_history(history)
@@ -79,7 +80,9 @@ def plot_epoch(
 def plot_parameters(
     labels: Sequence[str], stages: Mapping[str, Any], dh: Any, *, fixed: Any = None, ax: Any = None
 ) -> Any:
-    """Models of n parameters, a row for each stage, a column and a colour scale, that of the first, for each parameter.
+    """Plot models of n parameters: a row for each stage, a column for each parameter.
+
+    The first stage sets the colour scale of each column.
 
     Parameters
     ----------
@@ -88,22 +91,23 @@ def plot_parameters(
     stages : dict
         Models by their titles, up to 12: (nz, nx) array, or a list of n, or (n, nz, nx).
     dh : float or tuple of float
-        Spacing, m.
+        Grid spacing (m).
     fixed : bool (nz, nx) array, optional
-        True in cells, such as water, that the range of the colours leaves out.
+        True in cells, such as water, that do not change the range of the colours.
     ax : matplotlib Axes, optional
-        Where to draw, one for each panel, row by row; by default a figure of its own.
+        Axes to draw into, one for each panel, row by row; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     if not isinstance(stages, Mapping):
         raise DtypeError(f"stages are {type(stages).__name__}; expected a dict of models by their titles")
@@ -120,13 +124,13 @@ def plot_parameters(
 
 
 def _ranges(models: Mapping[str, np.ndarray], free: np.ndarray) -> list[tuple[float, float]]:
-    """Of each parameter, over the free cells: the range of the truth, or of all models where it is unknown."""
-    some = [models["true"]] if "true" in models else list(models.values())
-    return [limits(np.concatenate([values[i][free] for values in some])) for i in range(len(some[0]))]
+    """Return the range of each parameter over the free cells: that of the true model, or of all models without it."""
+    shown = [models["true"]] if "true" in models else list(models.values())
+    return [limits(np.concatenate([values[i][free] for values in shown])) for i in range(len(shown[0]))]
 
 
 def _clips(values: Sequence[np.ndarray], free: np.ndarray) -> list[tuple[float, float]]:
-    """Of each parameter, over the free cells: symmetric about zero."""
+    """Return the range of each parameter over the free cells, symmetric about zero."""
     clips = [largest(np.concatenate([each[i][free] for each in values]), 99.0) for i in range(len(values[0]))]
     return [(-clip, clip) for clip in clips]
 
@@ -135,31 +139,31 @@ def _draw(
     rows: Sequence[Row], labels: Sequence[str], steps: np.ndarray, survey: Survey, ax: Any, history: Any = None,
     title: str = "", stacked: bool = False,
 ) -> Any:  # fmt: skip
-    """Panels in rows: those of one parameter two in a row, unless they are `stacked`; the misfit below them all."""
-    drawn = [(row, i) for row in rows for i in range(len(labels))]
+    """Draw panels in rows, and the misfit below. Panels of one parameter lie two in a row, unless `stacked`."""
+    contents = [(row, i) for row in rows for i in range(len(labels))]
     columns = 2 if len(labels) == 1 and not stacked else len(labels)
-    deep = -(-len(drawn) // columns)
+    nrows = -(-len(contents) // columns)
     shape = rows[0][1].shape[1:]
-    width, height = panel_size(shape * steps, float(np.clip(4.5 * columns, 11, WIDEST)), deep, columns, columns)
+    width, height = panel_size(shape * steps, float(np.clip(4.5 * columns, 11, WIDEST)), nrows, columns, columns)
     curve = CURVE if history is not None else 0.0
     size = max(width, 6.0 if curve else width), height + curve
 
     def make(figure: Any) -> Any:
-        shares = [(height - 0.5) / deep] * deep + [curve] * bool(curve)
+        shares = [(height - 0.5) / nrows] * nrows + [curve] * bool(curve)
         grid = figure.add_gridspec(len(shares), columns, height_ratios=shares)
-        made: list[Any] = []
-        for n in range(len(drawn)):
-            same = {"sharex": made[0], "sharey": made[0]} if made else {}
-            made.append(figure.add_subplot(grid[n // columns, n % columns], **same))
-        return np.array(made + ([figure.add_subplot(grid[deep, :])] if curve else []), dtype=object)
+        new: list[Any] = []
+        for n in range(len(contents)):
+            shared = {"sharex": new[0], "sharey": new[0]} if new else {}
+            new.append(figure.add_subplot(grid[n // columns, n % columns], **shared))
+        return np.array(new + ([figure.add_subplot(grid[nrows, :])] if curve else []), dtype=object)
 
-    figure, axes = panels(ax, len(drawn) + bool(curve), size, make)
-    for n, (axis, ((name, values, cmap, ranges), i)) in enumerate(zip(axes, drawn, strict=False)):
+    figure, axes = panels(ax, len(contents) + bool(curve), size, make)
+    for n, (axis, ((name, values, cmap, ranges), i)) in enumerate(zip(axes, contents, strict=False)):
         parameter = labels[i].split()[0]
         low, high = ranges[i]
         image = draw_section(axis, values[i], steps, cmap, vmin=low, vmax=high)
-        about = name if len(labels) == 1 else f"{parameter}, {name}"
-        axis.set_title(f"{about}, {title}" if title and name == "inverted" else about, fontsize=10, loc="left")
+        heading = name if len(labels) == 1 else f"{parameter}, {name}"
+        axis.set_title(f"{heading}, {title}" if title and name == "inverted" else heading, fontsize=10, loc="left")
         per = f" (per {unit_of(labels[i])})" if unit_of(labels[i]) else ""
         label = f"d misfit / d {parameter}{per}" if name == "gradient" else labels[i]
         add_colour_bar(figure, image, axis, label, values[i])
@@ -168,7 +172,7 @@ def _draw(
         if ax is None and n % columns:
             axis.tick_params(labelleft=False)
             axis.set_ylabel("")
-        if ax is None and n + columns < len(drawn):
+        if ax is None and n + columns < len(contents):
             axis.tick_params(labelbottom=False)
             axis.set_xlabel("")
     if ax is None and axes[0].get_legend_handles_labels()[1]:

@@ -1,4 +1,4 @@
-"""Gathers as they were read: one of them, and where sources and receivers stood."""
+"""Figures of field data: one gather, and the geometry of the survey."""
 
 from typing import Any
 
@@ -21,33 +21,36 @@ def plot_traces(
     gathers: Gathers, shot: int = 0, *, solver: Any = None, field: Any = None, against: str = "offset",
     style: str = "image", percentile: float = 98.0, gain: Any = 0.0, label: str | None = None, ax: Any = None,
 ) -> Any:  # fmt: skip
-    """One gather against time; dead traces are left out, and said.
+    """Plot one gather against time. Dead traces are left out; the title counts them.
 
     Parameters
     ----------
     gathers : Gathers
+        The gathers.
     shot : int
-        Counted from 0.
+        The shot, counted from 0.
     solver, field, gain, label
-        As in `plot_gather`.
+        See `plot_gather`.
     against : {"offset", "x"}
-        What traces are put side by side by.
+        Horizontal axis.
     style : {"image", "wiggle", "both"}
+        Style of the traces, see `plot_gather`.
     percentile : float
         Amplitudes beyond this percentile of their magnitudes are clipped; by default 2 % of the samples.
     ax : matplotlib Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     check_gathers(gathers)
     shot = check_number(shot, "shot", len(gathers), gathers.name)
@@ -56,7 +59,7 @@ def plot_traces(
     check_choice(style, "style", STYLES)
     live = gathers.receiver_mask[shot]
     if not live.any():
-        raise DomainError(f"shot {shot} of {gathers.name} has no trace that is alive; expected some to draw")
+        raise DomainError(f"shot {shot} of {gathers.name} has no live trace; expected some to draw")
     gather, label = amplify(gathers.observed[shot, :, live, index].T, gathers.dt, gain, label)
     x = (gathers.offsets[shot] if against == "offset" else gathers.receivers[shot, :, 0] * gathers.dh[1] / 1e3)[live]
     figure, (ax,) = panels(ax, 1, (6.0, 5.5), lambda new: new.subplots())
@@ -71,24 +74,26 @@ def plot_traces(
 
 
 def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
-    """Sources and receivers of each shot along the line, one shot above the other: where traces are, and where not.
+    """Plot sources and receivers of each shot along the line, one row per shot, with live, clipped and dead traces.
 
     Parameters
     ----------
     gathers : Gathers
+        The gathers.
     ax : matplotlib Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     check_gathers(gathers)
     if not len(gathers):
@@ -101,10 +106,10 @@ def plot_geometry(gathers: Gathers, *, ax: Any = None) -> Any:
         "clipped": (gathers.clipped, "#e69f00"),
         "dead": (gathers.dead, "#d55e00"),
     }
-    for name, (which, colour) in kinds.items():
-        if which.any():
+    for name, (mask, colour) in kinds.items():
+        if mask.any():
             style = {"linestyle": "none", "marker": "|", "markersize": 6, "color": colour}
-            ax.plot(x[which], rows[which], label=f"{which.sum()} {name}", **style)
+            ax.plot(x[mask], rows[mask], label=f"{mask.sum()} {name}", **style)
     ax.plot(
         gathers.sources[:, 0] * gathers.dh[1] / 1e3, rows[:, 0], "*", markersize=11, color="#0072b2",
         markeredgecolor="black", markeredgewidth=0.5, label=f"{len(gathers)} source{'s' * (len(gathers) > 1)}",

@@ -1,4 +1,4 @@
-"""The figure that `plot_*` make; the one module that imports matplotlib with itself."""
+"""The figures that `plot_*` return. Only this module imports matplotlib at its top."""
 
 from io import BytesIO
 from typing import Any
@@ -7,8 +7,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 
-class ShownFigure(Figure):
-    """Notebooks show it as it is: they know those of matplotlib only where pyplot was imported."""
+class NotebookFigure(Figure):
+    """A figure that notebooks display. They display plain figures of matplotlib only after pyplot was imported."""
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)

@@ -1,4 +1,4 @@
-"""Animated GIFs, by Pillow, which matplotlib brings along."""
+"""Animated GIFs, written by Pillow, which matplotlib depends on."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ COLOURS = 255
 
 
 def photograph(figure: Any) -> Any:
-    """A figure as an image of Pillow, 100 dots per inch."""
+    """Return a figure as an image of Pillow, 100 dots per inch."""
     from PIL import Image
 
     figure.canvas.draw()
@@ -19,17 +19,17 @@ def photograph(figure: Any) -> Any:
 
 
 def write_gif(path: Path | str, frames: list[Any], fps: float) -> None:
-    """An endless GIF whose frames share one palette, so that what stands still is stored once.
+    """Write an endless GIF whose frames share one palette, so that still pixels are stored once.
 
-    matplotlib's PillowWriter gives each frame its own, which is more than twice as large.
+    matplotlib's PillowWriter gives each frame its own palette, and the file is more than twice as large.
     """
     from PIL import Image
 
-    some = np.concatenate([np.asarray(frame) for frame in frames[:: -(-len(frames) // 8)]])
-    palette = Image.fromarray(some).quantize(COLOURS, kmeans=2)
+    samples = np.concatenate([np.asarray(frame) for frame in frames[:: -(-len(frames) // 8)]])
+    palette = Image.fromarray(samples).quantize(COLOURS, kmeans=2)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     colours = np.reshape(palette.getpalette() or [], (-1, 3)).astype(np.uint8)
-    colours[np.asarray(frames[0])[0, 0]] = 255  # the paper is white, not nearly so
+    colours[np.asarray(frames[0])[0, 0]] = 255  # quantization makes the white paper slightly grey
     for frame in frames:
         frame.putpalette(colours.tobytes())
     with replacing(path) as stream:

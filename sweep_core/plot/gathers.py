@@ -1,4 +1,4 @@
-"""Shot gathers: as images, as wiggles, or as both."""
+"""Figures of shot gathers, as images, wiggles or both."""
 
 from typing import Any
 
@@ -13,52 +13,52 @@ from .components import component
 from .inputs import as_numbers, check_positive
 
 STYLES = ("image", "wiggle", "both")
-MOST = 60  # wiggles side by side in a panel; more run into each other
+MOST = 60  # wiggles side by side in a panel; more would overlap
 
 
 def plot_gather(
     record: Any, dt: float, x: Any = None, titles: Any = None, *, solver: Any = None, field: Any = None,
     style: str = "image", percentile: float = 98.0, gain: Any = 0.0, label: str | None = None, ax: Any = None,
 ) -> Any:  # fmt: skip
-    """Shot gathers side by side, time downwards, all with the same clip.
+    """Plot shot gathers side by side, with time downwards and one clip for all.
 
     Parameters
     ----------
     record : (nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, nfield) array
-        One gather or up to 12; of any array library.
+        One to 12 gathers; of any array library.
     dt : float
-        Sampling interval, s.
+        Sampling interval (s).
     x : (nrec,) array, optional
-        Positions of the receivers, m; their numbers by default.
+        Positions of the receivers (m); their numbers by default.
     titles : list of str, optional
-        One for each gather.
+        A title for each gather.
     solver : PropTorch, PropJax or Problem, optional
-        What recorded it, which knows component and unit.
+        The solver of the record, which gives the name and the unit of the field.
     field : str or int, optional
-        Which of several fields, by its name where there is a solver, or counted from 0.
+        The field, if there are several: its name, with `solver`, or its number, counted from 0.
     style : {"image", "wiggle", "both"}
-        Wiggles have their positive lobes filled, and are thinned to every n-th receiver where there are more than 60.
+        Style of the traces. Positive lobes of wiggles are filled. With more than 60 receivers, every n-th has a wiggle.
     percentile : float
         Amplitudes beyond this percentile of the magnitudes of all gathers are clipped; by default 2 % of the samples.
     gain : float or "agc"
-        Amplitudes are multiplied by t^gain before, or automatic gain control makes them alike
-        (:func:`sweep_core.processing.agc` over a tenth of the record): late reflections beside the direct wave. The
-        clip then follows them.
+        Gain before clipping, which shows late reflections beside the direct wave. A number multiplies amplitudes by
+        t^gain; "agc" is :func:`sweep_core.processing.agc` over a tenth of the record.
     label : str, optional
-        What the colours are; by default the field and its unit, or "amplitude" where no solver tells.
+        Name of the quantity; by default the field and its unit, or "amplitude" without a solver.
     ax : matplotlib Axes, optional
-        Where to draw, one for each gather; by default a figure of its own.
+        Axes to draw into, one for each gather; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     check_choice(style, "style", STYLES)
     gathers, label = read_gathers(record, PANELS, solver, field, label)
@@ -84,7 +84,7 @@ def plot_gather(
 
 
 def read_gathers(record: Any, most: int, solver: Any, field: Any, label: str | None) -> tuple[np.ndarray, str]:
-    """(nshots, nt, nrec) of what a solver returned, or of a part of it; at most so many shots; and what it is."""
+    """Return (nshots, nt, nrec) from a record of at most `most` shots, or from a part of it, and its label."""
     expected = "(nt, nrec), (nshots, nt, nrec) or (nshots, nt, nrec, nfield)"
     gathers = as_numbers(record, "the record", expected, (2, 3, 4))
     if gathers.ndim > 2 and len(gathers) > most:
@@ -99,28 +99,28 @@ def read_gathers(record: Any, most: int, solver: Any, field: Any, label: str | N
 
 
 def read_receivers(x: Any, count: int) -> tuple[np.ndarray, str]:
-    """Where the traces stand, and what that axis is called."""
+    """Return the positions of the traces, and the label of their axis."""
     if x is None:
         return np.arange(count), "receiver"
     x = as_numbers(x, "x", "(nrec,), metres", (1,))
     if len(x) != count:
-        raise ShapeError(f"x has {len(x)} positions; the record has {count} receivers")
+        raise ShapeError(f"x has {len(x)} positions; expected {count}, one for each receiver of the record")
     if not np.isfinite(x).all():
-        raise DomainError("x holds NaN or infinity; expected metres")
+        raise DomainError("x holds NaN or infinity; expected finite metres")
     return x / 1e3, "x (km)"
 
 
 def amplify(gathers: np.ndarray, dt: float, gain: Any, label: str = "") -> tuple[np.ndarray, str]:
-    """Gathers (..., nt, nrec) with a gain, and what they are called then; what is not finite stays so."""
-    dt, alike = check_positive(dt, "dt", "seconds"), isinstance(gain, str) and gain == "agc"
-    numeric = isinstance(gain, int | float | np.integer | np.floating) and not isinstance(gain, bool)
-    if not (alike or (numeric and 0 <= gain < np.inf)):
+    """Return gathers (..., nt, nrec) with a gain, and their label. NaN and infinity stay."""
+    dt, is_agc = check_positive(dt, "dt", "seconds"), isinstance(gain, str) and gain == "agc"
+    is_number = isinstance(gain, int | float | np.integer | np.floating) and not isinstance(gain, bool)
+    if not (is_agc or (is_number and 0 <= gain < np.inf)):
         raise OptionError(f"gain is {gain!r}; expected a power of time from 0 on, or 'agc'")
-    if not alike and gain == 0:
+    if not is_agc and gain == 0:
         return gathers, label
     finite = np.isfinite(gathers)
     clean = np.where(finite, gathers, 0)
-    if alike:
+    if is_agc:
         window = max(0.1 * gathers.shape[-2], 1) * dt
         clean, label = agc(clean, dt, window, axis=-2), f"{label.partition(' (')[0]}, AGC over {window:.2g} s"
     else:
@@ -130,7 +130,7 @@ def amplify(gathers: np.ndarray, dt: float, gain: Any, label: str = "") -> tuple
 
 
 def draw_gather(axis: Any, gather: np.ndarray, dt: float, x: np.ndarray, clip: float, style: str = "image") -> Any:
-    """One gather (nt, nrec); returns the image, None where there are wiggles alone."""
+    """Draw one gather (nt, nrec). Return its image, or None if there are only wiggles."""
     order = np.argsort(x, kind="stable")
     gather, x = gather[:, order], x[order]
     nt, nrec = gather.shape
@@ -155,7 +155,7 @@ def _draw_wiggles(
 ) -> None:
     every = -(-len(x) // MOST)
     shift = (len(x) - 1) % every // 2
-    width = every * step / clip  # a trace at the clip touches the next; peaks go half a trace further
+    width = every * step / clip  # an amplitude at the clip reaches the next trace; peaks go half a trace further
     times = np.arange(len(gather)) * dt
     fill = {"color": "black", "linewidth": 0, "alpha": alpha}
     for place, trace in zip(x[shift::every], gather.T[shift::every], strict=True):

@@ -1,4 +1,4 @@
-"""What figures are drawn from, read from arrays of any library, and refused by name where it does not fit."""
+"""Checks of the inputs of figures, which may be arrays of any library. Errors name the argument."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -12,17 +12,20 @@ from ..errors import DomainError, DtypeError, ShapeError
 
 
 def as_numbers(values: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:
-    """A real, non-empty NumPy array of `values` with one of the dimensions `ndim`; `expected` says which in words."""
+    """Return `values` as a real, non-empty NumPy array with one of the dimensions `ndim`.
+
+    `expected` describes these shapes in the message of an error.
+    """
     if isinstance(values, str | PathLike):
-        saved = "; the figure is returned, and sweep_core.plot.save(figure, path) writes it"
-        raise DtypeError(f"{name} is {str(values)!r}; expected {expected}{saved * bool(Path(values).suffix)}")
+        advice = "; the figure is returned, and sweep_core.plot.save(figure, path) writes it"
+        raise DtypeError(f"{name} is {str(values)!r}; expected {expected}{advice * bool(Path(values).suffix)}")
     array = _read(values, name)
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"{name} has dtype {array.dtype}; expected real numbers")
     if array.ndim not in ndim or 0 in array.shape:
         raise ShapeError(f"{name} has shape {array.shape}; expected {expected}")
     if not np.isfinite(array).any():
-        raise DomainError(f"{name} holds NaN or infinity alone; expected {expected}")
+        raise DomainError(f"{name} holds only NaN or infinity; expected {expected}")
     return array
 
 
@@ -34,8 +37,8 @@ def _read(values: Any, name: str) -> np.ndarray:
 
 
 def as_model(model: Any, name: str, expected: str, ndim: Sequence[int]) -> np.ndarray:
-    """One model, of an array or of a list of one as a solver takes it."""
-    if _listed(model):
+    """Return one model from an array, or from a list of one array, as for a solver."""
+    if _is_model_list(model):
         if len(model) != 1:
             raise ShapeError(f"{name} is a list of {len(model)} models; expected one: choose it by models[i]")
         model = model[0]
@@ -43,9 +46,9 @@ def as_model(model: Any, name: str, expected: str, ndim: Sequence[int]) -> np.nd
 
 
 def as_models(models: Any, name: str, labels: Sequence[str], shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """(n, nz, nx) of a list of n models as a solver takes them, of such an array, or of (nz, nx) alone."""
+    """Return (n, nz, nx) from a list of n models, as for a solver, from such an array, or from one (nz, nx) array."""
     expected = f"(nz, nx), or {len(check_labels(labels))} of them in the order of labels"
-    if _listed(models):
+    if _is_model_list(models):
         parts = [as_numbers(model, f"{name}, number {i}", "(nz, nx)", (2,)) for i, model in enumerate(models)]
         if len({part.shape for part in parts}) != 1:
             raise ShapeError(f"{name} holds models of shapes {[part.shape for part in parts]}; expected one shape")
@@ -60,25 +63,25 @@ def as_models(models: Any, name: str, labels: Sequence[str], shape: tuple[int, .
     return array
 
 
-def _listed(models: Any) -> bool:
-    """Whether it is a list of arrays, as a solver takes models, rather than of numbers."""
+def _is_model_list(models: Any) -> bool:
+    """Return True for a list of arrays, the models of a solver, and False for a list of numbers."""
     return isinstance(models, list | tuple) and bool(models) and all(getattr(m, "ndim", 0) > 1 for m in models)
 
 
 def free_cells(fixed: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Where the earth is not known beforehand; everywhere, unless `fixed` is true in cells of water."""
+    """Return the mask of the free cells: all cells, except those where `fixed` is true, such as water."""
     if fixed is None:
         return np.ones(shape, bool)
     array = _read(fixed, "fixed")
     if array.dtype != bool or array.shape != shape:
         raise ShapeError(f"fixed is {array.dtype} of shape {array.shape}; expected bool {shape}, true in water")
     if array.all():
-        raise DomainError("fixed is true in every cell; expected some that are free")
+        raise DomainError("fixed is true in every cell; expected some free cells")
     return ~array
 
 
 def check_positive(value: Any, name: str, unit: str) -> float:
-    """`value` as a float, refused unless it is one number above zero."""
+    """Return `value` as a float, or raise an error unless it is one number above zero."""
     number = float(as_numbers(value, name, f"one number, {unit}", (0,)))
     if number <= 0:
         raise DomainError(f"{name} is {value}; expected {unit}, positive")
@@ -86,7 +89,7 @@ def check_positive(value: Any, name: str, unit: str) -> float:
 
 
 def check_labels(labels: Any) -> Sequence[str]:
-    """`labels`, or a refusal."""
+    """Return `labels`, or raise a DtypeError unless they are names."""
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) and label.strip() for label in labels):
         raise DtypeError(f"labels are {labels!r}; expected a list of names with units, such as ['vp (m/s)']")
     return labels
@@ -98,7 +101,7 @@ def unit_of(label: str) -> str:
 
 
 def check_number(value: Any, name: str, count: int, whose: str) -> int:
-    """`value` as an index from 0 below `count`, or a refusal."""
+    """Return `value` as an index from 0 below `count`, or raise an error."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DtypeError(f"{name} is {value!r}; expected a number from 0 to {count - 1}")
     if not 0 <= value < count:
@@ -107,7 +110,7 @@ def check_number(value: Any, name: str, count: int, whose: str) -> int:
 
 
 def spacing(dh: Any, ndim: int) -> np.ndarray:
-    """(ndim,) spacing in km, in the order of the axes."""
+    """Return the (ndim,) spacing in km, in the order of the axes."""
     values = as_numbers(dh, "dh", "metres: a number, or one for each axis", (0, 1))
     if values.shape not in ((), (1,), (ndim,)):
         raise ShapeError(f"dh has {values.size} values; expected one, or one for each of the {ndim} axes")

@@ -1,4 +1,4 @@
-"""Models, images and gradients with the survey over them: a section, or three slices through a volume."""
+"""Figures of models, images and gradients with the survey: a section, or three slices through a volume."""
 
 from typing import Any
 
@@ -19,39 +19,41 @@ def plot_model(
     model: Any, dh: Any, sources: Any = None, receivers: Any = None, *, title: str = "", label: str = "vp (m/s)",
     point: Any = None, fixed: Any = None, cmap: str = SEQUENTIAL, ax: Any = None,
 ) -> Any:  # fmt: skip
-    """A model with its survey: a section, or three orthogonal slices through a volume.
+    """Plot a model with its survey: a section, or three orthogonal slices through a volume.
 
     Parameters
     ----------
     model : (nz, nx) or (nz, ny, nx) array, or a list of one
-        Of any array library. All but half a percent of its cells at either end of their range fit into the colours.
+        Model of any array library. The colours span its values without half a percent at each end.
     dh : float or tuple of float
-        Spacing, m.
+        Grid spacing (m).
     sources, receivers : array of int or float, optional
         Positions in cells, columns (x, z) or (x, y, z), of one shot or of all: (n, ndim) or (nshots, n, ndim).
-        On the slices of a volume they are seen along the third axis.
+        The slices of a volume show them along the third axis.
     title : str
+        Title.
     label : str
-        What the colours are, with the unit.
+        Name of the quantity with its unit.
     point : tuple of int, optional
-        The cell (x, y, z) in which the slices of a volume meet; its middle by default.
+        The cell (x, y, z) in which the slices of a volume meet; the middle of the volume by default.
     fixed : bool array, optional
-        True in cells, such as water, that the range of the colours leaves out.
+        True in cells, such as water, that do not change the range of the colours.
     cmap : str
+        Colour map.
     ax : matplotlib Axes, optional
-        Where to draw; four of them for a volume: map, legend, section at y, section at x. By default a figure of its
-        own.
+        Axes to draw into; four for a volume: map, legend, section at y, section at x. By default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     model = as_model(model, "the model", EXPECTED, (2, 3))
     low, high = limits(model[free_cells(fixed, model.shape)])
@@ -63,30 +65,32 @@ def plot_image(
     label: str = "image (arbitrary unit)", percentile: float = 99.0, point: Any = None, fixed: Any = None,
     cmap: str = GREY, ax: Any = None,
 ) -> Any:  # fmt: skip
-    """An image of reflectors, a gradient or a change of a model, in colours that are symmetric about zero.
+    """Plot an image of reflectors, a gradient or a change of a model, in colours that are symmetric about zero.
 
     Parameters
     ----------
     image : (nz, nx) or (nz, ny, nx) array, or a list of one
+        Image of any array library.
     percentile : float
-        Amplitudes beyond this percentile of their magnitudes are clipped, over the cells that are neither fixed nor the
-        outermost: in these a gradient also answers for the PML, unless the solver has ``edge_gradient="interior"``,
-        which is the choice for images.
+        Amplitudes beyond this percentile of their magnitudes are clipped. The percentile leaves out fixed cells and the
+        outermost cells: a gradient there includes the PML, unless the solver has ``edge_gradient="interior"``, the
+        right choice for images.
     cmap : str
-        Grey by default; "RdBu_r" has red above zero and blue below.
+        Colour map; grey by default. "RdBu_r" is red above zero and blue below.
     dh, sources, receivers, title, label, point, fixed, ax
-        As in `plot_model`.
+        See `plot_model`.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     image = as_model(image, "the image", EXPECTED, (2, 3))
     clip = largest(image[inner(free_cells(fixed, image.shape))], percentile)
@@ -98,9 +102,9 @@ def _draw(
 ) -> Any:
     steps, survey = spacing(dh, model.ndim), read_survey(*positions, model.shape)
     if model.ndim == 3:
-        return _volume(model, steps, survey, _meeting(point, model.shape), title, label, ax, **colours)
+        return _draw_volume(model, steps, survey, _meeting_cell(point, model.shape), title, label, ax, **colours)
     if point is not None:
-        raise DomainError(f"point is {point!r}; expected none, as the model is a section and not a volume")
+        raise DomainError(f"point is {point!r}; expected None, because the model is a section and not a volume")
     figure, (axis,) = panels(ax, 1, panel_size(model.shape * steps, width=9.0), lambda new: new.subplots())
     add_colour_bar(figure, draw_section(axis, model, steps, **colours), axis, label, model)
     draw_survey(axis, survey, steps)
@@ -110,15 +114,15 @@ def _draw(
 
 
 def draw_section(axis: Any, section: np.ndarray, steps: np.ndarray, cmap: str = SEQUENTIAL, **style: Any) -> Any:
-    """The image of a section (nz, nx), in km at its true proportions, depth downwards."""
+    """Draw a section (nz, nx) in km at its true proportions, depth downwards, and return the image."""
     low, high = limits(section)
     style = {"vmin": low, "vmax": high, **style}
     axis.set(xlabel=LABELS[-1], ylabel=LABELS[0])
     return axis.imshow(section, cmap, extent=map_extent(section.shape, steps), aspect="equal", **style)
 
 
-def _meeting(point: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The cell (z, y, x) in which the slices meet."""
+def _meeting_cell(point: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the cell (z, y, x) in which the slices meet."""
     if point is None:
         return tuple(n // 2 for n in shape)
     cell = as_numbers(point, "point", "a cell (x, y, z) of the model", (1,))[::-1]
@@ -127,7 +131,7 @@ def _meeting(point: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(cell.tolist())
 
 
-def _volume(
+def _draw_volume(
     model: np.ndarray,
     steps: np.ndarray,
     survey: Survey,
@@ -137,7 +141,7 @@ def _volume(
     ax: Any,
     **colours: Any,
 ) -> Any:
-    """A map above the section along x, the section along y beside it, each marking where it cuts the others."""
+    """Draw a map above the section along x, and the section along y beside it. Lines mark the other two slices."""
     depth, across, along = model.shape * steps
     width = 9.0
     scale = (width - 2.0) / (along + across)
@@ -150,14 +154,14 @@ def _volume(
         image = draw_section(axis, model.take(cell[fixed], fixed), pair, **colours)
         axis.set(xlabel=LABELS[columns], ylabel=LABELS[rows])
         axis.set_title(f"{KINDS[fixed]} = {cell[fixed] * steps[fixed]:.2f} km", loc="left", fontsize=10)
-        cut = {"color": "0.6", "linewidth": 0.8, "linestyle": "--"}  # seen on dark models and on white images
+        cut = {"color": "0.6", "linewidth": 0.8, "linestyle": "--"}  # visible on dark models and on white images
         axis.axhline(cell[rows] * pair[0], **cut)
         axis.axvline(cell[columns] * pair[1], **cut)
         draw_survey(axis, survey, steps, rows, columns)
     top.invert_yaxis()  # a map: y upwards
     corner.axis("off")
-    draw_legend = top.get_legend_handles_labels()
-    if draw_legend[1] or title:
-        corner.legend(*draw_legend, loc="center", frameon=False, title=title or None)
+    handles, names = top.get_legend_handles_labels()
+    if names or title:
+        corner.legend(handles, names, loc="center", frameon=False, title=title or None)
     add_colour_bar(figure, image, four, label, model)
     return figure

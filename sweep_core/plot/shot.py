@@ -1,4 +1,4 @@
-"""One shot on a page."""
+"""A figure of one shot: model, gather and waves."""
 
 from typing import Any
 
@@ -16,48 +16,50 @@ def plot_shot(
     solver: Any = None, field: Any = None, wave: str | None = None, gain: Any = 1.0, percentile: float = 97.0,
     label: str | None = None, ax: Any = None,
 ) -> Any:  # fmt: skip
-    """One shot on a page: model and survey, gather, and the waves at two and at three fifths of the time.
+    """Plot one shot: model and survey, gather, and the waves after two and three fifths of the snapshots.
 
     Parameters
     ----------
     model : (nz, nx) array, or a list of one
-        vp, m/s.
+        vp (m/s).
     dh, dt : float
-        Spacing, m, and sampling interval of the record, s.
+        Grid spacing (m), and sampling interval of the record (s).
     sources, receivers : array of int or float
         Positions (x, z) of this shot in cells.
     record : (nt, nrec) or (1, nt, nrec, nfield) array
         The gather.
     snapshots, times : (nsnap, nz, nx) and (nsnap,) array
-        As in `plot_snapshots`.
+        Snapshots and their times (s), see `plot_snapshots`.
     solver, field, gain
-        As in `plot_gather`; amplitudes are multiplied by t by default.
+        See `plot_gather`; amplitudes are multiplied by t by default.
     wave : str, optional
-        The field of the snapshots, where there is a solver; the first that it records by default.
+        Field of the snapshots, with `solver`; the first recorded field by default.
     percentile : float
-        Amplitudes beyond this percentile of their magnitudes are clipped, in the gather and where waves are.
+        Amplitudes beyond this percentile of their magnitudes are clipped. In snapshots, only cells with waves count.
     label : str, optional
-        What gather and waves are; by default the field and its unit, or "amplitude" where no solver tells.
+        Name of the quantity in gather and snapshots; by default the field and its unit, or "amplitude" without a
+        solver.
     ax : four matplotlib Axes, optional
-        Where to draw; by default a figure of its own.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib Figure
+        The figure.
 
     Raises
     ------
     SweepError
         A ShapeError, DtypeError, DomainError or OptionError that names the argument.
     UnsupportedError
-        If matplotlib is not installed.
+        matplotlib is not installed.
     """
     model = as_model(model, "the model", "(nz, nx)", (2,))
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
-    gathers, about = read_gathers(record, 1, solver, field, label)
+    gathers, gather_label = read_gathers(record, 1, solver, field, label)
     survey, waves = read_survey(sources, receivers, model.shape), name_waves(solver, wave, label)
     x = as_numbers(receivers, "receivers", "columns (x, z) in cells", (1, 2, 3)).reshape(-1, 2)[:, 0] * steps[1] * 1e3
-    gather, about = amplify(gathers[0], dt, gain, about)
+    gather, gather_label = amplify(gathers[0], dt, gain, gather_label)
     places, xlabel = read_receivers(x, gather.shape[1])
 
     width, height = panel_size(model.shape * steps, 12.0, 2, 2, bars=2)
@@ -71,7 +73,7 @@ def plot_shot(
     image = draw_gather(right, gather, dt, places, clip)
     right.set(xlabel=xlabel, ylabel="time (s)")
     right.set_title("gather", loc="left")
-    add_colour_bar(figure, image, right, about, gather)
+    add_colour_bar(figure, image, right, gather_label, gather)
     clip = wave_clip(snapshots, percentile)
     for axis, n in zip(below, (2 * len(times) // 5, 3 * len(times) // 5), strict=True):
         image = draw_snapshot(axis, snapshots[n], steps, clip, model)

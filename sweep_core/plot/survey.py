@@ -1,4 +1,4 @@
-"""Sources and receivers on a map or section."""
+"""Drawing of sources and receivers on a map or section."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ AXES = {2: ("z", "x"), 3: ("z", "y", "x")}
 Survey = tuple[np.ndarray | None, np.ndarray | None]
 MOST = 40  # markers along a line
 
-_LOOKS: dict[str, dict[str, Any]] = {
+_STYLES: dict[str, dict[str, Any]] = {
     "source": {"marker": "*", "markersize": 15, "color": "#e6232a", "zorder": 6},
     "receiver": {"marker": "v", "markersize": 6, "color": "white", "zorder": 5},
 }
 
 
 def read_survey(sources: Any, receivers: Any, shape: tuple[int, ...]) -> Survey:
-    """Distinct positions of all shots in cells, (n, ndim), columns in the order of the axes; None for none."""
+    """Return the distinct positions of all shots in cells, (n, ndim), columns in the order of the axes, or None."""
     return _read(sources, "sources", shape), _read(receivers, "receivers", shape)
 
 
@@ -42,22 +42,22 @@ def _read(positions: Any, name: str, shape: tuple[int, ...]) -> np.ndarray | Non
 
 
 def draw_survey(axis: Any, survey: Survey, dh: np.ndarray, rows: int = 0, columns: int = -1) -> None:
-    """Sources as stars, receivers as triangles, over a section along the axes `rows` and `columns` of the model."""
-    for places, (name, look) in zip(survey, _LOOKS.items(), strict=True):
+    """Draw sources as stars and receivers as triangles, over a section along the axes `rows` and `columns`."""
+    for places, (name, base) in zip(survey, _STYLES.items(), strict=True):
         if places is not None:
-            at = np.unique(places[:, [columns, rows]], axis=0) * (dh[columns], dh[rows])
-            # Markers that hide each other tell nothing: along a line some are left out, on a map all are smaller.
-            every = -(-len(at) // MOST) if rows == 0 else 1
+            points = np.unique(places[:, [columns, rows]], axis=0) * (dh[columns], dh[rows])
+            # Markers must not hide each other: along a line some are left out, on a map all are smaller.
+            every = -(-len(points) // MOST) if rows == 0 else 1
             crowd = {"receiver": 2 * MOST, "source": 8}[name]
-            shrink = min(1.0, max(0.5, (crowd / len(at)) ** 0.5)) if rows or name == "source" else 1.0
+            shrink = min(1.0, max(0.5, (crowd / len(points)) ** 0.5)) if rows or name == "source" else 1.0
             label = f"{len(places)} {name}{'s' * (len(places) > 1)}" + f" (one in {every} drawn)" * (every > 1)
-            style = {**look, "markersize": look["markersize"] * shrink, "markeredgewidth": 0.7 * shrink}
-            x, z = at[(len(at) - 1) % every // 2 :: every].T
+            style = {**base, "markersize": base["markersize"] * shrink, "markeredgewidth": 0.7 * shrink}
+            x, z = points[(len(points) - 1) % every // 2 :: every].T
             axis.plot(x, z, linestyle="none", clip_on=False, markeredgecolor="black", label=label, **style)
 
 
 def add_legend(axis: Any, **place: Any) -> None:
-    """How many stars and triangles there are; above the axes on the right unless told."""
+    """Add a legend with the numbers of sources and receivers, by default above the axes on the right."""
     if axis.get_legend_handles_labels()[1]:
         place = place or {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.25, "ncols": 2}
         axis.legend(frameon=False, handletextpad=0.1, columnspacing=1.0, **place)

@@ -1,4 +1,4 @@
-"""From field data to what an inversion compares: filters, mutes, gains, the source's wavelet; of NumPy arrays."""
+"""Steps that prepare field data for an inversion: filters, mutes, gains and the source wavelet, on NumPy arrays."""
 
 from .filters import bandpass, lowpass, spectrum
 from .gain import agc, balance, time_gain

@@ -1,4 +1,4 @@
-"""Shared by every step on traces: real numbers along an axis of time."""
+"""Traces: real numbers along an axis of time."""
 
 from numbers import Integral
 from typing import Any
@@ -10,10 +10,16 @@ from ..errors import DomainError, DtypeError, ShapeError
 
 
 def as_traces(data: Any, axis: int) -> NDArray[Any]:
-    """A finite real array, C-contiguous, with time as its last axis; float32 stays so, the rest becomes float64."""
+    """Return data as a C-contiguous array with time as its last axis; float32 stays, other real types become float64.
+
+    Raises
+    ------
+    DtypeError, ShapeError, DomainError
+        The data are not real and finite, or they have no such axis.
+    """
     try:
         array = np.asarray(data)
-    except (TypeError, RuntimeError, ValueError) as error:  # a tensor that cannot be read, or rows of several lengths
+    except (TypeError, RuntimeError, ValueError) as error:  # such as a tensor on a GPU, or rows of different lengths
         raise DtypeError(f"data cannot be read as a NumPy array: {error}") from None
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"data are of {array.dtype}; expected real numbers")
@@ -23,12 +29,12 @@ def as_traces(data: Any, axis: int) -> NDArray[Any]:
             "-1 of a wavelet"
         )
     if not np.isfinite(array).all():
-        raise DomainError("data hold NaN or infinite values")
+        raise DomainError("data hold NaN or infinite values; expected finite numbers")
     return np.ascontiguousarray(
         np.moveaxis(array, axis, -1), dtype=np.float32 if array.dtype == np.float32 else np.float64
     )
 
 
-def put_back(traces: NDArray[Any], axis: int, dtype: Any) -> NDArray[Any]:
-    """Traces with time last, in the order and dtype of the data that they were made of, C-contiguous."""
+def like_data(traces: NDArray[Any], axis: int, dtype: Any) -> NDArray[Any]:
+    """Return traces, whose last axis is time, with the axes and the dtype of their data, C-contiguous."""
     return np.ascontiguousarray(np.moveaxis(traces, -1, axis), dtype=dtype)

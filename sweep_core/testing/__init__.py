@@ -1,5 +1,5 @@
-"""The laws that equations, backends and distributors keep: what ``python -m sweep_core.testing NAME`` runs.
+"""The laws of equations, backends and distributors, which ``python -m sweep_core.testing NAME`` runs.
 
-They are functions without a test framework: each raises AssertionError where it does not hold, and unittest.SkipTest
-(which pytest takes for a skip) where it cannot be asked.
+Laws are functions without a test framework. A law raises AssertionError if it does not hold, and unittest.SkipTest
+(which pytest reports as a skip) if it cannot run.
 """

@@ -1,4 +1,4 @@
-"""``python -m sweep_core.testing NAME``: the laws over an equation, a backend or a distributor; exit status 0 or 1."""
+"""``python -m sweep_core.testing NAME`` runs the laws of an equation, a backend or a distributor."""
 
 import argparse
 import os
@@ -20,30 +20,31 @@ from .programme import LATE, Result, conforms
 
 DESCRIPTION = """\
 Runs SWEEP's laws on small rough problems: records against the NumPy reference, dot products, Taylor remainders, single
-derivatives in every region, memory strategies, float32, variants (free surface, 3-D, ...), bad input."""
+derivatives in every region, memory strategies, float32, variants (free surface, 3-D, ...), bad input. The exit status
+is 0 if some laws ran and all of them hold, and 1 otherwise."""
 
 NAME = """\
-a registered equation, which every backend here is asked for; a registered backend, which is asked for every equation;
-or "package.module:attribute": an equation class, or a distributor or what makes one without arguments (run it under the
-distributor's own launcher, such as torchrun, for more than one rank)"""
+a registered equation, which runs on every backend of this environment; a registered backend, which runs every equation;
+or "package.module:attribute": an equation class, a distributor, or a callable that returns a distributor without
+arguments (for several ranks, run the command under the distributor's own launcher, such as torchrun)"""
 
 
 def main(arguments=None) -> int:
-    """The command line; 0 where some laws were run and all of those hold, otherwise 1."""
+    """Run the command line. Return 0 if some laws ran and all of them hold, and 1 otherwise."""
     parser = argparse.ArgumentParser("python -m sweep_core.testing", description=DESCRIPTION)
     parser.add_argument("name", metavar="NAME", help=NAME)
     parser.add_argument(
-        "ranges", metavar="parameter=low:high", nargs="*", help="what models of an equation are drawn from"
+        "ranges", metavar="parameter=low:high", nargs="*", help="range of a parameter in the models of an equation"
     )
     parser.add_argument(
-        "--backend", action="append", default=[], help="ask only this one, of an equation; may be repeated"
+        "--backend", action="append", default=[], help="run an equation only on this backend; may be repeated"
     )
-    parser.add_argument("--minutes", type=float, default=5.0, help="for each equation (5)")
-    given = parser.parse_intermixed_args(arguments)
-    # Before JAX is imported: without it float64, in which most laws are stated, is refused.
+    parser.add_argument("--minutes", type=float, default=5.0, help="time limit for each equation (5)")
+    options = parser.parse_intermixed_args(arguments)
+    # Set before JAX is imported: most laws need float64, which JAX refuses otherwise.
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     try:
-        return report(results(given.name, tuple(map(_range, given.ranges)), given.backend, given.minutes))
+        return report(results(options.name, tuple(map(_range, options.ranges)), options.backend, options.minutes))
     except SweepError as reason:
         print(f"{type(reason).__name__}: {reason}", file=sys.stderr)
         return 1
@@ -60,50 +61,50 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     return name, (low, high)
 
 
-def results(name: str, ranges=(), asked=(), minutes=5.0) -> Iterable[Result]:
-    """The laws of what `name` names.
+def results(name: str, ranges=(), backend_names=(), minutes=5.0) -> Iterable[Result]:
+    """Run the laws of the object of a name.
 
     Raises
     ------
     PluginError, OptionError
-        Where there is nothing of that name, or ranges or backends are given where they mean nothing.
+        There is no such object, or `ranges` or `backend_names` are not empty although the object is not an equation.
     """
-    known = equations()
-    target = known[name] if name in known else _target(name) if ":" in name else None
+    registered = equations()
+    target = registered[name] if name in registered else _target(name) if ":" in name else None
     if isinstance(target, Equation):
-        raise OptionError(f"{name} is an equation that was made; name its class, {type(target).__name__}")
+        raise OptionError(f"{name} is an instance of an equation; expected its class, {type(target).__name__}")
     if isinstance(target, type) and issubclass(target, Equation):
         check_equation(target, dict(ranges))
-        return conforms(target, entries(*asked), ranges, minutes)
-    if ranges or asked:
-        raise OptionError(f"{name} is no equation; parameter=low:high and --backend are for equations")
+        return conforms(target, entries(*backend_names), ranges, minutes)
+    if ranges or backend_names:
+        raise OptionError(f"{name} is not an equation; parameter=low:high and --backend are only for equations")
     if target is not None:
         return distributes(target)
     if name in [status.name for status in backends()]:
-        found = entries(name)
+        backend_entries = entries(name)
         return (
             attrs.evolve(result, who=f"{result.who} {equation}")
-            for equation, made in sorted(known.items())
-            for result in conforms(made, found, minutes=minutes)
+            for equation, cls in sorted(registered.items())
+            for result in conforms(cls, backend_entries, minutes=minutes)
         )
-    failed = equation_failures().get(name)
-    if failed:
-        raise PluginError(f"equation {name!r} failed to load: {failed}")
+    failure = equation_failures().get(name)
+    if failure:
+        raise PluginError(f"equation {name!r} failed to load: {failure}")
     raise PluginError(
-        f"nothing is registered as {name!r}; there are the equations {sorted(known)} and the backends "
-        f"{sorted(s.name for s in backends())}, and package.module:attribute names what is not registered"
+        f"nothing is registered as {name!r}; expected one of the equations {sorted(registered)}, one of the backends "
+        f"{sorted(s.name for s in backends())}, or package.module:attribute"
     )
 
 
 def check_equation(cls: type, ranges: dict) -> None:
-    """OptionError where a class states no equation, or no model of it lies in `ranges`."""
+    """Raise an OptionError if a class does not state an equation, or if no model of it lies in `ranges`."""
     try:
         equation = cls()
     except SweepError:
         raise
     except Exception as failure:
         reason = f"{type(failure).__name__}: {failure}"
-        raise OptionError(f"{cls.__name__}() raises {reason}; an equation is made without arguments") from failure
+        raise OptionError(f"{cls.__name__}() raises {reason}; expected an equation without arguments") from failure
     check_declared(equation)
     for ndim in equation.ndims:
         check_statement(equation, ndim)
@@ -123,22 +124,22 @@ def _target(name: str):
         raise PluginError(f"{name} cannot be loaded: {type(failure).__name__}: {failure}") from failure
 
 
-def report(found: Iterable[Result]) -> int:
-    """Prints each result as it comes, and then what is broken; 0 where all that was run holds, and something was."""
+def report(law_results: Iterable[Result]) -> int:
+    """Print each result at once, then the broken laws. Return 0 if some laws ran and all hold, and 1 otherwise."""
     counts, broken, begin = dict.fromkeys(("held", "broken", "skipped"), 0), [], time.perf_counter()
     unrun = 0
-    for result in found:
+    for result in law_results:
         counts[result.status] += 1
         unrun += result.reason == LATE
         figure = f"{result.figure.value:9.2g} <= {result.figure.bound:.2g}" if result.figure else ""
-        told = figure or result.reason.partition("\n")[0]
-        print(f"{result.status:8s}{result.who:14s} {result.law:45s}{result.seconds:7.2f} s  {told}", flush=True)
+        detail = figure or result.reason.partition("\n")[0]
+        print(f"{result.status:8s}{result.who:14s} {result.law:45s}{result.seconds:7.2f} s  {detail}", flush=True)
         broken += [result] if result.status == "broken" else []
     for result in broken:
         print(f"\n{result.who}, {result.law}\n  {result.reason}")
-    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items())
     late = f" ({unrun} of them for want of time)" if unrun else ""
-    print(f"\n{told}{late} in {time.perf_counter() - begin:.0f} s")
+    print(f"\n{summary}{late} in {time.perf_counter() - begin:.0f} s")
     return 0 if counts["held"] and not counts["broken"] else 1
 
 

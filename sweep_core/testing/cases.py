@@ -1,4 +1,4 @@
-"""Small rough problems, and what the reference says of them."""
+"""Small rough problems, and the answers of the reference."""
 
 from functools import lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ __all__ = [
 DH = (10.0, 8.0, 9.0)
 SHAPES = {2: (19, 23), 3: (11, 12, 13)}
 OF_LIMIT = 0.7
-"""The time step over the largest stable one."""
+"""The time step, relative to the largest stable one."""
 STRATEGIES = {
     "full": MemoryOptions("full"),
     "auto": MemoryOptions("auto"),
@@ -50,12 +50,12 @@ INEXACT = {
     **LOWER,
     "boundary-int8": LOWER["int8"],
 }
-"""Difference to the gradient of 'full', over its maximum, of strategies that are not lossless, in double precision."""
+"""For inexact strategies, the largest difference from the gradient of 'full', relative to its maximum, in float64."""
 
 
 @attrs.frozen(eq=False)
 class Case:
-    """A problem and one call of it, in float64 NumPy arrays. Cached, so that the reference runs it once."""
+    """A problem and one call of it, in float64 NumPy arrays. Cases are cached, so that the reference runs each once."""
 
     arguments: dict
     shots: Shots
@@ -63,35 +63,38 @@ class Case:
 
     @property
     def problem(self):
+        """The problem."""
         return make_problem(**self.arguments)
 
     def typed(self, dtype) -> "Case":
+        """Return the case in another dtype."""
         shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
         return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
 
     def remembering(self, strategy: str | MemoryOptions) -> "Case":
+        """Return the case with a memory strategy."""
         memory = STRATEGIES[strategy] if isinstance(strategy, str) else strategy
         return attrs.evolve(self, arguments=self.arguments | {"memory": memory})
 
     def noise(self, seed=1) -> np.ndarray:
-        """Random values in the shape of the record, of each field as large as it is there."""
+        """Return random values in the shape of the record, each field as large as in the record."""
         record = reference_record(self)
         scale = np.abs(record).max((0, 1, 2))
         return np.random.default_rng(seed).standard_normal(record.shape) * np.where(scale > 0, scale, 1)
 
     def direction(self, seed=2) -> list:
-        """A random perturbation of the models."""
+        """Return a random perturbation of the models."""
         rng = np.random.default_rng(seed)
         return [rng.standard_normal(m.shape) * np.abs(m).mean() for m in self.models]
 
 
 def stable_dt(equation, spacing, models, share=OF_LIMIT) -> float:
-    """A time step of so many seconds that it is stable, and not small: a share of the largest stable one."""
+    """Return a time step (s) that is a fraction `share` of the largest stable one."""
     return share * equation.largest_speed(spacing, 1.0) / float(np.max(equation.speed(*models)))
 
 
 def random_cells(rng, shape, *leading) -> np.ndarray:
-    """Positions with columns (x, .., z)."""
+    """Return random positions with columns (x, .., z)."""
     return np.stack([rng.integers(0, n, leading) for n in shape[::-1]], axis=-1)
 
 
@@ -99,9 +102,9 @@ def random_cells(rng, shape, *leading) -> np.ndarray:
 def case(
     equation=Acoustic, order=4, shape=None, nt=48, pml=(5, 0, 7, 3, 4, 2), nshots=3, nsrc=2, nrec=5, seed=0, ranges=()
 ) -> Case:
-    """A heterogeneous model with a PML of another width at each face, and random shots of random wavelets.
+    """Return a heterogeneous model with a PML of another width at each face, and random shots with random wavelets.
 
-    Receivers sit on corners, edges and sources too; two receivers may share a cell. Wavelets are noise, so that no
+    Receivers also lie on corners, edges and sources; two receivers may share a cell. Wavelets are noise, so that no
     symmetry of a Ricker hides an error in time. `ranges` are (parameter, (low, high)) for :meth:`Equation.example`.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
@@ -132,18 +135,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "3-D": {"shape": SHAPES[3], "sources": True},
     "3-D, free surface, between nodes": {"shape": SHAPES[3], "free_surface": True, "between": True},
 }
-"""What a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes; sources of every field."""
+"""Variants of a 2-D problem with absorbing faces and a survey on nodes. "sources" puts a source into every field."""
 
 
 @lru_cache
 def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=None) -> Case:
-    """A `case` of VARIANTS: rough earth, layers of other widths at each face, receivers at the corners."""
-    asked = dict(VARIANTS[name])
+    """Return a case of `VARIANTS`: a rough earth, a PML of another width at each face, and receivers at the corners."""
+    options = dict(VARIANTS[name])
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
-    usual = asked.pop("shape", SHAPES[min(eq.ndims)])
-    shape = shape or usual
-    between, earths, masked, every = (asked.pop(key, False) for key in ("between", "earths", "masked", "sources"))
-    ndim, top = len(shape), int("free_surface" in asked)
+    default_shape = options.pop("shape", SHAPES[min(eq.ndims)])
+    shape = shape or default_shape
+    between, earths, masked, every = (options.pop(key, False) for key in ("between", "earths", "masked", "sources"))
+    ndim, top = len(shape), int("free_surface" in options)
     names = [f.name for f in eq.waves_in(ndim)]
     low, high = np.array([0] * (ndim - 1) + [top]), np.array(shape[::-1]) - 1
     sources, receivers = (rng.integers(low, high + 1, (3, n, ndim)) for n in (2, 5))  # type: Any, Any
@@ -161,24 +164,24 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=No
         **{"pml_width": (5 - 5 * top, 4, 7, 6, 4, 5)[: 2 * ndim], "memory": STRATEGIES["full"]},
         "receiver_type": [*names, *eq.derived(ndim)],
         **({"source_type": names} if every else {}),
-        **asked,
+        **options,
     }
     return Case(arguments, Shots(rng.standard_normal((3, 2, nt)), sources, receivers, mask), models)
 
 
 def ricker_case(nt=60, **options) -> Case:
-    """A `case` with one smooth wavelet for all, of some twenty samples a period."""
-    made = case(nt=nt, **options)
-    dt = made.arguments["dt"]
-    return attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=ricker(0.045 / dt, nt, dt, delay=20 * dt)))
+    """Return a `case` with one smooth wavelet for all shots, of about twenty samples per period."""
+    call = case(nt=nt, **options)
+    dt = call.arguments["dt"]
+    return attrs.evolve(call, shots=attrs.evolve(call.shots, wavelet=ricker(0.045 / dt, nt, dt, delay=20 * dt)))
 
 
 @lru_cache
 def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, seed=0, ranges=()) -> Case:
-    """A random flat-layered earth for each shot, under a free surface, with layers that absorb on the other faces.
+    """Return a random flat-layered earth for each shot, under a free surface, with a PML on the other faces.
 
-    Layers of 1 to 12 cells have the parameters of :meth:`Equation.example` with these `ranges`, speeds times 1 to 4;
-    dt is 0.99 of the largest stable one. Receivers lie along both sides and at the source.
+    Layers of 1 to 12 cells have the parameters of :meth:`Equation.example` with these `ranges`, and speeds times 1 to
+    4. dt is 0.99 of the largest stable one. Receivers lie along both sides and at the source.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
     shape = shape or ((40, 44), (24, 22, 22))[min(eq.ndims) - 2]
@@ -204,26 +207,28 @@ def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, see
 
 
 @lru_cache
-def reference_record(made: Case) -> np.ndarray:
-    return ReferenceExecutor().forward(made.problem, made.shots, made.models)
+def reference_record(call: Case) -> np.ndarray:
+    """Return the record of the reference."""
+    return ReferenceExecutor().forward(call.problem, call.shots, call.models)
 
 
 @lru_cache
-def reference_born(made: Case) -> np.ndarray:
-    return ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
+def reference_born(call: Case) -> np.ndarray:
+    """Return the derivative of the reference's record in the direction of the case."""
+    return ReferenceExecutor().born(call.problem, call.shots, call.models, call.direction())
 
 
 @lru_cache
-def of_another_wavelet(made: Case) -> tuple[np.ndarray, np.ndarray]:
-    """A random wavelet, and the record of it: linear in it, as dot tests want it."""
-    wavelet = np.random.default_rng(7).standard_normal(made.shots.wavelet.shape)
-    shots = attrs.evolve(made.shots, wavelet=wavelet)
-    return wavelet, ReferenceExecutor().forward(made.problem, shots, made.models)
+def of_another_wavelet(call: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Return a random wavelet and its record, which is linear in the wavelet, for dot tests."""
+    wavelet = np.random.default_rng(7).standard_normal(call.shots.wavelet.shape)
+    shots = attrs.evolve(call.shots, wavelet=wavelet)
+    return wavelet, ReferenceExecutor().forward(call.problem, shots, call.models)
 
 
 @lru_cache(maxsize=1024)
-def born_of_cell(made: Case, cell, parameter=0) -> np.ndarray:
-    """The derivative of the record in one cell of one model, exact to rounding."""
-    direction = [np.zeros(m.shape) for m in made.models]
+def born_of_cell(call: Case, cell, parameter=0) -> np.ndarray:
+    """Return the derivative of the record in one cell of one model, exact to rounding."""
+    direction = [np.zeros(m.shape) for m in call.models]
     direction[parameter][cell] = 1
-    return ReferenceExecutor().born(made.problem, made.shots, made.models, direction)
+    return ReferenceExecutor().born(call.problem, call.shots, call.models, direction)

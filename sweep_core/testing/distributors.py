@@ -1,4 +1,4 @@
-"""The laws of a distributor: what each verb gives, that pairs are adjoint, and that ranks add up to one."""
+"""The laws of a distributor: the result of each method, adjoint pairs, and sums over ranks."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,19 +15,19 @@ from .programme import Result, judged
 __all__ = ["Group", "distributes"]
 
 SHAPE = (3, 2)
-"""Of what belongs to one shot, or to one rank."""
+"""Shape of the values of one shot, or of one rank."""
 VERBS = ("rank", "size", "scatter", "gather", "broadcast", "reduce", "all_reduce", "all_gather", "barrier")
 EXPECTED = (
-    "expected an equation class, a distributor, or what makes one without arguments; a backend is registered, and "
-    "asked for by its name"
+    "expected an equation class, a distributor, or a callable that returns a distributor without arguments; name a "
+    "registered backend by its name"
 )
 
 
 class Group:
-    """A distributor, and values of all its ranks, which are the same random numbers on each.
+    """A distributor, and random values of all its ranks, which are the same on each rank.
 
-    Where ranks are processes, each of them sees its own; where they are devices of one process, the process sees all,
-    along a leading axis.
+    If ranks are processes, each process sees its own value. If they are devices of one process, the process sees all
+    values along a leading axis.
     """
 
     def __init__(self, distributor):
@@ -38,85 +38,93 @@ class Group:
         self.here = range(self.size) if self.stacked else range(self.rank, self.rank + 1)
 
     def random(self, seed: int, *shape: int) -> np.ndarray:
-        """Numbers of every rank, ``(size, *shape)``."""
+        """Return random numbers of every rank, ``(size, *shape)``."""
         return np.random.default_rng(seed).standard_normal((self.size, *shape))
 
-    def given(self, values):
-        """What a verb takes of values of every rank."""
+    def argument(self, values):
+        """Return the argument of a method from the values of every rank."""
         return np.stack(values) if self.stacked else values[self.rank]
 
     def parts(self, plan, x):
-        """What gather and all_gather take: the parts of x, padded where they are stacked."""
+        """Return the argument of gather and all_gather: the parts of x, padded if they are stacked."""
         parts = [x[plan.part(r).start : plan.part(r).stop] for r in range(self.size)]
         if self.stacked:
             parts = [np.concatenate([p, np.zeros((plan.longest - len(p), *p.shape[1:]))]) for p in parts]
-        return self.given(parts)
+        return self.argument(parts)
 
-    def seen(self, y) -> list[np.ndarray]:
-        """A verb's answer for each rank that this process sees."""
+    def local(self, y) -> list[np.ndarray]:
+        """Return the result of a method for each rank that this process sees."""
         return list(numpy_of(y)) if self.stacked else [numpy_of(y)]
 
     def dot(self, xs, ys) -> float:
-        """<x, y> over all ranks, of values that this process sees."""
-        mine = [np.vdot(x, y) for x, y in zip(xs, ys, strict=True)]
-        return float(sum(mine)) if self.stacked else float(numpy_of(self.verbs.all_reduce(np.array(mine)))[0])
+        """Return <x, y> over all ranks, from the values that this process sees."""
+        products = [np.vdot(x, y) for x, y in zip(xs, ys, strict=True)]
+        return float(sum(products)) if self.stacked else float(numpy_of(self.verbs.all_reduce(np.array(products)))[0])
 
 
 def _equal(pairs, bound=0.0) -> Figure:
-    found = []
-    for what, x, expected in pairs:
+    errors = []
+    for name, x, expected in pairs:
         if x.shape != expected.shape:
-            raise Broken(f"{what} has shape {x.shape}; expected {expected.shape}")
-        found.append((np.abs(x - expected).max(initial=0.0), f"{what}, largest difference"))
-    return worst(found, bound)
+            raise Broken(f"{name} has shape {x.shape}; expected {expected.shape}")
+        errors.append((np.abs(x - expected).max(initial=0.0), f"{name}, largest difference"))
+    return worst(errors, bound)
 
 
 def _on_root(group, name, value, expected, bound=0.0) -> Figure:
     if group.rank == 0:
         return _equal([(name, numpy_of(value), expected)], bound)
     if value is not None:
-        raise Broken(f"{name} gives {type(value).__name__} on rank {group.rank}; expected None")
+        raise Broken(f"{name} returns {type(value).__name__} on rank {group.rank}; expected None")
     return Figure(0.0, bound)
 
 
 def scatter_and_gather(group, count) -> Figure:
-    """Each rank's part, and the parts joined again; adjoint to each other. Ranks may have no shots."""
+    """Check that scatter gives each rank its part, that gather joins the parts, and that both are adjoint.
+
+    Ranks may have no shots.
+    """
     plan, (x, y) = ShotPlan(count, group.size), np.random.default_rng(1).standard_normal((2, count, *SHAPE))
-    scattered = group.seen(group.verbs.scatter(plan, x))
-    mine = [x[plan.part(r).start : plan.part(r).stop] for r in group.here]
+    scattered = group.local(group.verbs.scatter(plan, x))
+    parts = [x[plan.part(r).start : plan.part(r).stop] for r in group.here]
     if group.stacked:  # the parts of devices are padded to one length
-        scattered = [s[: len(m)] for s, m in zip(scattered, mine, strict=True)]
-    _equal(("scatter", s, m) for s, m in zip(scattered, mine, strict=True))
+        scattered = [s[: len(p)] for s, p in zip(scattered, parts, strict=True)]
+    _equal(("scatter", s, p) for s, p in zip(scattered, parts, strict=True))
     gathered = group.verbs.gather(plan, group.parts(plan, y))
     _on_root(group, "gather", gathered, y)
-    pushed = group.dot(scattered, [y[plan.part(r).start : plan.part(r).stop] for r in group.here])
-    return held(unequal(pushed, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
+    product = group.dot(scattered, [y[plan.part(r).start : plan.part(r).stop] for r in group.here])
+    return held(unequal(product, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
 
 
 def all_gather(group, count) -> Figure:
-    """The parts joined, on every rank."""
+    """Check that all_gather joins the parts on every rank."""
     plan, x = ShotPlan(count, group.size), np.random.default_rng(2).standard_normal((count, *SHAPE))
-    return _equal(("all_gather", g, x) for g in group.seen(group.verbs.all_gather(plan, group.parts(plan, x))))
+    return _equal(("all_gather", g, x) for g in group.local(group.verbs.all_gather(plan, group.parts(plan, x))))
 
 
 def broadcast_and_reduce(group) -> Figure:
-    """Rank 0's value everywhere, and the sum on rank 0; adjoint to each other."""
+    """Check that broadcast copies the value of rank 0, that reduce sums on rank 0, and that both are adjoint."""
     x, ys = group.random(3, *SHAPE)[0], group.random(4, *SHAPE)
-    copies = group.seen(group.verbs.broadcast(x))
+    copies = group.local(group.verbs.broadcast(x))
     _equal(("broadcast", copy, x) for copy in copies)
-    _on_root(group, "reduce", group.verbs.reduce(group.given(ys)), ys.sum(0), ROUNDING)
-    pushed = group.dot(copies, [ys[r] for r in group.here])
-    return held(unequal(pushed, float(np.vdot(x, ys.sum(0))), [x * ys]), ROUNDING, "<broadcast x, y> and <x, reduce y>")
+    _on_root(group, "reduce", group.verbs.reduce(group.argument(ys)), ys.sum(0), ROUNDING)
+    product = group.dot(copies, [ys[r] for r in group.here])
+    return held(
+        unequal(product, float(np.vdot(x, ys.sum(0))), [x * ys]), ROUNDING, "<broadcast x, y> and <x, reduce y>"
+    )
 
 
 def all_reduce(group) -> Figure:
-    """The sum, on every rank, the same bits on each; adjoint to itself. Its argument stays as it is."""
+    """Check that all_reduce gives the sum with the same bits on every rank, and keeps its argument.
+
+    all_reduce is its own adjoint.
+    """
     xs = group.random(5, *SHAPE)
-    given = group.given(xs)
-    kept, sums = np.array(given), group.seen(group.verbs.all_reduce(given))
-    _equal([("the argument of all_reduce", given, kept)])
-    whole = group.seen(group.verbs.all_gather(ShotPlan(group.size, group.size), _one_each(group, sums)))[0]
-    _equal(("all_reduce on another rank", np.reshape(whole[r], SHAPE), sums[0]) for r in range(group.size))
+    argument = group.argument(xs)
+    copy, sums = np.array(argument), group.local(group.verbs.all_reduce(argument))
+    _equal([("the argument of all_reduce", argument, copy)])
+    gathered = group.local(group.verbs.all_gather(ShotPlan(group.size, group.size), _one_each(group, sums)))[0]
+    _equal(("all_reduce on another rank", np.reshape(gathered[r], SHAPE), sums[0]) for r in range(group.size))
     return _equal((("all_reduce", total, xs.sum(0)) for total in sums), ROUNDING)
 
 
@@ -125,54 +133,59 @@ def _one_each(group, values):
 
 
 def ranks_add_up(group, count) -> Figure:
-    """A sum over shots, shared out by a plan, is that of one rank."""
+    """Check that a sum over the shots of a plan equals the sum on one rank."""
     plan, shots = ShotPlan(count, group.size), np.random.default_rng(6).standard_normal((count, *SHAPE))
     sums = np.stack([shots[plan.part(r).start : plan.part(r).stop].sum(0) for r in range(group.size)])
-    totals = group.seen(group.verbs.all_reduce(group.given(sums)))
+    totals = group.local(group.verbs.all_reduce(group.argument(sums)))
     return _equal((("the sum over ranks", total, shots.sum(0)) for total in totals), ROUNDING)
 
 
 def bad_plans_are_refused(group) -> Figure:
-    """A plan for another group, and shots that are not the plan's."""
-    plan, taken = ShotPlan(4, group.size), []
+    """Check that parts and shots that do not fit their plan are refused."""
+    plan, accepted = ShotPlan(4, group.size), []
     wrong: dict[str, Callable] = {
         "parts of another size": lambda: group.verbs.gather(plan, np.ones((99, *SHAPE))),
     }
-    if group.rank == 0:  # elsewhere scatter waits for rank 0
+    if group.rank == 0:  # on other ranks scatter would wait for rank 0
         wrong |= {} if group.size > 1 else {"too few shots": lambda: group.verbs.scatter(plan, np.ones((3, *SHAPE)))}
-    for what, call in wrong.items():
+    for name, call in wrong.items():
         try:
             call()
         except SweepError:
             continue
-        taken.append(what)
-    return held(len(taken), 0, f"plans that were not refused by an error of SWEEP: {', '.join(taken) or 'none'}")
+        accepted.append(name)
+    return held(len(accepted), 0, f"plans that were not refused by an error of SWEEP: {', '.join(accepted) or 'none'}")
 
 
 def distributes(target) -> Iterator[Result]:
-    """Every law of a distributor, or of what a function or class without arguments makes.
+    """Run every law of a distributor.
+
+    Parameters
+    ----------
+    target : Distributor or callable
+        A distributor, or a function or class that returns a distributor without arguments.
 
     Raises
     ------
     PluginError
-        Where that is no distributor.
+        `target` is not a distributor and does not return one.
     """
-    group = Group(_made(target))
+    group = Group(_distributor_of(target))
     return _laws(group)
 
 
-def _made(target):
+def _distributor_of(target):
     if isinstance(target, Distributor) and not isinstance(target, type):
         return target
-    what = getattr(target, "__name__", repr(target))
+    name = getattr(target, "__name__", repr(target))
     try:
-        made = target()
+        distributor = target()
     except Exception as failure:
         reason = f"{type(failure).__name__}: {failure}"
-        raise PluginError(f"{what} is no distributor, and makes none ({reason}); {EXPECTED}") from failure
-    if missing := [name for name in VERBS if not hasattr(made, name)]:
-        raise PluginError(f"{what} makes no distributor: it lacks {', '.join(missing)}; {EXPECTED}")
-    return made
+        raise PluginError(f"{name} is not a distributor, and returns none ({reason}); {EXPECTED}") from failure
+    if missing := [verb for verb in VERBS if not hasattr(distributor, verb)]:
+        raise PluginError(f"{name} returns no distributor: it lacks {', '.join(missing)}; {EXPECTED}")
+    return distributor
 
 
 def _laws(group) -> Iterator[Result]:

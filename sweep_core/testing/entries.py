@@ -1,4 +1,4 @@
-"""What runs a case: the backends of this environment, each in every way that it knows."""
+"""Entries: the backends of this environment, each with every implementation that it offers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,87 +17,94 @@ __all__ = ["Entry", "entries", "runs"]
 
 @attrs.frozen
 class Entry:
-    """One executor: its name, and what makes it. `rounding` is how far answers of its memory strategies may differ."""
+    """An executor: its name, and the function that makes it. `rounding` bounds the difference of memory strategies."""
 
     name: str
     make: Callable[[], Any]
     rounding: float = 0.0
 
     def executor_for(self, problem):
-        """The executor; SkipTest where it does not support the problem, with its reason."""
+        """Return the executor, or raise SkipTest with the reason if it does not support the problem."""
         try:
             executor = self.make()
         except (SweepError, ImportError) as reason:
             self.absent(str(reason))
         support = executor.supports(problem)
         if not support:
-            self.absent(getattr(support, "reason", "supports(problem) is false, and says no more"))
+            self.absent(getattr(support, "reason", "supports(problem) is false, without a reason"))
         return executor
 
     def absent(self, reason: str):
-        """Called where a problem cannot be run."""
+        """Raise SkipTest: the executor cannot run a problem."""
         raise SkipTest(f"{self.name}: {reason}")
 
     def having(self, problem, name: str):
-        """The executor; SkipTest where it has no method of that name, as a protocol allows."""
+        """Return the executor, or raise SkipTest if it lacks an optional method."""
         executor = self.executor_for(problem)
         if not hasattr(executor, name):
             self.absent(f"it has no {name}")
         return executor
 
-    def forward(self, made: Case) -> np.ndarray:
-        return answers.forward(self.executor_for(made.problem), made)
+    def forward(self, case: Case) -> np.ndarray:
+        """Return the record."""
+        return answers.forward(self.executor_for(case.problem), case)
 
-    def misfit_and_gradient(self, made: Case, observed):
-        return answers.misfit_and_gradient(self.having(made.problem, "misfit_and_gradient"), made, observed)
+    def misfit_and_gradient(self, case: Case, observed):
+        """Return half the sum of squared residuals, and its gradient."""
+        return answers.misfit_and_gradient(self.having(case.problem, "misfit_and_gradient"), case, observed)
 
-    def born(self, made: Case) -> np.ndarray:
-        return answers.born(self.having(made.problem, "born"), made, made.direction())
+    def born(self, case: Case) -> np.ndarray:
+        """Return the derivative of the record in the direction of the case."""
+        return answers.born(self.having(case.problem, "born"), case, case.direction())
 
-    def jacobian_transposed(self, made: Case, cotangent) -> list:
-        """The gradient whose residual is `cotangent`, in the dtype of the case."""
-        cotangent = cotangent.astype(made.models[0].dtype)
-        return self.misfit_and_gradient(made, self.forward(made) - cotangent)[1]
+    def jacobian_transposed(self, case: Case, cotangent) -> list:
+        """Return the gradient whose residual is `cotangent`, in the dtype of the case."""
+        cotangent = cotangent.astype(case.models[0].dtype)
+        return self.misfit_and_gradient(case, self.forward(case) - cotangent)[1]
 
     @property
     def differentiates(self) -> bool:
-        """Whether it has gradients: the reference refuses them."""
+        """True if the executor computes gradients, which the reference refuses."""
         return self.name != "reference" and hasattr(self.make(), "misfit_and_gradient")
 
 
 def entries(*names: str) -> list[Entry]:
-    """The backends that can be used here, each with every implementation that it offers; or those named, such as
-    ``"torch"`` or ``"torch-c"``.
+    """Return the available backends, each with every implementation, or those of some names.
+
+    Parameters
+    ----------
+    *names : str
+        Names of backends, such as ``"torch"``, or of implementations, such as ``"torch-c"``.
 
     Raises
     ------
     PluginError
-        For a name that is not a backend, or one that cannot be used.
+        A name is not that of a backend, or the backend is not available.
     """
-    found = {}
+    by_name = {}
     for status in backends():
         if status.available and status.record:
-            ways = status.record.impls or ("",)
-            found[status.name] = [_entry(status.name, impl) for impl in ways]
-            found |= {entry.name: [entry] for entry in found[status.name]}
+            impls = status.record.impls or ("",)
+            by_name[status.name] = [_entry(status.name, impl) for impl in impls]
+            by_name |= {entry.name: [entry] for entry in by_name[status.name]}
     if not names:
-        return list({entry.name: entry for several in found.values() for entry in several}.values())
+        return list({entry.name: entry for several in by_name.values() for entry in several}.values())
     for name in names:
-        if name not in found:
-            backend(name)  # which says what is wrong with it
-    return [entry for name in names for entry in found[name]]
+        if name not in by_name:
+            backend(name)  # raises the error of this backend
+    return [entry for name in names for entry in by_name[name]]
 
 
 def _entry(name, impl) -> Entry:
-    """A framework may order the operations of an eager step as it likes, by how many steps it sees."""
+    """Return the entry of an implementation. Frameworks may reorder the operations of eager steps, hence a rounding."""
     title, options = (f"{name}-{impl}", {"impl": impl}) if impl else (name, {})
     return Entry(title, lambda: backend(name, **options), 1e-12 if impl == "eager" else 0.0)
 
 
-def runs(made: Case):
-    """The case; SkipTest where its equation does not support such a problem."""
+def runs(case: Case):
+    """Return the case, or raise SkipTest if its equation does not support the problem."""
     try:
-        made.problem  # noqa: B018
+        case.problem  # noqa: B018
     except UnsupportedError as reason:
         raise SkipTest(str(reason)) from None
-    return made
+    return case

@@ -1,4 +1,4 @@
-"""Which laws are run over an equation and an executor, on which cases, and what came of each."""
+"""The programme: the laws of an equation and an executor, their cases, and their results."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,12 +16,15 @@ from .entries import Entry, runs
 __all__ = ["Result", "conforms", "judged", "programme"]
 
 LATE = "time is up; --minutes gives more"
-"""Why a law was not run that would have been."""
+"""The reason of a law that was skipped for lack of time."""
 
 
 @attrs.frozen
 class Result:
-    """One law: who was asked, `status` ``'held'``, ``'broken'`` or ``'skipped'``, seconds, and figure or reason."""
+    """The result of one law: executor or rank (`who`), law, `status`, seconds, and figure or reason.
+
+    `status` is ``'held'``, ``'broken'`` or ``'skipped'``.
+    """
 
     who: str
     law: str
@@ -32,11 +35,11 @@ class Result:
 
 
 def judged(who: str, name: str, law: Callable[[], laws.Figure]) -> Result:
-    """A law, run."""
+    """Run a law and return its result."""
     begin = time.perf_counter()
 
-    def result(status, **found):
-        return Result(who, name, status, time.perf_counter() - begin, **found)
+    def result(status, **details):
+        return Result(who, name, status, time.perf_counter() - begin, **details)
 
     try:
         return result("held", figure=law())
@@ -48,8 +51,8 @@ def judged(who: str, name: str, law: Callable[[], laws.Figure]) -> Result:
 
 
 def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Callable[[], laws.Figure]]]:
-    """(name, law) of an equation in one executor; `ranges` as for :func:`sweep_core.testing.cases.case`."""
-    small, asked = partial(case, equation, ranges=ranges), equation()
+    """Yield (name, law) of an equation and an executor; `ranges` as in :func:`sweep_core.testing.cases.case`."""
+    small, instance = partial(case, equation, ranges=ranges), equation()
 
     def on(law, make, *more):
         return lambda: law(entry, runs(make()), *more)
@@ -59,20 +62,20 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
         yield f"forward, order {order}", on(laws.forward_equals_reference, partial(small, order))
     yield "two runs", on(laws.two_runs_are_identical, small)
     yield "shots add up", on(laws.shots_add_up, small)
-    for field in asked.reciprocal:
-        if field in [f.name for f in asked.waves_in(min(asked.ndims))]:
+    for field in instance.reciprocal:
+        if field in [f.name for f in instance.waves_in(min(instance.ndims))]:
             yield f"reciprocity of {field}", on(laws.reciprocity, small, field)
-    long = partial(ricker_case, equation=equation, nt=2000, shape=(16, 18) if 2 in asked.ndims else (9, 10, 11))
+    long = partial(ricker_case, equation=equation, nt=2000, shape=(16, 18) if 2 in instance.ndims else (9, 10, 11))
     yield "float32, 2000 steps", on(laws.single_precision, partial(long, ranges=ranges))
-    asked_for_gradients = entry.name != "reference"
-    if asked_for_gradients:
+    with_gradients = entry.name != "reference"
+    if with_gradients:
         yield from _derivatives(on, small)
     for name in VARIANTS:
-        made = partial(variant, name, equation, ranges=ranges)
-        yield f"forward, {name}", on(laws.forward_equals_reference, made)
-        # The reference's derivative is by complex step, which holds nothing fixed at the edges.
-        if asked_for_gradients and "edge_gradient" not in VARIANTS[name]:
-            yield f"J and J^T, {name}", on(laws.jacobian_and_adjoint, made)
+        make_variant = partial(variant, name, equation, ranges=ranges)
+        yield f"forward, {name}", on(laws.forward_equals_reference, make_variant)
+        # The reference differentiates by complex step, which cannot keep the earth under the PML fixed.
+        if with_gradients and "edge_gradient" not in VARIANTS[name]:
+            yield f"J and J^T, {name}", on(laws.jacobian_and_adjoint, make_variant)
 
 
 def _derivatives(on, small):
@@ -93,8 +96,9 @@ def _derivatives(on, small):
 
 
 def conforms(equation: type, entries: list[Entry], ranges=(), minutes: float = 5.0) -> Iterator[Result]:
-    """Every law of an equation, one executor after the other, for so many minutes: a framework's own operations, which
-    take seconds to compile, come last, and of their variants those for which there is time.
+    """Run every law of an equation, one executor after the other, within `minutes`.
+
+    Eager implementations, which take seconds to compile, come last, and skip the laws for which no time is left.
     """
     end = time.monotonic() + 60 * minutes
     for left, entry in enumerate(sorted(entries, key=lambda e: e.rounding), start=-len(entries)):

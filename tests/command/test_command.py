@@ -90,7 +90,7 @@ def test_a_run_is_extended_and_a_model_is_started_from(short, capsys):
     assert re.search(r"stage 2.* in 3 iterations\nstage 3.* in 1 iterations", said(capsys)[0])
     short.write_text(text.replace('"start.npy"', '"survey/vp.npy"'))
     assert main(["invert", str(short)]) == 1
-    assert re.search("start was .* name another folder, or begin anew .*--overwrite", said(capsys)[1])
+    assert re.search("start was .* name another folder, or start again .*--overwrite", said(capsys)[1])
     assert main(["invert", str(short), "--out", str(folder / "second")]) == 0
 
 
@@ -106,7 +106,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(short, capsys, monkeypatch):
     assert said(capsys)[1].endswith("stopped\n")
     assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
     with monkeypatch.context() as pressed:
-        pressed.setattr("sweep_core.inversion.fwi._Told.iteration", stop)
+        pressed.setattr("sweep_core.inversion.fwi._Reporter.iteration", stop)
         assert main(["invert", str(short)]) == 130
     assert said(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
     assert main(["invert", str(short)]) == 0

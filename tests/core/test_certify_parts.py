@@ -38,10 +38,10 @@ def test_receivers_near_by_stay_and_others_are_moved_in():
     receivers = np.stack([np.arange(0, 120, 6), np.full(20, 50)], axis=1)
     part = cut([[60, 50]], receivers)
     near = [n for n, (x, _) in enumerate(receivers) if 48 <= x <= 71]
-    assert len(part.kept) == LISTENING and set(near) <= set(part.kept.tolist())
+    assert len(part.receivers) == LISTENING and set(near) <= set(part.receivers.tolist())
     assert "4 of them moved into it" in part.words
     for n in near:
-        where = part.shots.receivers[part.kept.tolist().index(n)]
+        where = part.shots.receivers[part.receivers.tolist().index(n)]
         assert where.tolist() == [receivers[n][0] - 44, 50 - 34]
 
 

@@ -146,7 +146,7 @@ def test_a_loss_may_begin_at_zero_and_lines_are_whole(tmp_path):
         lines = [{"epoch": n, "misfit": float(n), "model_error": first} for n in range(3)]
         with warnings.catch_warnings(action="error"):
             plot.save(plot.plot_loss(lines, ("vp (m/s)", "vs (m/s)")), tmp_path / "loss.png")
-    with pytest.raises(DomainError, match="a line of the history has no model_error, as others have: {'epoch': 0"):
+    with pytest.raises(DomainError, match="a line of the history has no model_error, unlike others: {'epoch': 0"):
         plot.plot_loss([{"epoch": 0, "misfit": 1.0}, {"epoch": 1, "misfit": 1.0, "model_error": 2.0}])
     assert len(plot.plot_loss([{"epoch": 0, "misfit": 1.0}]).axes) == 1
 

@@ -262,8 +262,8 @@ SAYS = {
     "Nowhere": r"ndims is \(\); expected \(2,\), \(3,\) or \(2, 3\)",
     "Backwards": r"typical of vp is \(5, 1\); expected an interval within",
     "Vague": "float32_error is 'x'; expected a number between 0 and 1",
-    "Asking": r"Asking\(\) raises TypeError: .*needed.*; an equation is made without arguments",
-    "MADE": "an equation that was made; name its class, Acoustic",
+    "Asking": r"Asking\(\) raises TypeError: .*needed.*; expected an equation without arguments",
+    "MADE": "an instance of an equation; expected its class, Acoustic",
 }
 
 
@@ -280,17 +280,17 @@ def test_the_reference_keeps_its_laws(capsys):
 
 
 WRONG = {
-    "nobody": "nothing is registered as 'nobody'; there are the equations .*acoustic.* and the backends .*reference",
+    "nobody": "nothing is registered as 'nobody'; expected one of the equations .*acoustic.* one of the backends .*reference",
     "acoustic vp=3": "'vp=3' is not a range; expected parameter=low:high, such as vp=1500:4500",
     "acoustic vp=3:2": "expected parameter=low:high with low <= high",
     "acoustic vp=1:inf": "expected parameter=low:high with low <= high, both finite",
     "acoustic vp=-5:5": "acoustic: vp is to be drawn from -5 to 5; expected within 0 to inf",
-    "json:dumps": "dumps is no distributor, and makes none .TypeError.*a backend is registered",
-    "os:path": "posixpath is no distributor",
-    "sweep_core.execution.reference:ReferenceExecutor": "ReferenceExecutor makes no distributor: it lacks rank, size",
+    "json:dumps": "dumps is not a distributor, and returns none .TypeError.*name a registered backend",
+    "os:path": "posixpath is not a distributor",
+    "sweep_core.execution.reference:ReferenceExecutor": "ReferenceExecutor returns no distributor: it lacks rank, size",
     "acoustic vs=1:2": "acoustic has no parameter 'vs'",
     "acoustic --backend nobody": "no backend is called 'nobody'",
-    "reference vp=1:2": "reference is no equation",
+    "reference vp=1:2": "reference is not an equation",
     "sweep_core:Nobody": "sweep_core:Nobody cannot be loaded: AttributeError",
 }
 

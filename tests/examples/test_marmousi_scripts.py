@@ -351,9 +351,9 @@ def test_a_crop_is_in_cells_of_the_target(prepare):
 
 
 WISHES = {
-    "--target-dh=30": "not a whole multiple",
-    "--target-dh=1e9": "more than 10000 times",
-    "--source-dh=1e-300": "more than 10000 times",
+    "--target-dh=30": "expected a whole multiple",
+    "--target-dh=1e9": "expected at most 10000 times",
+    "--source-dh=1e-300": "expected at most 10000 times",
     "--radii=99999999999999999999": "expected 0 to 10000",
     "--crop=0:99,:": "--crop z 0:99 is not a part of 0:41",
     "--crop=:,7:7": "--crop x 7:7",

@@ -198,7 +198,7 @@ def test_a_stage_on_a_coarser_grid_finds_what_one_on_the_finer_does(data):
 
 
 def test_what_a_coarser_grid_cannot_carry_is_refused(data):
-    with pytest.raises(OptionError, match="coarsen is 2, and a coarser grid carries low frequencies alone; give high"):
+    with pytest.raises(OptionError, match="coarsen is 2, and a coarser grid carries only low frequencies; set high"):
         Stage(1, coarsen=2)
     with pytest.raises(OptionError, match="coarsen is 0"):
         Stage(1, high=3.0, coarsen=0)
@@ -227,7 +227,7 @@ def test_positions_that_the_coarser_grid_cannot_have_are_refused_before_the_firs
     seen, without = [], partial(PropTorch, Acoustic(), SHAPE, DH, DT, pml_width=0)
     data = observed(solver(), [torch.from_numpy(earth()[0])])
     late = [Stage(1, misfit=lambda s, d: seen.append(s)), Stage(1, high=5.0, coarsen=2)]
-    words = "stage 2: on a grid coarser by 2, in its cells, source 2 is at x = 15.5"
+    words = "stage 2: on a grid coarser by 2, in its cells: source 2 is at x = 15.5"
     with pytest.raises(DomainError, match=words):
         call(data, late, make=without)
     assert not seen

@@ -195,10 +195,13 @@ MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
     [
         ({"misfit": envelope}, "encoded needs sweep_core.misfit.least_squares, and misfit is <function envelope"),
         ({"stage": {"misfit": global_correlation}}, "misfit is <function global_correlation"),
-        ({"receivers": MOVING}, "receivers that hear every shot, and receivers of shot 1 are not those of shot 0"),
-        ({"receiver_mask": np.arange(54).reshape(3, 18) < 53}, "receiver_mask of shot 2 are not"),
-        ({"weights": np.arange(3.0).reshape(3, 1, 1, 1)}, "weights of shot 1 are not"),
-        ({"stage": {"weights": np.arange(3.0).reshape(3, 1, 1, 1)}}, "weights of shot 1 are not"),
+        (
+            {"receivers": MOVING},
+            "receivers that record every shot, but receivers of shot 1 differ from those of shot 0",
+        ),
+        ({"receiver_mask": np.arange(54).reshape(3, 18) < 53}, "receiver_mask of shot 2 differ"),
+        ({"weights": np.arange(3.0).reshape(3, 1, 1, 1)}, "weights of shot 1 differ"),
+        ({"stage": {"weights": np.arange(3.0).reshape(3, 1, 1, 1)}}, "weights of shot 1 differ"),
     ],
 )
 def test_refused_before_the_first_stage(data, options, words):

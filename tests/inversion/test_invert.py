@@ -390,7 +390,7 @@ def test_some_shots_are_a_stage(data):
             ShapeError,
             r"start vp has shape \(3, 24, 36\); expected .* one earth",
         ),
-        ({"bounds": {"vs": (1, 2)}}, OptionError, r"bounds name 'vs'; the parameters of acoustic are \['vp'\]"),
+        ({"bounds": {"vs": (1, 2)}}, OptionError, r"bounds name 'vs'; expected parameters of acoustic: \['vp'\]"),
         (
             {"bounds": {"vp": (1600, 3000)}, "fixed": None},
             DomainError,
@@ -399,8 +399,8 @@ def test_some_shots_are_a_stage(data):
         ({"bounds": {"vp": (1400, 9000)}}, DomainError, "the bounds allow speeds up to 9000 m/s"),
         ({"fixed": True}, OptionError, "every cell is fixed"),
         ({"steps": 0.3}, OptionError, r"steps are 0.3; expected lengths by name, such as {'vp': 1.0}"),
-        ({"steps": {"rho": 0.3}}, OptionError, r"steps name 'rho'; the parameters of acoustic are \['vp'\]"),
-        ({"steps": {"vp": 0}}, DomainError, "the step of vp is 0; expected a length over that of other parameters"),
+        ({"steps": {"rho": 0.3}}, OptionError, r"steps name 'rho'; expected parameters of acoustic: \['vp'\]"),
+        ({"steps": {"vp": 0}}, DomainError, "the step of vp is 0; expected a length relative to other parameters"),
         ({"fixed": np.zeros(SHAPE)}, OptionError, "fixed is of float64"),
         ({"weights": np.ones((3, 7, 1, 1))}, ShapeError, r"weights have shape \(3, 7, 1, 1\)"),
         ({"data": np.zeros((3, NT, 18, 2), np.float32)}, ShapeError, "observed has shape"),
@@ -487,7 +487,7 @@ def test_receivers_that_waves_do_not_reach_move_nothing():
 @pytest.mark.parametrize(
     ("late", "words"),
     [
-        ({"low": 9.0, "high": 5.0}, "low is 9 Hz, high 5"),
+        ({"low": 9.0, "high": 5.0}, "low is 9 Hz, high is 5 Hz"),
         ({"high": 1e4}, "the Nyquist frequency 250 Hz"),
         ({"misfit": 2}, "misfit is 2"),
         ({"optimiser": "adam"}, "optimiser is 'adam'"),

@@ -178,7 +178,7 @@ def test_only_files_are_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(StorageError, match=f"{name} is there and no file"), replacing(tmp_path / name):
+        with pytest.raises(StorageError, match=f"{name} exists and is not a file"), replacing(tmp_path / name):
             pass
     assert (tmp_path / "pipe").is_fifo() and sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
 

@@ -171,7 +171,7 @@ UNITS = {
         lambda rho: rho[:1],
         r"rho_true.npy holds an array of shape \(1, 30\); expected .*\(20, 30\)",
     ),
-    "NaN": ("vs_smooth", lambda vs: vs * np.float32(np.nan), "vs_smooth.npy runs from nan to nan"),
+    "NaN": ("vs_smooth", lambda vs: vs * np.float32(np.nan), "vs_smooth.npy is nan to nan"),
     "text": ("rho_true", lambda rho: rho.astype(str), "rho_true.npy holds <U.*; expected floating-point numbers"),
 }
 
@@ -241,7 +241,7 @@ def test_no_more_is_read_than_headers_state(tmp_path, write, keys, read):
     assert path.stat().st_size < 1 << 18
     tracemalloc.start()
     try:
-        with pytest.raises(CheckpointError, match="67108864 bytes where its header states"):
+        with pytest.raises(CheckpointError, match="67108864 bytes, but its header states"):
             read(path)
         assert tracemalloc.get_traced_memory()[1] < 1 << 22
     finally:

@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
 def test_another_spacing_is_refused_with_both_named_and_the_remedy(tmp_path):
     path = write_prepared(tmp_path / "m.npz", model())
-    with pytest.raises(DomainError, match=r"dh = 12\.5 m, and dh = 25 m.*seismic-sweep model .* --target-dh 25"):
+    with pytest.raises(DomainError, match=r"dh is 25 m; expected 12\.5 m.*seismic-sweep model .* --target-dh 25"):
         read_prepared(path, dh=25)
     assert read_prepared(path, dh=12.5 * (1 + 1e-9)).dh == 12.5
 
@@ -178,7 +178,7 @@ def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
         ({"initial": np.full((15, 20), 2000, np.float32)}, ShapeError, r"\(15, 20\).*\(20, 15\)"),
         ({"initial": np.full((20, 15), np.nan, np.float32)}, DomainError, "nan"),
         ({"initial": np.full((20, 15), np.inf, np.float32)}, DomainError, "finite and above zero"),
-        ({"initial": np.zeros((20, 15), np.float32)}, DomainError, "from 0 to 0 m/s"),
+        ({"initial": np.zeros((20, 15), np.float32)}, DomainError, "initial is 0 to 0 m/s"),
         (
             {"initial": np.full((20, 15), 2000, np.float32)},
             DomainError,
@@ -350,8 +350,8 @@ def test_detail_below_the_coarse_cell_does_not_alias():
 @pytest.mark.parametrize(
     ("source", "target", "error", "says"),
     [
-        (12.5, 30, DomainError, r"nearest that are: 25 and 37\.5 m"),
-        (12.5, 6.25, DomainError, r"nearest that are: 12\.5 and 25 m"),
+        (12.5, 30, DomainError, r"nearest are 25 and 37\.5 m"),
+        (12.5, 6.25, DomainError, r"nearest are 12\.5 and 25 m"),
         (0, 25, DomainError, "source_dh is 0;"),
         (12.5, -25, DomainError, "target_dh is -25;"),
         (12.5, "25", DtypeError, "target_dh is '25'"),

@@ -46,7 +46,7 @@ def test_viking_graben_is_what_its_notes_say(viking):
     assert (viking.receivers[..., 1] == 0.8).all() and viking.misfit.largest == 0 and len(viking.notes) == 3
     for note, says in zip(
         viking.notes,
-        ("its first trace 1500; its size admits 600 alone", "decimal degrees", "sampled anew"),
+        ("its first trace 1500; its size admits only 600", "decimal degrees", "sampled anew"),
         strict=True,
     ):
         assert says in note

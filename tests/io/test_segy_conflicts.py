@@ -16,7 +16,7 @@ pytest.importorskip("segyio", reason="segyio is not installed")
 def test_the_size_of_the_file_decides_between_sample_counts(write, stated):
     segy = open_segy(write(**stated))
     assert segy.nt == 64 and len(segy) == 14
-    assert any("admits 64" in note for note in segy.notes) == (stated != {"binary": {"Samples": 0}})
+    assert any("admits only 64" in note for note in segy.notes) == (stated != {"binary": {"Samples": 0}})
 
 
 def test_counts_that_both_fit_or_neither_are_refused(write):
@@ -26,7 +26,7 @@ def test_counts_that_both_fit_or_neither_are_refused(write):
     path = write(binary={"Samples": other})
     with pytest.raises(
         DataError,
-        match=f"header states {other} samples a trace, its first trace 64, and its size admits both; say which by nt=",
+        match=f"header states {other} samples a trace, its first trace 64, and its size admits both; pass the right one as nt=",
     ):
         open_segy(path)
     assert open_segy(path, nt=64).nt == 64
@@ -35,7 +35,7 @@ def test_counts_that_both_fit_or_neither_are_refused(write):
         DataError, match=r"shots.sgy has 6937 bytes of traces, 13.986 traces of 64; expected a whole number"
     ):
         open_segy(path)
-    with pytest.raises(DataError, match="nt = 65, by which"):
+    with pytest.raises(DataError, match="nt is 65; expected a count for which"):
         open_segy(write(), nt=65)
 
 
@@ -43,7 +43,7 @@ def test_intervals_that_differ_are_refused_until_one_is_said(write):
     path = write(binary={"Interval": 2000})
     with pytest.raises(
         DataError,
-        match="2000 microseconds in its binary header and in its 14 traces 4000 in 14; expected one: say interval=",
+        match="2000 microseconds in its binary header and in its 14 traces 4000 in 14; expected one: pass interval=",
     ):
         open_segy(path)
     assert open_segy(path, interval=0.004).interval == 0.004
@@ -61,7 +61,9 @@ def test_samples_of_another_format_than_stated_are_noticed(write):
         (1, 10, "as floats read as integers"),
     ):
         path = write(traces, format=real, binary={"Format": stated})
-        with pytest.raises(DataError, match=f"states samples of format {stated} .*{says}. Say which by sample_format="):
+        with pytest.raises(
+            DataError, match=f"states samples of format {stated} .*{says}. Pass the right one as sample_format="
+        ):
             open_segy(path)
         assert np.abs(open_segy(path, sample_format=real).traces() - traces).max() < 1e-3
     with pytest.raises(UnsupportedError, match="fixed point with gain"):
@@ -84,7 +86,7 @@ def test_samples_that_are_not_finite_are_named(write):
 
 def test_offsets_that_disagree_with_coordinates_are_noted(write):
     (note,) = read_segy(write(change=lambda n: {"offset": 50} if n > 10 else {}), dh=12.5).notes
-    assert "in 3 headers" in note and "trace 11 says 50 m, its coordinates 125 m" in note
+    assert "in 3 headers" in note and "trace 11 states 50 m, its coordinates 125 m" in note
 
 
 REFUSED = {
@@ -100,12 +102,12 @@ REFUSED = {
     "datum": ({}, {"datum": "sea"}, DtypeError, "datum is 'sea'; expected one number, metres"),
     "depth": ({}, {"source_depth": "5 m"}, DtypeError, "source_depth is '5 m'"),
     "codes": ({}, {"codes": 1}, DtypeError, r"codes is 1; expected trace identification codes, such as \(1,\)"),
-    "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, as 13 others"),
+    "scalar": ({"change": {"SourceGroupScalar": 257}}, {}, DataError, "trace 0 has SourceGroupScalar 257, and 13 others"),
     "unit": ({"change": {"CoordinateUnits": 9}}, {}, DataError, "CoordinateUnits 9"),
     "no unit": ({}, {"unit": ["m"]}, OptionError, r"unit is \['m'\]"),
-    "no format": ({}, {"sample_format": [1]}, UnsupportedError, r"sample_format = \[1\] is not read"),
+    "no format": ({}, {"sample_format": [1]}, UnsupportedError, r"sample_format is \[1\]; expected one of"),
     "texts": ({"texts": 0, "binary": {"Texts": -1}}, {}, UnsupportedError, "-1 extended textual headers"),
-    "section": ({"binary": {"SortingCode": 4}}, {}, DataError, r"is a section: .* say open_segy\(stacked=False\)"),
+    "section": ({"binary": {"SortingCode": 4}}, {}, DataError, r"is a section: .* use open_segy\(stacked=False\)"),
     "no bool": ({}, {"stacked": 1}, OptionError, "stacked is 1; expected True or False"),
     "lengths": ({"change": lambda n: {"Samples": 64 + n % 3}}, {}, DataError, "traces state 3 different sample counts"),
 }  # fmt: skip
@@ -122,6 +124,6 @@ def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
 
 def test_a_revision_that_is_none_is_said(write):
     (note,) = open_segy(write(revision=69)).notes
-    assert "states revision 69 of the format, which is none: read as revision 0" in note
+    assert "states revision 69 of the format, which does not exist: read as revision 0" in note
     with pytest.raises(DataError, match="traces of 64; expected a whole number|sample counts"):
         open_segy(write(revision=69, texts=1))

@@ -81,7 +81,7 @@ def test_odd_requests_are_refused(gathers):
         mute_time(gathers, begin=np.zeros(3))
     with pytest.raises(DomainError, match="taper is -1"):
         mute_time(gathers, 0.1, taper=-1.0)
-    with pytest.raises(DomainError, match="nearest is 300 m, farthest 200"):
+    with pytest.raises(DomainError, match="nearest is 300 m, farthest is 200 m"):
         mute_offset(gathers, 300, 200)
     for odd in (None, "300", np.zeros(2)):
         with pytest.raises(DtypeError, match="nearest is .*; expected one number, metres"):
@@ -90,12 +90,12 @@ def test_odd_requests_are_refused(gathers):
             mute_time(gathers, 0.1, taper=odd)
         with pytest.raises(DtypeError, match="taper is .*; expected one number, seconds"):
             gathers.weights(odd)
-    with pytest.raises(DomainError, match="begin is 0.2, end 0.1; expected seconds, begin before end"):
+    with pytest.raises(DomainError, match="begin is 0.2, end is 0.1; expected seconds, begin before end"):
         mute_time(gathers, 0.2, 0.1)
     for odd in (None, "0.1"):
         with pytest.raises(DtypeError, match=f"begin is {odd!r}; expected seconds"):
             mute_time(gathers, odd)
-    with pytest.raises(OptionError, match="field is 3; observed holds fields 0 to 0"):
+    with pytest.raises(OptionError, match="field is 3; expected a field of observed, 0 to 0"):
         first_breaks(gathers, field=3)
     with pytest.raises(DomainError, match="threshold is 0"):
         first_breaks(gathers, threshold=0)

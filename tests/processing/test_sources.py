@@ -133,13 +133,25 @@ def test_waves_that_come_too_late_are_told():
 def test_odd_estimates_are_refused():
     record = np.ones((2, NSAMPLES, 3, 1))
     for observed, wavelet, options, kind, says in (
-        (record[:1], FIRST, {}, ShapeError, r"observed has shape \(1, 420, 3, 1\), modelled \(2, 420, 3, 1\)"),
+        (
+            record[:1],
+            FIRST,
+            {},
+            ShapeError,
+            r"observed has shape \(1, 420, 3, 1\), modelled has shape \(2, 420, 3, 1\)",
+        ),
         (record, FIRST[:9], {}, ShapeError, r"the wavelet has shape \(9,\); expected \(420,\), or \(2, 420\)"),
-        (record, TRUE, {}, ShapeError, "a wavelet of its own; expected one, or shared=False"),
+        (
+            record,
+            TRUE,
+            {},
+            ShapeError,
+            "the wavelets of the shots differ; expected one wavelet for all shots, or set shared=False",
+        ),
         (record, FIRST, {"damping": 0.0}, DomainError, "damping is 0.0"),
         (record, FIRST, {"weights": np.ones((5, NSAMPLES))}, ShapeError, r"weights have shape \(5, 420\)"),
         (0 * record, FIRST, {}, DomainError, "zero throughout"),
-        (record, 0 * FIRST, {}, DomainError, "the wavelet is zero throughout; expected the one that"),
+        (record, 0 * FIRST, {}, DomainError, "the wavelet is zero throughout; expected the wavelet of"),
         (record, FIRST, {"weights": 0 * record}, DomainError, "zero throughout"),
     ):
         with pytest.raises(kind, match=says):

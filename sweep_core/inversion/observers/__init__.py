@@ -1,4 +1,4 @@
-"""Observers of an inversion: how they are told, and those that ship with the library."""
+"""Observers of an inversion: the calls to them, and the observers of this library."""
 
 from .figures import DataFigures, EpochFigures
 from .files import HistoryFile, ModelFiles, epochs_of

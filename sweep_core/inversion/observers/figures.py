@@ -1,4 +1,4 @@
-"""Observers that draw how an inversion goes, into its folder."""
+"""Observers that draw figures of an inversion into its folder."""
 
 import re
 from collections.abc import Sequence
@@ -16,23 +16,28 @@ from .files import epochs_of
 
 @attrs.frozen(eq=False)
 class EpochFigures:
-    """Draw ``epoch_<number>.png`` and ``loss.png`` at the start, every few epochs and after the last.
+    """An observer that draws ``epoch_<number>.png`` and ``loss.png``.
+
+    It draws at the start, every few epochs and after the last epoch.
 
     Parameters
     ----------
     folder : Path
+        Folder of the figures.
     problem : Problem
+        The problem.
     start : list of (nz, nx) arrays
+        Initial models.
     shots : Shots
-        Whose sources and receivers are drawn.
+        Shots whose sources and receivers are drawn.
     epochs : int
-        The number of the last epoch.
+        Number of the last epoch.
     every : int
         Epochs between figures.
     steps : int
         Iterations of an epoch.
     true, fixed : optional
-        As :func:`sweep_core.plot.plot_epoch` takes them.
+        True models and fixed cells, see :func:`sweep_core.plot.plot_epoch`.
     """
 
     folder: Path
@@ -47,17 +52,18 @@ class EpochFigures:
     events: ClassVar = ("start", "iteration")
     files: ClassVar = re.compile(r"(loss|epoch_\d{4,})\.png")
 
-    def __call__(self, told: Observation) -> None:
+    def __call__(self, observation: Observation) -> None:
         from ...plot import plot_epoch, plot_loss, save
 
-        epoch, left = divmod(told.iteration, self.steps)
+        epoch, left = divmod(observation.iteration, self.steps)
         if left or (epoch % self.every and epoch != self.epochs):
             return
         labels = [f"{parameter.name} ({parameter.unit})" for parameter in self.problem.equation.parameters]
-        history = epochs_of(told.history, self.steps)
+        history = epochs_of(observation.history, self.steps)
         figure = plot_epoch(
-            told.model, self.problem.grid.spacing, start=self.start, true=self.true, gradient=told.gradient,
-            history=history, fixed=self.fixed, sources=self.shots.sources, receivers=self.shots.receivers,
+            observation.model, self.problem.grid.spacing, start=self.start, true=self.true,
+            gradient=observation.gradient, history=history, fixed=self.fixed, sources=self.shots.sources,
+            receivers=self.shots.receivers,
             labels=labels, title=f"epoch {epoch}",
         )  # fmt: skip
         save(figure, self.folder / f"epoch_{epoch:04d}.png")
@@ -66,7 +72,10 @@ class EpochFigures:
 
 @attrs.frozen(eq=False)
 class DataFigures:
-    """Draw the wavelet, ``ricker.png``, and the first, middle and last gather, ``observed_data.png``, at the start."""
+    """An observer that draws the wavelet (``ricker.png``) and three gathers (``observed_data.png``) at the start.
+
+    The gathers are the first, the middle and the last.
+    """
 
     folder: Path
     problem: Problem
@@ -76,7 +85,7 @@ class DataFigures:
     events: ClassVar = ("start",)
     files: ClassVar = re.compile(r"(ricker|observed_data)\.png")
 
-    def __call__(self, told: Observation) -> None:
+    def __call__(self, observation: Observation) -> None:
         from ...plot import plot_gather, plot_wavelet, save
 
         problem, shots = self.problem, self.shots

@@ -1,4 +1,4 @@
-"""Telling observers of plugins how a run goes on; one that fails costs the run nothing but itself."""
+"""Calls to observers. An observer that fails is not called again; the run continues."""
 
 import sys
 import traceback
@@ -11,9 +11,9 @@ from ...plugins import Observation, ObserverRecord, registry
 
 
 class StopInversion(StopIteration):
-    """Raised by an observer to end a whole inversion, where StopIteration ends its stage.
+    """The exception by which an observer ends a whole inversion; StopIteration only ends its stage.
 
-    The run has not come to its end: the same call without it goes on from there where it has a `folder`.
+    The run is not complete: with a `folder`, the same call without this observer continues it.
     """
 
 
@@ -23,9 +23,9 @@ class Observers:
     Parameters
     ----------
     rank : int
-        Of the process that calls them.
+        Rank of the process that calls them.
     records : sequence of ObserverRecord, optional
-        Those of the installed plugins by default.
+        The observers; by default those of the installed plugins.
     """
 
     def __init__(self, rank: int = 0, records: Sequence[ObserverRecord] | None = None):
@@ -34,11 +34,21 @@ class Observers:
         self.stopped = ""  # or "stage" or "run", by an observer that raised StopIteration or StopInversion
 
     def after_shots(self, iteration: int, model: Callable[[], Any]) -> Callable[[Any, Any], None] | None:
-        """What an engine calls with (shots, misfit) after the few that it models at once; None where nobody asks.
+        """Return the function that reports batches of shots.
 
-        `model` gives the parameters that they are modelled in.
+        Parameters
+        ----------
+        iteration : int
+            Number of the iteration.
+        model : callable
+            ``model()`` returns the parameters in which the shots are modelled.
+
+        Returns
+        -------
+        callable or None
+            A function of (shots, misfit), called after each batch, or None if no observer needs it.
         """
-        if not self._asking("shot"):
+        if not self._observers_of("shot"):
             return None
         return lambda shots, misfit: self._tell("shot", iteration, misfit, shots, model())
 
@@ -46,20 +56,36 @@ class Observers:
         self, iteration: int, misfit: float, shots: int, model: Any, gradient: Any,
         history: Sequence[Mapping[str, Any]] = (), event: str = "iteration",
     ) -> None:  # fmt: skip
-        """Tell from rank 0 of an iteration over all `shots`, or of the ``"start"`` of a stage."""
-        if self.rank == 0 and self._asking(event):
+        """Report an iteration over all shots, or the start of a stage, on rank 0.
+
+        Parameters
+        ----------
+        iteration : int
+            Number of the iteration.
+        misfit : float
+            Misfit of all shots.
+        shots : int
+            Number of shots.
+        model, gradient : array
+            Model and gradient: (nz, nx), or (n, nz, nx) for several parameters.
+        history : sequence of dict, optional
+            Lines of the history so far.
+        event : {'iteration', 'start'}
+            The event.
+        """
+        if self.rank == 0 and self._observers_of(event):
             self._tell(event, iteration, misfit, range(shots), model, gradient, history)
 
-    def _asking(self, event):
+    def _observers_of(self, event):
         return [record for record in self.records if record.event == event]
 
     def _tell(self, event, iteration, misfit, shots, model, gradient=None, history=()):
-        told = tuple(int(n) for n in shots)
-        for record in self._asking(event):
-            # Copies for each: what one keeps or spoils is neither the run's nor another's.
-            arrays = _sealed(model), None if gradient is None else _sealed(gradient)
+        numbers = tuple(int(n) for n in shots)
+        for record in self._observers_of(event):
+            # Each observer gets copies, so that it can change neither the run nor the arrays of other observers.
+            arrays = _read_only(model), None if gradient is None else _read_only(gradient)
             lines = tuple(dict(line) for line in history)
-            observation = Observation(event, iteration, float(misfit), told, *arrays, self.rank, lines)
+            observation = Observation(event, iteration, float(misfit), numbers, *arrays, self.rank, lines)
             try:
                 record.call(observation)
             except StopInversion:
@@ -68,11 +94,11 @@ class Observers:
                 self.stopped = self.stopped or "stage"
             except (Exception, SystemExit) as error:
                 self.records.remove(record)
-                reason = " ".join("".join(traceback.format_exception_only(error)).split())  # whatever its __str__ does
+                reason = " ".join("".join(traceback.format_exception_only(error)).split())  # also if __str__ fails
                 print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
 
 
-def _sealed(x) -> np.ndarray:
+def _read_only(x) -> np.ndarray:
     copy = np.array(x)
     copy.setflags(write=False)
     return copy

@@ -1,4 +1,4 @@
-"""SEG-Y files: field records in, records, models and images out. segyio is imported with the first of them."""
+"""Reading of field records from SEG-Y, and writing of records, models and images. segyio is imported on first use."""
 
 from .index import SegyFile, open_segy
 from .reading import read_segy

@@ -1,4 +1,4 @@
-"""A SEG-Y file, known before its samples are read."""
+"""The index of a SEG-Y file: its headers, without its samples."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -16,11 +16,11 @@ from .layout import FORMATS, TEXT, Layout, read_layout
 from .samples import check_format, read_samples
 
 PLAIN = (0, 1)
-"""Trace identification codes of seismic data without more: unknown, and time domain."""
+"""Trace identification codes of plain seismic data: unknown, and time domain."""
 SEISMIC = (*PLAIN, 11, 12, 13, 14, 15, 16, 17)
-"""Beside them pressure, three components of a node, and the same rotated."""
+"""Codes of plain data, pressure, the three components of a node, and the three rotated components."""
 DEAD = (2, 3)
-"""Dead and dummy traces, which keep their place."""
+"""Codes of dead and dummy traces, which keep their place among the receivers."""
 
 
 @attrs.frozen(eq=False)
@@ -40,12 +40,12 @@ class SegyFile:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Path of the file."""
         return self.layout.path
 
     @property
     def nt(self) -> int:
-        """Samples of each trace."""
+        """Number of samples of each trace."""
         return self.layout.nt
 
     @property
@@ -55,79 +55,125 @@ class SegyFile:
 
     @property
     def sources(self) -> NDArray[np.float64]:
-        """(ntraces, 3): x, y on the map and elevation, metres."""
+        """Positions of the sources, (ntraces, 3): x and y on the map, and elevation (m)."""
         return self.headers.sources
 
     @property
     def receivers(self) -> NDArray[np.float64]:
-        """(ntraces, 3), as sources."""
+        """Positions of the receivers, (ntraces, 3): x and y on the map, and elevation (m)."""
         return self.headers.receivers
 
     @property
     def delay(self) -> NDArray[np.float64]:
-        """(ntraces,) time of the first sample, s."""
+        """Time of the first sample, (ntraces,) seconds."""
         return self.headers.delay
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the file contradicts itself, and what was believed."""
+        """Contradictions of the file, and their resolution."""
         return self.layout.notes + self.headers.notes
 
     def __len__(self) -> int:
-        """Traces."""
+        """Return the number of traces."""
         return self.layout.ntraces
 
     def header(self, name: str) -> NDArray[Any]:
-        """(ntraces,) values of a header field as they stand there, by its name in segyio.TraceField.
+        """Return the values of a header field as the file holds them.
 
-        They are int64, or float64 where `header_bytes` of `open_segy` names floats.
+        Parameters
+        ----------
+        name : str
+            Name of the field in segyio.TraceField.
+
+        Returns
+        -------
+        (ntraces,) array
+            int64, or float64 if `header_bytes` of `open_segy` names a float.
 
         Raises
         ------
         OptionError
+            No field has this name.
         """
         if name not in (self.headers.raw.dtype.names or ()):
-            raise OptionError(f"no trace header is called {name!r}; names are those of segyio.TraceField, as SourceX")
+            raise OptionError(f"no trace header is called {name!r}; expected a name of segyio.TraceField, as SourceX")
         values = self.headers.raw[name]
         return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
     def traces(self, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
-        """(n, nt) samples in C order; see `read_samples`."""
+        """Read samples.
+
+        Parameters
+        ----------
+        which : slice or integer array, optional
+            Traces, counted from 0 in the order of the file; all by default.
+        dtype : numpy.dtype
+            float32 or float64.
+
+        Returns
+        -------
+        (n, nt) array
+            Samples in C order.
+
+        Raises
+        ------
+        DataError, DomainError, DtypeError
+            A sample is not finite, there is no such trace, or `dtype` is another one.
+        """
         return read_samples(self.layout, which, dtype)
 
     def section(self, dtype: Any = np.float32) -> NDArray[Any]:
-        """(nt, ntraces) samples of all traces in C order: a model or an image, depth or time first."""
+        """Read the samples of all traces as a model or an image, depth or time first.
+
+        Parameters
+        ----------
+        dtype : numpy.dtype
+            float32 or float64.
+
+        Returns
+        -------
+        (nt, ntraces) array
+            Samples in C order.
+        """
         return np.ascontiguousarray(self.traces(dtype=dtype).T)
 
     @property
     def text(self) -> str:
-        """The textual header, 40 lines; empty for a file of Seismic Unix, which has none."""
+        """Textual header of 40 lines; empty for a file of Seismic Unix, which has none."""
         if self.layout.is_su:
             return ""
         with open(self.path, "rb") as stream:
-            written = stream.read(TEXT)
-        text = written.decode("ascii", "replace") if written[:1] == b"C" else written.decode("cp037")
+            header = stream.read(TEXT)
+        text = header.decode("ascii", "replace") if header[:1] == b"C" else header.decode("cp037")
         return "\n".join(
-            "".join(c if c.isprintable() else " " for c in text[at : at + 80]) for at in range(0, TEXT, 80)
+            "".join(c if c.isprintable() else " " for c in text[begin : begin + 80]) for begin in range(0, TEXT, 80)
         )
 
     def shots(self, codes: tuple[int, ...] | None = None) -> list[NDArray[np.int64]]:
-        """Traces of each shot, in the order of the file: those of one field record and one place of the source.
+        """Return the traces of each shot: those with one field record and one source position.
 
         Parameters
         ----------
         codes : tuple of int, optional
-            Trace identification codes of the traces wanted; by default those of seismic data, which then are all of one
-            kind. Dead and dummy traces go with those of their shot; others are left out.
+            Trace identification codes of the traces; by default those of seismic data, which must then be of one kind.
+            Dead and dummy traces stay in their shot; other traces are left out.
+
+        Returns
+        -------
+        list of (n,) int64 array
+            For each shot in the order of the file, its traces, counted from 0.
 
         Raises
         ------
-        DataError, DtypeError
+        DataError
+            The file holds several kinds of seismic data, or none of these codes.
+        DtypeError
+            `codes` is not a collection.
         """
         if codes is not None and (isinstance(codes, str) or not isinstance(codes, Iterable)):
             raise DtypeError(f"codes is {codes!r}; expected trace identification codes, such as (1,)")
-        found = self.header("TraceIdentificationCode")
-        kinds = {int(code) for code in np.unique(found)} & set(SEISMIC)
+        trace_codes = self.header("TraceIdentificationCode")
+        kinds = {int(code) for code in np.unique(trace_codes)} & set(SEISMIC)
         if codes is None:
             codes = tuple(sorted(kinds))
             if len(kinds - set(PLAIN)) > 1 or (kinds & set(PLAIN) and kinds - set(PLAIN)):
@@ -135,19 +181,19 @@ class SegyFile:
                     f"{self.path} holds traces of several kinds, by their identification codes {sorted(kinds)}; "
                     "expected one: choose by codes="
                 )
-        wanted = np.isin(found, (*codes, *DEAD))
-        if not np.isin(found, codes).any():
+        is_used = np.isin(trace_codes, (*codes, *DEAD))
+        if not np.isin(trace_codes, codes).any():
             raise DataError(
                 f"{self.path} holds no trace of seismic data: identification codes are "
-                f"{sorted(set(found.tolist()))[:9]}; expected some of {list(codes or SEISMIC)}, or say codes="
+                f"{sorted(set(trace_codes.tolist()))[:9]}; expected some of {list(codes or SEISMIC)}, or pass codes="
             )
-        numbers = np.flatnonzero(wanted)
+        numbers = np.flatnonzero(is_used)
         keys = np.column_stack([self.header("FieldRecord"), self.sources])[numbers]
         _, first, member = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        member = np.argsort(np.argsort(first))[member.reshape(-1)]  # numbered as they come
+        member = np.argsort(np.argsort(first))[member.reshape(-1)]  # numbers shots in the order of the file
         order = np.argsort(member, kind="stable")
         shots = np.split(numbers[order], np.flatnonzero(np.diff(member[order])) + 1)
-        return [own for own in shots if np.isin(found[own], codes).any()]
+        return [shot for shot in shots if np.isin(trace_codes[shot], codes).any()]
 
     def __str__(self) -> str:
         where = ", ".join(
@@ -170,11 +216,12 @@ def open_segy(
     sample_format: int | None = None, unit: str | None = None, coordinate_scalar: int | None = None,
     elevation_scalar: int | None = None, stacked: bool | None = None, header_bytes: Mapping[str, Any] | None = None,
 ) -> SegyFile:  # fmt: skip
-    """Index the headers of a SEG-Y or Seismic Unix file, once; samples are read later.
+    """Read the headers of a SEG-Y or Seismic Unix file; samples are read later.
 
-    A file is one of Seismic Unix where its size is a whole number of traces of the count that each of them states.
+    A file is a Seismic Unix file if all its traces state one sample count, and its size is a whole number of such
+    traces.
 
-    Each option overrules what the file says, where it is known to be wrong.
+    Each option overrides a value of the file that is known to be wrong.
 
     Parameters
     ----------
@@ -187,26 +234,27 @@ def open_segy(
     sample_format : int, optional
         Code of the sample format: 1 IBM floats, 5 IEEE floats, ...
     unit : {"m", "ft"}, optional
-        Of coordinates and elevations.
+        Unit of coordinates and elevations.
     coordinate_scalar, elevation_scalar : int, optional
-        As in the header: a negative one divides, zero is one.
+        Scalars as in the header: a negative scalar divides, zero means one.
     stacked : bool, optional
-        Whether traces are a section, of which `read_segy` makes no gathers.
+        Whether the traces are a section, which `read_segy` refuses.
     header_bytes : dict, optional
-        The first byte of fields that lie elsewhere in the trace headers, from 1 as the standard counts them, by their
-        names in segyio.TraceField: ``{"SourceX": 181}``; or (byte, format), such as ``{"SourceX": (181, "f4")}``, where
-        the format is another one as well: "i2", "i4", "u2", "u4", "f4", "f8", ...
+        The first byte of fields at other places of the trace headers, by their names in segyio.TraceField, such as
+        ``{"SourceX": 181}``. Bytes count from 1, as in the standard. (byte, format) changes the format as well, such as
+        ``{"SourceX": (181, "f4")}``. Formats are "i2", "i4", "u2", "u4", "f4", "f8", ...
 
     Returns
     -------
     SegyFile
+        The headers and the layout of the file.
 
     Raises
     ------
     DataError
-        Where the file is damaged, or contradicts itself in a way that its size does not settle.
+        The file is damaged, or contradicts itself in a way that its size does not resolve.
     UnsupportedError, OptionError, DtypeError
-        For a format that cannot be read, or an option of another value or kind.
+        The format cannot be read, or an option has another value or kind.
     """
     layout = read_layout(path, nt, sample_format)
     if stacked is not None:

@@ -1,7 +1,7 @@
-"""The shape of a SEG-Y file: byte order, sample format, samples of a trace, traces. Nothing is read before it is known.
+"""The layout of a SEG-Y file: byte order, sample format, samples of a trace and number of traces.
 
-segyio takes the sample count of the binary header for granted; files in the field have others in their traces, and the
-size of the file says who is right. So the bytes are laid out here, and segyio names the fields and converts IBM floats.
+segyio trusts the sample count of the binary header. Field files may have another count in their traces, and the size of
+the file shows the right one. So this module computes the layout, and segyio only names the header fields.
 """
 
 import os
@@ -34,46 +34,47 @@ FORMATS: Mapping[int, tuple[str, str]] = MappingProxyType(
     }
 )
 STACKED = 4
-"""Sorting code of traces that are sums of others, as those of a section."""
+"""Sorting code of stacked traces, such as those of a section."""
 _FOREIGN = {4: "fixed point with gain", 7: "3-byte integer", 15: "3-byte unsigned integer"}
 
 
 def load_segyio() -> Any:
-    """The library, or a refusal that says how to get it."""
+    """Import segyio, or raise an error that tells how to install it."""
     try:
         import segyio
     except ImportError:
-        raise UnsupportedError("SEG-Y needs segyio, which is not installed: pip install segyio") from None
+        raise UnsupportedError("segyio is not installed; SEG-Y needs it: pip install segyio") from None
     return segyio
 
 
 @attrs.frozen
 class Layout:
-    """Where the samples and headers of a file lie.
+    """The bytes at which the samples and headers of a file lie.
 
     Attributes
     ----------
     path : pathlib.Path
+        The file.
     order : str
         Byte order, ">" or "<".
     format : int
         Code of the sample format, see `FORMATS`.
     nt, ntraces : int
-        Samples of each trace, and traces.
+        Number of samples of each trace, and number of traces.
     begin : int
-        Byte at which the first trace begins.
+        First byte of the first trace.
     interval : int
-        Sample interval of the binary header in microseconds; 0 where it states none.
+        Sample interval of the binary header in microseconds; 0 if the header states none.
     extended_interval : float
-        The same as a double, of revision 2; 0 where the file states none.
+        Sample interval of revision 2 in microseconds, a double; 0 if the file states none.
     unit : int
         Measurement system of the binary header: 1 metres, 2 feet, 0 not stated.
     revision : int
         Major revision of the standard.
     stacked : bool
-        Whether its binary header calls its traces stacked: a section.
+        Whether the binary header calls the traces stacked (a section).
     notes : tuple of str
-        Where the file contradicts itself, and what was believed.
+        Contradictions of the file, and their resolution.
     """
 
     path: Path
@@ -91,28 +92,31 @@ class Layout:
 
     @property
     def is_su(self) -> bool:
-        """Whether it is a Seismic Unix file: traces without textual and binary header."""
+        """True for a Seismic Unix file: traces without textual and binary header."""
         return self.begin == 0
 
     @property
     def records(self) -> np.dtype:
-        """Header and samples of one trace."""
+        """Type of one trace: its header and its samples."""
         return np.dtype([("header", f"V{TRACE}"), ("samples", self.order + FORMATS[self.format][0], (self.nt,))])
 
     def open(self) -> np.memmap:
-        """All traces, on disk."""
+        """Map all traces of the file."""
         try:
             return np.memmap(self.path, self.records, "r", self.begin, (self.ntraces,))
         except (OSError, ValueError) as error:
-            raise DataError(f"{self.path} cannot be opened any more: {error}") from error
+            raise DataError(f"{self.path} can no longer be opened: {error}") from error
 
 
 def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_format: int | None = None) -> Layout:
-    """The layout of a file; `nt` and `sample_format` overrule its headers.
+    """Return the layout of a file. `nt` and `sample_format` override its headers.
 
     Raises
     ------
-    DataError, UnsupportedError
+    DataError
+        The file is damaged, or contradicts itself in a way that its size does not resolve.
+    UnsupportedError
+        The format cannot be read.
     """
     path = as_path(path)
     try:
@@ -129,7 +133,7 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror or error}") from error
     if size <= begin + TRACE:
-        raise DataError(f"{path} has {size} bytes; its headers alone take {begin + TRACE}: there is no trace in it")
+        raise DataError(f"{path} has {size} bytes; expected more than {begin + TRACE}, the size of its headers")
     (binary,) = struct.unpack_from(f"{order}H", head, 3220)
     (trace,) = struct.unpack_from(f"{order}H", first, 114)
     extended = 0.0
@@ -137,16 +141,17 @@ def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_form
         binary = struct.unpack_from(f"{order}I", head, 3268)[0] or binary
         (extended,) = struct.unpack_from(f"{order}d", head, 3272)
     width = np.dtype(FORMATS[code][0]).itemsize
-    count, said = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
+    count, count_notes = _sample_count(path, size - begin, width, {"binary": binary, "trace": trace}, nt)
     interval, (unit,) = struct.unpack_from(f"{order}H", head, 3216)[0], struct.unpack_from(f"{order}h", head, 3254)
     traces = (size - begin) // (TRACE + width * count)
     stacked = struct.unpack_from(f"{order}h", head, 3228)[0] == STACKED
-    return Layout(path, order, code, count, traces, begin, interval, unit, revision, stacked, notes + said, extended)
+    notes += count_notes
+    return Layout(path, order, code, count, traces, begin, interval, unit, revision, stacked, notes, extended)
 
 
-def _su_layout(path: Path, size: int, first: bytes, nt: int | None, stated: int | None) -> Layout | None:
+def _su_layout(path: Path, size: int, first: bytes, nt: int | None, code: int | None) -> Layout | None:
     """Return the layout of a Seismic Unix file; None unless its size is a whole number of traces of one count."""
-    if len(first) < TRACE or not (stated is None or (isinstance(stated, int | np.integer) and stated == 5)):
+    if len(first) < TRACE or not (code is None or (isinstance(code, int | np.integer) and code == 5)):
         return None
     fitting = []
     for order in "<>":
@@ -157,28 +162,31 @@ def _su_layout(path: Path, size: int, first: bytes, nt: int | None, stated: int 
         traces = np.dtype({"names": ["nt"], "formats": [f"{order}u2"], "offsets": [114], "itemsize": length})
         if (np.memmap(path, traces, "r")["nt"] == count).all():
             fitting.append(Layout(path, order, 5, count, size // length, 0, 0, 0, 0))
-    # A count of two equal bytes fits in both orders; headers are full of small numbers, which are small in one of them.
-    return min(fitting, key=lambda it: np.abs(np.frombuffer(first, f"{it.order}i2").astype(int)).sum(), default=None)
+    # A count of two equal bytes fits in both orders. Header fields are small numbers, but only in the right order.
+    return min(fitting, key=lambda fit: np.abs(np.frombuffer(first, f"{fit.order}i2").astype(int)).sum(), default=None)
 
 
-def _byte_order(path: Path, head: bytes, stated: int | None) -> tuple[str, int]:
+def _byte_order(path: Path, head: bytes, override: int | None) -> tuple[str, int]:
+    """Return the byte order and the code of the sample format."""
     if len(head) < TEXT + BINARY:
         raise DataError(f"{path} has {len(head)} bytes; expected a SEG-Y file, whose first two headers take 3600")
     codes = {order: struct.unpack_from(f"{order}h", head, 3224)[0] for order in "><"}
-    if stated is not None:
-        if not isinstance(stated, int | np.integer) or stated not in FORMATS:
-            raise UnsupportedError(f"sample_format = {stated!r} is not read; expected one of {_formats()}")
-        return ("<" if codes[">"] not in FORMATS and codes["<"] in FORMATS else ">"), stated
+    if override is not None:
+        if not isinstance(override, int | np.integer) or override not in FORMATS:
+            raise UnsupportedError(f"sample_format is {override!r}; expected one of {_formats()}")
+        return ("<" if codes[">"] not in FORMATS and codes["<"] in FORMATS else ">"), override
     for order, code in codes.items():
         if code in FORMATS:
             return order, code
     if kind := _FOREIGN.get(codes[">"]) or _FOREIGN.get(codes["<"]):
-        raise UnsupportedError(f"{path} holds samples of format {kind}, which is not read; convert it to IEEE floats")
+        raise UnsupportedError(
+            f"{path} holds samples of format {kind}, which SWEEP does not read; convert it to IEEE floats"
+        )
+    counts = " or ".join(str(struct.unpack_from(f"{order}H", head, 114)[0]) for order in "<>")
     raise DataError(
-        f"{path} states sample format {codes['>']} in its binary header; expected one of {_formats()}: "
-        "no SEG-Y file, a damaged one, or say what it is by sample_format=. Read as Seismic Unix, its first trace has "
-        f"{' or '.join(str(struct.unpack_from(f'{order}H', head, 114)[0]) for order in '<>')} samples, by which its "
-        "size is no whole number of traces, or others state another count"
+        f"{path} states sample format {codes['>']} in its binary header; expected one of {_formats()}: the file is "
+        "damaged or not a SEG-Y file; if it is one, pass sample_format=. It is not a Seismic Unix file either: its "
+        f"first trace states {counts} samples, which its size or its other traces contradict"
     )
 
 
@@ -187,12 +195,12 @@ def _formats() -> str:
 
 
 def _revision(path: Path, head: bytes, order: str) -> tuple[int, int, tuple[str, ...]]:
-    """Major revision, number of extended textual headers, and what is to be said about it."""
+    """Return the major revision, the number of extended textual headers, and notes."""
     revision, (texts,) = head[3500], struct.unpack_from(f"{order}h", head, 3504)
     if revision == 0:
-        return 0, 0, ()  # where later revisions count textual headers, the first left the bytes to anybody
+        return 0, 0, ()  # revision 0 does not define the bytes in which later revisions count textual headers
     if revision > 2:
-        return 0, 0, (f"it states revision {revision} of the format, which is none: read as revision 0",)
+        return 0, 0, (f"it states revision {revision} of the format, which does not exist: read as revision 0",)
     if not 0 <= texts <= 1000:
         raise UnsupportedError(f"{path} states {texts} extended textual headers; expected a count from 0 to 1000")
     if revision == 2:
@@ -201,33 +209,39 @@ def _revision(path: Path, head: bytes, order: str) -> tuple[int, int, tuple[str,
         if extra or trailers or offset not in (0, TEXT * (1 + texts) + BINARY):
             raise UnsupportedError(
                 f"{path} has {extra} additional trace headers, {trailers} trailers and its first trace at byte "
-                f"{offset}; expected none of revision 2's extensions, which are not read"
+                f"{offset}; expected none of these extensions of revision 2, which SWEEP does not read"
             )
     return revision, texts, ()
 
 
 def _sample_count(
-    path: Path, size: int, width: int, stated: dict[str, int], given: int | None
+    path: Path, size: int, width: int, stated: dict[str, int], override: int | None
 ) -> tuple[int, tuple[str, ...]]:
-    """The count by which the bytes are a whole number of traces, and what is to be said about it."""
+    """Return the sample count for which `size` bytes are a whole number of traces, and notes.
+
+    `stated` holds the counts of the binary header and of the first trace.
+    """
 
     def fits(count: int) -> bool:
         return count > 0 and size % (TRACE + width * count) == 0
 
-    said = f"its binary header states {stated['binary']} samples a trace, its first trace {stated['trace']}"
-    if given is not None:
-        if isinstance(given, bool) or not isinstance(given, int | np.integer) or not fits(int(given)):
-            raise DataError(f"{path}: nt = {given!r}, by which {size} bytes are no whole number of traces; {said}")
-        return int(given), ()
+    statement = f"its binary header states {stated['binary']} samples a trace, its first trace {stated['trace']}"
+    if override is not None:
+        if isinstance(override, bool) or not isinstance(override, int | np.integer) or not fits(int(override)):
+            raise DataError(
+                f"nt is {override!r}; expected a count for which the {size} bytes of {path} are a whole number of "
+                f"traces: {statement}"
+            )
+        return int(override), ()
     fitting = sorted({count for count in stated.values() if fits(count)})
     if not fitting:
         many = ", ".join(f"{size / (TRACE + width * n):.3f} traces of {n}" for n in set(stated.values()) if n)
         raise DataError(
             f"{path} has {size} bytes of traces, {many or 'traces of no samples'}; expected a whole number: it is "
-            f"truncated or damaged ({said}), or say nt="
+            f"truncated or damaged ({statement}), or pass nt="
         )
     if len(fitting) > 1:
-        raise DataError(f"{path}: {said}, and its size admits both; say which by nt=")
+        raise DataError(f"{path}: {statement}, and its size admits both; pass the right one as nt=")
     if len(set(stated.values()) - {0}) > 1:
-        return fitting[0], (f"{said}; its size admits {fitting[0]} alone",)
+        return fitting[0], (f"{statement}; its size admits only {fitting[0]}",)
     return fitting[0], ()

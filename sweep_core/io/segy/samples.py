@@ -1,4 +1,4 @@
-"""Samples of traces, and whether they are what the file says they are."""
+"""Samples of traces, and a check of their format."""
 
 from typing import Any
 
@@ -8,23 +8,26 @@ from numpy.typing import NDArray
 from ...errors import DataError, DomainError, DtypeError
 from .layout import FORMATS, Layout
 
-_LOOKED_AT = 64  # traces by which a sample format is judged
-_HEX_DIGIT = 0x00F00000  # of an IBM float: the first of its fraction, never zero in a normalised one
+_CHECKED_TRACES = 64  # traces whose samples the check of the format reads
+_HEX_DIGIT = 0x00F00000  # the first digit of the fraction of an IBM float, never zero in a normalised one
 
 
 def read_samples(layout: Layout, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
-    """(n, nt) samples of some traces, all by default, in C order.
+    """Return the (n, nt) samples of some traces in C order.
 
     Parameters
     ----------
+    layout : Layout
+        The file.
     which : slice or integer array, optional
-        Traces, from 0 on in the order of the file.
+        Traces, counted from 0 in the order of the file; all by default.
     dtype : numpy.dtype
         float32 or float64.
 
     Raises
     ------
     DataError, DomainError, DtypeError
+        A sample is not finite, there is no such trace, or `dtype` is another one.
     """
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise DtypeError(f"dtype is {dtype}; expected float32 or float64")
@@ -32,7 +35,7 @@ def read_samples(layout: Layout, which: Any = None, dtype: Any = np.float32) -> 
     if not isinstance(which, slice):
         which = np.asarray(which, dtype=np.int64)
         if which.ndim != 1 or not ((which >= 0) & (which < layout.ntraces)).all():
-            raise DomainError(f"{layout.path} holds traces 0 to {layout.ntraces - 1}; asked for {which}")
+            raise DomainError(f"traces are {which}; expected 0 to {layout.ntraces - 1}, the traces of {layout.path}")
     samples = _as_floats(layout, np.asarray(layout.open()["samples"][which]), np.dtype(dtype))
     wrong = ~np.isfinite(samples)
     if wrong.any():
@@ -51,19 +54,19 @@ def _as_floats(layout: Layout, samples: NDArray[Any], dtype: np.dtype) -> NDArra
         samples = np.where(samples >> 31, -1.0, 1.0) * np.ldexp(
             fraction.astype(np.float64), 4 * (exponent - 70.0).astype(int)
         )
-    with np.errstate(over="ignore"):  # of a double beyond float32, which is not finite then and refused
+    with np.errstate(over="ignore"):  # a double beyond float32 becomes infinite, which the caller refuses
         return np.ascontiguousarray(samples, dtype=dtype)
 
 
 def check_format(layout: Layout) -> None:
-    """DataError where the bits of the samples cannot be of the format that the header states.
+    """Raise a DataError if the bits of the samples do not fit the format that the header states.
 
-    IBM floats are normalised: the first hexadecimal digit of a fraction is not zero. Of IEEE floats one in sixteen or
-    so has zero there, as the last bit of the exponent and the first three of the fraction fall. And floats that are
-    read as integers have no small values.
+    IBM floats are normalised: the first hexadecimal digit of their fraction is not zero. About one in sixteen IEEE
+    floats has a zero there: the last bit of the exponent and the first three bits of the fraction. Floats that are read
+    as integers have no small values.
     """
-    stride = max(1, layout.ntraces // _LOOKED_AT)
-    words = np.asarray(layout.open()["samples"][::stride][:_LOOKED_AT])
+    stride = max(1, layout.ntraces // _CHECKED_TRACES)
+    words = np.asarray(layout.open()["samples"][::stride][:_CHECKED_TRACES])
     if words.itemsize != 4:
         return
     words = np.unique(words.view(f"{layout.order}u4").astype(np.uint32))
@@ -80,13 +83,16 @@ def check_format(layout: Layout) -> None:
             bits = f"the smallest is {least}, as floats read as integers"
     if bits:
         raise DataError(
-            f"{layout.path} states samples of format {layout.format} ({FORMATS[layout.format][1]}); by their bits they "
-            f"are not: {bits}. Say which by sample_format="
+            f"{layout.path} states samples of format {layout.format} ({FORMATS[layout.format][1]}); their bits "
+            f"contradict this format: {bits}. Pass the right one as sample_format="
         )
 
 
 def _is_ibm(words: NDArray[Any], unnormalised: NDArray[np.bool_]) -> bool:
-    """No word has a zero digit, although read as IEEE floats many even exponents occur, each with one in eight."""
+    """Return True if no word has a zero digit, although many even exponents of IEEE floats occur.
+
+    Among IEEE floats of an even exponent, one in eight would have a zero digit.
+    """
     if unnormalised.any():
         return False
     exponents = (words >> 23) & 0xFF
@@ -95,12 +101,12 @@ def _is_ibm(words: NDArray[Any], unnormalised: NDArray[np.bool_]) -> bool:
 
 
 def is_dead(samples: NDArray[Any]) -> NDArray[np.bool_]:
-    """(n,) traces (n, nt) whose samples are all the same."""
+    """Return a mask (n,) of the traces (n, nt) whose samples are all the same."""
     return (samples == samples[:, :1]).all(axis=1)
 
 
 def is_clipped(samples: NDArray[Any]) -> NDArray[np.bool_]:
-    """(n,) traces (n, nt) that stay at their extreme for three samples or more."""
+    """Return a mask (n,) of the traces (n, nt) that stay at their extreme for three samples or more."""
     peak = np.abs(samples).max(axis=1, keepdims=True)
-    at = (np.abs(samples) == peak) & (peak > 0)
-    return (at[:, 2:] & at[:, 1:-1] & at[:, :-2]).any(axis=1)
+    is_peak = (np.abs(samples) == peak) & (peak > 0)
+    return (is_peak[:, 2:] & is_peak[:, 1:-1] & is_peak[:, :-2]).any(axis=1)

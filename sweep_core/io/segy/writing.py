@@ -1,4 +1,4 @@
-"""SEG-Y out: records, models and images, revision 1, IEEE floats, big-endian; segyio and others read them."""
+"""Writing of records, models and images to SEG-Y: revision 1, IEEE floats, big-endian; segyio and others read it."""
 
 import math
 import os
@@ -19,34 +19,36 @@ from ..replacing import replacing
 from .headers import fields
 from .layout import BINARY, STACKED, TEXT, load_segyio
 
-_MOST = 65535  # what two bytes hold
+_MOST = 65535  # the largest unsigned number of two bytes
 _SCALARS = (1, 10, 100, 1000, 10000)
 _LARGEST = 2**31 - 1
-_WIDTH = 76  # characters of a line of the textual header beside its number
+_WIDTH = 76  # characters of a line of the textual header, without its number
 
 
 def write_segy(
     path: str | os.PathLike[str], gathers: Gathers, *, field: int | None = None, start: float = 0.0,
     text: Iterable[str] = (),
 ) -> Path:  # fmt: skip
-    """Write shot gathers, whole or not at all; `attrs.evolve(gathers, observed=record)` are those that a solver made.
+    """Write shot gathers to a SEG-Y file, completely or not at all.
 
-    What `recorded` and `clipped` tell is lost: samples that were not recorded are zeros.
-    Places are written on the map, along `gathers.line`, depths below `gathers.datum`, both with the scalar by which
-    they are exact, or else as fine as they fit. Padding is left out; dead traces are called so.
+    `attrs.evolve(gathers, observed=record)` are the gathers of a modelled record.
+
+    `recorded` and `clipped` are lost: samples that were not recorded are zeros. Positions are written on the map, along
+    `gathers.line`, and depths below `gathers.datum`. Both have the scalar that makes them exact, or else the finest
+    that fits. Padding is left out; dead traces have the code of dead traces.
 
     Parameters
     ----------
     path : path-like
-        Used as it is given; folders are made where they are missing.
+        The file, without a change of its suffix. Missing folders are created.
     gathers : Gathers
-        Its dt is a whole number of microseconds up to 65535, and nt at most 65535.
+        The gathers. dt is a whole number of microseconds up to 65535, and nt is at most 65535.
     field : int, optional
-        Which field, where there are several.
+        The field, if there are several.
     start : float
-        Time of the first sample, s, as `solver.time(field)[0]` says; written as the delay.
+        Time of the first sample (s), such as `solver.time(field)[0]`; written as the delay.
     text : str, or iterable of str
-        Lines of up to 76 characters for the textual header, after what is always there.
+        Lines of up to 76 characters for the textual header, after its standard lines.
 
     Returns
     -------
@@ -56,19 +58,22 @@ def write_segy(
     Raises
     ------
     UnsupportedError
-        Where the format cannot hold it: dt, nt, a place, a time, a number of a shot or a sample.
-    DtypeError, OptionError, StorageError
+        The format cannot hold dt, nt, a position, a time, the number of a shot or a sample.
+    DtypeError, DomainError, OptionError
+        An argument has a wrong kind or value, or there is no trace.
+    StorageError
+        The disk is full, or the system refuses to write.
     """
     check_gathers(gathers)
     nfield = gathers.observed.shape[3]
     if field is None and nfield > 1:
-        raise OptionError(f"observed holds {nfield} fields; say which by field=")
+        raise OptionError(f"observed holds {nfield} fields; expected one: choose it by field=")
     field = 0 if field is None else check_field(gathers, field)
     if not (gathers.traces >= 0).any():
-        raise DomainError("gathers hold no trace; expected some to write")
+        raise DomainError("gathers hold no trace; expected one or more")
     _check_shots(gathers)
     if not np.abs(gathers.observed).max() <= np.finfo(np.float32).max:
-        raise UnsupportedError("observed reaches beyond single precision, which SEG-Y holds; scale it")
+        raise UnsupportedError("observed is beyond single precision, which SEG-Y holds; scale it")
     shot, receiver = np.nonzero(gathers.traces >= 0)
     (dz, dx), datum = gathers.dh, gathers.datum
     places = (
@@ -93,7 +98,7 @@ def write_segy(
     lines = [
         f"SHOT GATHERS: {gathers.name}", f"{len(gathers)} SHOTS, {len(shot)} TRACES OF {gathers.nt} SAMPLES, "
         f"{1e3 * gathers.dt:g} MS", f"MODEL CELLS DX {dx:g} M, DZ {dz:g} M", *_line_text(gathers.line, datum),
-        *_own_lines(text),
+        *_text_lines(text),
     ]  # fmt: skip
     records = (gathers.observed[n, :, gathers.traces[n] >= 0, field] for n in range(len(gathers)))
     return _write(
@@ -105,25 +110,26 @@ def write_segy_section(
     path: str | os.PathLike[str], section: NDArray[Any], dh: float | tuple[float, float], *, line: Line | None = None,
     datum: float = 0.0, text: Iterable[str] = (),
 ) -> Path:  # fmt: skip
-    """Writes a model or an image in depth, a trace for each of its columns, whole or not at all.
+    """Write a model or an image in depth to a SEG-Y file, one trace for each column, completely or not at all.
 
-    The format has no place for a step in depth: it is written in millimetres where microseconds would be, as it is in
-    Marmousi-II, and said in the textual header. Columns lie on the map along `line`, as places of the CDP, source and
-    receiver.
+    The format has no field for a depth step. The step is written in millimetres in the field of the microseconds, as in
+    Marmousi-II, and stated in the textual header. Columns lie on the map along `line`; the headers hold their places as
+    CDP, source and receiver.
 
     Parameters
     ----------
     path : path-like
+        The file, without a change of its suffix. Missing folders are created.
     section : (nz, nx) array
-        Written as float32; finite.
+        The model or image, finite; written as float32.
     dh : float or (dz, dx)
-        Metres; dz a whole number of millimetres up to 65535.
+        Grid spacing (m). dz is a whole number of millimetres up to 65535.
     line : Line, optional
-        Where x lies on the map; by default x is x and y zero.
+        The x axis on the map; by default x of the map, with y = 0.
     datum : float
-        Elevation of the first row, metres.
+        Elevation of the first row (m).
     text : iterable of str
-        As in `write_segy`.
+        Lines for the textual header, see `write_segy`.
 
     Returns
     -------
@@ -132,7 +138,12 @@ def write_segy_section(
 
     Raises
     ------
-    ShapeError, DtypeError, DomainError, UnsupportedError, StorageError
+    ShapeError, DtypeError, DomainError
+        The section or another argument has a wrong shape, kind or value.
+    UnsupportedError
+        The format cannot hold nz, dz or a position.
+    StorageError
+        The disk is full, or the system refuses to write.
     """
     check_line(line)
     section = numpy_of(section)
@@ -156,7 +167,7 @@ def write_segy_section(
     headers["TraceIdentificationCode"], headers["DataUse"] = 1, 1
     lines = [
         "SECTION IN DEPTH", f"{count} TRACES OF {len(section)} SAMPLES", f"DX {dx:g} M, DZ {dz:g} M",
-        "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *_own_lines(text),
+        "SAMPLE INTERVAL: DEPTH STEP IN MILLIMETRES", *_line_text(line, datum), *_text_lines(text),
     ]  # fmt: skip
     return _write(as_path(path), lines, headers, [section.T], traces=1, sorting=STACKED)
 
@@ -170,7 +181,7 @@ def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
 
 
 def check_samples(nt: int, dt: float, start: float = 0.0) -> None:
-    """UnsupportedError where the format cannot hold so many samples, their interval, or the time of the first."""
+    """Raise an UnsupportedError if the format cannot hold the number of samples, their interval or the first time."""
     _check_count(nt)
     _microseconds(dt)
     _delay(start)
@@ -178,21 +189,23 @@ def check_samples(nt: int, dt: float, start: float = 0.0) -> None:
 
 def _check_count(nt: int) -> None:
     if nt > _MOST:
-        raise UnsupportedError(f"traces have {nt} samples; SEG-Y of revision 1 holds {_MOST}: cut or sample them anew")
+        raise UnsupportedError(
+            f"traces have {nt} samples; expected at most {_MOST}, the limit of SEG-Y revision 1: cut or resample them"
+        )
 
 
 def _check_shots(gathers: Gathers) -> None:
-    """UnsupportedError where numbers of shots do not fit, or a reader would take two shots for one."""
+    """Raise an UnsupportedError if numbers of shots do not fit, or if a reader would merge two shots."""
     if len(gathers) and not -_LARGEST - 1 <= gathers.shots.min() <= gathers.shots.max() <= _LARGEST:
         raise UnsupportedError(f"shots are {gathers.shots.tolist()[:9]}; SEG-Y holds numbers of 32 bits")
-    known: dict[Any, int] = {}
+    row_of: dict[Any, int] = {}
     for row, key in enumerate(zip(gathers.shots.tolist(), map(tuple, gathers.sources.tolist()), strict=True)):
-        if key in known:
+        if key in row_of:
             raise UnsupportedError(
-                f"shots {known[key]} and {row} have one number, {key[0]}, and one place: a reader would take them for "
-                "one; give them numbers by attrs.evolve(gathers, shots=...)"
+                f"shots {row_of[key]} and {row} have one number, {key[0]}, and one place: a reader would merge them; "
+                "set other numbers by attrs.evolve(gathers, shots=...)"
             )
-        known[key] = row
+        row_of[key] = row
 
 
 def _whole(value: float, name: str, unit: str) -> int:
@@ -206,12 +219,12 @@ def _microseconds(dt: float) -> int:
     return _whole(1e6 * dt, "dt", "microseconds")
 
 
-def _scaled(values: NDArray[np.float64], what: str) -> tuple[NDArray[np.int64], int]:
-    """Whole numbers and the scalar of their header: the coarsest by which they are exact, or the finest that fits."""
+def _scaled(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.int64], int]:
+    """Return whole numbers and their header scalar: the coarsest that keeps values exactly, or the finest that fits."""
     largest = float(np.abs(values).max())
     fitting = [scale for scale in _SCALARS if largest * scale < _LARGEST]
     if not fitting:
-        raise UnsupportedError(f"{what} reach {largest:g} m; SEG-Y holds less than {_LARGEST} m")
+        raise UnsupportedError(f"{name} reach {largest:g} m; SEG-Y holds less than {_LARGEST} m")
     exact = (scale for scale in fitting if np.abs(np.rint(values * scale) / scale - values).max() < 1e-7)
     scale = next(exact, fitting[-1])
     return np.rint(values * scale).astype(np.int64), 1 if scale == 1 else -scale
@@ -228,7 +241,7 @@ def _delay(start: float) -> tuple[int, int]:
     )
 
 
-def _own_lines(text: Iterable[str]) -> list[str]:
+def _text_lines(text: Iterable[str]) -> list[str]:
     lines = text.splitlines() if isinstance(text, str) else list(text)
     for line in lines:
         if not isinstance(line, str) or len(line) > _WIDTH:
@@ -244,22 +257,22 @@ def _line_text(line: Line, datum: float) -> list[str]:
 def _write(
     path: Path, lines: list[str], headers: NDArray[Any], records: Iterable[NDArray[Any]], traces: int, sorting: int
 ) -> Path:
-    """Textual and binary header, then traces of `records`, arrays (n, nt), whose headers follow each other."""
+    """Write the textual and the binary header, then the traces of `records`, arrays (n, nt), with their headers."""
     if len(lines) > 37:
-        raise OptionError(f"the textual header has {len(lines)} lines with those of text; expected 37 at most")
+        raise OptionError(f"the textual header has {len(lines)} lines with those of text; expected at most 37")
     text = load_segyio().create_text_header(
         {n: line[:_WIDTH] for n, line in enumerate(["WRITTEN BY SWEEP", *lines], 1)}
         | {39: "SEG Y REV1", 40: "END TEXTUAL HEADER"}
     )
     binary = bytearray(BINARY)
     nt, interval = int(headers["TRACE_SAMPLE_COUNT"][0]), int(headers["TRACE_SAMPLE_INTERVAL"][0])
-    where = load_segyio().BinField
-    for at, value in (
-        (where.Traces, min(traces, _MOST)), (where.Interval, interval), (where.Samples, nt),
-        (where.Format, 5), (where.EnsembleFold, 1), (where.SortingCode, sorting), (where.MeasurementSystem, 1),
-        (where.SEGYRevision, 0x0100), (where.TraceFlag, 1),
+    byte = load_segyio().BinField
+    for first, value in (
+        (byte.Traces, min(traces, _MOST)), (byte.Interval, interval), (byte.Samples, nt),
+        (byte.Format, 5), (byte.EnsembleFold, 1), (byte.SortingCode, sorting), (byte.MeasurementSystem, 1),
+        (byte.SEGYRevision, 0x0100), (byte.TraceFlag, 1),
     ):  # fmt: skip
-        struct.pack_into(">H", binary, int(at) - TEXT - 1, value)
+        struct.pack_into(">H", binary, int(first) - TEXT - 1, value)
     begin = 0
     with replacing(path) as stream:
         stream.write(text.encode("cp037", "replace")[:TEXT].ljust(TEXT, b"\x40") + binary)
