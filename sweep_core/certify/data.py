@@ -84,8 +84,8 @@ def _energy(part, fields, modelled, data):
     return finding(
         "energy", factors[worst], (3, 10), f"amplitudes modelled over observed (root of the energy): {amplitudes}",
         "0.33 to 3",
-        f"an inversion would mend the amplitudes first: {advice}estimate the wavelet from the data, see the units of the "
-        "data, or use a misfit of normalised traces",
+        f"an inversion would mend the amplitudes first: {advice}estimate the wavelet from the data, see the units of "
+        "the data, or use a misfit of normalised traces",
     )  # fmt: skip
 
 
