@@ -84,7 +84,7 @@ def _energy(part, fields, modelled, data):
     return finding(
         "energy", factors[worst], (3, 10), f"amplitudes modelled over observed (root of the energy): {amplitudes}",
         "0.33 to 3",
-        f"an inversion would mend the amplitudes first: {advice}estimate the wavelet from the data, check the units of "
+        f"an inversion would mend the amplitudes first: {advice}estimate the wavelet from the data, see the units of "
         "the data, or use a misfit of normalised traces",
     )  # fmt: skip
 
@@ -111,7 +111,7 @@ def _sign_and_delay(part, modelled, data):
         finding(
             SIGN, negative, (0.2, 0.5),
             f"{negative:.0%} of {len(lags)} traces fit better with the other sign", "few",
-            "wavelet and data have opposite polarities: change the sign of one of them",
+            "the polarity of wavelet or data is the other one: change the sign of one of them",
         ),
         Finding(
             DELAY, "wrong" if shifted and abs(common) > half else "doubtful" if shifted else "good",
