@@ -67,10 +67,10 @@ def test_an_edge_cell_does_not_answer_for_the_layer():
 @pytest.mark.parametrize("axes", ["zx", "zyx"])
 def test_elastic_coefficients_are_those_of_the_cell(axes):
     vp, vs, rho = np.random.default_rng(0).uniform([[3000], [1000], [2000]], [[4000], [1500], [2500]], (3, 5))
-    found = equations.Elastic().coefficients(SimpleNamespace(axes=axes), vp, vs, rho)
+    result = equations.Elastic().coefficients(SimpleNamespace(axes=axes), vp, vs, rho)
     n, mu = len(axes), rho * vs**2
     expected = [*[1 / rho] * n, rho * vp**2, rho * vp**2 - 2 * mu, *[mu] * (1 if n == 2 else 3)]
-    assert np.allclose(found, expected, rtol=1e-14)
+    assert np.allclose(result, expected, rtol=1e-14)
 
 
 def test_velocities_are_our_sample_and_stresses_the_next():

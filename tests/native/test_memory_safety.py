@@ -93,10 +93,10 @@ print("refused", refused)
 
 
 def tool(name):
-    found = shutil.which(name)
-    if not found:
+    result = shutil.which(name)
+    if not result:
         pytest.skip(f"there is no {name}")
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")

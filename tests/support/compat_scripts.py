@@ -45,12 +45,12 @@ def stored(name: str) -> dict[str, list[float]]:
 
 def figures(arrays: dict[str, np.ndarray]) -> dict[str, list[float]]:
     """The norm of each array, and its products with four random vectors, always the same."""
-    told = {}
+    values = {}
     for name, array in arrays.items():
         flat = array.ravel().astype(np.float64)
         vectors = np.random.default_rng(1).standard_normal((4, flat.size))
-        told[name] = [float(np.linalg.norm(flat)), *(float(x) for x in vectors @ flat)]
-    return told
+        values[name] = [float(np.linalg.norm(flat)), *(float(x) for x in vectors @ flat)]
+    return values
 
 
 if __name__ == "__main__":
