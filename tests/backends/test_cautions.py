@@ -1,4 +1,4 @@
-"""What a solver warns of at its first call, once, where the caller's line is."""
+"""Warnings of a solver at its first call, once, with the caller's line."""
 
 import warnings
 

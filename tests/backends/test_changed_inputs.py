@@ -1,4 +1,4 @@
-"""What a caller changes in place between forward and backward: the gradient is that of the call, or is refused."""
+"""Arguments changed in place between forward and backward: the gradient is that of the call, or is refused."""
 
 import attrs
 import numpy as np

@@ -1,4 +1,4 @@
-"""What gradients take is told before they are made: by the allocations of torch, for every equation and strategy."""
+"""Estimates give the memory of gradients before they run: checked by the allocations of torch, for every equation and strategy."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a GPU adds to the laws: streams, graphs, threads, several cards, and JAX there."""
+"""Laws of a GPU beyond those of a CPU: streams, graphs, threads, several cards, and JAX there."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What torch does with a solver: graphs, transforms, buffers that are used again, overhead."""
+"""A solver under torch: graphs, transforms, buffers that are used again, overhead."""
 
 import gc
 import threading

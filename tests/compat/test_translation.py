@@ -1,4 +1,4 @@
-"""What sweep_compat hands on, in our words, and what it refuses, by theirs."""
+"""Translations of sweep_compat to our words, and refusals in the words of sweep-solver."""
 
 import importlib
 import subprocess
@@ -217,7 +217,7 @@ REFUSED = {
     ),
     "a surface": ({"topography": np.zeros(30)}, UnsupportedError, "flat free surface"),
     "topography": ({"topography": [1] * 30}, UnsupportedError, "topography=.* flat free surface"),
-    "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; the samples of the wavelet"),
+    "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; a call has as many steps as"),
     "boundary_buffer": ({"boundary_buffer": 3}, UnsupportedError, "boundary_buffer=3"),
     "a backend": ({"backend": "jax"}, OptionError, "backend is 'jax'; PropTorch is 'torch'"),
     "an equation's backend": ({"equation": equations.Acoustic(backend="jax")}, OptionError, "backend is 'jax'"),

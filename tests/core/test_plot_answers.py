@@ -1,4 +1,4 @@
-"""What pictures say: component and unit, reflections beside the direct wave, what an inversion changed and why."""
+"""The statements of pictures: component and unit, reflections beside the direct wave, what an inversion changed and why."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic
 
 
 class Entry:
-    """What importlib.metadata gives for an entry point."""
+    """An entry point as importlib.metadata gives it."""
 
     def __init__(self, name, load):
         self.name, self.load = name, load

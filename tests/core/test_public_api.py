@@ -67,7 +67,7 @@ def stated(text: str, section: str) -> set[str]:
 
 
 def faults(value) -> list[str]:
-    """What a public class or function lacks."""
+    """List the parts that a public class or function lacks."""
     results = []
     for name, (routine, text) in routines(value).items():
         signature = inspect.signature(routine)

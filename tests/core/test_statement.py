@@ -1,4 +1,4 @@
-"""What is wrong in a stranger's class is said by name, when a problem of it is made, whatever runs it."""
+"""Errors in a stranger's equation class are reported by name when a problem is made, for any backend."""
 
 import numpy as np
 import pytest

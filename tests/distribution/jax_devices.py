@@ -1,4 +1,4 @@
-"""What test_jax_pmap.py runs in processes of their own, since JAX counts its devices once: 5 shots on many devices.
+"""Programs that test_jax_pmap.py runs in separate processes, since JAX counts its devices once: 5 shots on many devices.
 
 python jax_devices.py RESULTS.npz IMPL EQUATION          four virtual CPU devices
 python jax_devices.py RESULTS.npz IMPL EQUATION PORT RANK     two processes with two devices each
@@ -90,7 +90,7 @@ def by_shard_map(solver, devices):
 
 
 def refusals(solver, devices):
-    """What a source outside the model on one of the devices leads to."""
+    """Return the effect of a source outside the model on one of the devices."""
     bad = SOURCES.copy()
     bad[1, 0] = 24
     try:

@@ -1,4 +1,4 @@
-"""What test_faults.py runs: a small inversion, ended at each moment of its file events, in a process forked for each.
+"""The program of test_faults.py: a small inversion, ended at each moment of its file events, in a process forked for each.
 
 python faults.py FOLDER kill|full|limit [resume]     prints, as JSON, what was found
 

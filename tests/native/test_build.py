@@ -139,7 +139,7 @@ def test_build_id_is_that_of_the_sources(kind):
 
 
 def build(folder: Path, **variables) -> dict[str, str]:
-    """What a build of the tree with other environment variables reports."""
+    """Return the report of a build of the tree with other environment variables."""
     options = [f"-D{name}={variables[name]}" for name in ("SWEEP_CUDA",) if name in variables]
     run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), *options, **variables)
     run(tool("cmake"), "--build", str(folder), **variables)

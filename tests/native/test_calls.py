@@ -1,4 +1,4 @@
-"""What the operations of the C ABI compute between guards: as the reference, however it is asked for, and cancelled."""
+"""Operations of the C ABI between guards: they compute as the reference for any form of call, and can be cancelled."""
 
 import mmap
 import re

@@ -224,7 +224,7 @@ class Case:
         return (..., *(slice(low, n - high) for low, n, high in bounds))
 
     def results(self, machine):
-        """Of all operations, by name."""
+        """Return the results of all operations, by name."""
         results = {}
         for operation, outputs in {
             "forward": ("record", "snapshots"),

@@ -130,7 +130,7 @@ def sanitized(tmp_path_factory):
 
 
 def run(sanitized, *arguments):
-    """What Python prints with the sanitized library, which found nothing to report."""
+    """Return the output of Python with the sanitized library, which found nothing to report."""
     folder, runtime = sanitized
     environment = os.environ | {
         "LD_PRELOAD": runtime,

@@ -1,4 +1,4 @@
-"""What is special to equation 'damped'. test_plugins.py runs this and tests/equations/test_laws.py over it."""
+"""Laws of equation 'damped' alone. test_plugins.py runs this and tests/equations/test_laws.py over it."""
 
 import numpy as np
 import pytest

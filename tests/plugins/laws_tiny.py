@@ -1,4 +1,4 @@
-"""What tests/equations/test_laws.py does not ask of backend 'tiny'. test_plugins.py runs both where it is installed."""
+"""Laws of backend 'tiny' beyond tests/equations/test_laws.py. test_plugins.py runs both where it is installed."""
 
 import attrs
 import numpy as np

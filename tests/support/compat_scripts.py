@@ -39,7 +39,7 @@ def found(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def stored(name: str) -> dict[str, list[float]]:
-    """What a script found with sweep-solver 0.3.5."""
+    """Results of a script with sweep-solver 0.3.5."""
     return json.loads(FIGURES.read_text())[name]
 
 

@@ -8,7 +8,7 @@ WHOLE = ("torch-c",)
 
 
 def redundant(items) -> list:
-    """What may be left out of pytest's items.
+    """Return the items of pytest that may be left out.
 
     Tests of one file that have the same parameters share the work: each two values that meet in a case of any, and each
     value that a test has, are still seen, but not each combination with each test.

@@ -1,4 +1,4 @@
-"""What an equation cannot do is refused by name, by every framework that is there."""
+"""Every installed framework refuses by name the functions that an equation lacks."""
 
 import re
 
