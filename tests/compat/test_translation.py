@@ -255,7 +255,7 @@ def test_a_propagator_refuses_by_name(given, error, message):
 
 OPTIONS = {
     "transfer_interval": (BoundarySaving, {"transfer_interval": 64}, UnsupportedError, "SWEEP chooses itself"),
-    "pinned_memory": (Ckpt, {"pinned_memory": False}, UnsupportedError, "is pinned"),
+    "pinned_memory": (Ckpt, {"pinned_memory": False}, UnsupportedError, "always pinned"),
     "tail_steps": (BoundarySaving, {"tail_steps": 5}, UnsupportedError, "exact gradient"),
     "storage_dtype": (BoundarySaving, {"storage_dtype": "float16"}, OptionError, "expected one of 'fp32'"),
     "chunks": (Ckpt, {"chunks": 0}, OptionError, "chunks is 0; expected a whole number from 1 on"),
