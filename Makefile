@@ -1,5 +1,5 @@
-# GNU make 3.81 (macOS) is enough. Everything is set up in a virtual environment of this folder's own, when it is first
-# needed and again when pyproject.toml, constraints.txt, the native sources or the options of their build have changed.
+# GNU make 3.81 (macOS) is enough. The first target that needs it sets up a virtual environment in this folder. The
+# set-up repeats when pyproject.toml, constraints.txt, the native sources or the options of their build have changed.
 PYTHON      ?= python3
 VENV        ?= .venv
 TORCH_INDEX ?=
@@ -11,7 +11,7 @@ PYTEST      ?=
 OFFLINE     ?=
 
 ifeq ($(VENV),none)
-# An environment of one's own: what is missing is added to it, what is there stays as it is.
+# The user's own environment: missing packages are added, installed ones stay as they are.
 python := $(PYTHON)
 state  := build/setup
 pins   :=
@@ -22,7 +22,7 @@ pins   := --constraint constraints.txt
 endif
 extras  := all,test
 log     := $(state)/log
-# Stamps carry a checksum in their names: copies and clones keep no order in time.
+# Stamps carry a checksum in their names, since copies and clones do not keep file times.
 sum      = $(shell { cat $(1); echo '$(2)'; } | cksum | cut -d' ' -f1)
 packages := $(state)/packages-$(call sum,pyproject.toml constraints.txt,$(python))
 native   := $(state)/native-$(call sum,CMakeLists.txt $(shell find native cmake -type f | LC_ALL=C sort),\
@@ -39,18 +39,18 @@ origin = import importlib.metadata as m, json, os, urllib.parse as u; \
   paths = [u.unquote(url.removeprefix("file://")) for url in found[:1]]; \
   print("".join(path for path in paths if os.path.realpath(path) != os.getcwd()), end="")
 
-# $(call anew,arguments): typed again an inversion begins again, unless it is to go on.
+# $(call anew,arguments): a second inversion starts again, unless the arguments say --resume.
 anew = $(if $(filter --resume --overwrite,$(1)),,--overwrite)
-# $(call say,sentence) ends the recipe with it.
+# $(call say,sentence) prints the sentence and ends the recipe.
 say = { echo "make: $(1)" >&2; exit 1; }
-# What the log says last, on one line of a screen, or every half minute in a file; ends with the shell that started it.
+# Show the last line of the log, on one line of a screen, or every half minute in a file; ends with its parent shell.
 watch = { while kill -0 $$$$ 2>/dev/null; do \
     if [ -t 1 ]; then printf '\r\033[K%s' "$$(tail -n 1 $(log) | cut -c 1-100)"; sleep 1; \
     else for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3; kill -0 $$$$ 2>/dev/null || exit; done; tail -n 1 $(log) | cut -c 1-100; fi; \
   done & } ; watcher=$$!;
 unwatch = { kill $$watcher; wait $$watcher; if [ -t 1 ]; then printf '\r\033[K'; fi; } 2>/dev/null;
-# $(call pips,arguments) of pip, $(call pip,arguments) of pip install: their output goes to the log, of which a failure
-# prints the one line that tells most.
+# $(call pips,arguments) runs pip, $(call pip,arguments) pip install. Output goes to the log; a failure prints the most
+# informative line.
 pip = $(call pips,install --progress-bar off $(1))
 pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status = 0 ] || { \
   if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|Network is unreachable|ProxyError' $(log); then \
@@ -64,24 +64,24 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
-	@echo 'make fwi-elastic  the same for vp, vs and rho, of Marmousi-II at 25 m where SWEEP_DATA has it (FWI_ELASTIC="...")'
+	@echo 'make fwi-elastic  the same for vp, vs and rho, with Marmousi-II at 25 m if SWEEP_DATA has it (FWI_ELASTIC="...")'
 	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 to 45 minutes (PYTEST="-k name": some of them)'
-	@echo 'make test-all  the same, with tests that are slow or repeat in parts what others test: twice as long and more'
-	@echo 'make format lays out Python and C++ as make test wants them'
+	@echo 'make test-all  the same with slow tests and tests that partly repeat others: at least twice as long'
+	@echo 'make format  format Python and C++ as make test requires'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
-	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
+	@echo 'make pictures  set up, then draw one shot as pictures and a film, and the pictures of README and PML'
 	@echo 'make site   set up, then build the documentation with its gallery into build/site, in 2 minutes'
-	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
-	@echo 'make wheel  a wheel in dist/ for any Linux with this processor family, with libraries for all its variants and GPUs'
-	@echo 'make gpu    set up, then all that needs a CUDA device: its tests, and benchmarks (BENCH="--repeats 3")'
-	@echo 'make setup  nothing but the set-up;  make clean removes it'
+	@echo 'make mutants  set up, then plant bugs, one at a time, and list which the tests detect (MUTANTS="--area core --only 1,2")'
+	@echo 'make wheel  build a wheel in dist/ for any Linux with this processor family, with libraries for all variants and GPUs'
+	@echo 'make gpu    set up, then run all tests and benchmarks that need a CUDA device (BENCH="--repeats 3")'
+	@echo 'make setup  only set up;  make clean removes it'
 	@echo ''
 	@echo 'PYTHON=python3.12          the Python to use, 3.11 or newer'
-	@echo 'VENV=none                  no virtual environment: PYTHON has, or gets, all that is needed'
-	@echo 'VENV=none OFFLINE=1        PYTHON has all that is needed, and nothing is fetched'
+	@echo 'VENV=none                  no virtual environment: missing packages are installed for PYTHON'
+	@echo 'VENV=none OFFLINE=1        PYTHON has all packages, and nothing is downloaded'
 	@echo 'TORCH_INDEX=https://...    where pip finds torch (a CUDA or CPU build of your choice)'
 	@echo 'SWEEP_CUDA=AUTO|ON|OFF SWEEP_CUDA_ARCHITECTURES=all|90-real SWEEP_ISAS=all SWEEP_WERROR=ON    for the build:'
-	@echo '    of itself it is for the processor and the GPUs of this machine; all: for those of others, as wheels are'
+	@echo '    by default for the processor and the GPUs of this machine; all: for others too, as wheels are'
 
 fwi: setup
 	$(run) torch.distributed.run --standalone --nproc_per_node=$(RANKS) \
@@ -109,7 +109,7 @@ format: setup
 	$(run) ruff format
 	$(clang_format) -i
 
-# JAX computes on the GPU where there is one: its tests need no mark. It would take most of its memory, were it let.
+# JAX computes on a GPU if there is one, so its tests need no mark. By default it would take most of the GPU memory.
 gpu: export XLA_PYTHON_CLIENT_PREALLOCATE = false
 gpu: setup
 	@$(python) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || $(call say,torch finds no CUDA device)
@@ -117,14 +117,14 @@ gpu: setup
 	$(run) pytest -rs --numprocesses 4 tests/equations/test_laws.py -k jax $(PYTEST)
 	$(run) benchmarks.gpu $(BENCH)
 
-# Not its exit status, which counts what was missed, but what it prints is the answer.
+# The result is the printed list; the exit status, which counts missed bugs, is ignored.
 mutants: setup
 	-$(python) tests/mutants/run.py $(MUTANTS)
 
 bench: $(state)/peers
 	$(run) benchmarks $(BENCH)
 
-# 255 colours are a third of the bytes.
+# 255 colours need a third of the bytes.
 quantise = $(python) -c 'import sys; from PIL import Image; \
   Image.open(sys.argv[1]).convert("RGB").quantize(255, kmeans=2).save(sys.argv[2], optimize=True)'
 
@@ -134,14 +134,14 @@ pictures: setup
 	$(run) benchmarks.pml --out docs/images/pml.png
 	$(quantise) docs/images/pml.png docs/images/pml.png
 
-# From an empty folder, as a page that is gone would stay; no network is asked for.
+# Build in an empty folder, since deleted pages would remain; no network is needed.
 site: setup
 	rm -rf build/site build/site-pages && mkdir -p build/site-pages
 	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site
 	@echo 'build/site/index.html'
 
-# In an environment of its own, of the oldest jaxlib (pyproject.toml), for all processors and GPUs unless told otherwise.
-# OpenMP stays that of the system, or of torch, which is loaded with it: two of them in one process would get in the way.
+# pip builds in a separate environment with the oldest jaxlib (pyproject.toml), by default for all processors and GPUs.
+# OpenMP is that of the system, or of torch, which is loaded with it: two copies in one process would conflict.
 wheel: export SWEEP_ISAS := $(or $(SWEEP_ISAS),all)
 wheel: export SWEEP_CUDA_ARCHITECTURES := $(or $(SWEEP_CUDA_ARCHITECTURES),all)
 wheel: export SWEEP_REQUIRE_NATIVE := 1
@@ -159,7 +159,7 @@ clean:
 
 setup: $(native)
 
-# One by one: a peer that cannot be installed here is missing from the table and is tried again next time.
+# Install one by one: a peer that fails is missing from the table, and the next run tries it again.
 $(state)/peers: $(native)
 	@echo 'make: installing the peers (log: $(log))'
 	@peers=$$($(python) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"] \
@@ -181,7 +181,7 @@ else
 endif
 	@mkdir -p $(@D) && touch $@
 
-# An environment of one's own may have SWEEP of another tree: it is not replaced.
+# The user's own environment may have SWEEP of another tree: it is not replaced.
 ifeq ($(VENV),none)
 $(packages) $(native): | unclaimed
 unclaimed: $(state)/python
@@ -189,7 +189,7 @@ unclaimed: $(state)/python
 	  $(call say,$(python) has seismic-sweep of $$other: uninstall it there or leave out VENV=none)
 endif
 
-# Python alone first, so that the libraries are built once, with jaxlib's headers at hand (--no-build-isolation).
+# Install Python packages first, so that the libraries are built once, with jaxlib's headers (--no-build-isolation).
 $(packages): $(state)/python
 	@echo 'make: installing the packages, which takes some minutes (log: $(log))'
 	@: >$(log)

@@ -1,8 +1,9 @@
 """``python -m benchmarks``: SWEEP and its peers on the same problems, alternating in one process.
 
-A ratio is the median over the rounds. What warms up is a comparison: all must agree to 5 % on the record, or on the
-gradient off the outermost cells, whose conventions differ. SWEEP does not compute where no wave can be yet, nor
-where none can get to a receiver from any more; what it costs to compute everywhere, as the peers do, stands beside it.
+A ratio is the median over the rounds. The warm-up is a comparison: all must agree to 5 % on the record, or on the
+gradient off the outermost cells, whose conventions differ. SWEEP does not compute cells that no wave can have reached,
+nor cells from which no wave can reach a receiver any more. The cost of computing everywhere, as the peers do, is shown
+as well.
 """
 
 import argparse
@@ -22,7 +23,9 @@ from .sides import Deepwave, Sweep
 from .sweep_solver import Eager, Jax
 from .timing import Job, alternate, everywhere, ratio, triad
 
-BYTES = 16  # a cell and step of the leapfrog in float32: two levels and the coefficient read, one level written
+BYTES = (
+    16  # per cell and step of the leapfrog in float32: two levels and the coefficient are read, one level is written
+)
 PEERS = [Deepwave, Devito, Eager, Jax]
 OURS = ["SWEEP", "SWEEP everywhere"]
 
@@ -32,13 +35,13 @@ def row(*cells) -> None:
 
 
 def digits(x: float) -> str:
-    """Three of them."""
+    """Format a number with three digits."""
     return f"{x:.0f}" if x >= 1000 else f"{x:#.3g}".rstrip(".")
 
 
 def installed() -> list:
-    """Prints the table of the peers; returns those that are there."""
-    found = []
+    """Print the table of the peers; return those that are installed."""
+    available = []
     row("side", "version", "of each problem")
     row("---", "---", "---")
     row("SWEEP", f"this one, {load('cpu').isa}", "all")
@@ -49,22 +52,22 @@ def installed() -> list:
             row(peer.name, "not installed", "")
         else:
             row(peer.name, versions, peer.share)
-            found.append(peer)
-    return found
+            available.append(peer)
+    return available
 
 
-def check(peer, case: Case, what: str) -> None:
-    """Both sides on the steps that the peer is given."""
-    expected, got = getattr(Sweep(peer.case), what)(), getattr(peer, what)()
-    if what == "gradient":
-        expected, got = (x[1:-1, 1:-1] for x in (expected, got))
-    difference = float((got - expected).abs().max() / expected.abs().max())
+def check(peer, case: Case, operation: str) -> None:
+    """Exit if both sides differ on the steps that the peer computes."""
+    expected, answer = getattr(Sweep(peer.case), operation)(), getattr(peer, operation)()
+    if operation == "gradient":
+        expected, answer = (x[1:-1, 1:-1] for x in (expected, answer))
+    difference = float((answer - expected).abs().max() / expected.abs().max())
     if not difference <= 0.05:
-        sys.exit(f"{case.name}: SWEEP and {peer.name} differ by {difference:.1%} ({what}): not the same problem")
+        sys.exit(f"{case.name}: SWEEP and {peer.name} differ by {difference:.1%} ({operation}): not the same problem")
 
 
 def compare(case: Case, kinds, rounds: int, what="forward", strategy="auto") -> dict:
-    """Prints a row of the table: Gcell/s of everybody, and the ratios to us. Returns the Gcell/s by the row's name."""
+    """Print a row of the table: Gcell/s of every side, and ratios to SWEEP; return the Gcell/s by the row's name."""
     ours, peers = getattr(Sweep(case, strategy), what), [kind(case) for kind in kinds]
     for peer in peers:
         check(peer, case, what)
@@ -80,7 +83,7 @@ def compare(case: Case, kinds, rounds: int, what="forward", strategy="auto") -> 
 
 
 def histories(rounds: int) -> tuple[str, str]:
-    """The fastest way to store history in the gradient, and a sentence about all."""
+    """Return the fastest memory strategy of the gradient, and a sentence about all strategies."""
     sides = {strategy: Sweep(GRADIENT, strategy) for strategy in ("full", "ckpt", "auto")}
     jobs = {"forward": Job(sides["auto"].forward)} | {name: Job(side.gradient) for name, side in sides.items()}
     alternate(jobs, 1)
@@ -99,7 +102,7 @@ def main() -> None:
     parser.add_argument("--out", default="benchmarks.png", help="the picture")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    for variable in ("OMP_NUM_THREADS", "NPROC", "PJRT_NPROC"):  # of Devito; of JAX, its older and its newer name
+    for variable in ("OMP_NUM_THREADS", "NPROC", "PJRT_NPROC"):  # for Devito; for JAX, the older and the newer name
         os.environ[variable] = str(arguments.threads)
     bandwidth = triad()
     print(f"float32, {arguments.threads} threads, medians of {arguments.repeats} rounds\n")

@@ -12,8 +12,9 @@ DH, DT, SPEED, FREQ = 10.0, 0.001, 2500.0, 10.0
 
 @attrs.frozen
 class Case:
-    """A homogeneous earth with sources and receivers along a line at a quarter of its depth, where what Devito's sponge
-    reflects is small beside the direct wave; float32.
+    """A homogeneous earth with sources and receivers along a line at a quarter of its depth; float32.
+
+    At that depth the reflection of Devito's sponge is small beside the direct wave.
     """
 
     name: str
@@ -66,4 +67,4 @@ LONG = [
     *(Case(f"150^3 + 20, nt 500, order {order}", (150, 150, 150), 20, 500, 1, order) for order in (4, 8)),
 ]
 LONG_GRADIENTS = [GRADIENT, Case("100^3 + 20, nt 300, order 4", (100, 100, 100), 20, 300, 1, 4)]
-"""Runs in which waves fill the grid, so that nothing is saved by not computing it: what users pay for."""
+"""Runs in which waves fill the grid, so that no cell can be skipped; users run such problems."""

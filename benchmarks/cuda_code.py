@@ -1,9 +1,8 @@
-"""``python -m benchmarks.cuda_code``: what a cell costs on a GPU, read off the machine code. No GPU is needed.
+"""``python -m benchmarks.cuda_code``: the cost of a cell on a GPU, from its machine code. No GPU is needed.
 
-nvcc compiles chosen kernels, nvdisasm (the package nvidia-cuda-nvdisasm) lists their instructions. A thread makes
-several cells one after the other; of a cell it is the loop over these, and a share of what comes before, that counts.
-In which PMLs a cell lies is known to the compiler here, and learned at run time in the library; that costs some ten
-instructions more.
+nvcc compiles some kernels, nvdisasm (the package nvidia-cuda-nvdisasm) lists their instructions. A thread computes
+several cells one after the other; the cost of a cell is the loop over these cells and a share of the code before it.
+Here the compiler knows in which PMLs a cell lies. The library learns this at run time, for some ten instructions more.
 """
 
 import argparse
@@ -21,7 +20,7 @@ import attrs
 
 NATIVE = Path(__file__).parents[1] / "native"
 DEEP = 8
-"""Cells that a thread makes where there are many."""
+"""Cells per thread where there are many."""
 SOURCE = """
 #define SWEEP_VARIANT cuda
 #include "cuda/device.cuh"
@@ -46,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(block)
 
 @attrs.frozen
 class Kernel:
-    """The cells of a stage that lie in the PML of the axes whose bits are set, of forward, adjoint or Born runs."""
+    """The kernel of a stage of forward, adjoint or Born runs, for cells in the PML of the axes whose bits are set."""
 
     equation: str
     ndim: int
@@ -61,8 +60,10 @@ class Kernel:
 
 @attrs.frozen
 class Code:
-    """Of one kernel: registers of a thread, bytes that it spills or keeps on a stack, and of one cell the instructions,
-    loads among them, and calls of functions (a division is one).
+    """The cost of one kernel.
+
+    Per thread: registers, and bytes that it spills or keeps on a stack. Per cell: instructions, loads among them, and
+    function calls (a division is one).
     """
 
     registers: int
@@ -73,9 +74,9 @@ class Code:
 
 
 def disassembler() -> str | None:
-    """The path of nvdisasm, None where there is none."""
-    found = Path(sysconfig.get_path("purelib")).glob("nvidia/*/bin/nvdisasm")
-    return shutil.which("nvdisasm") or next(map(str, found), None)
+    """Return the path of nvdisasm, or None."""
+    binaries = Path(sysconfig.get_path("purelib")).glob("nvidia/*/bin/nvdisasm")
+    return shutil.which("nvdisasm") or next(map(str, binaries), None)
 
 
 def measure(kernels: list[Kernel], arch: str = "sm_90") -> dict[Kernel, Code]:
@@ -84,35 +85,37 @@ def measure(kernels: list[Kernel], arch: str = "sm_90") -> dict[Kernel, Code]:
         source.write_text(SOURCE.format(kernels="".join(k.source(i) for i, k in enumerate(kernels))))
         command = ["nvcc", "-std=c++17", "-O3", "--expt-relaxed-constexpr", f"-arch={arch}", "-cubin", "-Xptxas=-v"]
         folders = [f"-I{NATIVE / name}" for name in ("include", "src")]
-        told = _run(*command, *folders, str(source), "-o", str(cubin))
+        report = _run(*command, *folders, str(source), "-o", str(cubin))
         listing = _run(disassembler(), "-c", str(cubin))
-    return {kernel: _code(f"kernel{i}", told, listing) for i, kernel in enumerate(kernels)}
+    return {kernel: _code(f"kernel{i}", report, listing) for i, kernel in enumerate(kernels)}
 
 
 def _run(*command: str) -> str:
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode:
-        raise RuntimeError(f"{command[0]}: {done.stdout}")
-    return done.stdout
+    process = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]}: {process.stdout}")
+    return process.stdout
 
 
-def _code(name: str, told: str, listing: str) -> Code:
-    told = told.split(f"Function properties for {name}\n")[1]
-    frame = [int(n) for n in re.findall(r"(\d+) bytes", told.split("\n")[0])]
-    registers = re.search(r"Used (\d+) registers", told)
+def _code(name: str, report: str, listing: str) -> Code:
+    report = report.split(f"Function properties for {name}\n")[1]
+    frame = [int(n) for n in re.findall(r"(\d+) bytes", report.split("\n")[0])]
+    registers = re.search(r"Used (\d+) registers", report)
     body = re.split(r"^\s*\.section\s", listing.split(f".section\t.text.{name},")[1], maxsplit=1, flags=re.M)[0]
     instructions, labels = [], {}
     for line in body.splitlines():
         if label := re.match(r"(\.L_x_\d+):", line):
             labels[label[1]] = len(instructions)
-        elif found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?([A-Z0-9_.]+)(.*)", line):
-            instructions.append(found.groups())
+        elif match := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?([A-Z0-9_.]+)(.*)", line):
+            instructions.append(match.groups())
     weight = [float(name != "NOP") / DEEP for name, _ in instructions]
-    jumps = [(labels[to[0]], i) for i, (_, rest) in enumerate(instructions) if (to := re.search(r"\.L_x_\d+", rest))]
-    back = [(begin, end) for begin, end in jumps if begin < end]
-    if len(back) != 1:
-        raise RuntimeError(f"{name} has {len(back)} loops; expected that over the cells of a thread")
-    for i in range(back[0][0], back[0][1] + 1):
+    jumps = [
+        (labels[target[0]], i) for i, (_, rest) in enumerate(instructions) if (target := re.search(r"\.L_x_\d+", rest))
+    ]
+    loops = [(begin, end) for begin, end in jumps if begin < end]
+    if len(loops) != 1:
+        raise RuntimeError(f"{name} has {len(loops)} loops; expected that over the cells of a thread")
+    for i in range(loops[0][0], loops[0][1] + 1):
         weight[i] *= DEEP
 
     def count(*names):
@@ -123,12 +126,12 @@ def _code(name: str, told: str, listing: str) -> Code:
 
 
 def interior(equation: str, ndim: int, order: int, step: str) -> list[Kernel]:
-    """All stages of a cell outside of the PML, where the first one of an equation of second order makes nothing."""
+    """Return the kernels of a cell outside the PML, where stage 0 of a second-order equation does nothing."""
     return [Kernel(equation, ndim, order, step, s) for s in ((1,) if equation == "acoustic" else (0, 1))]
 
 
 def everywhere(step: str, cells: int = 80, pml: int = 20, order: int = 8) -> dict[Kernel, float]:
-    """Acoustic cells of a cube with a PML, each kernel with the share of cells that take it."""
+    """Return the kernels of an acoustic cube with a PML, each with its share of the cells."""
     half, n = order // 2, cells + 2 * pml
     low, high = pml + half, pml + half + 1
     rim = [(low + high) / n] * 2 + [(-(-low // 8) * 8 + -(-high // 8) * 8) / n]
@@ -142,7 +145,7 @@ def everywhere(step: str, cells: int = 80, pml: int = 20, order: int = 8) -> dic
 
 
 def remembered(step: str, cells: int = 80, pml: int = 20, order: int = 8) -> dict[Kernel, float]:
-    """The same of what the PML remembers, an axis at a time."""
+    """Return the kernels of the memory variables of that PML, an axis at a time, each with its share of the cells."""
     return {Kernel("acoustic", 3, order, step, 0, 1 << axis): 2 * pml / (cells + 2 * pml) for axis in range(3)}
 
 
@@ -157,7 +160,7 @@ STEPS = {"forward": "ForwardCells", "adjoint": "AdjointCells", "Born": "BornCell
 
 
 def table(arch: str = "sm_90") -> dict[tuple[str, str], Code]:
-    """What a cell of each row takes, by (row, operation)."""
+    """Return the cost of a cell of each row, by (row, operation)."""
     rows = {(row, what): shares(step) for row, shares in ROWS.items() for what, step in STEPS.items()}
     codes = measure(list(dict.fromkeys(kernel for shares in rows.values() for kernel in shares)), arch)
 
@@ -175,7 +178,7 @@ def table(arch: str = "sm_90") -> dict[tuple[str, str], Code]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--arch", default="sm_90", help="as nvcc names it (sm_90)")
+    parser.add_argument("--arch", default="sm_90", help="GPU architecture as nvcc names it (sm_90)")
     arch = parser.parse_args().arch
     if not shutil.which("nvcc") or not disassembler():
         sys.exit("nvcc and nvdisasm are needed: a CUDA toolkit, and pip install nvidia-cuda-nvdisasm")

@@ -1,6 +1,6 @@
 """Devito on a case: its leapfrog with a sponge as wide as our PML, compiled for the machine, shot after shot.
 
-Its axes are x, (y,) z; ours are turned.
+Its axes are x, (y,) z, the reverse of ours.
 """
 
 import math
@@ -13,7 +13,7 @@ from .cases import DH, DT, SPEED, Case
 
 
 def sponge(shape, width) -> np.ndarray:
-    """Cerjan-like damping, s/m^2, as in Devito's own examples: 1.5 ln(1000) / width times distance squared."""
+    """Return Cerjan-like damping, s/m^2, as in Devito's own examples: 1.5 ln(1000) / width times distance squared."""
     damp = np.zeros(shape, np.float32)
     for axis, n in enumerate(shape):
         depth = np.maximum(width - np.minimum(np.arange(n), np.arange(n)[::-1]), 0) / width
@@ -23,7 +23,7 @@ def sponge(shape, width) -> np.ndarray:
 
 
 class Devito:
-    """What `sides` says of a peer."""
+    """Devito on a case; see :mod:`benchmarks.sides`."""
 
     name, packages, rounds, share = "Devito", ("devito",), math.inf, "all"
 
@@ -54,7 +54,7 @@ class Devito:
         return self.devito.TimeFunction(name=name, grid=self.grid, time_order=2, space_order=self.case.order, **kwargs)
 
     def _operator(self, update, u, dt_u, points, *more):
-        """A step of `u` to `update`, into which `points` are injected; then what comes besides."""
+        """Return the operator of a step of `u` to `update` with `points` injected, and `more` equations after it."""
         equation = self.m * u.dt2 - u.laplace + self.damp * dt_u
         step = self.devito.Eq(update, self.devito.solve(equation, update))
         injected = points.inject(field=update, expr=points * self.grid.stepping_dim.spacing**2 / self.m)
@@ -65,17 +65,17 @@ class Devito:
 
     @cached_property
     def plain(self):
-        """A field of few levels, and the operator that fills `rec`."""
+        """A field of three time levels, and the operator that fills `rec`."""
         return self._modelling(self._field("u"))
 
     @cached_property
     def saved(self):
-        """The same with a field of all levels."""
+        """A field of all time levels, and the operator that fills `rec`."""
         return self._modelling(self._field("u", save=self.case.steps + 1))
 
     @cached_property
     def imaging(self):
-        """The field of the adjoint, the image, and the operator that sends `rec` back and correlates with `saved`."""
+        """The adjoint field, the image, and the operator that injects `rec` and correlates with `saved`."""
         v, image = self._field("v"), self.devito.Function(name="image", grid=self.grid)
         correlate = self.devito.Inc(image, -self.saved[0] * v.dt2)
         return v, image, self._operator(v.backward, v, v.dt.T, self.rec, correlate)

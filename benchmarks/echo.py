@@ -1,8 +1,9 @@
-"""``python -m benchmarks.echo``: what a modeller pays for absorbing faces, at equal echo.
+"""``python -m benchmarks.echo``: the cost of absorbing faces at equal echo.
 
-In a plane, order 4, what comes back from the layers is the difference of a record to that of an earth which goes on, by
-the same code; in decibels of the direct wave's peak at the receiver, the worst of all. For 10 and 20 cells of ours the
-width is found that leaves as little with each peer, and steps of 150^3 are timed with these widths, all cells made.
+The echo of the layers, in a plane with order 4, is the difference between a record and that of a larger earth, by the
+same code. It is the worst over all receivers, in decibels of the direct wave's peak at the receiver. For 10 and 20
+cells of SWEEP the script finds the width with the same echo for each peer. Then it times steps of 150^3 cells with
+these widths; all sides compute all cells.
 """
 
 import argparse
@@ -19,12 +20,12 @@ from .timing import Job, alternate, everywhere, ratio
 
 OURS = (10, 20)
 WIDTHS = [10, 14, 20, 28, 40, 56, 80, 112, 160]
-"""Cells; what the outer face of the widest sends back is heard in time."""
+"""Widths in cells; the echo of the outer face of the widest layer still arrives within the record."""
 
 
 @attrs.frozen
 class Middle(Case):
-    """A square of `inner` cells in the middle of an earth of that shape."""
+    """A square of `inner` cells in the middle of an earth of shape `shape`."""
 
     inner: int = 0
 
@@ -37,7 +38,7 @@ class Middle(Case):
 
 
 def echo(kind, width: int, cells: int = 120, steps: int = 1900) -> float:
-    """Decibels."""
+    """Return the echo of a layer of `width` cells in decibels."""
     margin = math.ceil(SPEED * DT * steps / DH / 2) + 10
     around = kind(Middle("", (cells + 2 * margin,) * 2, 0, steps, 1, 4, inner=cells)).forward()[0]
     within = kind(Middle("", (cells,) * 2, width, steps, 1, 4, inner=cells)).forward()[0]
@@ -46,7 +47,7 @@ def echo(kind, width: int, cells: int = 120, steps: int = 1900) -> float:
 
 
 def width_for(kind, aim: float) -> int | None:
-    """The first of WIDTHS that sends back no more; None where none does."""
+    """Return the first of WIDTHS whose echo is at most `aim`, or None."""
     return next((width for width in WIDTHS if echo(kind, width) <= aim), None)
 
 
@@ -59,9 +60,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--peers", nargs="*", default=["Deepwave", "Devito"])
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    peers = [kind for kind in (Deepwave, Devito) if kind.name in given.peers]
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    peers = [kind for kind in (Deepwave, Devito) if kind.name in arguments.peers]
     print("| our cells | echo, dB | peer | its cells | its echo, dB | 150^3: x longer than ours |")
     print("|---|---|---|---|---|---|")
     for ours in OURS:
@@ -74,7 +75,7 @@ def main() -> None:
                 continue
             jobs = {"ours": Job(everywhere(Sweep(_cube(ours)).forward)), "peer": Job(kind(_cube(width)).forward)}
             alternate(jobs, 1)
-            costs = alternate(jobs, given.repeats)
+            costs = alternate(jobs, arguments.repeats)
             longer = ratio(costs["peer"], costs["ours"])
             print(
                 f"| {ours} | {aim:.0f} | {kind.name} | {width} | {echo(kind, width):.0f} | {longer:.2f} |", flush=True

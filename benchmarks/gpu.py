@@ -1,7 +1,7 @@
 """``python -m benchmarks.gpu``: SWEEP on a CUDA device, beside a triad and, where it is installed, Deepwave.
 
-Long runs, whose waves fill the grid. Every problem is a line of gpu.md and an entry of gpu.json in the folder --out,
-written anew after each: a run that is cut short keeps what it has measured.
+Runs are long, so that waves fill the grid. Every problem is a line of gpu.md and an entry of gpu.json in the folder
+--out. Both files are written after each problem, so an interrupted run keeps its measurements.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from .cases import GRADIENT, Case
 from .staggered import shape_difference
 from .timing import Job, alternate, ratio, triad
 
-BYTES = 16  # a cell and step of the acoustic leapfrog in float32
+BYTES = 16  # per cell and step of the acoustic leapfrog in float32
 ACOUSTIC = [
     GRADIENT,
     Case("1000 x 1000 + 20, nt 2000, 1 shot, order 4", (1000, 1000), 20, 2000, 1, 4),
@@ -54,7 +54,7 @@ class Line:
     forward: float
     gradient: float
     own_forward_runs: float
-    triad_share: float  # of what the bandwidth allows a forward run; NaN where bytes a cell are not counted
+    triad_share: float  # share of the rate that the bandwidth allows; NaN where bytes per cell are not counted
     peak: float
     deepwave_forward: float = math.nan
     deepwave_gradient: float = math.nan
@@ -77,12 +77,12 @@ HEAD = (
 
 
 def small(case):
-    """The same problem, so small that any machine runs it."""
+    """Return the same problem, so small that any machine runs it."""
     return attrs.evolve(case, shape=tuple(max(n // 8, 60) for n in case.shape), steps=30)
 
 
 def peak_of(call, device: str) -> float:
-    """GiB of the device that a call takes at most; NaN on a CPU."""
+    """Return the peak memory of a call on the device, GiB; NaN on a CPU."""
     if device == "cpu":
         return math.nan
     torch.cuda.empty_cache()
@@ -93,19 +93,22 @@ def peak_of(call, device: str) -> float:
 
 
 def measure(case, module, device: str, rounds: int, bandwidth: float) -> Line:
-    """Both sides of the module on a case: they must agree to 5 % on the record, beside one factor, to be timed."""
+    """Time both sides of the module on a case; exit if their records differ by more than 5 %, up to one factor."""
     ours = module.Sweep(case, device=device)
-    jobs = {what: Job(getattr(ours, what), case.cell_updates) for what in ("forward", "gradient")}
+    jobs = {operation: Job(getattr(ours, operation), case.cell_updates) for operation in ("forward", "gradient")}
     if find_spec("deepwave"):
         peer = module.Deepwave(case, device)
         difference = shape_difference(ours.forward(), peer.forward())
         if not difference <= 0.05:
             sys.exit(f"{case.name}: SWEEP and Deepwave differ by {difference:.1%}: not the same problem")
-        jobs |= {f"deepwave_{what}": Job(getattr(peer, what), case.cell_updates) for what in ("forward", "gradient")}
+        jobs |= {
+            f"deepwave_{operation}": Job(getattr(peer, operation), case.cell_updates)
+            for operation in ("forward", "gradient")
+        }
     peak = peak_of(ours.gradient, device)
     alternate(jobs, 1)
     costs = alternate(jobs, rounds)
-    rates = {what: 1e-9 / float(np.median(costs[what])) for what in ("forward", "gradient")}
+    rates = {operation: 1e-9 / float(np.median(costs[operation])) for operation in ("forward", "gradient")}
     ratios = {name: ratio(costs[name], costs[name.removeprefix("deepwave_")]) for name in jobs if "deepwave" in name}
     share = rates["forward"] * BYTES / bandwidth if module is sides else math.nan
     return Line(
@@ -115,7 +118,7 @@ def measure(case, module, device: str, rounds: int, bandwidth: float) -> Line:
 
 
 def machine(device: str) -> dict[str, str]:
-    """What was measured, on what, and when."""
+    """Return the machine, the versions, the date and the command of the measurement."""
     card, driver = "none: tried on a CPU", ""
     if device != "cpu":
         card = torch.cuda.get_device_name(device)
@@ -134,13 +137,13 @@ def machine(device: str) -> dict[str, str]:
 
 
 def write(folder: Path, about: dict, lines: list[Line]) -> None:
-    """gpu.json and gpu.md, each whole or as it was."""
+    """Write gpu.json and gpu.md; each file changes as a whole or not at all."""
     row = "| {} |".format
-    said = "; ".join(f"{name}: {value}" for name, value in about.items() if value)
-    table = [said, "", row(" | ".join(HEAD)), row(" | ".join("---" for _ in HEAD))]
+    description = "; ".join(f"{name}: {value}" for name, value in about.items() if value)
+    table = [description, "", row(" | ".join(HEAD)), row(" | ".join("---" for _ in HEAD))]
     table += [row(" | ".join(line.cells())) for line in lines]
-    plain = [{k: None if v != v else v for k, v in attrs.asdict(line).items()} for line in lines]
-    texts = {"gpu.md": "\n".join(table) + "\n", "gpu.json": json.dumps(about | {"problems": plain}, indent=1) + "\n"}
+    problems = [{k: None if v != v else v for k, v in attrs.asdict(line).items()} for line in lines]
+    texts = {"gpu.md": "\n".join(table) + "\n", "gpu.json": json.dumps(about | {"problems": problems}, indent=1) + "\n"}
     for name, text in texts.items():
         (folder / f"{name}.part").write_text(text)
         os.replace(folder / f"{name}.part", folder / name)
@@ -152,18 +155,20 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="small problems, to try this script")
     parser.add_argument("--repeats", type=int, default=5, help="rounds")
     parser.add_argument("--out", type=Path, default=Path("build/gpu"), help="the folder of gpu.md and gpu.json")
-    given = parser.parse_args()
-    if given.device != "cpu" and not torch.cuda.is_available():
+    arguments = parser.parse_args()
+    if arguments.device != "cpu" and not torch.cuda.is_available():
         parser.error("torch finds no CUDA device; --device cpu --small tries the script")
-    given.out.mkdir(parents=True, exist_ok=True)
-    bandwidth = triad(given.device)
-    about = machine(given.device) | {"triad": f"{bandwidth:.0f} GB/s", "rounds": str(given.repeats)}
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    bandwidth = triad(arguments.device)
+    about = machine(arguments.device) | {"triad": f"{bandwidth:.0f} GB/s", "rounds": str(arguments.repeats)}
     lines: list[Line] = []
     jobs = [(case, sides) for case in ACOUSTIC] + [(case, staggered) for case in STAGGERED]
     for case, module in tqdm(jobs, unit="problem"):
-        lines.append(measure(small(case) if given.small else case, module, given.device, given.repeats, bandwidth))
-        write(given.out, about, lines)
-    print((given.out / "gpu.md").read_text())
+        lines.append(
+            measure(small(case) if arguments.small else case, module, arguments.device, arguments.repeats, bandwidth)
+        )
+        write(arguments.out, about, lines)
+    print((arguments.out / "gpu.md").read_text())
 
 
 if __name__ == "__main__":

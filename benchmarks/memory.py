@@ -37,11 +37,11 @@ CURVES = {
     "boundary; in 16 and 8 bits": [(boundary(dtype), "exact") for dtype in STRIPS],
     "boundary, interior; 16, 8 bits": [(boundary(dtype), "interior") for dtype in STRIPS],
 }
-"""(strategy, edge_gradient) by the curve on which they lie."""
+"""Points (strategy, edge_gradient) of each curve."""
 
 
 def held_at_once(call, device: str) -> int:
-    """Bytes that torch holds on the device at most while it makes a call for the first time."""
+    """Return the peak of bytes that torch holds on the device during the first call."""
     empty_pool()
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
@@ -60,23 +60,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--steps", type=int, default=CASE.steps)
     parser.add_argument("--out", type=Path, default="memory.png", help="the picture")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    case = CASE.first_steps(CASE.cell_updates * given.steps / CASE.steps)
-    sides = {way: Sweep(case, way[0], given.device, way[1]) for curve in CURVES.values() for way in curve}
-    sizes = {way: held_at_once(side.gradient, given.device) for way, side in sides.items()}
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    case = CASE.first_steps(CASE.cell_updates * arguments.steps / CASE.steps)
+    sides = {way: Sweep(case, way[0], arguments.device, way[1]) for curve in CURVES.values() for way in curve}
+    sizes = {way: held_at_once(side.gradient, arguments.device) for way, side in sides.items()}
     empty_pool()
-    costs = alternate({way: Job(side.gradient) for way, side in sides.items()}, given.repeats + 1)
+    costs = alternate({way: Job(side.gradient) for way, side in sides.items()}, arguments.repeats + 1)
     times = {way: ratio(cost[1:], costs[FULL][1:]) for way, cost in costs.items()}  # the first touches memory
-    print(
-        f"{case.name}, {given.device}, {given.threads} threads: a gradient with 'full' {min(costs[FULL][1:]):.3f} s\n"
-    )
+    best = min(costs[FULL][1:])
+    print(f"{case.name}, {arguments.device}, {arguments.threads} threads: a gradient with 'full' {best:.3f} s\n")
     print("| memory | held at once | estimated | time of 'full' | counted |\n|---|---|---|---|---|")
     for way, side in sides.items():
-        told = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).current
-        sizes_told = f"{readable(sizes[way])} | {readable(told.use.on_device)}"
+        estimate = side.solver.estimate(case.shots, case.steps, nreceivers=case.receivers).current
+        sizes_text = f"{readable(sizes[way])} | {readable(estimate.use.on_device)}"
         edge = f', edge_gradient="{way[1]}"' if way[1] != "exact" else ""
-        print(f"| `{way[0]}`{edge} | {sizes_told} | {times[way]:.2f} | {told.time:.2f} |")
+        print(f"| `{way[0]}`{edge} | {sizes_text} | {times[way]:.2f} | {estimate.time:.2f} |")
     figure = new_figure((7, 4))
     axis = figure.subplots()
     for name, curve in CURVES.items():
@@ -85,8 +84,8 @@ def main() -> None:
     axis.set_ylim(0, math.ceil(max(times.values()) + 0.2))
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
-    save(figure, given.out)
-    print(f"\npicture: {given.out}")
+    save(figure, arguments.out)
+    print(f"\npicture: {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -24,11 +24,11 @@ LINEAR = [
     Stage(8, high=5, coarsen=2),
     Stage(12),
 ]
-"""Bands by the start, of a Ricker wavelet with its peak at 5 Hz."""
+"""Bands for each start, with a Ricker wavelet of peak frequency 5 Hz."""
 
 
 def similarity(model: np.ndarray, true: np.ndarray, rock: np.ndarray) -> float:
-    """SSIM (Wang, Bovik, Sheikh and Simoncelli 2004, eq. 13), Gaussian window of 1.5 cells, mean over the rock."""
+    """Return the mean SSIM of the rock (Wang, Bovik, Sheikh, Simoncelli 2004, eq. 13; Gaussian window, 1.5 cells)."""
     from scipy.ndimage import gaussian_filter
 
     low, high = true[rock].min(), true[rock].max()
@@ -44,7 +44,7 @@ def similarity(model: np.ndarray, true: np.ndarray, rock: np.ndarray) -> float:
 
 
 def by_depth(model, rate: float = 0.8):
-    """The prepared model with a start that knows the water alone: a speed that grows with depth, m/s a m."""
+    """Return the prepared model with a start of true water and a speed that grows with depth by `rate`, m/s per m."""
     below = np.cumsum(~model.water, axis=0) * model.dh
     start = np.where(model.water, model.true, np.clip(1600 + rate * below, 1600, 4200))
     return attrs.evolve(model, initial=start.astype(np.float32))
@@ -55,23 +55,23 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="prepared model (.npz); examples/models/marmousi makes one")
     parser.add_argument("--linear", action="store_true", help="start from a speed that grows with depth")
     parser.add_argument("--adam", type=int, default=0, help="epochs of Adam on all frequencies, instead of L-BFGS")
-    parser.add_argument("--iterations", type=int, nargs="+", help="of each band")
+    parser.add_argument("--iterations", type=int, nargs="+", help="iterations of each band")
     parser.add_argument("--fine", action="store_true", help="all bands on the whole grid")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a picture")
-    given = parser.parse_args()
-    if given.adam and (given.iterations or given.fine):
-        parser.error("--iterations and --fine are of bands, which --adam does not have")
-    stages = LINEAR if given.linear else SMOOTH
-    iterations = given.iterations or [stage.iterations for stage in stages]
+    arguments = parser.parse_args()
+    if arguments.adam and (arguments.iterations or arguments.fine):
+        parser.error("--iterations and --fine apply to bands, which --adam does not have")
+    stages = LINEAR if arguments.linear else SMOOTH
+    iterations = arguments.iterations or [stage.iterations for stage in stages]
     if len(iterations) != len(stages):
         parser.error(f"--iterations are {len(iterations)} numbers; expected {len(stages)}, one for each band")
     stages = [attrs.evolve(stage, iterations=n) for stage, n in zip(stages, iterations, strict=True)]
-    if given.fine:
+    if arguments.fine:
         stages = [attrs.evolve(stage, coarsen=None) for stage in stages]
-    torch.set_num_threads(given.threads)
-    model = read_prepared(given.model)
-    model = by_depth(model) if given.linear else model
+    torch.set_num_threads(arguments.threads)
+    model = read_prepared(arguments.model)
+    model = by_depth(model) if arguments.linear else model
     experiment = marine_experiment(model, SHOTS, 5.0)
     shots, rock = experiment.shots, ~model.water
     solver = PropTorch(experiment.equation, model.true.shape, model.dh, experiment.dt)
@@ -81,26 +81,26 @@ def main() -> None:
 
     observed = record(model.true)
     options = {}
-    if given.adam:
-        steps = given.adam * -(-len(shots) // 8)
+    if arguments.adam:
+        steps = arguments.adam * -(-len(shots) // 8)
         stages, options = [Stage(steps)], {"optimiser": Torch(torch.optim.Adam, shots=8, lr=0.7), "precondition": False}
     begin = time.perf_counter()
-    found = invert(
+    inversion = invert(
         solver, shots.wavelet, shots.sources, shots.receivers, observed, [model.initial], stages,
         bounds={"vp": (experiment.slowest, experiment.fastest)}, fixed=model.water, **options,
     )  # fmt: skip
     seconds, start = time.perf_counter() - begin, model.initial
-    print(found)
-    errors = [experiment.model_error(m) for m in (start, found.models[0])]
-    alike = [similarity(m, model.true, rock) for m in (start, found.models[0])]
-    full = [float(((record(m) - observed).astype(np.float64) ** 2).sum()) for m in (start, found.models[0])]
+    print(inversion)
+    errors = [experiment.model_error(m) for m in (start, inversion.models[0])]
+    alike = [similarity(m, model.true, rock) for m in (start, inversion.models[0])]
+    full = [float(((record(m) - observed).astype(np.float64) ** 2).sum()) for m in (start, inversion.models[0])]
     print(
         f"model error {errors[0]:.1f} to {errors[1]:.1f} m/s ({100 * (errors[1] / errors[0] - 1):+.1f} %), SSIM "
         f"{alike[0]:.3f} to {alike[1]:.3f}, misfit {100 * (full[1] / full[0] - 1):+.1f} %, {seconds:.0f} s"
     )
-    if given.out:
-        panels = {"true": model.true, "start": start, "inverted": found.models[0]}
-        save(plot_parameters(["vp (m/s)"], panels, model.dh, fixed=model.water), given.out)
+    if arguments.out:
+        panels = {"true": model.true, "start": start, "inverted": inversion.models[0]}
+        save(plot_parameters(["vp (m/s)"], panels, model.dh, fixed=model.water), arguments.out)
 
 
 if __name__ == "__main__":

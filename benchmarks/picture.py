@@ -1,4 +1,4 @@
-"""The bars of the comparison."""
+"""The bar chart of the comparison."""
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ COLOURS = {
 
 
 def draw(path, lines: dict, roofline: float) -> None:
-    """Gcell/s of every problem and side; the roofline is that of memory."""
+    """Draw Gcell/s of every problem and side; `roofline` is the limit by the memory bandwidth."""
     names = list(next(iter(lines.values())))
     figure = Figure((9, 0.15 * len(lines) * (len(names) + 1) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -22,8 +22,8 @@ def draw(path, lines: dict, roofline: float) -> None:
     height = 0.85 / len(names)
     for i, name in enumerate(names):
         rates = [line[name] for line in lines.values()]
-        at = [row + (i - (len(names) - 1) / 2) * height for row in range(len(lines))]
-        bars = axis.barh(at, rates, height, label=name, color=COLOURS[name])
+        positions = [row + (i - (len(names) - 1) / 2) * height for row in range(len(lines))]
+        bars = axis.barh(positions, rates, height, label=name, color=COLOURS[name])
         axis.bar_label(bars, fmt="%.3g", padding=2, fontsize=7)
     axis.axvline(roofline, color="black", lw=0.8, ls="--", label="memory: triad / 16 bytes a cell")
     axis.set(xscale="log", xlabel="Gcell/s, float32 (logarithmic)")

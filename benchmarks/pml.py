@@ -1,8 +1,8 @@
-"""``python -m benchmarks.pml``: what an absorbing layer sends back, against the angle of incidence.
+"""``python -m benchmarks.pml``: the reflection of an absorbing layer against the angle of incidence.
 
-A source and receivers lie along one layer, two wavelengths away, and nothing comes back from anywhere else. What the
-record has more than that of an earth which goes on is divided by what a perfect mirror in the place of the layer's
-edge would send back: by the peak at the mirror image of the receiver. Float64.
+A source and receivers lie along one layer, two wavelengths away, and nothing comes back from anywhere else. The
+reflection is the difference between the record and that of a continued earth. Its peak is divided by the reflection of
+a perfect mirror at the layer's edge: the peak at the mirror image of the receiver. Float64.
 """
 
 import argparse
@@ -18,14 +18,16 @@ from sweep_torch import PropTorch
 DH, DT, SPEED, FREQ, DEPTH = 10.0, 0.002, 2000.0, 10.0, 40  # m, s, m/s, Hz, cells
 OFFSETS = np.unique(np.rint(2 * DEPTH * np.tan(np.radians(np.arange(86)))).astype(int))
 ANGLES = np.degrees(np.arctan(OFFSETS / (2 * DEPTH)))
-PATH = int(np.hypot(2 * DEPTH, OFFSETS[-1]) + 3 / FREQ * SPEED / DH)  # cells travelled until the wavelet is over
-MARGIN = PATH // 2 + 10  # of earth, from where nothing is back by then
+PATH = int(
+    np.hypot(2 * DEPTH, OFFSETS[-1]) + 3 / FREQ * SPEED / DH
+)  # cells that a wave travels until the wavelet is over
+MARGIN = PATH // 2 + 10  # cells of earth, from whose far edge nothing returns by then
 STYLES = {20: "-", 50: "--"}  # cells
 COLOURS = {2: "#b9770e", 4: "#7d8b8c", 6: "#5dade2", 8: "#1b4f72"}  # spatial orders
 
 
 def record(order: int, above: int, width: int, *depths: int) -> np.ndarray:
-    """(len(depths), nt, nrec) at depths below the edge, with rows of earth `above` it and a layer of cells there."""
+    """Return (len(depths), nt, nrec) at `depths` below the edge; above it are `above` rows of earth, then the layer."""
     nt = int(PATH * DH / SPEED / DT)
     shape = (above + DEPTH + MARGIN, MARGIN + OFFSETS[-1] + MARGIN)
     solver = PropTorch(Acoustic(order), shape, DH, DT, pml_width=(width, 0, 0, 0))
@@ -37,7 +39,7 @@ def record(order: int, above: int, width: int, *depths: int) -> np.ndarray:
 
 
 def reflections(order: int) -> dict[int, np.ndarray]:
-    """Decibels at each of ANGLES, for each width."""
+    """Return decibels at each of ANGLES, for each width."""
     direct, mirrored = record(order, MARGIN, 0, DEPTH, -DEPTH)
     back = {width: record(order, 0, width, DEPTH)[0] - direct for width in STYLES}
     return {width: 20 * np.log10(np.abs(x).max(0) / np.abs(mirrored).max(0)) for width, x in back.items()}

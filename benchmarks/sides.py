@@ -1,8 +1,8 @@
 """SWEEP and Deepwave on a case.
 
 A side gives its record, (shots, receivers, steps), in our units, and the gradient of half the sum of its squares with
-respect to vp. Peers say besides how they are called, which packages they need, how much of a case they are given, and
-how many rounds at most.
+respect to vp. A peer also states its name, the packages that it needs, its share of a case, and its largest number of
+rounds.
 """
 
 import math
@@ -18,7 +18,7 @@ from .cases import DH, DT, FREQ, SPEED, Case
 
 
 class TorchSide:
-    """What torch differentiates: it has `vp` and `record(vp)`."""
+    """A side that torch differentiates: it has `vp` and `record(vp)`."""
 
     def forward(self):
         with torch.no_grad():
@@ -32,7 +32,7 @@ class TorchSide:
 
 
 class Sweep(TorchSide):
-    """Ours."""
+    """SWEEP on a case."""
 
     def __init__(
         self, case: Case, memory: str | MemoryOptions = "auto", device: str = "cpu", edge_gradient: str = "exact"
@@ -57,14 +57,14 @@ class Sweep(TorchSide):
 
 
 class Deepwave(TorchSide):
-    """`deepwave.scalar`, whose record is -cell volume times ours."""
+    """`deepwave.scalar` on a case, whose record is -cell volume times ours."""
 
     name, packages, rounds, share = "Deepwave", ("deepwave",), math.inf, "all"
 
     def __init__(self, case: Case, device: str = "cpu"):
         import deepwave
 
-        # No layer: outside the field is zero, as ours is.
+        # Without a layer its field is zero outside, as ours is.
         warnings.filterwarnings("ignore", category=deepwave.ZeroWidthFaceWarning)
         wavelet, sources, receivers, vp = case.arrays()
         self.scalar, self.case, self.vp = deepwave.scalar, case, torch.from_numpy(vp).to(device)

@@ -1,7 +1,7 @@
 """``python -m benchmarks.staggered``: elastic waves and variable density beside Deepwave, alternating in one process.
 
 Both are driven by an explosion in the middle, differentiated with respect to the same vp, (vs,) rho, and must agree to
-5 % on the pressure before they are timed. What it costs to compute everywhere, as Deepwave does, stands in brackets.
+5 % on the pressure before they are timed. The cost of computing everywhere, as Deepwave does, stands in brackets.
 """
 
 import argparse
@@ -23,7 +23,7 @@ EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0}
 
 @attrs.frozen
 class Case:
-    """A homogeneous earth and one shot, which receivers 25 cells above it hear; float32, order 4, 20 cells of PML."""
+    """A homogeneous earth and one shot, with receivers 25 cells above it; float32, order 4, 20 cells of PML."""
 
     equation: type
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Case:
         return int(np.prod([n + 40 for n in self.shape])) * self.steps
 
     def arrays(self):
-        """(wavelet, source (x, .., z), receivers, models)."""
+        """Return (wavelet, source (x, .., z), receivers, models)."""
         middle = [n // 2 for n in self.shape[::-1]]
         line = np.array([[x, *middle[1:-1], middle[-1] - 25] for x in range(0, self.shape[-1], 5)])
         models = [torch.full(self.shape, EARTH[p.name]) for p in self.equation.parameters]
@@ -55,7 +55,7 @@ LONG = [Case(Elastic, (500, 500), 1500), Case(Elastic, (100, 100, 100), 500)]
 
 
 class Side:
-    """A way to make the pressure record (receivers, steps) of a case from its models."""
+    """A code that computes the pressure record (receivers, steps) of a case from its models."""
 
     def forward(self):
         with torch.no_grad():
@@ -69,7 +69,7 @@ class Side:
 
 
 class Sweep(Side):
-    """Ours. An explosion of moment rate m is a pressure rate of m."""
+    """SWEEP on a case. An explosion of moment rate m is a pressure rate of m."""
 
     def __init__(self, case: Case, strategy: str = "auto", device: str = "cpu"):
         wavelet, self.source, self.receivers, models = case.arrays()
@@ -87,7 +87,7 @@ class Sweep(Side):
 
 
 class Deepwave(Side):
-    """`deepwave.elastic` of a pressure rate, or `deepwave.acoustic` of a volume rate."""
+    """`deepwave.elastic` with a pressure rate, or `deepwave.acoustic` with a volume rate."""
 
     def __init__(self, case: Case, device: str = "cpu"):
         import deepwave
@@ -113,32 +113,32 @@ class Deepwave(Side):
 
 
 def shape_difference(mine, other) -> float:
-    """Of two records of which one is the other times a number, as a part of the larger maximum."""
+    """Return the largest difference over the maximum of `mine`, after the best scaling of `other`."""
     scale = float((mine * other).sum() / (other * other).sum())
     return float((mine - scale * other).abs().max() / mine.abs().max())
 
 
 def compare(case: Case, rounds: int, strategy: str) -> None:
-    """Prints a row for the forward run and one for the gradient."""
+    """Print a row for the forward run and, in two dimensions, one for the gradient."""
     ours, peer = Sweep(case, strategy), Deepwave(case)
     mine, other = ours.forward(), peer.forward()
     difference = shape_difference(mine, other)
     if not difference <= 0.05:
         sys.exit(f"{case.name}: SWEEP and Deepwave differ by {difference:.1%} beside a factor: not the same problem")
-    whats = ["forward", "gradient"] if len(case.shape) == 2 else ["forward"]
+    operations = ["forward", "gradient"] if len(case.shape) == 2 else ["forward"]
     jobs = {}
-    for what in whats:
-        call = getattr(ours, what)
-        calls = {"SWEEP": call, "everywhere": everywhere(call), "Deepwave": getattr(peer, what)}
-        jobs |= {f"{side} {what}": Job(one, case.cell_updates) for side, one in calls.items()}
+    for operation in operations:
+        call = getattr(ours, operation)
+        calls = {"SWEEP": call, "everywhere": everywhere(call), "Deepwave": getattr(peer, operation)}
+        jobs |= {f"{side} {operation}": Job(one, case.cell_updates) for side, one in calls.items()}
     alternate(jobs, 1)
     costs = alternate(jobs, rounds)
-    for what in whats:
-        mine, full, other = (costs[f"{side} {what}"] for side in ("SWEEP", "everywhere", "Deepwave"))
+    for operation in operations:
+        mine, full, other = (costs[f"{side} {operation}"] for side in ("SWEEP", "everywhere", "Deepwave"))
         rates = [f"{1e-9 / np.median(c):.3f}" for c in (mine, full, other)]
         ratios = f"{ratio(other, mine):.2f} ({ratio(other, full):.2f})"
-        own = f"{ratio(mine, costs['SWEEP forward']):.2f}" if what == "gradient" else ""
-        print(f"| {case.name}, {what} | {' | '.join(rates)} | {ratios} | {own} |", flush=True)
+        own = f"{ratio(mine, costs['SWEEP forward']):.2f}" if operation == "gradient" else ""
+        print(f"| {case.name}, {operation} | {' | '.join(rates)} | {ratios} | {own} |", flush=True)
 
 
 def main() -> None:
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5, help="rounds")
     parser.add_argument("--long", action="store_true", help="only runs whose waves fill the grid")
-    parser.add_argument("--strategy", default="auto", help="how our gradient remembers: auto, full, ckpt")
+    parser.add_argument("--strategy", default="auto", help="memory strategy of our gradient: auto, full, ckpt")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)

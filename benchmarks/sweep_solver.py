@@ -1,9 +1,9 @@
 """sweep-solver, the SWEEP of DeepWave-KAUST, on a case: eager PyTorch and JAX.
 
-It adds the wavelet as it is and records after that: its sample t is our sample t + 1 times cell volume / (dt v)^2, v at
+It adds the wavelet as it is and then records: its sample t is our sample t + 1 times cell volume / (dt v)^2, with v at
 the source.
-On a CPU it is slow, so it is given the first steps of a case; what is compared is the time of a cell and step. It keeps
-all history, the fastest of what it offers.
+On a CPU it is slow, so it computes only the first steps of a case; the comparison is of the time per cell and step. It
+keeps all history, its fastest strategy.
 """
 
 import math
@@ -24,19 +24,19 @@ def _solver(case: Case, kind, backend):
 
 
 def _survey(case: Case):
-    """(wavelet, sources, receivers) and vp."""
+    """Return (wavelet, sources, receivers) and vp."""
     wavelet, sources, receivers, vp = case.arrays()
     return (wavelet, sources, np.tile(receivers, (case.shots, 1, 1))), vp
 
 
 def _ours(record, sources, vp):
-    """Its record, (shots, steps, receivers, 1), in our layout and units."""
+    """Return its record, (shots, steps, receivers, 1), in our layout and units."""
     at_source = vp[tuple(sources.T[::-1])][:, None, None]
     return record[..., 0].swapaxes(1, 2) * (DT * at_source) ** 2 / DH**vp.ndim
 
 
 class Eager(TorchSide):
-    """Its eager PyTorch, for the compiled code needs a GPU."""
+    """sweep-solver with eager PyTorch, since its compiled code needs a GPU."""
 
     name, packages, rounds, updates = "sweep-solver", ("sweep-solver",), 1, 3e7
     share = "first steps, 0.03 Gcell updates or 8 steps; one round"
@@ -54,7 +54,7 @@ class Eager(TorchSide):
 
 
 class Jax:
-    """Its JAX, jitted."""
+    """sweep-solver with JAX, jitted."""
 
     name, packages, rounds, updates = "sweep-solver JAX", ("sweep-solver", "jax"), math.inf, 1e8
     share = "first steps, 0.1 Gcell updates or 8 steps"

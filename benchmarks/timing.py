@@ -12,7 +12,7 @@ import torch
 
 @attrs.frozen
 class Job:
-    """One call, of so many cell updates (or bytes), in so many rounds at most. A GPU's call ends when its work has."""
+    """One call of `amount` cell updates (or bytes), in at most `rounds` rounds; a call waits for the GPU."""
 
     call: Callable
     amount: float = 1
@@ -27,7 +27,7 @@ class Job:
 
 
 def alternate(jobs: dict[str, Job], rounds: int) -> dict[str, list[float]]:
-    """Seconds per amount of each job in each of its rounds."""
+    """Return the seconds per amount of each job in each of its rounds."""
     costs = {name: [] for name in jobs}
     for i in range(rounds):
         for name, job in jobs.items():
@@ -37,12 +37,12 @@ def alternate(jobs: dict[str, Job], rounds: int) -> dict[str, list[float]]:
 
 
 def ratio(costs: list[float], others: list[float]) -> float:
-    """The median over the rounds that both had."""
+    """Return the median ratio over the rounds that both had."""
     return float(np.median([a / b for a, b in zip(costs, others, strict=False)]))
 
 
 def everywhere(call: Callable) -> Callable:
-    """The call, with SWEEP computing all cells at all times."""
+    """Return the call, with SWEEP computing all cells at all times."""
 
     def computed():
         os.environ["SWEEP_EVERYWHERE"] = "1"
@@ -55,7 +55,7 @@ def everywhere(call: Callable) -> Callable:
 
 
 def triad(device: str = "cpu") -> float:
-    """Bandwidth of a = b + 2 c, GB/s, on a GPU or with the threads of torch."""
+    """Return the bandwidth of a = b + 2 c, GB/s, on a GPU or with the threads of torch."""
     b, c = torch.ones(2, 1 << 26, device=device)
     a = torch.empty_like(b)
     jobs = {"": Job(lambda: torch.add(b, c, alpha=2, out=a), 3 * 4 * len(a))}

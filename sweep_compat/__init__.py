@@ -1,14 +1,13 @@
-"""The interface of `sweep-solver`, the SWEEP of DeepWave-KAUST, over this one: its users' scripts run with changed
-imports alone.
+"""The interface of `sweep-solver`, the SWEEP of DeepWave-KAUST: its users' scripts run with changed imports alone.
 
     import sweep_compat as sweep
     from sweep_compat.equations import Acoustic
     from sweep_compat.propagator.torch import PropTorch
     from sweep_compat.signal import ricker
 
-Records and gradients are those of that package, to rounding until the absorbing layers reflect; docs/coming-from.md has
-what differs. What is not there is refused by name, with what it is called in `sweep_core`. Nothing here is taken from
-that package, nor needs it.
+Records and gradients equal those of that package, to rounding until the absorbing layers reflect; docs/coming-from.md
+lists the differences. A missing name raises an error that gives its counterpart in `sweep_core`. Nothing here is taken
+from that package, nor needs it.
 """
 
 from importlib import import_module
@@ -22,7 +21,7 @@ ELSEWHERE: dict[str, str] = {
     "io": "sweep_core.io reads and writes SEG-Y, gathers and models",
     "is_torch_binding_available": "sweep_core.backends() lists what is installed, and compiled code runs on CPUs too",
     "loss": "sweep_core.misfit is the misfit of the executors; any other is ordinary arithmetic of the framework",
-    "memory": "solver.estimate(nshots, nt) of sweep_torch.PropTorch tells the memory of a gradient",
+    "memory": "solver.estimate(nshots, nt) of sweep_torch.PropTorch computes the memory use of a gradient",
     "nn": "sweep_torch.PropTorch(models=[...]) is a torch.nn.Module with the models as parameters",
     "opt": "use torch.optim or optax",
     "precompile": "the compiled code comes with the installation",

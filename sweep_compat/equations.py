@@ -1,4 +1,4 @@
-"""Equations by the names and arguments of sweep-solver, with coefficients as it takes them: cell by cell."""
+"""Equations with the names and arguments of sweep-solver, and its coefficients: cell by cell."""
 
 from typing import Any, ClassVar, NoReturn
 
@@ -28,7 +28,7 @@ ABSENT: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("AcousticVRR", "AcousticVRZ", "AcousticVRZ3D", "ElasticVRR"),
-        "use sweep_core.AcousticVariableDensity or Elastic, and make vp, vs and rho of your parameters beforehand",
+        "use sweep_core.AcousticVariableDensity or Elastic, and compute vp, vs and rho from your parameters first",
     ),
     **dict.fromkeys(
         ("AcousticCurvilinear", "ElasticAPM", "ElasticCurvilinear"),
@@ -39,7 +39,7 @@ ABSENT: dict[str, str] = {
         "strain along a fibre is a difference of records of vx or vz of Elastic",
     ),
 }
-"""Equations of sweep-solver that are refused, and what there is instead."""
+"""Equations of sweep-solver that are refused, and their substitutes."""
 
 
 def _backend(default: str = "torch") -> Any:
@@ -71,7 +71,7 @@ class Acoustic(core.Acoustic):
 @named()
 @attrs.frozen
 class Acoustic3D(Acoustic):
-    """The same in three dimensions."""
+    """The same equation in three dimensions."""
 
     dim: int = _of(3)
 
@@ -79,8 +79,10 @@ class Acoustic3D(Acoustic):
 @named()
 @attrs.frozen
 class AcousticLSRTM(Acoustic):
-    """Waves that are scattered once: models are vp and the reflectivity mp, and mp vp^2 lap u drives the scattered
-    field sh1. That is :meth:`sweep_torch.PropTorch.born` with a perturbation dvp = mp vp / 2 of the speed.
+    """Waves that are scattered once: models are vp and the reflectivity mp.
+
+    The source term mp vp^2 lap u drives the scattered field sh1. The record equals that of
+    :meth:`sweep_torch.PropTorch.born` with a perturbation dvp = mp vp / 2 of the speed.
     """
 
     receiver_type: ClassVar[tuple[str, ...]] = ("sh1",)
@@ -97,7 +99,7 @@ class AcousticLSRTM(Acoustic):
 @named()
 @attrs.frozen
 class AcousticLSRTM3D(AcousticLSRTM):
-    """The same in three dimensions."""
+    """The same equation in three dimensions."""
 
     dim: int = _of(3)
 
@@ -113,8 +115,10 @@ STAGGERED = {
 @named()
 @attrs.frozen
 class Acoustic1st(core.AcousticVariableDensity):
-    """Acoustic waves of variable density, in two dimensions: its pressure alone, for the nodes of its velocities, which
-    have the density of one cell, are not ours; see :class:`sweep_core.AcousticVariableDensity`.
+    """Acoustic waves of variable density, in two dimensions; only the pressure can be recorded.
+
+    Its velocities have other nodes than ours, with the density of one cell each; see
+    :class:`sweep_core.AcousticVariableDensity`.
     """
 
     source_type: ClassVar[tuple[str, ...]] = ("p",)
@@ -130,15 +134,17 @@ class Acoustic1st(core.AcousticVariableDensity):
         return [p.name for p in self.parameters]
 
     def coefficients(self, node_averages: Any, vp: Any, rho: Any) -> Any:
-        # Of the next cell, as the mean has it: its velocities lie half a cell before the pressure of their index.
+        # The velocities of sweep-solver lie half a cell before the pressure of their index, so take 1 / rho of the next
+        # cell, which is twice the mean minus the own value.
         return (rho * vp * vp, *(2 * node_averages.mean(1 / rho, axis) - 1 / rho for axis in "xz"))
 
 
 @named()
 @attrs.frozen
 class Elastic(core.Elastic):
-    """Elastic waves in two dimensions, with the density and shear modulus of a cell for all its nodes; see
-    :class:`sweep_core.Elastic`, which averages them across borders, and has water and a free surface.
+    """Elastic waves in two dimensions; all nodes of a cell have the cell's density and shear modulus.
+
+    :class:`sweep_core.Elastic` averages both across cell borders, and has water and a free surface.
     """
 
     source_type: ClassVar[tuple[str, ...]] = ("sxx", "szz")
@@ -161,7 +167,7 @@ class Elastic(core.Elastic):
 @named()
 @attrs.frozen
 class Elastic3D(Elastic):
-    """The same in three dimensions."""
+    """The same equation in three dimensions."""
 
     source_type: ClassVar[tuple[str, ...]] = ("sxx", "syy", "szz")
     receiver_type: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")

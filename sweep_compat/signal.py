@@ -1,4 +1,4 @@
-"""Wavelets at times that the caller makes."""
+"""Wavelets at times that the caller provides."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Shots over devices: the only file that knows `jax.pmap`, an executor by it, and the verbs of the protocol.
+"""Shots over devices: an executor by `jax.pmap`, which only this file uses, and the verbs of the protocol.
 
-What every device has is an array with a leading axis of the devices; what is shared is replicated.
+Arrays with one part per device have a leading axis of the devices; shared arrays are replicated.
 """
 
 from functools import lru_cache
@@ -40,14 +40,16 @@ AXIS = "devices"
 def setup_distributed(
     coordinator: str | None = None, size: int | None = None, rank: int | None = None
 ) -> tuple[int, int]:
-    """Joins the processes of several hosts, before anything else uses JAX; `jax.devices()` are then those of all.
+    """Join the processes of several hosts, before anything else uses JAX.
+
+    Afterwards `jax.devices()` lists the devices of all processes.
 
     Parameters
     ----------
     coordinator : str, optional
         ``"host:port"`` of the process of rank 0. Without it JAX asks the cluster (Slurm, Open MPI, Kubernetes, TPU).
     size, rank : int, optional
-        Number of processes, and which one this is.
+        Number of processes, and the number of this process.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def setup_distributed(
     Raises
     ------
     DistributedError
-        Where JAX is in use already, or the others cannot be found.
+        If JAX is in use already, or the other processes cannot be found.
     """
     try:
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -70,17 +72,17 @@ def setup_distributed(
 
 
 def teardown_distributed() -> None:
-    """Leaves the processes that were joined, if there are any."""
+    """Leave the group of processes, if there is one."""
     jax.distributed.shutdown()
 
 
 def set_virtual_cpu_devices(count: int) -> None:
-    """Makes JAX see so many CPU devices, which share this machine's processors. Before anything else uses JAX.
+    """Make JAX see `count` CPU devices, which share this machine's processors. Call it before anything else uses JAX.
 
     Raises
     ------
     DeviceError
-        Where it is too late.
+        If JAX already runs with another number of devices.
     """
     _check_number(count)
     try:
@@ -95,23 +97,23 @@ def set_virtual_cpu_devices(count: int) -> None:
 
 
 def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
-    """The first `count` devices of this process, or all.
+    """Return the first `count` devices of this process, or all.
 
     Raises
     ------
     DeviceError
-        Where there are fewer.
+        If there are fewer.
     """
-    found = tuple(jax.local_devices())
+    devices = tuple(jax.local_devices())
     if count is None:
-        return found
+        return devices
     _check_number(count)
-    if count > len(found):
+    if count > len(devices):
         raise DeviceError(
-            f"{count} devices were asked for, JAX has {len(found)}: {', '.join(map(device_name, found))}; on a CPU "
+            f"{count} devices were asked for, JAX has {len(devices)}: {', '.join(map(device_name, devices))}; on a CPU "
             f"call set_virtual_cpu_devices({count}) before anything else uses JAX"
         )
-    return found[:count]
+    return devices[:count]
 
 
 def _check_number(count):
@@ -125,7 +127,7 @@ def _sharding(devices, *axes) -> NamedSharding:
 
 
 def replicate(x, devices):
-    """An array, or a list of arrays, on every device; without a leading axis. Of NumPy's, a copy."""
+    """Return an array, or a list of arrays, on every device, without a leading axis; NumPy arrays are copied."""
     for leaf in jax.tree.leaves(x):
         refuse_rounding("x", leaf)
     own = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, x)
@@ -133,14 +135,14 @@ def replicate(x, devices):
 
 
 def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
-    """x, whose first axis counts shots, over the devices.
+    """Distribute x, whose first axis counts shots, over the devices.
 
     Returns
     -------
     (ndevices, longest, ...) array
-        Parts of equal length; one that is short repeats a shot.
+        Parts of equal length; a short part repeats a shot.
     (ndevices, longest) array
-        Weights: 1, and 0 for what is repeated.
+        Weights: 1, and 0 for repeated shots.
     """
     _check_count(plan, x, devices)
     refuse_rounding("x", x)
@@ -158,7 +160,7 @@ def _check_count(plan, x, devices):
 
 
 def make_misfit_and_gradient(solver, devices):
-    """A function that models shots on many devices and adds up what they find.
+    """Return a function that models shots on many devices and sums their misfits and gradients.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def make_misfit_and_gradient(solver, devices):
     callable
         ``f(models, wavelet, sources, receivers, observed, weights) -> (misfit, gradients)``: the sum over all shots of
         0.5 weight (synthetic - observed)^2, and its derivative in each model, replicated. Everything but the models
-        comes from :func:`shard_shots`; a wavelet (nt,) and receivers (nrec, ndim) for all shots are given as they are.
+        comes from :func:`shard_shots`; a wavelet (nt,) and receivers (nrec, ndim) for all shots are passed unchanged.
     """
     devices = tuple(devices)
 
@@ -198,32 +200,35 @@ def make_misfit_and_gradient(solver, devices):
         for name, x in own.items():
             if x.shape[:2] != weights.shape:
                 raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., see shard_shots")
-        given = {"wavelet": wavelet, "sources": sources, "receivers": receivers}
+        arrays = {"wavelet": wavelet, "sources": sources, "receivers": receivers}
         if hasattr(solver, "problem"):
-            _check_parts(solver.problem, given, own, weights, models)
-        axes = [0 if name in own else None for name in given]
-        placed = [x if name in own else replicate(x, devices) for name, x in given.items()]
+            _check_parts(solver.problem, arrays, own, weights, models)
+        axes = [0 if name in own else None for name in arrays]
+        placed = [x if name in own else replicate(x, devices) for name, x in arrays.items()]
         parts = program(*axes, 0, 0)(replicate(list(models), devices), *placed, observed, weights)
-        # Devices that wait for each other inside a program give up after some seconds; this one may wait for all.
+        # Devices that wait for each other inside a program give up after some seconds, so the host waits for all first.
         return _sum(devices, None)(jax.block_until_ready(parts))
 
     return misfit_and_gradient
 
 
-def _check_parts(problem, given, own, weights, models):
-    """What a solver checks at a call, which under pmap sees no values; for the shots of this process."""
+def _check_parts(problem, arrays, own, weights, models):
+    """Check the shots of this process as a call does: under pmap a solver sees no values."""
     used = _local(weights) > 0
-    wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in given.items())
+    wavelet, sources, receivers = (_local(x)[used] if name in own else x for name, x in arrays.items())
     shots = Shots(wavelet, sources, receivers)
     check_readable(problem, check_call(problem, shots, models), shots, models)
 
 
 class DevicesExecutor(JaxExecutor):
-    """The shots of each call over devices of this process, by `jax.pmap`; models are replicated.
+    """An executor that distributes the shots of each call over devices of this process by `jax.pmap`.
+
+    Models are replicated.
 
     Parameters
     ----------
     impl : {'auto', 'c', 'eager'}
+        Compiled code, operations of JAX, or compiled code if it can run a problem.
     devices : sequence of jax.Device, optional
         All of :func:`local_devices` by default.
     """
@@ -245,7 +250,7 @@ class DevicesExecutor(JaxExecutor):
         return _sum(self.devices, None)(jax.block_until_ready(parts))
 
     def pullback(self, problem, shots, models):
-        """As any executor's; what pulls back models the shots once more."""
+        """As of any executor; the pullback models the shots once more."""
         if not len(shots):
             return super().pullback(problem, shots, models)
         record = self.forward(problem, shots, models)
@@ -257,8 +262,8 @@ class DevicesExecutor(JaxExecutor):
 
         return record, pull
 
-    def _call(self, local, problem, shots, models, *given):
-        """(plan, answers of ``local(record, models, weights, *given)`` on each device, for its part of the shots)."""
+    def _call(self, local, problem, shots, models, *per_shot):
+        """Return (plan, results of ``local(record, models, weights, *per_shot)`` on each device for its shots)."""
         check_readable(problem, check_call(problem, shots, models), shots, models)
         plan = ShotPlan(len(shots), len(self.devices))
         own = {
@@ -273,7 +278,7 @@ class DevicesExecutor(JaxExecutor):
                 x = _narrowed(np.asarray(x))
                 arrays[name] = shard_shots(plan, x, self.devices)[0] if split else replicate(x, self.devices)
         axes = {name: axes[name] for name in arrays}
-        parts = [shard_shots(plan, np.asarray(x), self.devices)[0] for x in given]
+        parts = [shard_shots(plan, np.asarray(x), self.devices)[0] for x in per_shot]
         _, weights = shard_shots(plan, np.arange(len(shots)), self.devices)
         program = _program(local, problem, self.impl, self.devices, tuple(axes.items()), len(parts))
         with native.refusals(problem.memory):
@@ -281,24 +286,24 @@ class DevicesExecutor(JaxExecutor):
 
 
 def _narrowed(x: np.ndarray) -> np.ndarray:
-    """Positions as JAX takes them: it has no integers of 64 bits unless it is told to."""
+    """Return positions for JAX, which has no 64-bit integers unless they are enabled."""
     return x.astype(jax.dtypes.canonicalize_dtype(x.dtype)) if x.dtype.kind in "iu" else x
 
 
 def _joined(plan: ShotPlan, parts) -> np.ndarray:
-    """(size, longest, ...) -> (count, ...), without the padding."""
+    """Return (size, longest, ...) as (count, ...), without the padding."""
     return np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])
 
 
 @lru_cache
-def _program(local, problem, impl, devices, axes, given):
+def _program(local, problem, impl, devices, axes, extra_count):
     def on_device(models, arrays, *more):
         def record(models):
             return run(problem, impl, Shots(**arrays), models, None)[0]
 
         return local(record, models, *more)
 
-    return jax.pmap(on_device, AXIS, in_axes=(None, dict(axes), *(0,) * (1 + given)), devices=devices)
+    return jax.pmap(on_device, AXIS, in_axes=(None, dict(axes), *(0,) * (1 + extra_count)), devices=devices)
 
 
 def _record(record, models, weights):
@@ -323,8 +328,8 @@ def _local(x) -> np.ndarray:
 class JaxDistributor:
     """The protocol of :class:`sweep_core.distribution.Distributor` over devices of one process.
 
-    What belongs to rank 0 is a plain array; what belongs to every rank has a leading axis of the devices. Parts of a
-    plan are padded with zeros to equal length.
+    A value of rank 0 is a plain array; values of every rank have a leading axis of the devices. Parts of a plan are
+    padded with zeros to equal length.
     """
 
     devices: tuple[jax.Device, ...] = attrs.field(factory=local_devices, converter=tuple)
@@ -339,11 +344,11 @@ class JaxDistributor:
 
     @property
     def device(self) -> jax.Device:
-        """Of rank 0, where what belongs to it alone is."""
+        """Device of rank 0, on which values of rank 0 alone lie."""
         return self.devices[0]
 
     def scatter(self, plan: ShotPlan, x) -> jax.Array:
-        """(count, ...) -> (size, longest, ...)."""
+        """Return (count, ...) as (size, longest, ...)."""
         check_plan(self, plan, x.shape[0])
         x = np.asarray(x)
         parts = np.zeros((self.size, plan.longest, *x.shape[1:]), x.dtype)
@@ -353,26 +358,26 @@ class JaxDistributor:
         return jax.device_put(parts, _sharding(self.devices, AXIS))
 
     def gather(self, plan: ShotPlan, part) -> jax.Array:
-        """(size, longest, ...) -> (count, ...), without the padding."""
+        """Return (size, longest, ...) as (count, ...), without the padding."""
         if part.shape[:2] != (self.size, plan.longest):
             raise ShapeError(f"parts have shape {part.shape}; the plan has {(self.size, plan.longest)} + ...")
         whole = [np.asarray(part)[rank, : len(plan.part(rank))] for rank in range(self.size)]
         return jax.device_put(np.concatenate(whole), self.devices[0])
 
     def broadcast(self, x) -> jax.Array:
-        """(...) -> (size, ...)."""
+        """Return (...) as (size, ...)."""
         return jax.device_put(np.stack([np.asarray(x)] * self.size), _sharding(self.devices, AXIS))
 
     def reduce(self, x) -> jax.Array:
-        """(size, ...) -> (...), the sum."""
+        """Return the sum over ranks: (size, ...) -> (...)."""
         return self.all_reduce(x)[0]
 
     def all_reduce(self, x) -> jax.Array:
-        """(size, ...) -> (size, ...), the sum for each device."""
+        """Return the sum over ranks for each device: (size, ...) -> (size, ...)."""
         return _sum(self.devices, 0)(x)
 
     def all_gather(self, plan: ShotPlan, part) -> jax.Array:
-        """(size, longest, ...) -> (size, count, ...)."""
+        """Return (size, longest, ...) as (size, count, ...)."""
         return self.broadcast(self.gather(plan, part))
 
     def barrier(self) -> None:

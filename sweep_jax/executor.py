@@ -1,4 +1,4 @@
-"""The JAX backend: chooses compiled or eager, checks a call, runs it."""
+"""The JAX backend: choose compiled or eager code, check a call, run it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -42,12 +42,12 @@ KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
 
 
 def check_device(device: Device) -> jax.Device:
-    """A JAX device of this process: `device` itself, or the one that ``'cpu'``, ``'cuda'``, ``'cuda:1'`` names.
+    """Return a JAX device of this process: `device` itself, or the one that ``'cpu'``, ``'cuda'``, ``'cuda:1'`` names.
 
     Raises
     ------
     DeviceError
-        Where there is none.
+        If there is no such device.
     """
     if isinstance(device, jax.Device):
         return device
@@ -62,20 +62,20 @@ def check_device(device: Device) -> jax.Device:
 
 
 def device_name(device: jax.Device) -> str:
-    """``'cpu:0'``, ``'cuda:1'``: what `check_device` reads."""
+    """Return the name of a device that `check_device` reads, such as ``'cpu:0'`` or ``'cuda:1'``."""
     local = jax.local_devices(backend=device.platform)
     number = local.index(device) if device in local else device.id
     return f"{KINDS.get(device.platform, device.platform)}:{number}"
 
 
 def default_device() -> jax.Device:
-    """Where JAX computes unless it is told otherwise."""
+    """Return the device on which JAX computes by default."""
     stated = jax.config.jax_default_device  # type: ignore[attr-defined]
     return jax.local_devices()[0] if stated is None else check_device(stated)
 
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
+    """Return (``'c'`` or ``'eager'``, reason); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
     def support() -> Support:
         if device.platform not in KINDS:
@@ -89,7 +89,7 @@ def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, s
 
 
 def refuse_rounding(name: str, x: Any) -> None:
-    """DtypeError for float64 of NumPy where JAX would make it float32."""
+    """Raise DtypeError for float64 of NumPy where JAX would make it float32."""
     rounded = jax.dtypes.canonicalize_dtype(np.float64) != np.float64
     if rounded and isinstance(x, np.ndarray) and x.dtype == np.float64:
         raise DtypeError(
@@ -99,13 +99,14 @@ def refuse_rounding(name: str, x: Any) -> None:
 
 
 def place(name: str, x: Any, device: jax.Device | None) -> Any:
-    """`x` as JAX takes it: traced, committed to `device` or to none, or a copy of NumPy's, which JAX reads where it is
-    and when it gets round to it, while the caller may write there.
+    """Return `x` for JAX: traced, or an array committed to `device` or to none.
+
+    NumPy arrays are copied: JAX reads their memory later, and the caller may write there in the meantime.
 
     Raises
     ------
     DtypeError, DeviceError
-        Where JAX would convert or move it in silence.
+        If JAX would silently convert or move `x`.
     """
     if isinstance(x, Tracer):
         if varies_over_devices(jax.typeof(x)):
@@ -137,7 +138,7 @@ def place(name: str, x: Any, device: jax.Device | None) -> Any:
 
 
 def committed_device(arrays: Any) -> jax.Device | None:
-    """The device of the first array that is committed to one."""
+    """Return the device of the first array that is committed to one, or None."""
     for x in arrays:
         if isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.committed and len(x.devices()) == 1:
             return next(iter(x.devices()))
@@ -145,7 +146,7 @@ def committed_device(arrays: Any) -> jax.Device | None:
 
 
 def readable(x: Any) -> np.ndarray | None:
-    """The values of an array where that stops no device and breaks no transform; also while `jax.grad` looks on."""
+    """Return the values of an array, also under `jax.grad`; None if this would stop a device or break a transform."""
     if isinstance(x, Tracer):
         x = jax.lax.stop_gradient(x)
     if isinstance(x, Tracer):
@@ -156,13 +157,13 @@ def readable(x: Any) -> np.ndarray | None:
 
 
 def values_at_host(*arrays: Any) -> list[np.ndarray] | None:
-    """Their values, where all are `readable`."""
+    """Return the values of all arrays; None if one of them is not `readable`."""
     values = [v for x in arrays if (v := readable(x)) is not None]
     return values if len(values) == len(arrays) else None
 
 
 def check_readable(problem: Problem, shape: CallShape, shots: Shots, models: Any) -> None:
-    """DomainError or StabilityError for values that are at hand; compiled code looks at the others."""
+    """Raise DomainError or StabilityError for values that can be read; compiled code checks the others."""
     values = values_at_host(*models, shots.wavelet)
     if values is not None:
         check_values(problem, values[:-1], samples_of(values[-1], shape.by_field))
@@ -178,7 +179,7 @@ def check_readable(problem: Problem, shape: CallShape, shots: Shots, models: Any
 def check(
     problem: Problem, shots: Shots, models: Any, device: jax.Device | None, snapshots: Snapshots | None = None
 ) -> Any:
-    """(shape, shots, models) of checked arguments, wavelet and models placed on the device."""
+    """Check arguments; return (shape, shots, models) with wavelet and models placed on the device."""
     shots = attrs.evolve(shots, wavelet=place("wavelet", shots.wavelet, device))
     if isinstance(models, list | tuple):
         models = [place(f"model {i}", m, device) for i, m in enumerate(models)]
@@ -195,10 +196,10 @@ def run(
     device: jax.Device | None,
     snapshots: Snapshots | None = None,
 ) -> Any:
-    """(record, snapshots by field, flag or None) of checked arguments; differentiable in models and wavelet, eager in
-    positions as well.
+    """Check arguments, run, and return (record, snapshots by field, flag or None).
 
-    `device` is where to compute if that was stated, otherwise it is that of the arrays.
+    The record has derivatives in models and wavelet; eager code also in positions. The computation is on `device`; if
+    this is None, on the device of the arrays.
     """
     device = device or committed_device((shots.wavelet, *_sequence(models)))
     shape, shots, models = check(problem, shots, models, device, snapshots)
@@ -209,21 +210,22 @@ def run(
         return *empty_record(problem, shape, partial(jnp.zeros, dtype=shape.dtype)), None
     device, unread = device or default_device(), values_at_host(*models, shots.wavelet) is None
     if choose_impl(problem, impl, device)[0] == "eager":
-        (record, seen), flag = propagate.propagate(problem, shape, shots, models, unread), None
+        (record, waves), flag = propagate.propagate(problem, shape, shots, models, unread), None
     else:
         with native.refusals(problem.memory):
-            record, seen, flag = native.propagate(problem, shape, shots, models, KINDS[device.platform], device, unread)
-            computed = jax.lax.stop_gradient(record)  # also while `jax.grad` looks on
+            kind = KINDS[device.platform]
+            record, waves, flag = native.propagate(problem, shape, shots, models, kind, device, unread)
+            computed = jax.lax.stop_gradient(record)  # also under `jax.grad`
             if device.platform == "cpu" and not isinstance(computed, Tracer):
                 computed.block_until_ready()
     count = snapshots.count(shape.samples) if snapshots else 0
-    seen = {field: x[:, :count] for field, x in seen.items()}
+    waves = {field: x[:, :count] for field, x in waves.items()}
     check_record(problem, readable(record), partial(_read, record))
-    return record, seen, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
+    return record, waves, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
 
 
 def _read(record: Any) -> np.ndarray | None:
-    """Its values at any cost, unless a transform hides them."""
+    """Return the record's values even if a device must stop; None if a transform hides them."""
     record = jax.lax.stop_gradient(record)
     return None if isinstance(record, Tracer) else np.asarray(record)
 
@@ -237,7 +239,7 @@ def born(
     device: jax.Device | None,
     wavelet: Any = None,
 ) -> jax.Array:
-    """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
+    """Return the derivative of the record in direction `perturbations` of the models and `wavelet` of the wavelet."""
     device = device or committed_device((shots.wavelet, *_sequence(models)))
     check_call(problem, shots, models)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
@@ -263,7 +265,7 @@ def _sequence(models: Any) -> Any:
 
 
 def _positions(name: str, x: Any, device: jax.Device | None) -> Any:
-    """Positions that were checked; JAX has no 64 bits unless it is told to."""
+    """Return checked positions; JAX has no 64-bit types unless they are enabled."""
     if isinstance(x, np.ndarray):
         x = x.astype(jax.dtypes.canonicalize_dtype(np.float64) if interpolated(x) else np.int32)
     return place(name, x, device)
@@ -320,10 +322,10 @@ class JaxExecutor(DifferentiatingExecutor):
             jax.block_until_ready(record)
 
         def pull(cotangent: Any) -> list[jax.Array]:
-            given = jnp.asarray(place("the cotangent", cotangent, self.device), record.dtype)
-            check_like_record("the cotangent", given, record)
+            weights = jnp.asarray(place("the cotangent", cotangent, self.device), record.dtype)
+            check_like_record("the cotangent", weights, record)
             with native.refusals(problem.memory):
-                return jax.block_until_ready(back(given)[0])
+                return jax.block_until_ready(back(weights)[0])
 
         return record, pull
 

@@ -1,4 +1,4 @@
-"""What is left of memory, and what is said where it is not enough."""
+"""The memory that is left, and errors where it is not enough."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from sweep_core.memory.limits import available, out_of_memory
 
 @contextmanager
 def allocating(memory: MemoryOptions) -> Iterator[None]:
-    """Raises what XLA's allocators do not get as the SweepError that says what takes less."""
+    """Turn an allocation error of XLA into the SweepError that names options with less memory."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -22,9 +22,12 @@ def allocating(memory: MemoryOptions) -> Iterator[None]:
 
 
 def left_on(device: jax.Device) -> int | None:
-    """Bytes that a call on `device` may use, of a host its share; 0 of a GPU, None of a host, where nothing tells."""
+    """Return the bytes that a call on `device` may use.
+
+    The devices of a host share its memory equally. Where the bytes are unknown: 0 for a GPU, None for a host.
+    """
     if device.platform != "cpu":
-        told = device.memory_stats() or {}
-        return max(told.get("bytes_limit", 0) - told.get("bytes_in_use", 0), 0)
+        statistics = device.memory_stats() or {}
+        return max(statistics.get("bytes_limit", 0) - statistics.get("bytes_in_use", 0), 0)
     left = available()
     return None if left is None else left // len(jax.local_devices(backend="cpu"))

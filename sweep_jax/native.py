@@ -25,20 +25,20 @@ from sweep_core.problem import Problem
 
 from .memory import allocating, left_on
 from .operators import Task, born_p, forward_p, snapshots_p
-from .ops import JaxOps, admitted
+from .ops import JaxOps, mark_inadmissible
 from .private import ShapedArray
 from .shim import forced_isa
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def forward(task: Task, coefficients, wavelet, survey):
-    """(coefficients, wavelet) -> (record, snapshots, flag). A history is kept only where a derivative is taken.
+    """Return (record, snapshots, flag). Only a run with a derivative keeps a history.
 
-    `survey` are the other buffers, by name.
+    `survey` holds the other buffers by name.
     """
     arrays = survey | {"coefficients": coefficients, "wavelet": wavelet}
-    record, seen, *_, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
-    return record, seen, flag
+    record, snapshots, *_, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=False)
+    return record, snapshots, flag
 
 
 @partial(forward.defjvp, symbolic_zeros=True)
@@ -49,37 +49,42 @@ def _(task, primals, tangents):
     if task.kind == "cpu":
         warn_if_above(sum(x.size for x in task.results(True, task.kept_names(True))), task.problem.memory)
     arrays = survey | {"coefficients": coefficients, "wavelet": wavelet}
-    record, seen, *kept, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=True)
-    by = tuple(type(t) is not SymbolicZero for t in tangents[:2])
-    varied = [t for t, nonzero in zip(tangents, by, strict=False) if nonzero]
-    arrays |= dict(zip(task.kept_names(True), kept, strict=True))
-    (tangent,) = born_p.bind(*varied, *(arrays[n] for n in task.residuals()), task=task, by=by, batches=())
+    record, waves, *history, flag = forward_p.bind(*(arrays[n] for n in task.read("forward")), task=task, history=True)
+    varies = tuple(type(t) is not SymbolicZero for t in tangents[:2])
+    directions = [t for t, nonzero in zip(tangents, varies, strict=False) if nonzero]
+    arrays |= dict(zip(task.kept_names(True), history, strict=True))
+    (tangent,) = born_p.bind(*directions, *(arrays[n] for n in task.residuals()), task=task, by=varies, batches=())
     none = SymbolicZero(ShapedArray(flag.shape, jax.dtypes.float0))
     if task.shape.snapshots is None:
-        of_seen = SymbolicZero(ShapedArray(seen.shape, seen.dtype))
+        snapshot_tangent = SymbolicZero(ShapedArray(waves.shape, waves.dtype))
     else:
-        of_seen = snapshots_p.bind(*varied, shape=seen.shape, dtype=seen.dtype)
-    return (record, seen, flag), (tangent, of_seen, none)
+        snapshot_tangent = snapshots_p.bind(*directions, shape=waves.shape, dtype=waves.dtype)
+    return (record, waves, flag), (tangent, snapshot_tangent, none)
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: str, device: jax.Device, unread: bool):
-    """(record, snapshots by field, flag): (nshots, nt, nrec, nfield), ..., the status that a GPU leaves behind. Models
-    that are `unread` were not checked.
+    """Return (record, snapshots by field, flag).
+
+    The record is (nshots, nt, nrec, nfield), the flag the status word of a GPU. With `unread`, models and wavelet were
+    not checked.
     """
-    kept = plan_history(kind, problem, shape, partial(left_on, device), traced=True)
-    task = Task(kind, problem, shape, kept, forced_isa(kind, problem.equation.library))
+    history = plan_history(kind, problem, shape, partial(left_on, device), traced=True)
+    task = Task(kind, problem, shape, history, forced_isa(kind, problem.equation.library))
     earth = None
     if interpolated(shots.sources, shots.receivers):
-        held = tuple(map(jax.lax.stop_gradient, models))
-        if unread or has_contacts(problem.equation.solid(*map(np.asarray, held))):
-            earth = held
+        constants = tuple(map(jax.lax.stop_gradient, models))
+        if unread or has_contacts(problem.equation.solid(*map(np.asarray, constants))):
+            earth = constants
     survey = _survey(task, shots.sources, shots.receivers, shots.mask, earth)
     return _propagate(task, unread, survey, shots.wavelet, shots.mask, tuple(models))
 
 
 @partial(jax.jit, static_argnums=(0,))
 def _survey(task, sources, receivers, mask, models):
-    """By itself, since runs with and without a derivative share it; `models` where contacts may be near."""
+    """Return the buffers of the survey, which runs with and without a derivative share.
+
+    `models` are needed only where contacts of solid and fluid may be near.
+    """
     shots = Shots(None, sources, receivers, mask)
     solid = None if models is None else solid_of(task.problem, models, jnp, jax.lax.stop_gradient)
     return survey_buffers(task.problem, task.shape, shots, jnp, solid)
@@ -89,26 +94,27 @@ def _survey(task, sources, receivers, mask, models):
 def _propagate(task, unread, survey, wavelet, mask, models):
     problem, shape = task.problem, task.shape
     cells, fixed = survey
-    models = admitted(problem, models) if unread else models
+    models = mark_inadmissible(problem, models) if unread else models
     library = ArrayLibrary(jnp, jax.lax.stop_gradient, partial(jnp.asarray, dtype=shape.dtype))
     ops = JaxOps(problem, shape.dtype) if unread else None
     buffers = model_buffers(problem, shape, cells, wavelet, models, library, ops)
-    record, seen, flag = forward(task, buffers["coefficients"], buffers["wavelet"], fixed)
+    record, snapshots, flag = forward(task, buffers["coefficients"], buffers["wavelet"], fixed)
     record = finalise_record(jnp, problem, shape, mask, record)
-    return record, snapshots_of(problem, shape, seen), flag
+    return record, snapshots_of(problem, shape, snapshots), flag
 
 
 @contextmanager
 def refusals(memory: MemoryOptions | None = None):
-    """Raises what the compiled library or an allocator refuses as the SweepError that it is, where XLA reports it at
-    once; `memory` is what was chosen.
+    """Turn an error of the compiled library or an allocator into its SweepError, where XLA reports it at once.
+
+    The error of an allocator names the options in `memory`.
     """
     try:
         with allocating(memory or MemoryOptions()):
             yield
         return
     except jax.errors.JaxRuntimeError as error:
-        found = re.search(r"SWEEP status (\d+): (.*)", str(error))
-        if found is None:
+        match = re.search(r"SWEEP status (\d+): (.*)", str(error))
+        if match is None:
             raise
-    raise_for(int(found[1]), found[2])
+    raise_for(int(match[1]), match[2])

@@ -1,12 +1,12 @@
 """The compiled time loop as JAX primitives: forward, and born and adjoint, each the other's transpose.
 
-forward(what it reads) -> record, snapshots, what is kept: history and checkpoints or states, flag
+forward(inputs) -> record, snapshots, history, checkpoints or states, flag
 born(tangents of `by`, *residuals) -> tangent of the record
 adjoint(cotangent of the record, *residuals) -> cotangents of coefficients and wavelet
 
-What an operation reads is what the library says (`Task.read`); residuals are all that the three read, but for what is
-named here. `by` says which of coefficients and wavelet have a tangent; `batches`, outermost first, which residuals have
-a leading batch axis. Tangents have all of them.
+The library names the inputs of an operation (`Task.read`). Residuals are all inputs of the three operations except
+those that are named here. `by` says which of coefficients and wavelet have a tangent; `batches`, outermost first, says
+which residuals have a leading batch axis. Tangents have all of these axes.
 """
 
 from functools import partial
@@ -40,18 +40,18 @@ class Task(CallPlan):
     isa: int
 
     def slice(self, first: int, last: int, history: bool, snapshots: bool = False) -> CompiledCall:
-        """Steps [first, last) of the run, with buffers for no others."""
+        """Return the call of steps [first, last) of the run, with buffers for these steps only."""
         return self.segment(snapshots).steps(first, last, history).sized()
 
     def kept_names(self, history: bool) -> list[str]:
-        """Names of what a forward run keeps."""
+        """Return the names of the arrays that a forward run keeps."""
         if not (history and self.history.sliced):
             return ["history", "checkpoints"]
-        slots = self.history.schedule(self.shape.steps).forward_slots
-        return ["history", *(f"state {slot}" for slot, start in enumerate(slots) if start != NONE)]
+        starts = self.history.schedule(self.shape.steps).forward_slots
+        return ["history", *(f"state {slot}" for slot, start in enumerate(starts) if start != NONE)]
 
     def results(self, history: bool, names) -> list[jax.ShapeDtypeStruct]:
-        """Shapes and dtypes of buffers."""
+        """Return the shapes and dtypes of buffers."""
         named = self.whole(history).named()
         if history and self.history.sliced:
             steps, segments = self.shape.steps, self.history.schedule(self.shape.steps).segments
@@ -61,21 +61,21 @@ class Task(CallPlan):
         return [_like(named[name]) for name in names]
 
     def forward_names(self, history: bool) -> list[str]:
-        """Names of the results of the forward primitive, in their order."""
+        """Return the names of the results of the forward primitive, in their order."""
         return ["record", "snapshots", *self.kept_names(history), "flag"]
 
     def read(self, operation: str) -> list[str]:
-        """Names of the arrays that an operation reads, in their order."""
+        """Return the names of the arrays that an operation reads, in their order."""
         return [b.name for b in self.whole(False).buffers[operation] if b.role == "in"]
 
     def residuals(self) -> list[str]:
-        """Names of the residuals, in their order."""
+        """Return the names of the residuals, in their order."""
         read = dict.fromkeys(name for operation in OPERATIONS for name in self.read(operation))
         but = *TANGENTS, "cotangent", "history", "checkpoints"
         return [name for name in read if name not in but] + self.kept_names(True)
 
     def stacked(self, size: int) -> "Task":
-        """`size` calls in one, as more shots."""
+        """Return `size` calls in one, as more shots."""
         return attrs.evolve(self, shape=attrs.evolve(self.shape, shots=size * self.shape.shots))
 
 
@@ -84,24 +84,25 @@ def _like(buffer):
 
 
 def _threads(kind, devices):
-    """Each device's share of the threads of this host; a GPU uses none."""
+    """Return each device's share of the threads of this host; 1 for a GPU, which uses none."""
     if kind != "cpu":
         return 1
     return max(thread_count() // min(devices, len(jax.local_devices(backend="cpu"))), 1)
 
 
-def _call(operation, task, call, arrays, devices, handed=None):
-    """A custom call of XLA: what an operation makes of arrays by name. It writes into those `handed` on, of a name with
-    what it makes, of which XLA makes a copy where another one still needs them.
+def _call(operation, task, call, arrays, devices, in_place=None):
+    """Return the outputs of an operation on arrays by name, as a custom call of XLA.
+
+    An output whose name is in `in_place` overwrites that array; XLA copies the array first where it is still needed.
     """
-    package, handed = task.problem.equation.library, handed or {}
+    package, in_place = task.problem.equation.library, in_place or {}
     shim.load(task.kind, package)
-    made, read = call.outputs(operation), task.read(operation)
-    aliased = [i for i, b in enumerate(made) if b.name in handed]
-    given = [arrays[name] for name in read] + [handed[made[i].name] for i in aliased]
+    outputs, read = call.outputs(operation), task.read(operation)
+    aliased = [i for i, b in enumerate(outputs) if b.name in in_place]
+    inputs = [arrays[name] for name in read] + [in_place[outputs[i].name] for i in aliased]
     aliases = {len(read) + n: i for n, i in enumerate(aliased)}
-    results = jax.ffi.ffi_call(shim.target(task.kind), [_like(b) for b in made], input_output_aliases=aliases)(
-        *given,
+    results = jax.ffi.ffi_call(shim.target(task.kind), [_like(b) for b in outputs], input_output_aliases=aliases)(
+        *inputs,
         package=package,
         operation=np.int32(OPERATIONS.index(operation)),
         problem=np.frombuffer(bytes(call.struct), np.uint8),
@@ -110,25 +111,25 @@ def _call(operation, task, call, arrays, devices, handed=None):
         together=devices > 1,
         aliased=np.array(aliased, np.int32),
     )
-    return {b.name: x for b, x in zip(made, results, strict=True)}
+    return {b.name: x for b, x in zip(outputs, results, strict=True)}
 
 
 def _run_forward(*arguments, task, history, devices=1):
     arrays = dict(zip(task.read("forward"), arguments, strict=True))
     if history and task.history.sliced:
-        found = slices.forward(task, partial(_call, task=task, devices=devices), arrays)
+        outputs = slices.forward(task, partial(_call, task=task, devices=devices), arrays)
     else:
-        found = _call("forward", task, task.whole(history), arrays, devices)
-    return [found[name] for name in task.forward_names(history)]
+        outputs = _call("forward", task, task.whole(history), arrays, devices)
+    return [outputs[name] for name in task.forward_names(history)]
 
 
 def _run_adjoint(cotangent, *residuals, task, devices=1):
     arrays = dict(zip(task.residuals(), residuals, strict=True)) | {"cotangent": cotangent}
     if task.history.sliced:
-        found = slices.adjoint(task, partial(_call, task=task, devices=devices), arrays)
+        outputs = slices.adjoint(task, partial(_call, task=task, devices=devices), arrays)
     else:
-        found = _call("adjoint", task, task.whole(True), arrays, devices)
-    return [found[name] for name in GRADIENTS]
+        outputs = _call("adjoint", task, task.whole(True), arrays, devices)
+    return [outputs[name] for name in GRADIENTS]
 
 
 def _run_born(*arguments, task, by, batches, devices=1):
@@ -152,7 +153,7 @@ def _run_born(*arguments, task, by, batches, devices=1):
 
 
 def _primitive(name, run, buffers):
-    """A primitive that is `run`, on the platform of its task; `buffers` tells what it gives."""
+    """Return a primitive that calls `run` on the platform of its task; `buffers` names its results."""
     primitive = Primitive(name)
     primitive.multiple_results = True
     primitive.def_impl(run)
@@ -180,7 +181,7 @@ adjoint_p = _primitive("sweep_adjoint", _run_adjoint, lambda *_: GRADIENTS)
 born_p = _primitive("sweep_born", _run_born, lambda *_: ("record",))
 
 
-# The tangent of snapshots: it has a shape, and whoever computes or transposes it is refused.
+# The tangent of snapshots has a shape; computing or transposing it raises an error.
 snapshots_p = Primitive("sweep_snapshots")
 
 
@@ -211,7 +212,7 @@ def _refuse_derivative(primals, tangents, **parameters):
 
 
 def _jvp(primitive, count, primals, tangents, **parameters):
-    """The derivative of what is linear in its first `count` arguments, where the others do not vary."""
+    """Return the derivative of a primitive that is linear in its first `count` arguments; the others are constant."""
     if any(type(t) is not ad.Zero for t in tangents[count:]):
         _refuse_derivative(primals, tangents)
     varied = [ad.instantiate_zeros(t) for t in tangents[:count]]
@@ -237,8 +238,8 @@ def _transpose_born(cotangents, *arguments, task, by, batches):
 
 def _transpose_adjoint(cotangents, _, *residuals, task):
     by = tuple(type(c) is not ad.Zero for c in cotangents)
-    given = [c for c, nonzero in zip(cotangents, by, strict=True) if nonzero]
-    return [*born_p.bind(*given, *residuals, task=task, by=by, batches=())] + [None] * len(residuals)
+    tangents = [c for c, nonzero in zip(cotangents, by, strict=True) if nonzero]
+    return [*born_p.bind(*tangents, *residuals, task=task, by=by, batches=())] + [None] * len(residuals)
 
 
 ad.primitive_jvps[forward_p] = _refuse_derivative
@@ -257,7 +258,7 @@ def _batch_first(x, dim, size):
 
 
 def _one_by_one(primitive, arguments, dims, **parameters):
-    """A batch as a loop over calls."""
+    """Run a batch as a loop over calls."""
     looped = {i: jnp.moveaxis(a, d, 0) for i, (a, d) in enumerate(zip(arguments, dims, strict=True)) if d is not None}
 
     def one(items):
@@ -268,35 +269,35 @@ def _one_by_one(primitive, arguments, dims, **parameters):
 
 
 def _has_earths(task, names, dims):
-    """Whether a batch has more than the one earth that shots share."""
+    """Return whether the calls of a batch have several earths, so that shots cannot share one."""
     return task.shape.earths > 1 or any(d is not None for n, d in zip(names, dims, strict=True) if n in SHARED)
 
 
 def _as_shots(primitive, names, arguments, dims, task, **parameters):
-    """(results of one call for the batch, its size) of arguments by name."""
+    """Run a batch as one call with more shots; return (results, size of the batch)."""
     size = _size(arguments, dims)
 
     def stacked(x, dim):
         x = _batch_first(x, dim, size)
         return x.reshape(size * x.shape[1], *x.shape[2:])
 
-    chosen = [a if n in SHARED else stacked(a, d) for n, a, d in zip(names, arguments, dims, strict=True)]
-    return primitive.bind(*chosen, task=task.stacked(size), **parameters), size
+    stacked_arguments = [a if n in SHARED else stacked(a, d) for n, a, d in zip(names, arguments, dims, strict=True)]
+    return primitive.bind(*stacked_arguments, task=task.stacked(size), **parameters), size
 
 
 def _batch_forward(arguments, dims, *, task, history):
     names = task.read("forward")
     if _has_earths(task, names, dims):
         return _one_by_one(forward_p, arguments, dims, task=task, history=history)
-    (*found, flag), size = _as_shots(forward_p, names, arguments, dims, task, history=history)
+    (*outputs, flag), size = _as_shots(forward_p, names, arguments, dims, task, history=history)
     likes = task.results(history, task.forward_names(history)[:-1])
-    # What is kept lies shot after shot, so that each call of the batch finds its own part.
-    found = [x.reshape(size, *like.shape) for x, like in zip(found, likes, strict=True)]
-    return [*found, flag], [*[0] * len(found), None]
+    # Histories lie shot after shot, so each call of the batch finds its own part.
+    outputs = [x.reshape(size, *like.shape) for x, like in zip(outputs, likes, strict=True)]
+    return [*outputs, flag], [*[0] * len(outputs), None]
 
 
 def _batch_born(arguments, dims, *, task, by, batches):
-    """More shots where it can be; otherwise the batch is noted, and its transpose is that of adjoint."""
+    """Run a batch as more shots if possible; otherwise note it in `batches`, which the transpose maps over."""
     count = sum(by)
     names = [name for name, nonzero in zip(TANGENTS, by, strict=True) if nonzero] + task.residuals()
     if batches or _has_earths(task, names, dims):

@@ -1,4 +1,4 @@
-"""An equation's operations in JAX, and what compiled and eager runs ask of traced values."""
+"""An equation's operations in JAX, and helpers for traced values."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from sweep_core.problem import Problem
 
 
 class JaxOps(Ops):
-    """In one dtype; differentiable. Cells outside the grid are read from its edge and never written."""
+    """Operations in one dtype; differentiable. Reads outside the grid clip to its edge, and writes are dropped."""
 
     xp = jnp
 
@@ -45,12 +45,12 @@ class JaxOps(Ops):
         return flat.at[jnp.arange(len(flat))[:, None], cells].add(amounts, mode="drop").reshape(x.shape)
 
 
-def admitted(problem: Problem, models) -> list[jax.Array]:
-    """The models with NaN where parameters are not admissible: their squares alone would look right."""
+def mark_inadmissible(problem: Problem, models) -> list[jax.Array]:
+    """Return the models with NaN where parameters are inadmissible: their squares alone would look right."""
     good = problem.admits(*models)
     return [m * one_or_nan(good, m.dtype) for m in models]
 
 
 def one_or_nan(good: jax.Array, dtype) -> jax.Array:
-    """What to multiply with, so that derivatives are NaN as well."""
+    """Return a factor, 1 or NaN, that also makes derivatives NaN."""
     return jnp.where(good, 1, jnp.nan).astype(dtype)

@@ -16,9 +16,9 @@ class Optax(Stepwise):
     Parameters
     ----------
     transformation : optax.GradientTransformation
-        Such as ``optax.adam(0.5)``, which moves a cell by half a percent a step.
+        A transformation such as ``optax.adam(0.5)``, which moves a cell by half a percent a step.
     shots : int
-        Of a step.
+        Number of shots per step.
     """
 
     def __init__(self, transformation: Any, shots: int = 4):

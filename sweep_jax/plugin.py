@@ -1,4 +1,4 @@
-"""What this package registers: one backend."""
+"""Registration of this package's backend."""
 
 from sweep_core.plugins import BackendRecord, impl
 

@@ -80,11 +80,11 @@ class PropJax(Propagator[jax.Array]):
         self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
     ) -> Any:
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, seen, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
+        record, fields, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
         self._caution(values_at_host, models, shots)
         if snapshots is None:
             return record
-        return record, {field: seen[field] for field in snapshots.fields}  # jit sorts what it returns
+        return record, {field: fields[field] for field in snapshots.fields}  # jit sorts the keys of results
 
     def _born(
         self,

@@ -14,14 +14,14 @@ from sweep_core.execution.eager import EagerRun
 from sweep_core.memory import make_strategy
 from sweep_core.problem import Problem
 
-from .ops import JaxOps, admitted, one_or_nan
+from .ops import JaxOps, mark_inadmissible, one_or_nan
 
 
 def propagate(problem: Problem, shape: CallShape, shots: Shots, models, unread: bool) -> tuple[jax.Array, dict]:
-    """(record, snapshots): (nshots, nt, nrec, nfield), and fields by name.
+    """Return (record, snapshots): (nshots, nt, nrec, nfield), and fields by name.
 
-    The record is NaN throughout where a value is one that the problem does not admit, or dt is unstable in models
-    that are `unread`: they were not checked.
+    With `unread`, the models were not checked. The record is all NaN if a value is inadmissible, a position lies
+    outside, or, for `unread` models, dt is unstable.
     """
     return _propagate(problem, shape, unread, shots.wavelet, shots.sources, shots.receivers, shots.mask, tuple(models))
 
@@ -29,7 +29,7 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, unread: 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _propagate(problem, shape, unread, wavelet, sources, receivers, mask, models):
     shots = Shots(wavelet, sources, receivers, mask)
-    models = admitted(problem, models)
+    models = mark_inadmissible(problem, models)
     receivers = receiver_positions(jnp, problem, shots)
     run = EagerRun(problem, JaxOps(problem, shape.dtype), shape, sources, receivers, models)
 
@@ -40,21 +40,21 @@ def _propagate(problem, shape, unread, wavelet, sources, receivers, mask, models
     samples = jnp.moveaxis(driving_wavelet(jnp, problem, shape, wavelet), -1, 0)
     scan = partial(_scan, step, length=make_strategy(problem.memory).segment(shape.steps))
     asked, start = shape.snapshots, run.start()
-    state, record, seen = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
+    state, record, images = _watched(run, scan, start, samples) if asked else (*scan(start, samples[:-1]), {})
     last = jnp.stack(run.record(state, _ahead(run, state, samples[-1])), axis=-1)
     record = finalise_record(jnp, problem, shape, mask, jnp.moveaxis(jnp.concatenate([record, last[None]]), 0, 1))
     points = [p.cells for p in (*run.sources, *run.receivers)]
     good = excess(problem, run.ops, models) <= 1 if unread else jnp.array(True)  # false where it is NaN
-    return record * one_or_nan(_all_inside(points, good), record.dtype), seen
+    return record * one_or_nan(_all_inside(points, good), record.dtype), images
 
 
 def _ahead(run, state, sample):
-    """The state one step later, where the record or snapshots of this one need it."""
+    """Return the state one step later if the record or snapshots of this step need it, else the state itself."""
     return run.advance(state, sample) if run.one_more else state
 
 
 def _watched(run, scan, state, samples):
-    """(state, record, snapshots): scans from one snapshot to the next, and up to the last sample."""
+    """Scan from one snapshot to the next, then up to the last sample; return (state, record, snapshots)."""
     asked = run.shape.snapshots
 
     def between(state, part):
@@ -63,16 +63,16 @@ def _watched(run, scan, state, samples):
 
     count = (len(samples) - 1) // asked.every
     whole, rest = samples[: count * asked.every], samples[count * asked.every :]
-    state, (record, seen) = jax.lax.scan(between, state, whole.reshape(count, asked.every, *samples.shape[1:]))
+    state, (record, images) = jax.lax.scan(between, state, whole.reshape(count, asked.every, *samples.shape[1:]))
     record = record.reshape(count * asked.every, *record.shape[2:])
     last = [x[None] for x in run.snapshot(state, _ahead(run, state, rest[0]))]
     state, part = scan(state, rest[:-1])
-    fields = [jnp.moveaxis(jnp.concatenate(pair), 0, 1) for pair in zip(seen, last, strict=True)]
+    fields = [jnp.moveaxis(jnp.concatenate(pair), 0, 1) for pair in zip(images, last, strict=True)]
     return state, jnp.concatenate([record, part]), dict(zip(asked.fields, fields, strict=True))
 
 
 def _scan(step, state, samples, length):
-    """`lax.scan` in chunks of `length` steps whose states are recomputed; one that is left over is shorter."""
+    """Run `lax.scan` in chunks of `length` steps, whose states are recomputed; the last chunk may be shorter."""
     if length >= len(samples):
         return jax.lax.scan(step, state, samples)
     count = len(samples) // length * length
@@ -87,7 +87,7 @@ def _scan(step, state, samples, length):
 
 
 def _all_inside(cells, good):
-    """Whether positions lie inside, and the rest is good."""
+    """Return whether positions lie inside the grid and `good` is true."""
     for at in cells:
         good &= (at >= 0).all()
     return good

@@ -1,4 +1,4 @@
-"""libsweep_xla: what XLA calls so that it reaches the kernel libraries, which know nothing of XLA."""
+"""libsweep_xla: the handlers through which XLA calls the kernel libraries, which do not depend on XLA."""
 
 import ctypes as c
 import os
@@ -15,11 +15,11 @@ from sweep_core.native.library import OWN, build_command, find, source_id
 from sweep_core.plugins import Support
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
-"""Kernel libraries and the names under which XLA registers their handlers."""
+"""The platform name under which XLA registers the handlers of each kernel library."""
 
 
 def target(kind: str) -> str:
-    """The name by which compiled programs call the handler of libraries of a kind."""
+    """Return the name by which compiled programs call the handler of libraries of a kind."""
     return f"sweep_{kind}"
 
 
@@ -33,7 +33,7 @@ def _open() -> c.CDLL:
         headers, built = shim.sweep_xla_jaxlib_version().decode(), shim.sweep_build_id().decode()
     except (OSError, AttributeError) as error:
         raise NativeError(f"{path} cannot be loaded: {error}") from error
-    # Handlers that are newer than XLA are not refused one by one: they spoil the backend for everybody.
+    # XLA does not refuse a newer handler alone: its registration breaks the whole backend.
     if _numbers(jaxlib.__version__) < _numbers(headers):
         raise NativeError(
             f"{path} was built for jaxlib {headers} and newer, this is {jaxlib.__version__}; "
@@ -59,19 +59,19 @@ def _register(kind: str) -> c.CDLL:
 
 @lru_cache(maxsize=64)
 def load(kind: str, package: str = OWN) -> None:
-    """Lets XLA call library `kind` of a package.
+    """Let XLA call library `kind` of a package.
 
     Raises
     ------
     NativeError
-        Where one of the libraries is missing, stale or newer than jaxlib.
+        If one of the libraries is missing, stale or newer than jaxlib.
     """
     library, shim = compiled.load(kind, package), _register(kind)
     shim.sweep_xla_bind(kind.encode(), package.encode(), c.cast(library.dll.sweep_run, c.c_void_p))
 
 
 def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
-    """Whether compiled code of library `kind` runs an equation under XLA."""
+    """Return whether compiled code of library `kind` runs an equation under XLA."""
     support = compiled.supports(equation, ndim, kind, strips=strips)
     if support:
         try:
@@ -82,6 +82,6 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> 
 
 
 def forced_isa(kind: str, package: str) -> int:
-    """sweep_context.isa: 0 for the best of this processor, or the build that SWEEP_ISA names."""
+    """Return sweep_context.isa: 0 for the best build on this processor, or the build that SWEEP_ISA names."""
     library = compiled.load(kind, package)
     return library.builds.index(str(library.isa)) + 1 if os.environ.get("SWEEP_ISA") else 0

@@ -1,10 +1,13 @@
-"""The batching rule of operators that make a whole survey at once."""
+"""The batching rule of operators that model a whole survey per call."""
 
 import torch
 
 
 def one_by_one(function, in_dims, size, arguments):
-    """(answers, where the batch lies in each) of one call after the other; arguments may be lists of tensors."""
+    """Call `function` for one item of the batch after the other; return (stacked results, their batch axes).
+
+    Arguments may be lists of tensors.
+    """
 
     def part(x, dim, i):
         if dim is None:

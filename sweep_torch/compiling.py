@@ -12,16 +12,18 @@ from torch import Tensor
 from sweep_core.errors import UnsupportedError
 
 from .batching import one_by_one
-from .private import compiler_is_loaded, in_forward_mode
+from .private import compiler_is_loaded, is_forward_mode
 
-# Programs can outlive the process, as files: what it numbers must not be found in another.
+# Compiled programs can outlive the process, as files: numbers must differ from those of other processes.
 _numbers = itertools.count(secrets.randbits(62))
 _solvers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
-def undisturbed(function):
-    """`function` as plain Python, also where Dynamo gave up the frames around it and compiles each of those within, as
-    it does of ``torch.func`` over ``torch.compile``: an address is a constant to it. Dynamo is not imported for this.
+def outside_dynamo(function):
+    """Return `function` such that Dynamo never compiles it, since Dynamo would treat an address as a constant.
+
+    Under ``torch.func`` over ``torch.compile`` Dynamo gives up the outer frames, yet compiles each frame within. This
+    wrapper does not import Dynamo.
     """
     outside = functools.cache(lambda: torch.compiler.disable(function))
 
@@ -33,7 +35,7 @@ def undisturbed(function):
 
 
 def register(solver) -> int:
-    """The number by which compiled programs find a solver, for as long as it lives."""
+    """Return the number by which compiled programs find a solver, as long as the solver lives."""
     number = next(_numbers)
     _solvers[number] = solver
     return number
@@ -42,8 +44,8 @@ def register(solver) -> int:
 def _solver(number: int):
     if number not in _solvers:
         raise UnsupportedError(
-            f"a compiled program asks for solver {number}, which is gone, or was made in another process; compile it "
-            "where the solver lives"
+            f"a compiled program asks for solver {number}, which is gone, or was made in another process; compile the "
+            "program in the process of the solver"
         )
     return _solvers[number]
 
@@ -59,15 +61,15 @@ def record(
     samples: int,
     fields: int,
 ) -> Tensor:
-    """What the solver of that number records: `samples` of so many `fields`, which a compiled program remembers."""
+    """Return the record of solver number `solver`; a compiled program stores the sizes `samples` and `fields`."""
     with torch.no_grad():
         return _solver(solver)(wavelet, sources, receivers, models, mask).clone(memory_format=torch.contiguous_format)
 
 
 @record.register_fake
 def _(wavelet, sources, receivers, mask, models, solver, samples, fields):
-    # An operator has no forward mode of its own: its tangent would be zero in silence.
-    if in_forward_mode():
+    # An operator has no forward mode: its tangent would silently be zero.
+    if is_forward_mode():
         raise UnsupportedError("forward mode inside torch.compile is not supported; call torch.func.jvp outside")
     return wavelet.new_empty((sources.shape[0], samples, receivers.shape[-2], fields))
 
@@ -82,12 +84,12 @@ def gradient(
     models: list[Tensor],
     solver: int,
 ) -> list[Tensor]:
-    """Gradients of (wavelet, *models); runs the forward again, since a compiled program keeps no history."""
+    """Return gradients of (wavelet, *models); runs the forward again, since a compiled program keeps no history."""
 
     def forward(wavelet, *models):
         return _solver(solver)(wavelet, sources, receivers, list(models), mask)
 
-    # Below autograd, where an operator runs, torch.func still differentiates.
+    # An operator runs below autograd, where only torch.func differentiates.
     back = torch.func.vjp(forward, wavelet, *models)[1]
     return [x.clone(memory_format=torch.contiguous_format) for x in back(cotangent)]
 

@@ -1,4 +1,4 @@
-"""Shots over processes: torchrun's environment, the verbs of the protocol, and what an inversion script needs."""
+"""Shots over processes: torchrun's environment, the verbs of the protocol, and helpers for inversion scripts."""
 
 import os
 import signal
@@ -34,12 +34,14 @@ DTYPES = (
     *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64),
     *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
 )
-"""What can be broadcast. Ranks tell each other dtypes by their places here."""
+"""Dtypes that can be broadcast. Ranks send a dtype as its index in this tuple."""
 
 
 def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
-    """Joins the process group that torchrun describes, also one of a single process; without torchrun there is none,
-    and the process is rank 0 of 1.
+    """Join the process group that torchrun describes, also one of a single process.
+
+    Without torchrun there is no group, and the process is rank 0 of 1. A process that torchrun started ends with it,
+    also where torchrun is killed. Other launchers (mpirun, srun) end their processes themselves.
 
     Parameters
     ----------
@@ -50,15 +52,13 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     -------
     rank, world_size : int
     device : torch.device
-        This process's own; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
+        Device of this process; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
         processes, unless OMP_NUM_THREADS asks for more than one thread each.
-
-    A process that torchrun started ends with it, also where torchrun is killed. Other launchers (mpirun, srun) see to
-    that themselves.
 
     Raises
     ------
     OptionError, DeviceError, DistributedError
+        For an unknown `device`, a local rank without a GPU, or processes that cannot join.
     """
     if device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
@@ -68,9 +68,9 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
     if device == "cuda" and local >= gpus:
         raise DeviceError(f"local rank {local} has no GPU of its own: {gpus} found; start fewer processes or use 'cpu'")
     kind = "cuda" if device == "cuda" or (device == "auto" and gpus >= local_size) else "cpu"
-    chosen = check_device(f"cuda:{local}" if kind == "cuda" else "cpu")
+    own = check_device(f"cuda:{local}" if kind == "cuda" else "cpu")
     if kind == "cuda":
-        torch.cuda.set_device(chosen)
+        torch.cuda.set_device(own)
     elif size > 1 and os.environ.get("OMP_NUM_THREADS", "1") == "1":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         torch.set_num_threads(max(cores // local_size, 1))
@@ -82,12 +82,12 @@ def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
             dist.init_process_group("nccl" if kind == "cuda" else "gloo")
         except (RuntimeError, ValueError) as error:
             raise DistributedError(f"rank {rank} of {size} could not join: {error}; start with torchrun") from error
-    return rank, size, chosen
+    return rank, size, own
 
 
 @cache
 def end_with_launcher(every: float = 0.2) -> None:
-    """Kills this process as soon as the one that started it has ended, looking `every` so many seconds."""
+    """Kill this process once its parent process has ended; a thread checks every `every` seconds."""
     launcher = os.getppid()
 
     def watch():
@@ -99,13 +99,16 @@ def end_with_launcher(every: float = 0.2) -> None:
 
 
 def teardown_distributed() -> None:
-    """Leaves the process group, if there is one."""
+    """Leave the process group, if there is one."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def split_indices_for_rank(indices, rank: int, world_size: int):
-    """The part of `indices` that belongs to `rank`: contiguous, sizes differing by one at most, maybe empty."""
+    """Return the part of `indices` that belongs to `rank`.
+
+    Parts are contiguous, may be empty, and their sizes differ by at most one.
+    """
     part = ShotPlan(len(indices), world_size).part(rank)
     return indices[part.start : part.stop]
 
@@ -114,7 +117,7 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
 class TorchDistributor:
     """The protocol of :class:`sweep_core.distribution.Distributor` over the default process group, or a group of one.
 
-    Tensors are on `device`; under NCCL that must be this rank's GPU. NumPy arrays are put there.
+    Tensors are on `device`; under NCCL it must be this rank's GPU. NumPy arrays are copied to `device`.
     """
 
     device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
@@ -128,19 +131,19 @@ class TorchDistributor:
         return dist.get_world_size() if dist.is_initialized() else 1
 
     def scatter(self, plan: ShotPlan, x: torch.Tensor | None) -> torch.Tensor:
-        """This rank's part of rank 0's x, whose first axis counts shots."""
+        """Return this rank's part of rank 0's x, whose first axis counts shots."""
         if self.rank == 0:
             check_plan(self, plan, self._tensor(x, "scatter").shape[0])
         part = plan.part(self.rank)
         return self.broadcast(x)[part.start : part.stop].clone()
 
     def gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor | None:
-        """The parts of all ranks joined in order, on rank 0; None elsewhere."""
+        """Return the parts of all ranks joined in order, on rank 0; None elsewhere."""
         whole = self.all_gather(plan, part)
         return whole if self.rank == 0 else None
 
     def broadcast(self, x: torch.Tensor | None) -> torch.Tensor:
-        """Rank 0's tensor; the other ranks need not know its shape."""
+        """Return rank 0's tensor; the other ranks need not know its shape."""
         if self.size == 1:
             return self._tensor(x, "broadcast")
         value, refusal = torch.empty(0), None
@@ -156,7 +159,7 @@ class TorchDistributor:
         head = torch.tensor([-1 if refusal else DTYPES.index(value.dtype), value.ndim], device=self.device)
         dist.broadcast(head, src=0)
         kind, ndim = head.tolist()
-        if kind < 0:  # on every rank, none of which is left waiting
+        if kind < 0:  # every rank raises, so none waits for the others
             raise refusal or DistributedError("broadcast: rank 0 has nothing that can be sent; it says why")
         shape = torch.tensor(value.shape if self.rank == 0 else [0] * ndim, dtype=torch.int64, device=self.device)
         if ndim:
@@ -164,24 +167,24 @@ class TorchDistributor:
         if self.rank:
             value = torch.empty(shape.tolist(), dtype=DTYPES[kind], device=self.device)
         if value.numel():
-            # As bytes: Gloo does not know every dtype.
+            # Gloo does not know every dtype, so send bytes.
             dist.broadcast(value.view(-1).view(torch.uint8), src=0)
         return value
 
     def reduce(self, x: torch.Tensor) -> torch.Tensor | None:
-        """The sum over ranks, on rank 0; None elsewhere."""
+        """Return the sum over ranks, on rank 0; None elsewhere."""
         total = self.all_reduce(x)
         return total if self.rank == 0 else None
 
     def all_reduce(self, x: torch.Tensor) -> torch.Tensor:
-        """The sum over ranks, the same bits on every rank; x itself stays as it is."""
+        """Return the sum over ranks, the same bits on every rank; x itself does not change."""
         total = self._tensor(x, "all_reduce").detach().clone()
         if self.size > 1:
             dist.all_reduce(total)
         return total
 
     def all_gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor:
-        """The parts of all ranks joined in order, on every rank."""
+        """Return the parts of all ranks joined in order, on every rank."""
         part = self._tensor(part, "all_gather")
         check_plan(self, plan, part.shape[0], part=True)
         if self.size == 1:
@@ -205,24 +208,25 @@ class TorchDistributor:
 def chunked_observed_data(
     solver, wave, sources, receivers, models=None, forward_batchsize: int = 1, receiver_mask=None
 ) -> torch.Tensor:
-    """Models shots a few at a time, without a gradient; the record of all of them, (nshots, nt, nrec, nfield).
+    """Model shots in batches, without a gradient; return the record of all shots, (nshots, nt, nrec, nfield).
 
-    Arguments are those of the solver; no shots at all give a record of length 0.
+    A batch has `forward_batchsize` shots; the other arguments are those of the solver. Without shots the record has
+    length 0.
     """
     batch, problem = check_forward_batchsize(forward_batchsize), solver.problem
-    shots, parts = Shots(wave, sources, receivers, receiver_mask), []
+    shots, records = Shots(wave, sources, receivers, receiver_mask), []
     with torch.no_grad():
         for first in range(0, max(len(shots), 1), batch):
-            some = np.arange(first, min(first + batch, len(shots)))
-            several = isinstance(models, list | tuple)  # the solver says what else is wrong with them
-            earths = [m if m.ndim == problem.grid.ndim else m[some] for m in models] if several else models
-            part = shots.take(some)
-            parts.append(solver(part.wavelet, part.sources, part.receivers, earths, part.mask))
-    return torch.cat(parts)
+            indices = np.arange(first, min(first + batch, len(shots)))
+            is_list = isinstance(models, list | tuple)  # the solver checks the rest
+            earths = [m if m.ndim == problem.grid.ndim else m[indices] for m in models] if is_list else models
+            some = shots.take(indices)
+            records.append(solver(some.wavelet, some.sources, some.receivers, earths, some.mask))
+    return torch.cat(records)
 
 
 def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torch.Tensor:
-    """Rank 0's observed data on every rank, on `device`; other ranks give None."""
+    """Return rank 0's observed data on every rank, on `device`; other ranks give None."""
     distributor = TorchDistributor(torch.device(device))
     if rank != distributor.rank:
         raise DistributedError(f"rank {rank} was given in the process of rank {distributor.rank}")
@@ -230,16 +234,16 @@ def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torc
 
 
 def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
-    """Makes DistributedDataParallel sum gradients over the ranks; it averages by itself.
+    """Make DistributedDataParallel sum gradients over the ranks; by default it averages them.
 
     Every rank must run a backward for each step, also one without shots: its record is empty, its gradient zero.
     """
 
-    # Waits here: a callback would be freed by a thread of Gloo, which aborts if Python has ended in the meantime.
+    # Wait here: a thread of Gloo would free a callback, and aborts if Python has ended in the meantime.
     def hook(group, bucket):
         dist.all_reduce(bucket.buffer(), group=group)
-        done: torch.futures.Future = torch.futures.Future()
-        done.set_result(bucket.buffer())
-        return done
+        future: torch.futures.Future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
 
     ddp.register_comm_hook(ddp.process_group, hook)

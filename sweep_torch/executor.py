@@ -1,4 +1,4 @@
-"""The torch backend: chooses compiled or eager, checks a call, runs it."""
+"""The torch backend: choose compiled or eager code, check a call, run it."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -35,15 +35,15 @@ from sweep_core.plugins.executor import DifferentiatingExecutor
 from sweep_core.problem import Problem
 from sweep_core.typing import Device, Models, Record
 
-from .compiling import undisturbed
-from .ops import TorchOps, admitted, readable, tie
-from .private import plain, tangent, transformed, without_gradient
+from .compiling import outside_dynamo
+from .ops import TorchOps, is_readable, mark_inadmissible, tie
+from .private import is_transformed, plain, tangent, without_gradient
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_device(device: Device) -> torch.device:
-    """A torch device that exists here; DeviceError otherwise."""
+    """Return a torch device that exists here; raise DeviceError otherwise."""
     try:
         checked = torch.device(device)
         torch.empty(0, device=checked)
@@ -56,7 +56,7 @@ def check_device(device: Device) -> torch.device:
 
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:
-    """(``'c'`` or ``'eager'``, why); see :func:`sweep_core.plugins.executor.choose_impl`."""
+    """Return (``'c'`` or ``'eager'``, reason); see :func:`sweep_core.plugins.executor.choose_impl`."""
 
     def support() -> Support:
         if device.type not in ("cpu", "cuda"):
@@ -67,15 +67,16 @@ def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str,
 
 
 def host(x: torch.Tensor) -> np.ndarray:
-    """The values of a tensor as an array, for as long as they are looked at. Not by its ``numpy()``, after which FSDP
-    cannot resize what a parameter is stored in.
+    """Return the values of a tensor as an array that the caller reads at once.
+
+    After ``Tensor.numpy()`` FSDP could not resize the storage of a parameter; ``np.from_dlpack`` avoids this.
     """
     return np.from_dlpack(x.detach().cpu().resolve_neg())
 
 
 def values_at_host(*tensors: Any) -> list[np.ndarray] | None:
-    """Their values, where looking at them stops no device and breaks no transform."""
-    if not readable(*tensors):
+    """Return the tensors' values; None where reading them would stop a device or break a transform."""
+    if not is_readable(*tensors):
         return None
     with plain():
         return [host(x) for x in tensors]
@@ -88,14 +89,14 @@ def _check_dense(name: str, x: Any) -> None:
 
 
 def _on_host(name: str, x: Any) -> Any:
-    """Positions or a mask, or None, as a value: (shape, dtype, content)."""
+    """Return positions or a mask as a hashable value (shape, dtype, content); None for None."""
     if isinstance(x, torch.Tensor):
         _check_dense(name, x)
         if not x.is_floating_point():  # integers that are made inside torch.func are wrapped, too
             x = without_gradient(x)
-        if transformed(x):
+        if is_transformed(x):
             raise UnsupportedError(
-                f"{name} are transformed (torch.func), and cannot be read on the host; make them outside of the "
+                f"{name} are transformed (torch.func), and cannot be read on the host; make them outside the "
                 "function, or give NumPy arrays"
             )
         with plain():  # inside torch.func even a plain tensor would be wrapped on its way out
@@ -108,8 +109,9 @@ def _on_host(name: str, x: Any) -> Any:
 
 @lru_cache(maxsize=32)
 def _survey(problem: Problem, mask: Any, *positions: Any) -> Shots:
-    """Checked positions and mask as NumPy arrays. Steps of an inversion repeat theirs: equal values give one object, by
-    which all that is made of it is found again.
+    """Return checked positions and mask as NumPy arrays.
+
+    Equal values give the same object, which is the key of later caches: the iterations of an inversion repeat them.
     """
     sources, receivers, mask = (None if x is None else np.ndarray(*x).copy() for x in (*positions, mask))
     survey = Shots(None, sources, receivers, mask)
@@ -118,7 +120,7 @@ def _survey(problem: Problem, mask: Any, *positions: Any) -> Shots:
 
 
 def _check_placed(pairs: Any, device: torch.device) -> None:
-    """That each (name, x) is a tensor on the device."""
+    """Check that each (name, x) is a tensor on the device."""
     for name, x in pairs:
         if not isinstance(x, torch.Tensor):
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
@@ -127,10 +129,10 @@ def _check_placed(pairs: Any, device: torch.device) -> None:
             raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
 
 
-def checked(
+def check_arguments(
     problem: Problem, shots: Shots, models: Any, device: torch.device, snapshots: Snapshots | None = None
 ) -> tuple[CallShape, Shots]:
-    """(shape, positions and mask as NumPy arrays) of arguments that were checked."""
+    """Check arguments; return (shape, positions and mask as NumPy arrays)."""
     _check_placed([("wavelet", shots.wavelet), *((f"model {i}", m) for i, m in enumerate(_sequence(models)))], device)
     shape = check_call(problem, shots, models, snapshots)
     named = ("receiver_mask", shots.mask), ("sources", shots.sources), ("receivers", shots.receivers)
@@ -142,7 +144,7 @@ def checked(
 
 
 def in_own_precision(function: F) -> F:
-    """`function` with torch.autocast off on the device among its arguments."""
+    """Return `function` with torch.autocast off on the device among its arguments."""
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -154,19 +156,22 @@ def in_own_precision(function: F) -> F:
     return cast(F, call)
 
 
-@undisturbed
+@outside_dynamo
 @in_own_precision
 def run(
     problem: Problem, impl: str, shots: Shots, models: Any, device: torch.device, snapshots: Snapshots | None = None
 ) -> Any:
-    """(record, snapshots by field, flag or None); differentiable in models and wavelet, eager in positions as well."""
-    shape, survey = checked(problem, shots, models, device, snapshots)
+    """Return (record, snapshots by field, flag or None).
+
+    The record has derivatives in models and wavelet; with ``impl='eager'`` also in positions.
+    """
+    shape, survey = check_arguments(problem, shots, models, device, snapshots)
     from . import native, propagate
     from .memory import allocating
 
-    def placed(x: Any, at_host: Any) -> Any:
+    def to_device(x: Any, at_host: Any) -> Any:
         x = x.to(device) if isinstance(x, torch.Tensor) else torch.as_tensor(at_host, device=device)
-        return x if x.is_floating_point() else x.long()  # torch hardly computes with unsigned integers
+        return x if x.is_floating_point() else x.long()  # torch has few operations on unsigned integers
 
     mask = None if survey.mask is None else torch.as_tensor(survey.mask, device=device)
     flag = None
@@ -176,46 +181,46 @@ def run(
                 raise UnsupportedError(
                     f"impl='c' has no derivative in positions, and {name} ask for one; use impl='eager'"
                 )
-    given = shots.wavelet, *models, shots.sources, shots.receivers
+    differentiable = shots.wavelet, *models, shots.sources, shots.receivers
     if not shape.shots:
-        return *_without_shots(problem, shape, device, *given), flag
+        return *_without_shots(problem, shape, device, *differentiable), flag
     if impl == "c":
         with allocating(problem.memory):
-            record, seen, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
+            record, fields, flag = native.propagate(problem, shape, survey, shots.wavelet, models)
     else:
-        positions = placed(shots.sources, survey.sources), placed(shots.receivers, survey.receivers)
-        unread = not readable(*models, shots.wavelet)  # not checked: what is not admitted gives NaN
-        models = admitted(problem, models) if unread else models
+        positions = to_device(shots.sources, survey.sources), to_device(shots.receivers, survey.receivers)
+        unread = not is_readable(*models, shots.wavelet)  # not checked: inadmissible values give NaN
+        models = mark_inadmissible(problem, models) if unread else models
         with allocating(problem.memory):
-            record, seen = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
-            record = record + tie(*given)
+            record, fields = propagate.propagate(problem, shape, Shots(shots.wavelet, *positions, mask), models)
+            record = record + tie(*differentiable)
         if unread:
             stable = excess(problem, TorchOps(problem, models[0].dtype, device), models) <= 1
             record = record * torch.where(stable, 1.0, float("nan")).to(record.dtype)
     count = snapshots.count(shape.samples) if snapshots else 0
     record = finalise_record(torch, problem, shape, mask, record)
     _check_finite(problem, record)
-    return record, {f: s[:, :count] for f, s in seen.items()}, flag
+    return record, {f: s[:, :count] for f, s in fields.items()}, flag
 
 
 def _check_finite(problem: Problem, record: Any) -> None:
-    """NotFiniteError as `check_finite` of the problem asks for."""
+    """Raise NotFiniteError for a record that is not finite, if `check_finite` of the problem asks for this."""
 
     def read() -> Any:
         shown = without_gradient(record)
-        return None if transformed(shown) else host(shown)
+        return None if is_transformed(shown) else host(shown)
 
     values = values_at_host(record)
     check_record(problem, None if values is None else values[0], read)
 
 
 def _without_shots(problem: Problem, shape: Any, device: torch.device, *differentiable: Any) -> Any:
-    """(record, snapshots) of no shots; the record has a derivative, of zero, in what is differentiable."""
-    record, seen = empty_record(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
-    return record + tie(*differentiable), seen
+    """Return (record, snapshots) of no shots; the record has a zero derivative in the arguments `differentiable`."""
+    record, waves = empty_record(problem, shape, partial(torch.zeros, dtype=getattr(torch, shape.dtype), device=device))
+    return record + tie(*differentiable), waves
 
 
-@undisturbed
+@outside_dynamo
 @in_own_precision
 def born(
     problem: Problem,
@@ -226,8 +231,8 @@ def born(
     device: torch.device,
     wavelet: Any = None,
 ) -> torch.Tensor:
-    """The derivative of the record in the direction `perturbations` of the models and `wavelet` of the wavelet."""
-    shape, survey = checked(problem, shots, models, device)
+    """Return the derivative of the record in direction `perturbations` of the models and `wavelet` of the wavelet."""
+    shape, survey = check_arguments(problem, shots, models, device)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
     _check_placed([(f"perturbation {i}", p) for i, p in enumerate(perturbations)], device)
     _check_placed([] if wavelet is None else [("the wavelet's perturbation", wavelet)], device)
@@ -288,20 +293,26 @@ class TorchExecutor(DifferentiatingExecutor):
     def _run(self, problem: Problem, shots: Shots, models: Any) -> Any:
         check_given(problem, shots)
         impl = choose_impl(problem, self.impl, self.device)[0]
-        placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
-        return run(problem, impl, placed, models, self.device)[0]
+        placed_shots = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
+        return run(problem, impl, placed_shots, models, self.device)[0]
 
     def array(self, x: Any, name: str) -> torch.Tensor:
-        """A tensor on the executor's device, from a tensor there or from a NumPy array; DtypeError otherwise."""
+        """Return a tensor on the executor's device, from a tensor there or a NumPy array.
+
+        Raises
+        ------
+        DtypeError
+            For any other `x`.
+        """
         if isinstance(x, torch.Tensor):
             return x
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf":
-            given = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
-            raise DtypeError(f"{name} is {given}; expected a torch.Tensor or a NumPy array of numbers")
+            kind = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+            raise DtypeError(f"{name} is {kind}; expected a torch.Tensor or a NumPy array of numbers")
         return torch.from_numpy(np.array(x)).to(self.device)
 
     def _arrays(self, values: Any, name: str) -> Any:
-        """The arrays of a list; what is no list is left to whoever checks it."""
+        """Return the arrays of a list; any other value unchanged, for later checks to refuse."""
         return [self.array(x, f"{name} {i}") for i, x in enumerate(values)] if _sequence(values) else values
 
     def forward(self, problem: Problem, shots: Shots, models: Models) -> torch.Tensor:
@@ -325,9 +336,9 @@ class TorchExecutor(DifferentiatingExecutor):
             record = self._run(problem, shots, leaves)
 
         def pull(cotangent: Any) -> list[torch.Tensor]:
-            given = self.array(cotangent, "the cotangent")
-            check_like_record("the cotangent", given, record)
-            return list(torch.autograd.grad(record, leaves, given.to(record.dtype), retain_graph=True))
+            weights = self.array(cotangent, "the cotangent")
+            check_like_record("the cotangent", weights, record)
+            return list(torch.autograd.grad(record, leaves, weights.to(record.dtype), retain_graph=True))
 
         return record.detach(), pull
 

@@ -1,5 +1,6 @@
-"""Large CPU buffers that are used again, since the first touch of fresh pages costs as much as a forward run; and what
-is left of memory.
+"""Large CPU buffers for repeated use, and the memory that is left.
+
+The first touch of fresh pages costs as much as a forward run, so buffers are used again.
 """
 
 import threading
@@ -13,19 +14,20 @@ from sweep_core.memory import HistoryPlan, MemoryOptions
 from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
-from .private import holders
+from .private import holder_count
 
 WASTE = 4
-"""A buffer serves a request down to this fraction of its size."""
+"""A buffer serves requests down to its size divided by this number."""
 SMALL = 64 << 20
-"""Bytes up to which nobody asks what is left."""
+"""Bytes up to which a request does not check the memory that is left."""
 
 
 class Pool:
-    """Byte buffers. One is free as soon as nobody but the pool holds its storage any more.
+    """Byte buffers. A buffer is free as soon as only the pool holds its storage.
 
-    Free buffers are used again. When a new one is needed, those too small for it are given back to the system, and then
-    the largest of the others until all of them together hold no more than what is left to the process beside them.
+    Free buffers are used again. Before a new buffer is allocated, the free ones that are too small for the request go
+    back to the system. Then the largest free buffers follow, until the new buffer and the free ones fit in the memory
+    that is left to the process.
     On a GPU torch's own allocator does this, and knows about streams.
     """
 
@@ -34,14 +36,14 @@ class Pool:
         self._lock = threading.Lock()
 
     def take(self, size: int, device: torch.device, memory: MemoryOptions | None = None) -> torch.Tensor:
-        """`size` bytes, uninitialised; `memory` is what a warning that they may be too many refers to."""
+        """Return `size` bytes, uninitialised; a warning that they may be too many names the options in `memory`."""
         if device.type != "cpu" or size == 0:
             return torch.empty(size, dtype=torch.uint8, device=device)
         with self._lock:
             fitting = [b for b in self._buffers if size <= b.numel() <= WASTE * size and self._free(b)]
             if fitting:
                 return min(fitting, key=torch.numel)[:size]
-            # What was too small for this problem will not be asked for again.
+            # This problem will not ask again for buffers that are too small for it.
             self._buffers = [b for b in self._buffers if b.numel() > size or not self._free(b)]
             if size > SMALL:
                 self._make_room(size, memory or MemoryOptions())
@@ -60,12 +62,12 @@ class Pool:
         warn_if_above(size, memory, left)
 
     def idle(self) -> int:
-        """Bytes that are free to be used again."""
+        """Return the number of bytes that are free to be used again."""
         with self._lock:
             return sum(map(torch.numel, self._idle()))
 
     def empty(self) -> None:
-        """Gives every buffer that is not in use back to the system."""
+        """Give every buffer that is not in use back to the system."""
         with self._lock:
             self._buffers = [b for b in self._buffers if not self._free(b)]
 
@@ -74,26 +76,26 @@ class Pool:
 
     @staticmethod
     def _free(buffer: torch.Tensor) -> bool:
-        return holders(buffer) <= 1  # the pool itself
+        return holder_count(buffer) <= 1  # the pool itself
 
 
 pool = Pool()
 
 
 def empty_pool() -> None:
-    """Give the memory that ``impl='c'`` holds on the CPU for its next calls, and does not use, back to the system.
+    """Give the unused CPU memory that ``impl='c'`` keeps for its next calls back to the system.
 
-    It is kept since fresh memory makes the next gradient slower, never more than the process has left beside it when
-    it was last added to; on a GPU see ``torch.cuda.empty_cache``.
+    The pool keeps this memory because fresh memory makes the next gradient slower. When the pool grows, it never keeps
+    more than the memory that is left to the process. On a GPU see ``torch.cuda.empty_cache``.
     """
     pool.empty()
 
 
-def stored(size: int, device: torch.device, kept: HistoryPlan, memory: MemoryOptions) -> torch.Tensor:
-    """`size` bytes, uninitialised, where what is kept lies."""
-    if kept.storage == "disk" and size:
-        return torch.frombuffer(mapped(size, kept.directory), dtype=torch.uint8)
-    if kept.storage == "cpu" and device.type == "cuda":
+def allocate_history(size: int, device: torch.device, history: HistoryPlan, memory: MemoryOptions) -> torch.Tensor:
+    """Return `size` bytes, uninitialised, in the storage of the history."""
+    if history.storage == "disk" and size:
+        return torch.frombuffer(mapped(size, history.directory), dtype=torch.uint8)
+    if history.storage == "cpu" and device.type == "cuda":
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
     return pool.take(size, device, memory)
 
@@ -103,17 +105,17 @@ _using = threading.Lock()
 
 
 def until_done(stream: torch.cuda.Stream, tensors: list[torch.Tensor]) -> None:
-    """Holds tensors of the host that kernels on a stream reach: torch would hand out their memory once nobody does."""
+    """Hold host tensors that kernels on a stream access: torch would otherwise hand out their memory too early."""
     if not tensors:
         return
     with _using:
-        _used[:] = [(event, held) for event, held in _used if not event.query()]
+        _used[:] = [(event, arrays) for event, arrays in _used if not event.query()]
         _used.append((stream.record_event(), tensors))
 
 
 @contextmanager
 def allocating(memory: MemoryOptions) -> Iterator[None]:
-    """Raises what torch's allocators do not get as the SweepError that says what takes less."""
+    """Turn an allocation error of torch into the SweepError that names options with less memory."""
     try:
         yield
     except RuntimeError as error:
@@ -124,13 +126,13 @@ def allocating(memory: MemoryOptions) -> Iterator[None]:
 
 
 def left_on(device: torch.device, shared: bool = True) -> int | None:
-    """Bytes that a call on `device` may use: what is free there, and what this process holds there without using it; of
-    a host that ranks have `shared` out its part.
+    """Return the bytes that a call on `device` may use, or None if they are unknown.
 
-    None where nothing tells.
+    These are the free bytes and those that this process holds there without using them. With `shared`, the memory of a
+    host is divided by the number of ranks on it.
     """
     if device.type == "cuda":
-        if torch.cuda.is_current_stream_capturing():  # whose memory is set apart
+        if torch.cuda.is_current_stream_capturing():  # a captured graph has memory of its own
             return None
         free, _ = torch.cuda.mem_get_info(device)
         return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

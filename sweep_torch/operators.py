@@ -14,9 +14,9 @@ from sweep_core.native.prepare import CallPlan
 
 from . import slices
 from .batching import one_by_one
-from .compiling import undisturbed
-from .memory import allocating, stored, until_done
-from .private import recorded
+from .compiling import outside_dynamo
+from .memory import allocate_history, allocating, until_done
+from .private import is_traced
 
 
 @attrs.frozen(eq=False)
@@ -28,54 +28,54 @@ class Task:
     device: torch.device
     fixed: dict[str, torch.Tensor]
 
-    def run(self, operation: str, **given: Any) -> dict[str, torch.Tensor]:
-        """Makes an operation; its outputs by buffer name, and of a forward run in slices what is ``"held"``."""
-        if recorded():
+    def run(self, operation: str, **arrays: Any) -> dict[str, torch.Tensor]:
+        """Run an operation; return its outputs by buffer name, for a forward run in slices also ``"segments"``."""
+        if is_traced():
             raise UnsupportedError(
                 "torch.fx (make_fx, torch.func.linearize) and torch.jit.trace cannot see into impl='c', and would "
                 "record a tensor that nothing was written to; use torch.func.jvp or impl='eager'"
             )
-        given = {name: x.resolve_neg().contiguous() for name, x in given.items()}
+        arrays = {name: x.resolve_neg().contiguous() for name, x in arrays.items()}
         if self.plan.history.sliced and operation in slices.MAKES:
-            return slices.MAKES[operation](self, **given)
+            return slices.MAKES[operation](self, **arrays)
         call = self.plan.whole()
         outputs = self.outputs(call, operation)
-        self.invoke(call, operation, outputs | given)
+        self.invoke(call, operation, outputs | arrays)
         return outputs
 
     def invoke(self, call: CompiledCall, operation: str, arrays: dict[str, torch.Tensor]) -> None:
-        """Runs the library on tensors by buffer name, which need not hold those that are fixed."""
-        taken = [(self.fixed | arrays)[b.name] for b in call.buffers[operation]]
-        buffers = [(x.data_ptr(), x.nbytes) for x in taken]
+        """Run the library on tensors by buffer name; `arrays` need not hold the fixed buffers."""
+        tensors = [(self.fixed | arrays)[b.name] for b in call.buffers[operation]]
+        buffers = [(x.data_ptr(), x.nbytes) for x in tensors]
         if self.device.type == "cuda":
             with torch.cuda.device(self.device):
                 stream = torch.cuda.current_stream(self.device)
                 for x in (*self.cells, *self.fixed.values()):
-                    x.record_stream(stream)  # the cache may drop them, and torch hand out their memory, while it reads
+                    x.record_stream(stream)  # else torch may reuse their memory while the kernel reads
                 call.run(operation, buffers, stream=stream.cuda_stream)
-                until_done(stream, [x for x in taken if not x.is_cuda])
+                until_done(stream, [x for x in tensors if not x.is_cuda])
         else:
-            call.run(operation, buffers, threads=torch.get_num_threads(), keep=taken)
+            call.run(operation, buffers, threads=torch.get_num_threads(), keep=tensors)
 
-    def outputs(self, call: CompiledCall, operation: str, **there: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Arrays by name for what an operation does not read but write, those that are `there` among them."""
-        return {b.name: self.empty(b) for b in call.outputs(operation) if b.name not in there} | there
+    def outputs(self, call: CompiledCall, operation: str, **own: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return arrays by name for the buffers that an operation only writes; `own` replaces some of them."""
+        return {b.name: self.empty(b) for b in call.outputs(operation) if b.name not in own} | own
 
     def empty(self, buffer: Buffer) -> torch.Tensor:
-        """An array for a buffer; the large ones of unsigned bytes are used again from call to call."""
+        """Return an array for a buffer; large buffers of unsigned bytes are used again from call to call."""
         memory = self.plan.problem.memory
         with allocating(memory):
             if buffer.dtype == "uint8":
-                away = self.plan.history if buffer.name == self.plan.history.placed else NO_HISTORY
-                return stored(buffer.shape[0], self.device, away, memory)
+                placement = self.plan.history if buffer.name == self.plan.history.placed else NO_HISTORY
+                return allocate_history(buffer.shape[0], self.device, placement, memory)
             return torch.empty(buffer.shape, dtype=getattr(torch, buffer.dtype), device=self.device)
 
     def slots(self) -> torch.Tensor:
-        """Room for the states that are held of a run in slices, a row each."""
-        kept, memory = self.plan.history, self.plan.problem.memory
-        count, size = kept.states or 0, self.plan.segment().bytes_of("forward", "state")
+        """Return room for the checkpoints of a run in slices, a row each."""
+        history, memory = self.plan.history, self.plan.problem.memory
+        count, size = history.states or 0, self.plan.segment().bytes_of("forward", "state")
         with allocating(memory):
-            return stored(count * size, self.device, kept, memory).reshape(count, size)
+            return allocate_history(count * size, self.device, history, memory).reshape(count, size)
 
 
 def _refuse_second(needed) -> None:
@@ -89,32 +89,32 @@ def _refuse_snapshots(needed) -> None:
 
 
 def _signed(function):
-    """A static method that holds its signature, which `apply` would otherwise work out at each call."""
+    """Return a static method that stores its signature, which `apply` would otherwise compute at each call."""
     function.__signature__ = inspect.signature(function)
     return staticmethod(function)
 
 
 class Forward(torch.autograd.Function):
-    """(coefficients, wavelet) -> record, snapshots, and the history that the adjoint reads."""
+    """The forward run: (coefficients, wavelet) -> record, snapshots, and the history that the adjoint reads."""
 
     @_signed
     def forward(coefficients, wavelet, task):
-        found = task.run("forward", coefficients=coefficients, wavelet=wavelet)
-        found.setdefault("held", torch.empty(0, dtype=torch.int64))
-        return tuple(found[name] for name in ("record", "snapshots", "flag", "history", "checkpoints", "held"))
+        outputs = task.run("forward", coefficients=coefficients, wavelet=wavelet)
+        outputs.setdefault("segments", torch.empty(0, dtype=torch.int64))
+        return tuple(outputs[name] for name in ("record", "snapshots", "flag", "history", "checkpoints", "segments"))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         coefficients, wavelet, ctx.task = inputs
-        _, _, _, *kept = output
+        _, _, _, *history = output
         has_snapshots = ctx.task.plan.shape.snapshots is not None  # their cotangent is refused, not dropped
         ctx.mark_non_differentiable(*output[1 + has_snapshots :])
         ctx.set_materialize_grads(False)  # zeros of the history's size would cost as much as a forward run
-        ctx.save_for_backward(coefficients, wavelet, *kept)
+        ctx.save_for_backward(coefficients, wavelet, *history)
         ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
-    @undisturbed
+    @outside_dynamo
     def backward(ctx, cotangent, of_snapshots, *_):
         _refuse_snapshots(of_snapshots is not None)
         if cotangent is None:
@@ -132,18 +132,18 @@ class Forward(torch.autograd.Function):
 
 
 def _filled(ctx, *tangents):
-    """Tangents of (coefficients, wavelet), the first two saved tensors, with zeros for those that do not vary."""
+    """Return tangents of (coefficients, wavelet), the first two saved tensors, with zeros for constant ones."""
     return [torch.zeros_like(x) if t is None else t for x, t in zip(ctx.saved_tensors, tangents, strict=False)]
 
 
 class Adjoint(torch.autograd.Function):
-    """Cotangent of the record -> gradients of coefficients and wavelet; the transpose of Born."""
+    """The adjoint run: cotangent of the record -> gradients of coefficients and wavelet; the transpose of Born."""
 
     @_signed
-    def forward(cotangent, coefficients, wavelet, history, checkpoints, held, task):
-        kept = {"history": history, "checkpoints": checkpoints, "held": held}
-        found = task.run("adjoint", cotangent=cotangent, coefficients=coefficients, wavelet=wavelet, **kept)
-        return found["gradient_coefficients"], found["gradient_wavelet"]
+    def forward(cotangent, coefficients, wavelet, history, checkpoints, segments, task):
+        saved = {"history": history, "checkpoints": checkpoints, "segments": segments}
+        outputs = task.run("adjoint", cotangent=cotangent, coefficients=coefficients, wavelet=wavelet, **saved)
+        return outputs["gradient_coefficients"], outputs["gradient_wavelet"]
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -151,7 +151,7 @@ class Adjoint(torch.autograd.Function):
         ctx.save_for_backward(coefficients, wavelet)
 
     @staticmethod
-    @undisturbed
+    @outside_dynamo
     def backward(ctx, *gradients):
         _refuse_second(any(ctx.needs_input_grad[1:3]))
         return Born.apply(*gradients, *ctx.saved_tensors, ctx.task), *[None] * 6
@@ -167,7 +167,7 @@ class Adjoint(torch.autograd.Function):
 
 
 class Born(torch.autograd.Function):
-    """Tangents of (coefficients, wavelet) -> tangent of the record; the transpose of Adjoint."""
+    """The Born run: tangents of (coefficients, wavelet) -> tangent of the record; the transpose of Adjoint."""
 
     @_signed
     def forward(tangent_coefficients, tangent_wavelet, coefficients, wavelet, task):
@@ -177,16 +177,16 @@ class Born(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         *_, coefficients, wavelet, ctx.task = inputs
-        ctx.set_materialize_grads(False)  # `jvp` then knows what varies
+        ctx.set_materialize_grads(False)  # `jvp` then knows which tangents are zero
         ctx.save_for_backward(coefficients, wavelet)
         ctx.save_for_forward(coefficients, wavelet)
 
     @staticmethod
-    @undisturbed
+    @outside_dynamo
     def backward(ctx, cotangent):
         _refuse_second(any(ctx.needs_input_grad[2:4]))
-        _, _, _, *kept = Forward.apply(*ctx.saved_tensors, ctx.task)
-        return *Adjoint.apply(cotangent, *ctx.saved_tensors, *kept, ctx.task), None, None, None
+        _, _, _, *history = Forward.apply(*ctx.saved_tensors, ctx.task)
+        return *Adjoint.apply(cotangent, *ctx.saved_tensors, *history, ctx.task), None, None, None
 
     @staticmethod
     def jvp(ctx, tangent_coefficients, tangent_wavelet, coefficients, wavelet, _):

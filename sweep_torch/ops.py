@@ -1,26 +1,27 @@
-"""An equation's operations in torch, and what compiled and eager runs ask of values that may be transformed."""
+"""An equation's operations in torch, and helpers for values that may be transformed."""
 
 import torch
 
 from sweep_core.discretization.array_ops import Ops
 from sweep_core.problem import Problem
 
-from .private import transformed
+from .private import is_transformed
 
 
 def tie(*tensors) -> torch.Tensor:
-    """Zero, whose derivative is zero in each of them that asks for one: with it a record answers for what the run made
-    no use of as well, such as a parameter that a dimension lacks, where autograd would call it an error.
+    """Return a zero with a zero derivative in each tensor that asks for a gradient.
 
-    Others are not read: what positions are where a receiver is masked, say, is nobody's business.
+    Added to a record, it gives a derivative in arguments that the run did not use, such as a parameter that a dimension
+    lacks. Autograd would otherwise raise an error. Tensors that ask for no gradient are not read: the position of a
+    masked receiver, say, may be anything.
     """
-    asking = [x for x in tensors if isinstance(x, torch.Tensor) and (x.requires_grad or transformed(x))]
+    asking = [x for x in tensors if isinstance(x, torch.Tensor) and (x.requires_grad or is_transformed(x))]
     asking = [x for x in asking if x.is_floating_point()]
     return torch.as_tensor(0 * sum(x[(slice(1),) * x.ndim].sum() for x in asking))
 
 
 class TorchOps(Ops):
-    """On one device, in one dtype; differentiable."""
+    """Operations on one device, in one dtype; differentiable."""
 
     xp = torch
 
@@ -51,12 +52,12 @@ class TorchOps(Ops):
         return flat.scatter_add(1, cells, amounts.expand(cells.shape)).reshape(x.shape)
 
 
-def admitted(problem: Problem, models) -> list[torch.Tensor]:
-    """The models with NaN where parameters are not admissible: their squares alone would look right."""
+def mark_inadmissible(problem: Problem, models) -> list[torch.Tensor]:
+    """Return the models with NaN where parameters are inadmissible: their squares alone would look right."""
     good = problem.admits(*models)
     return [m * torch.where(good, 1.0, float("nan")).to(m.dtype) for m in models]
 
 
-def readable(*tensors) -> bool:
-    """Whether values can be looked at without stopping a device and without breaking a transform."""
-    return not transformed(*tensors) and all(t.device.type == "cpu" for t in tensors)
+def is_readable(*tensors) -> bool:
+    """Return whether values can be read without stopping a device or breaking a transform."""
+    return not is_transformed(*tensors) and all(t.device.type == "cpu" for t in tensors)

@@ -16,11 +16,11 @@ class Torch(Stepwise):
     Parameters
     ----------
     make : type
-        Such as ``torch.optim.Adam``.
+        A class such as ``torch.optim.Adam``.
     shots : int
-        Of a step.
+        Number of shots per step.
     options
-        Of the optimiser: with ``lr=0.5`` Adam moves a cell by half a percent a step.
+        Arguments of the optimiser: with ``lr=0.5`` Adam moves a cell by half a percent a step.
     """
 
     def __init__(self, make: type, shots: int = 4, **options: Any):
@@ -28,7 +28,7 @@ class Torch(Stepwise):
         if not (isinstance(make, type) and issubclass(make, torch.optim.Optimizer)):
             raise OptionError(f"make is {make!r}; expected a class of torch.optim, such as torch.optim.Adam")
         self.make, self.options = make, options
-        try:  # of what it refuses now, an inversion would learn after its first gradient
+        try:  # without this step an inversion would fail only after its first gradient
             self.begin(np.ones(1))
             self.step(np.ones(1), np.ones(1))
             self.state()
@@ -50,7 +50,7 @@ class Torch(Stepwise):
         return self._x.detach().numpy()
 
     def state(self) -> list[np.ndarray]:
-        """Return the optimiser's state and options, which a schedule of its own may change: a text, then tensors."""
+        """Return the optimiser's state and options, which its own schedule may change: a text, then tensors."""
         tensors: list[np.ndarray] = []
         (group,) = self._optimiser.param_groups
         options = {name: value for name, value in group.items() if name != "params"}
@@ -58,15 +58,15 @@ class Torch(Stepwise):
         return [np.frombuffer(text.encode(), np.uint8), *tensors]
 
     def restore(self, state: list[np.ndarray]) -> None:
-        # Not by load_state_dict, which changes dtypes.
+        # load_state_dict would change dtypes.
         text, *tensors = state
-        remembered, options = _with_tensors(json.loads(text.tobytes()), tensors)
-        self._optimiser.state[self._x] = remembered
+        optimiser_state, options = _with_tensors(json.loads(text.tobytes()), tensors)
+        self._optimiser.state[self._x] = optimiser_state
         self._optimiser.param_groups[0].update(options)
 
 
 def _without_tensors(value: Any, tensors: list[np.ndarray]) -> Any:
-    """The value as JSON has it; its tensors go to the list, tuples say that they are such."""
+    """Return the value for JSON: tensors move to the list, and tuples carry a mark."""
     if isinstance(value, torch.Tensor):
         tensors.append(value.detach().cpu().numpy().copy())
         return {"tensor": len(tensors) - 1}
@@ -78,7 +78,7 @@ def _without_tensors(value: Any, tensors: list[np.ndarray]) -> Any:
 
 
 def _with_tensors(value: Any, tensors: list[np.ndarray]) -> Any:
-    """The value of :func:`_without_tensors`."""
+    """Return the value that :func:`_without_tensors` took apart."""
     if not isinstance(value, dict):
         return value
     ((kind, part),) = value.items()

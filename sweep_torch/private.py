@@ -1,4 +1,4 @@
-"""What torch does not promise to keep: each such name stands here, as tried with torch 2.13.0, and nowhere else."""
+"""Private names of torch, which may change: all uses are in this file. They were tried with torch 2.13.0."""
 
 import sys
 from threading import RLock
@@ -7,23 +7,23 @@ from typing import Any
 import torch
 
 if torch.distributed.is_available():
-    # Default arguments in it are the default process group. Imported when that is there, by DDP or an optimiser, it
-    # holds the group to the end of the process, and threads of Gloo abort where Python ends under them.
+    # Default arguments in this module are the default process group. If DDP or an optimiser imports the module while
+    # a group exists, the module holds the group to the end of the process, and threads of Gloo abort as Python ends.
     import torch.distributed.nn.functional
 
 _functorch = torch._C._functorch
 
-# A context in which torch.func wraps nothing: what is made there has an address, and can be looked at.
+# A context in which torch.func wraps nothing: tensors made there have an address, and their values can be read.
 plain = torch._C._DisableFuncTorch
 
 
-def transformed(*tensors: torch.Tensor) -> bool:
-    """Whether torch.func is at work, under which values cannot be read and requires_grad says nothing."""
+def is_transformed(*tensors: torch.Tensor) -> bool:
+    """Return whether torch.func transforms a tensor: its values cannot be read then, and requires_grad says nothing."""
     return any(map(_functorch.is_functorch_wrapped_tensor, tensors))
 
 
-def differentiated(tensor: torch.Tensor) -> bool:
-    """Whether torch.func takes a gradient through this tensor, at any level."""
+def is_differentiated(tensor: torch.Tensor) -> bool:
+    """Return whether torch.func takes a gradient through this tensor, at any level."""
     while _functorch.is_functorch_wrapped_tensor(tensor):
         if _functorch.is_gradtrackingtensor(tensor):
             return True
@@ -32,26 +32,26 @@ def differentiated(tensor: torch.Tensor) -> bool:
 
 
 def without_gradient(tensor: torch.Tensor) -> torch.Tensor:
-    """What torch.func wrapped to differentiate."""
+    """Return the tensor that torch.func wrapped to differentiate."""
     while _functorch.is_gradtrackingtensor(tensor):
         tensor = _functorch.get_unwrapped(tensor)
     return tensor
 
 
-def recorded() -> bool:
-    """Whether torch.fx or torch.jit writes down what is computed, and sees nothing of what a library writes."""
-    from torch.fx.experimental.proxy_tensor import get_proxy_mode  # which takes its time to import
+def is_traced() -> bool:
+    """Return whether torch.fx or torch.jit traces this computation; neither sees the writes of a library."""
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode  # slow to import
 
     return get_proxy_mode() is not None or torch.jit.is_tracing()
 
 
-def exported() -> bool:
-    """Whether torch.export compiles; before torch 2.7 nothing tells."""
+def is_exporting() -> bool:
+    """Return whether torch.export compiles; False before torch 2.7, which does not say."""
     return hasattr(torch.compiler, "is_exporting") and torch.compiler.is_exporting()
 
 
-def in_forward_mode() -> bool:
-    """Whether tangents are computed beside values."""
+def is_forward_mode() -> bool:
+    """Return whether tangents are computed beside values."""
     return torch.autograd.forward_ad._current_level >= 0
 
 
@@ -59,22 +59,22 @@ _forward_mode = RLock()
 
 
 def tangent(function, primals, tangents) -> Any:
-    """What torch.func.jvp says of the tangent, to one thread after the other: its level is one of the whole process."""
+    """Return the tangent of torch.func.jvp, for one thread at a time: its level belongs to the whole process."""
     with _forward_mode:
         return torch.func.jvp(function, primals, tangents)[1]
 
 
 def compiler_is_loaded() -> bool:
-    """Whether Dynamo, which takes a second to import, is there to compile anything."""
+    """Return whether Dynamo is imported (which takes a second), and could compile anything."""
     return "torch._dynamo" in sys.modules
 
 
-def holders(tensor: torch.Tensor) -> int:
-    """How many tensors share this one's memory; itself is one of them."""
+def holder_count(tensor: torch.Tensor) -> int:
+    """Return the number of tensors that share this tensor's memory, this tensor included."""
     storage = tensor.untyped_storage()
     return torch._C._storage_Use_Count(storage._cdata) - 1  # `storage` here
 
 
 def is_replica(module: torch.nn.Module) -> bool:
-    """Whether DataParallel made this module to run a part of a batch."""
+    """Return whether DataParallel made this module to run a part of a batch."""
     return getattr(module, "_is_replica", False)

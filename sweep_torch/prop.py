@@ -16,9 +16,9 @@ from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
 
 from . import compiling
-from .executor import TorchExecutor, born, check_device, checked, choose_impl, run, values_at_host
+from .executor import TorchExecutor, born, check_arguments, check_device, choose_impl, run, values_at_host
 from .memory import left_on
-from .private import exported, is_replica
+from .private import is_exporting, is_replica
 
 
 class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
@@ -29,7 +29,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
     """
 
     if TYPE_CHECKING:
-        __call__ = Propagator[torch.Tensor].forward  # torch.nn.Module states no arguments
+        __call__ = Propagator[torch.Tensor].forward  # torch.nn.Module declares no arguments
 
     _anchor: torch.Tensor
 
@@ -39,7 +39,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
             first = models[0] if isinstance(models, list | tuple) and models else None
             device = first.device if isinstance(first, torch.Tensor) else torch.device("cpu")
         choose_impl(self.problem, self._requested, device)
-        # What `to` moves where no model is registered.
+        # `to` moves this buffer, so `device` is right even without registered models.
         self.register_buffer("_anchor", torch.empty(0, device=device), persistent=False)
         self._number = compiling.register(self)
         self._names: list[str] = []
@@ -73,7 +73,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
         return TorchExecutor(self._requested, self.device)
 
     def _check_call(self, shots: Shots, models: Any) -> None:
-        checked(self.problem, shots, models, self.device)
+        check_arguments(self.problem, shots, models, self.device)
 
     def _own_models(self) -> Any:
         return [getattr(self, name) for name in self._names] or None
@@ -82,7 +82,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
         self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
     ) -> Any:
         if torch.compiler.is_compiling():
-            if exported():
+            if is_exporting():
                 raise UnsupportedError(
                     "torch.export is not supported: a program in a file has no solver; pickle the solver itself, and "
                     "call torch.compile where it runs"
@@ -93,11 +93,11 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
             mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
             sizes = wavelet_layout(self.problem, wavelet, positions[0])[0], len(self.problem.receiver_type)
             return compiling.record(wavelet, *positions, mask, list(models), self._number, *sizes)
-        self._check_parted(wavelet, sources, receivers)
+        self._check_replica(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, seen, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
+        record, fields, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
         self._caution(values_at_host, models, shots)
-        return record if snapshots is None else (record, seen)
+        return record if snapshots is None else (record, fields)
 
     def _born(
         self,
@@ -111,15 +111,16 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
     ) -> Any:
         if torch.compiler.is_compiling():
             raise UnsupportedError("born is not supported inside torch.compile; call it outside")
-        self._check_parted(wavelet, sources, receivers)
+        self._check_replica(wavelet, sources, receivers)
         shots = Shots(wavelet, sources, receivers, receiver_mask)
         record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
         self._caution(values_at_host, models, shots)
         return record
 
-    def _check_parted(self, wavelet: Any, sources: Any, receivers: Any) -> None:
-        """ShapeError where DataParallel, which cuts each tensor along its first axis, cut another one than that of the
-        shots, or could not cut.
+    def _check_replica(self, wavelet: Any, sources: Any, receivers: Any) -> None:
+        """Raise ShapeError where DataParallel cut an axis that does not count shots, or could not cut.
+
+        DataParallel cuts each tensor along its first axis.
         """
         if not is_replica(self):
             return

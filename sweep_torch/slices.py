@@ -1,4 +1,4 @@
-"""A compiled run in slices: forward and adjoint along a schedule of checkpoints, which lie where they are told."""
+"""A compiled run in slices: forward and adjoint along a schedule of checkpoints, in any storage."""
 
 import threading
 from collections.abc import Callable
@@ -8,16 +8,16 @@ import torch
 from sweep_core.memory import NONE
 
 IN_USE = -2
-"""Of what a graph keeps, while a backward runs on it."""
+"""The mark of a history while a backward runs on it."""
 _claims = threading.Lock()
 
 
 class Tape:
-    """What :class:`sweep_core.memory.Schedule` asks for, on tensors by name."""
+    """The operations of :class:`sweep_core.memory.Schedule` on tensors by name."""
 
     def __init__(self, task, states, arrays, adjoint=None, snapshots=False):
         self.task, self.arrays, self.adjoint = task, arrays, adjoint
-        self.states = states.data  # for autograd not to find that what it saved has changed
+        self.states = states.data  # hides from autograd that a saved tensor changes
         self.call = task.plan.segment(snapshots)
 
     def _forward(self, first, last, history):
@@ -40,36 +40,39 @@ class Tape:
             self.arrays["state"].copy_(self.states[slot], non_blocking=True)
 
 
-def forward(task, **given) -> dict[str, torch.Tensor]:
-    """The outputs of a forward run. Its ``"checkpoints"`` are states, a row each; ``"held"`` are numbers of segments,
-    that of the history and those of the states.
+def forward(task, **arrays) -> dict[str, torch.Tensor]:
+    """Return the outputs of a forward run.
+
+    Each row of ``"checkpoints"`` is a state; ``"segments"`` are the segment of the history, then those of the states.
     """
     outputs = task.outputs(task.plan.segment(snapshots=True), "forward", checkpoints=task.slots())
     schedule = task.plan.history.schedule(task.plan.shape.steps)
-    held = schedule.forward(Tape(task, outputs["checkpoints"], outputs | given, snapshots=True))
-    return outputs | {"held": torch.tensor([schedule.segments - 1, *held])}
+    segments = schedule.forward(Tape(task, outputs["checkpoints"], outputs | arrays, snapshots=True))
+    return outputs | {"segments": torch.tensor([schedule.segments - 1, *segments])}
 
 
-def adjoint(task, cotangent, history, checkpoints, held, **given) -> dict[str, torch.Tensor]:
-    """The outputs of the adjoint run. It writes into what the forward run has kept, and notes in `held` what becomes of
-    that: another backward of the same graph goes on with it, or, at the same time, with memory of its own.
+def adjoint(task, cotangent, history, checkpoints, segments, **arrays) -> dict[str, torch.Tensor]:
+    """Return the outputs of the adjoint run.
+
+    The run overwrites the history and the checkpoints of the forward run, and notes their contents in `segments`. A
+    later backward of the same graph continues from them; a simultaneous one uses memory of its own.
     """
     with _claims:
-        recorded, *states = held.tolist()
+        recorded, *states = segments.tolist()
         if recorded == IN_USE:
             recorded, states = NONE, [NONE] * len(states)
-            history, checkpoints, held = torch.empty_like(history), task.slots(), held.clone()
-        note = held.data.numpy()
+            history, checkpoints, segments = torch.empty_like(history), task.slots(), segments.clone()
+        note = segments.data.numpy()
         note[0] = IN_USE
     try:
         replay = task.plan.segment()
         sizes = [b for name in ("forward", "adjoint") for b in replay.buffers[name] if b.name == "workspace"]
         scratch = task.empty(max(sizes, key=lambda b: b.nbytes))
-        given |= {"history": history, "checkpoints": checkpoints, "workspace": scratch}
-        again = task.outputs(replay, "forward", **given)
-        again["flag"].zero_()  # which the call that begins a run does, and none here need be
+        arrays |= {"history": history, "checkpoints": checkpoints, "workspace": scratch}
+        replay_arrays = task.outputs(replay, "forward", **arrays)
+        replay_arrays["flag"].zero_()  # the first call of a run clears the flag, but a replay may have no such call
         outputs = task.outputs(replay, "adjoint", workspace=scratch)
-        tape = Tape(task, checkpoints, again, outputs | given | {"cotangent": cotangent})
+        tape = Tape(task, checkpoints, replay_arrays, outputs | arrays | {"cotangent": cotangent})
         task.plan.history.schedule(task.plan.shape.steps).backward(tape, states, recorded)
     finally:
         note[:] = [NONE, *states]
@@ -77,4 +80,4 @@ def adjoint(task, cotangent, history, checkpoints, held, **given) -> dict[str, t
 
 
 MAKES: dict[str, Callable[..., dict[str, torch.Tensor]]] = {"forward": forward, "adjoint": adjoint}
-"""What is made in slices."""
+"""Operations that run in slices, by name."""

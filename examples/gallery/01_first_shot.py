@@ -16,7 +16,7 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# The earth is an array of speeds in m/s, depth first; here of a generator, on a grid of 10 m. Positions have the
+# The earth is an array of speeds in m/s, depth first; here a generator makes it, on a grid of 10 m. Positions have the
 # columns (x, z) and count cells.
 
 dh, dt, nt = 10.0, 0.001, 1600  # m, s
@@ -26,14 +26,14 @@ receivers = np.stack([np.arange(0, 400, 2), np.full(200, 2)], axis=1)
 plot_model(vp, dh, sources, receivers, title="faulted model, one shot")
 
 # %%
-# The solver knows equation, grid and time step. It chooses compiled code where that can be, and says why.
+# The solver holds equation, grid and time step. It chooses compiled code if possible, and ``explain`` gives the reason.
 
 solver = PropTorch(Acoustic(spatial_order=8), shape=vp.shape, dh=dh, dt=dt)
 print(solver.explain())
 
 # %%
-# A call models shots. The record is (nshots, nt, nrec, nfield), its field the pressure ``h1``; snapshots are handed out
-# beside it where they are asked for.
+# A call models shots. The record is (nshots, nt, nrec, nfield), its field the pressure ``h1``. With ``snapshots=`` the
+# call also returns wavefields.
 
 wavelet = torch.tensor(ricker(12.0, nt, dt), dtype=vp.dtype)
 every = Snapshots(fields=["h1"], every=50)
@@ -41,8 +41,8 @@ record, snaps = solver(wavelet, sources, receivers, models=[vp], snapshots=every
 print(tuple(record.shape), tuple(snaps["h1"].shape))
 
 # %%
-# Amplitudes grow with time in the picture, so that late reflections are seen beside the direct wave. The solver knows
-# what it recorded.
+# The picture multiplies amplitudes by time, so that late reflections show beside the direct wave. The solver supplies
+# the name and unit of the field.
 
 plot_gather(record, dt, receivers[:, 0] * dh, "shot at 2 km", solver=solver, gain=1)
 

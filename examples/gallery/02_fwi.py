@@ -2,7 +2,7 @@
 Full-waveform inversion in scales
 =================================
 
-A smooth start, low frequencies first: each stage hands a better model to the next, so that waves are never more than
+A smooth start, low frequencies first: each stage passes a better model to the next, so that waves are never more than
 half a period off.
 """
 
@@ -16,8 +16,8 @@ from sweep_core.plot import plot_epoch, plot_gather
 from sweep_torch import PropTorch
 
 # %%
-# A marine survey: 8 shots in the water, receivers all along the line. `start` is the earth smoothed, with the water as
-# it is.
+# A marine survey: 8 shots in the water, receivers all along the line. The start is the smoothed earth, with the true
+# water.
 
 dh, dt, nt = 30.0, 0.003, 620  # m, s
 earth = faulted_model((52, 120), dh, seed=4)
@@ -30,29 +30,29 @@ with torch.no_grad():
     observed = solver(torch.tensor(wavelet), sources, receivers, models=[torch.tensor(earth.true)])
 
 # %%
-# Three stages, up to 3 Hz, up to 5 Hz, all there is. ``coarsen=2`` computes the first on every second node and time
-# step, which low frequencies can do with; the larger the model, the more that saves. L-BFGS needs no step length, and
-# the water stays what it is. Whoever observes is told of each iteration, here for the sake of the last gradient.
+# Three stages use frequencies up to 3 Hz, up to 5 Hz, and all. ``coarsen=2`` computes the first stage on every second
+# node and time step, which is enough for low frequencies; the larger the model, the more this saves. L-BFGS needs no
+# step length, and the water stays fixed. Observers receive each iteration; here they keep the last gradient.
 
 stages = [Stage(6, high=3.0, coarsen=2), Stage(6, high=5.0), Stage(6)]
-water, told = earth.water, []
-found = invert(
+water, iterations = earth.water, []
+inversion = invert(
     solver, wavelet, sources, receivers, observed, [earth.initial], stages,
-    bounds={"vp": (1450.0, 4700.0)}, fixed=water, observers=[told.append], progress=False,
+    bounds={"vp": (1450.0, 4700.0)}, fixed=water, observers=[iterations.append], progress=False,
 )  # fmt: skip
-print(found)
+print(inversion)
 
 # %%
-# What it came to. Below the middle of the line, where rays cross, beds and faults are found; at the edges they are lit
-# from one side only.
+# The result. Below the middle of the line, where rays cross, the inversion recovers beds and faults; at the edges waves
+# reach them from one side only.
 
-vps = {"true": earth.true, "start": earth.initial, "inverted": found.models[0]}
+vps = {"true": earth.true, "start": earth.initial, "inverted": inversion.models[0]}
 for name in ("start", "inverted"):
     away = np.sqrt(np.mean((vps[name] - earth.true)[~water] ** 2))
     print(f"{name}: {away:.0f} m/s rms off")
 plot_epoch(
-    found.models, dh, start=earth.initial, true=earth.true, gradient=np.where(water, 0, told[-1].gradient),
-    history=found.history, fixed=water, sources=sources, receivers=receivers,
+    inversion.models, dh, start=earth.initial, true=earth.true, gradient=np.where(water, 0, iterations[-1].gradient),
+    history=inversion.history, fixed=water, sources=sources, receivers=receivers,
 )  # fmt: skip
 
 # %%

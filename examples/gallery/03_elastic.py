@@ -17,7 +17,7 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 3
 
 # %%
-# Three models, in the order of ``equation.parameters``. Where vs is 0 there is water; the border between water and
+# Three models, in the order of ``equation.parameters``. A cell with vs = 0 is water; the border between water and
 # solid needs nothing else.
 
 dh, dt, nt = 5.0, 0.0008, 1400  # m, s
@@ -30,7 +30,7 @@ receivers = np.stack([np.arange(10.0, 310.0), np.full(300, 39.5)], axis=1)
 plot_model(vs, dh, sources, receivers, title="water over two layers", label="vs (m/s)")
 
 # %%
-# A source of pressure is one of both normal stresses: a positive rate of moment is an explosion. The surface is free.
+# A pressure source acts on both normal stresses: a positive moment rate is an explosion. The surface is free.
 # Floating-point positions are true ones: the nodes stand on the seafloor whatever the grid of a field. On the border
 # they read the fields of the solid.
 
@@ -43,7 +43,7 @@ every = Snapshots(fields=["vx", "vz"], every=100)
 record, snaps = solver(wavelet, sources, receivers, models=[vp, vs, rho], snapshots=every)
 
 # %%
-# Each component at its own scale, in axes of one's own.
+# Each component at its own scale, in your own axes.
 
 x = (receivers[:, 0] - sources[0, 0]) * dh
 figure, axes = plt.subplots(1, 3, figsize=(11, 4.5), layout="constrained")
@@ -51,7 +51,7 @@ for axis, name in zip(axes, ("vx", "vz", "p"), strict=True):
     plot_gather(record, dt, x, name, solver=solver, field=name, ax=axis)
 
 # %%
-# The vertical velocity. Behind the P wave in the solid follows the S wave that the seafloor made of it.
+# The vertical velocity. Behind the P wave in the solid follows the S wave to which the seafloor converted it.
 
 times = every.times(nt, dt)
 plot_snapshots(snaps["vz"][0][2:9:2], times[2:9:2], dh, vp, solver=solver, field="vz", percentile=95)

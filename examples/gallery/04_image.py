@@ -2,8 +2,8 @@
 An image from a gradient
 ========================
 
-The gradient of the misfit in a smooth model is, once its smooth part is taken off, an image of what reflects: reverse
-time migration. Nothing but a backward pass is needed.
+The gradient of the misfit in a smooth model, without its smooth part, is an image of the reflectors: reverse time
+migration. It needs only a backward pass.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The true earth makes the data, a smooth one is what we know. ``edge_gradient="interior"`` leaves no bright rim.
+# The true earth makes the data; we know a smooth one. ``edge_gradient="interior"`` leaves no bright rim.
 
 dh, dt, nt = 12.5, 0.0015, 1100  # m, s
 earth = faulted_model((120, 280), dh, seed=7)
@@ -29,7 +29,7 @@ wavelet = torch.tensor(ricker(12.0, nt, dt), dtype=true.dtype)
 solver = PropTorch(Acoustic(spatial_order=8), shape=true.shape, dh=dh, dt=dt, edge_gradient="interior")
 
 # %%
-# Reflections are what the smooth earth does not explain.
+# Reflections are the data that the smooth earth does not explain.
 
 smooth.requires_grad_()
 modelled = solver(wavelet, sources, receivers, models=[smooth])
@@ -41,7 +41,7 @@ pair = torch.stack([observed[7], reflections[7]])
 plot_gather(pair, dt, x, ["observed", "reflections"], solver=solver, gain=1)
 
 # %%
-# One backward pass migrates all shots. The Laplacian takes off what is smooth, amplitudes are balanced in depth.
+# One backward pass migrates all shots. The Laplacian removes the smooth part; a factor balances amplitudes in depth.
 
 (0.5 * (modelled - observed).square().sum()).backward()
 image = -laplace(smooth.grad.numpy())
@@ -50,6 +50,6 @@ image[binary_dilation(earth.water, iterations=3)] = 0.0
 plot_image(image, dh, sources, title="reverse time migration", fixed=earth.water)
 
 # %%
-# What it is an image of.
+# The true earth, for comparison.
 
 plot_model(earth.true, dh, title="true earth", fixed=earth.water)

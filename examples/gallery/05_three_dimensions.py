@@ -2,7 +2,7 @@
 Three dimensions
 ================
 
-The same lines with a third axis: models are (nz, ny, nx), positions (x, y, z).
+The same code with a third axis: models are (nz, ny, nx), positions (x, y, z).
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Field data: SEG-Y in and out
 ============================
 
-From a SEG-Y file to what a solver takes, the wavelet of its source, and observed beside modelled traces. The file is
-made here first, as a crew might have left it.
+From a SEG-Y file to the arguments of a solver, the wavelet of its source, and observed beside modelled traces. The
+first step makes the file, as a crew might have left it.
 """
 
 import attrs
@@ -19,8 +19,7 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Eight shots over a basin, receivers towed behind the source; with noise, three dead traces, and a wavelet that nobody
-# wrote down.
+# Eight shots over a basin, receivers towed behind the source; with noise, three dead traces, and an unknown wavelet.
 
 dh, dt, nt = 10.0, 0.001, 1200  # m, s
 z, x = np.ogrid[:100, :240]
@@ -52,8 +51,8 @@ plot_geometry(observed)
 plot_traces(observed, shot=2, solver=solver, gain=1)
 
 # %%
-# The wavelet follows by least squares from the direct wave: in the water, which is all that has to be known, a solver
-# models it with some other wavelet.
+# The wavelet follows by least squares from the direct wave, which a solver models with some other wavelet. Only the
+# speed of the water must be known.
 
 first = ricker(20.0, nt, dt).astype(np.float32)
 survey = observed.sources, observed.receivers
@@ -62,23 +61,24 @@ water = torch.full(vp.shape, 1500.0)
 modelled = solver(torch.tensor(first), *survey, models=[water], receiver_mask=alive)
 end = np.abs(observed.offsets) / 1500.0 + 0.28
 direct = mute_time(observed, end=end, taper=0.03) * mute_offset(observed, farthest=250.0) * observed.weights()
-found = estimate_wavelet(observed.observed, modelled, first, weights=direct)
+estimate = estimate_wavelet(observed.observed, modelled, first, weights=direct)
 
-figure = plot_wavelet(found.wavelet, dt, freq=16.0, title="found, and dashed the true one")
+figure = plot_wavelet(estimate.wavelet, dt, freq=16.0, title="estimated, and dashed the true one")
 figure.axes[0].plot(np.arange(250) * dt, true[:250], "--", color="tab:orange")
 figure
 
 # %%
-# In the right earth it explains the reflections too, which it has not seen. Both sides pass a filter of zero phase.
+# In the true earth this wavelet also explains the reflections, which the estimate did not use. Both sides pass a
+# zero-phase filter.
 
-wavelet = torch.tensor(found.wavelet, dtype=torch.float32)
-again = solver(wavelet, *survey, models=[torch.tensor(vp)], receiver_mask=alive)
+wavelet = torch.tensor(estimate.wavelet, dtype=torch.float32)
+synthetic = solver(wavelet, *survey, models=[torch.tensor(vp)], receiver_mask=alive)
 filtered = attrs.evolve(observed, observed=bandpass(observed.observed, dt, 3.0, 30.0))
-plot_comparison(filtered, bandpass(again, dt, 3.0, 30.0), shot=2, solver=solver, gain=1)
+plot_comparison(filtered, bandpass(synthetic, dt, 3.0, 30.0), shot=2, solver=solver, gain=1)
 
 # %%
 # Records go back into SEG-Y with the places of their traces, models as sections.
 
-write_segy("synthetic.sgy", attrs.evolve(observed, observed=again.numpy()), text=["SYNTHETIC"])
+write_segy("synthetic.sgy", attrs.evolve(observed, observed=synthetic.numpy()), text=["SYNTHETIC"])
 write_segy_section("vp.sgy", vp, dh=dh, text=["VP IN M/S"])
 print(open_segy("synthetic.sgy"))

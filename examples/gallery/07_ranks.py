@@ -2,8 +2,8 @@
 Many processes with torch
 =========================
 
-Each process models some of the shots, and the gradient of all is the sum over the processes. ``torchrun`` starts them,
-one for each GPU, or on a CPU as many as one likes; here two.
+Each process models some of the shots, and the gradient of all is the sum over the processes. ``torchrun`` starts
+them: one for each GPU, or any number on a CPU; here two.
 """
 
 import subprocess
@@ -15,8 +15,8 @@ import numpy as np
 from sweep_core.plot import plot_image
 
 # %%
-# A program for one of the processes. It knows its number and how many there are, and ``ShotPlan`` gives it its shots,
-# nine of them evenly split or not. The misfit is a sum, so that the gradients of all add up to that of one.
+# A program for one of the processes. It knows its rank and the number of processes, and ``ShotPlan`` gives its part of
+# the nine shots, also where they do not divide evenly. The misfit is a sum, so the gradients of all ranks add up.
 
 program = """
 import numpy as np
@@ -51,21 +51,22 @@ teardown_distributed()
 Path("gradient.py").write_text(program)
 
 # %%
-# By two processes, and by one.
+# Run it with two processes, and with one.
 
 for size in (2, 1):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={size}"]
-    done = subprocess.run([*torchrun, "gradient.py"], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    print("".join(sorted(done.stdout.splitlines(keepends=True))))
+    process = subprocess.run([*torchrun, "gradient.py"], capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(process.stderr)
+    print("".join(sorted(process.stdout.splitlines(keepends=True))))
 
 # %%
 # The same gradient, to rounding.
 
-alone, together = np.load("gradient_1.npy"), np.load("gradient_2.npy")
-print(f"largest difference over the maximum: {np.abs(together - alone).max() / np.abs(alone).max():.0e}")
-plot_image(together, 12.5, title="gradient of nine shots", label="d misfit / d vp (per m/s)", cmap="RdBu_r")
+single, double = np.load("gradient_1.npy"), np.load("gradient_2.npy")
+print(f"largest difference over the maximum: {np.abs(double - single).max() / np.abs(single).max():.0e}")
+plot_image(double, 12.5, title="gradient of nine shots", label="d misfit / d vp (per m/s)", cmap="RdBu_r")
 
 # %%
-# DistributedDataParallel works as well: :func:`sweep_torch.distribution.sum_gradients` makes it sum, where it averages.
+# DistributedDataParallel works as well: :func:`sweep_torch.distribution.sum_gradients` makes it sum; by default it
+# averages.

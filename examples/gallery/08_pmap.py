@@ -2,8 +2,8 @@
 Many devices with JAX
 =====================
 
-One process, all its devices: shots are shared out, the model is on each, and gradients are added up inside the
-compiled program. Without GPUs JAX makes virtual devices of a CPU.
+One process uses all its devices: each has the model and a part of the shots, and the compiled program sums the
+gradients. Without GPUs JAX makes virtual devices of a CPU.
 """
 
 import jax
@@ -25,8 +25,8 @@ devices = local_devices(2)
 print(devices)
 
 # %%
-# A survey of seven shots: devices get parts of one length, and ``shard_shots`` gives what it adds for that a weight of
-# zero, so that any number of shots on any number of devices is exact.
+# A survey of seven shots. Devices get parts of equal length: ``shard_shots`` repeats shots with a weight of zero. So
+# any number of shots on any number of devices is exact.
 
 dh, dt, nt = 30.0, 0.003, 500  # m, s
 earth = faulted_model((44, 100), dh, seed=11)
@@ -42,7 +42,7 @@ data, _ = shard_shots(plan, observed, devices)
 print("shots by device:", [list(plan.part(n)) for n in range(plan.size)], "weights:", weights.tolist())
 
 # %%
-# Any optimiser of optax goes on from misfit and gradient; steps are in m/s.
+# Any optimiser of optax works with misfit and gradient; steps are in m/s.
 
 misfit_and_gradient = make_misfit_and_gradient(solver, devices)
 optimiser = optax.adam(20.0, eps=1e-20)

@@ -2,8 +2,8 @@
 An equation of your own
 =======================
 
-Horizontally polarised shear waves in twelve lines, run eagerly: tables say what is differentiated and what that
-changes, ``coefficients`` makes of the earth what multiplies it. A soft layer at a free surface then has Love waves.
+Horizontally polarised shear waves in twelve lines, run eagerly: tables list the derivatives and the fields that they
+change, and ``coefficients`` computes their factors from the earth. A soft layer at a free surface then has Love waves.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ wavelet = torch.tensor(ricker(3.0, nt, dt), dtype=vs.dtype)
 plot_model(vs, dh, sources, receivers, title="soft over stiff ground", label="vs (m/s)")
 
 # %%
-# It goes wherever ``Acoustic`` goes; without compiled code of its own it runs in the operations of torch.
+# The equation works wherever ``Acoustic`` does; without compiled code it runs in operations of torch.
 
 solver = PropTorch(SH(spatial_order=4), shape=vs.shape, dh=dh, dt=dt, free_surface=True)
 print(solver.explain())
@@ -67,13 +67,13 @@ x = (receivers[:, 0] - 20) * dh
 plot_gather(record, dt, x, "a force along y", solver=solver, style="wiggle", gain=0.5)
 
 # %%
-# They stay in the soft ground.
+# The waves stay in the soft ground.
 
 times = every.times(nt, dt)
 plot_snapshots(snaps["vy"][0][2:9:2], times[2:9:2], dh, vs, solver=solver, percentile=99)
 
 # %%
-# And the gradient is there, of whatever misfit; here of what is recorded farther than 500 m away.
+# Any misfit has a gradient; here the energy that is recorded farther than 500 m away.
 
 (0.5 * record[:, :, x > 500].square().sum()).backward()
 plot_image(vs.grad, dh, title="gradient in vs", label="d misfit / d vs (per m/s)", cmap="RdBu_r")

@@ -2,7 +2,7 @@
 
     python examples/short/wavefield.py
 
-Pictures lie beside it, in wavefield/, unless --out names another folder.
+Pictures go to wavefield/ beside the script; --out names another folder.
 """
 
 import argparse
@@ -29,7 +29,7 @@ wavelet = torch.tensor(ricker(12.0, nt, dt), dtype=vp.dtype)
 solver = PropTorch(Acoustic(spatial_order=8), shape=vp.shape, dh=dh, dt=dt)
 every = Snapshots(fields=["h1"], every=25)
 record, snaps = solver(wavelet, sources, receivers, models=[vp], snapshots=every)
-waves, times = snaps["h1"][0], every.times(nt, dt)  # those of the first shot, (nsnap, nz, nx)
+waves, times = snaps["h1"][0], every.times(nt, dt)  # of the first shot, (nsnap, nz, nx)
 
 survey = {"sources": sources, "receivers": receivers}
 recorded = {"solver": solver, "field": "h1"}  # component and unit, for the colour bars

@@ -1,4 +1,4 @@
-"""Solvers and their options; a framework is imported when its solver is first asked for."""
+"""Solvers and their options; the first use of a solver imports its framework."""
 
 from importlib import import_module
 from typing import Any

@@ -1,9 +1,8 @@
-"""What PropTorch and PropJax of this package share: a constructor and a call in the words of sweep-solver, and what
-they are in ours.
+"""The base of PropTorch and PropJax of this package: a constructor and a call of sweep-solver, translated to ours.
 
-There a step makes the fields, then adds the wavelet as it is, then records. So sample t of pressure and stress is our
-sample t + 1 (the time (t + 1) dt), sample t of a velocity our sample t, and what it adds to a velocity acts one step
-later than a force of ours does.
+A step of sweep-solver computes the fields, then adds the wavelet as it is, then records. So its sample t of pressure
+and stress is our sample t + 1, at the time (t + 1) dt. Its sample t of a velocity is our sample t. A wavelet that it
+adds to a velocity acts one step later than a force of ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,65 +19,67 @@ from .options import Ckpt, CUDAOptions, EagerOptions, resolved
 
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 LEGACY: dict[str | None, str] = {"eager": "eager", "cuda": "c"}
-"""What older scripts give as `backend`, and the `impl` that it is."""
+"""Values of `backend` in older scripts, and the `impl` of each."""
 UNMET: dict[str, tuple[Any, str]] = {
     "topography": (None, "SWEEP has a flat free surface: free_surface=True"),
     "topo_method": ("auto", "SWEEP has a flat free surface: free_surface=True"),
-    "nt": (-1, "the samples of the wavelet are the steps of a call"),
-    "B": (1, "the shots of a call are those of its sources"),
+    "nt": (-1, "a call has as many steps as the wavelet has samples"),
+    "B": (1, "a call has as many shots as its sources"),
     "allow_growth": (True, "MemoryOptions(...) of sweep_core says how much memory may be used"),
     "boundary_buffer": (None, "boundary saving needs no cells between model and PML here"),
     "scan_unroll": (1, "compiled code needs none"),
 }
-"""Arguments without a counterpart: the value that asks for nothing, and what is said of any other."""
+"""Arguments without a counterpart: the neutral value, and the advice in the error for any other value."""
 
 
-def free_faces(given: Any, faces: tuple[str, ...]) -> list[bool]:
-    """Which faces are free, by `free_surface` in any of its forms."""
-    if isinstance(given, bool):
-        return [given, *(False for _ in faces[1:])]
-    values = [given] if isinstance(given, str) else given
-    if isinstance(given, Mapping):
-        values = [name for name, free in given.items() if free]
+def free_faces(free_surface: Any, faces: tuple[str, ...]) -> list[bool]:
+    """Return for each face whether it is free; `free_surface` may have any of its forms."""
+    if isinstance(free_surface, bool):
+        return [free_surface, *(False for _ in faces[1:])]
+    values = [free_surface] if isinstance(free_surface, str) else free_surface
+    if isinstance(free_surface, Mapping):
+        values = [name for name, free in free_surface.items() if free]
     values = list(values) if isinstance(values, list | tuple | set) else None
     if values is not None and all(isinstance(v, str) for v in values) and set(values) <= set(faces):
         return [face in values for face in faces]
     if values is not None and len(values) == len(faces) and all(v in (0, 1) for v in values):
         return [bool(v) for v in values]
-    raise OptionError(f"free_surface is {given!r}; expected True, names of faces ({', '.join(faces)}) or one for each")
+    raise OptionError(
+        f"free_surface is {free_surface!r}; expected True, names of faces ({', '.join(faces)}) or one for each"
+    )
 
 
 def grid_shape(shape: Any) -> tuple[int, ...]:
-    """Cells of the model, as a tuple."""
+    """Return the cells of the model as a tuple."""
     try:
         return tuple(shape)
     except TypeError:
         raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx)") from None
 
 
-def fields(given: Any, default: Any, aliases: Mapping[str, str], name: str) -> list[str]:
-    """Fields by our names."""
-    if isinstance(given, str):
-        raise OptionError(f"{name} is {given!r}; expected a list of fields such as [{given!r}]")
-    return [aliases.get(field, field) for field in given or default]
+def fields(names: Any, default: Any, aliases: Mapping[str, str], name: str) -> list[str]:
+    """Return fields by our names."""
+    if isinstance(names, str):
+        raise OptionError(f"{name} is {names!r}; expected a list of fields such as [{names!r}]")
+    return [aliases.get(field, field) for field in names or default]
 
 
 def cells(name: str, positions: Any) -> Any:
-    """Positions as whole cells; what is traced has an integer dtype, or is refused."""
-    if is_torch_array(positions):  # wherever it is
+    """Return positions as whole cells; traced positions must have an integer dtype."""
+    if is_torch_array(positions):  # on any device
         positions = positions.detach().cpu()
     dtype = getattr(positions, "dtype", None)
     if dtype is not None and "int" in str(dtype):
         return positions
     try:
         values = np.asarray(positions)
-    except Exception:  # what JAX raises of a tracer, which has no values
+    except Exception:  # JAX raises one for a tracer, which has no values
         raise DtypeError(f"{name} are traced and of dtype {dtype}; expected integers, which name cells") from None
     if values.dtype.kind not in "fiu":
         raise DtypeError(f"{name} are {type(positions).__name__}; expected an array of cells, (nshots, n, ndim)")
     if not np.array_equal(values, np.trunc(values)):
         raise DtypeError(
-            f"{name} lie between cells, where sweep-solver cuts them off; give {name}.astype(int) for the same, or "
+            f"{name} lie between cells, where sweep-solver truncates them; give {name}.astype(int) for the same, or "
             "use sweep_torch or sweep_jax, which interpolate positions of a float dtype"
         )
     return values.astype(np.int64)
@@ -126,12 +127,12 @@ class Translated:
         memory: Any = None,
         scan_unroll: int = 1,
     ) -> None:
-        super().__init__()  # of torch.nn.Module, say
-        given = locals()
+        super().__init__()  # for torch.nn.Module, say
+        arguments = locals()
         shape = grid_shape(shape)
-        for name, (nothing, instead) in UNMET.items():
-            if isinstance(given[name], np.ndarray) or given[name] != nothing:
-                raise UnsupportedError(f"{name}={given[name]!r} is not supported; {instead}")
+        for name, (neutral, instead) in UNMET.items():
+            if isinstance(arguments[name], np.ndarray) or arguments[name] != neutral:
+                raise UnsupportedError(f"{name}={arguments[name]!r} is not supported; {instead}")
         self.equation = equation
         self._scattered = isinstance(equation, AcousticLSRTM)
         self._check_equation(shape, backend)
@@ -169,12 +170,12 @@ class Translated:
 
     @staticmethod
     def _wave(wavelet: Any, like: Any) -> Any:
-        """The wavelet as an array of the framework, of the dtype and on the device of `like`."""
+        """Return the wavelet as an array of the framework, with the dtype and device of `like`."""
         raise NotImplementedError
 
     @staticmethod
     def _like(x: Any, like: Any) -> Any:
-        """An array in the dtype of another."""
+        """Return an array in the dtype of another."""
         raise NotImplementedError
 
     def _check_equation(self, shape: Any, backend: str | None) -> None:
@@ -188,13 +189,13 @@ class Translated:
             raise OptionError(f"backend is {framework!r}; {type(self).__name__} is {self._backend!r}")
 
     def _widths(self, abcn: int | Sequence[int], free_surface: Any, ndim: int) -> Any:
-        """Cells of the PML; none where a face is free, which in sweep-solver is a wall behind the first cell."""
+        """Return PML widths in cells; 0 at a free face, which in sweep-solver is a wall behind the first cell."""
         free = free_faces(free_surface, FACES[ndim])
         if not any(free):
             return abcn
         if not isinstance(self.equation, Acoustic):
             raise UnsupportedError(
-                f"free_surface={free_surface!r} of {type(self.equation).__name__} is not what it is in sweep-solver; "
+                f"free_surface={free_surface!r} of {type(self.equation).__name__} differs from that of sweep-solver; "
                 "sweep_torch.PropTorch(sweep_core.Elastic(), free_surface=True) has one on z = 0 that conserves energy"
             )
         each = list(abcn) if isinstance(abcn, list | tuple) else [abcn] * len(free)
@@ -203,14 +204,14 @@ class Translated:
         return tuple(0 if wall else width for wall, width in zip(free, each, strict=True))
 
     def _solver(self, nt: int) -> Any:
-        """Ours, for runs of `nt` steps."""
+        """Return our solver for runs of `nt` steps."""
         memory = None if self._memory is None else self._memory.ours(nt)
         if memory not in self._solvers:
             self._solvers[memory] = self._kind(**self._arguments, memory=memory)
         return self._solvers[memory]
 
     def _delayed(self, field: str) -> bool:
-        """Whether a field is staggered in time: a velocity."""
+        """Return whether a field is staggered in time: a velocity."""
         return any(f.name == field and "t" in f.stagger for f in self.equation.fields)
 
     def _propagate(
@@ -228,10 +229,12 @@ class Translated:
         try:
             wave = self._wave(wavelet, models[0])
         except (TypeError, ValueError, RuntimeError):
-            told = f"wavelet is {type(wavelet).__name__} and model {self.equation.models[0]} {type(models[0]).__name__}"
-            raise DtypeError(f"{told}; expected numbers, and models that are arrays of the framework") from None
+            problem = (
+                f"wavelet is {type(wavelet).__name__} and model {self.equation.models[0]} {type(models[0]).__name__}"
+            )
+            raise DtypeError(f"{problem}; expected numbers, and models that are arrays of the framework") from None
         nt = wave.shape[-1]
-        if len(sources.shape) == 3 and len(wave.shape) == 2:  # one for each source of one shot
+        if len(sources.shape) == 3 and len(wave.shape) == 2:  # one wavelet for each source of one shot
             wave = wave[None]
         solver, driven = self._solver(nt + 1), self._driven(wave)
         if self._scattered:
@@ -243,27 +246,28 @@ class Translated:
         return self._recorded(record, wave, sources, receivers)
 
     def _driven(self, wave: Any) -> Any:
-        """The wavelet of ours: one sample longer, which is what makes our samples reach as far as theirs; those of
-        velocities one step later.
+        """Return the wavelet for our solver: one sample longer, so that our record covers all their samples.
+
+        Wavelets of velocities are one step later.
         """
         none = self._xp.zeros_like(wave[..., :1])
         shifts = [self._delayed(field) for field in self._sources]
-        made = [self._xp.concatenate((none, wave) if late else (wave, none), -1) for late in shifts]
-        return made[0] if len(set(shifts)) == 1 else self._xp.stack(made, -1)
+        wavelets = [self._xp.concatenate((none, wave) if is_late else (wave, none), -1) for is_late in shifts]
+        return wavelets[0] if len(set(shifts)) == 1 else self._xp.stack(wavelets, -1)
 
     def _recorded(self, record: Any, wave: Any, sources: Any, receivers: Any) -> Any:
-        """Our record as theirs."""
+        """Return our record with the samples of sweep-solver."""
         nt, parts = wave.shape[-1], []
         for i, field in enumerate(self._receivers):
             late = self._delayed(field)
             part = record[:, :nt, :, i] if late else record[:, 1:, :, i]
-            if late and field in self._sources:  # recorded after the wavelet was added
+            if late and field in self._sources:  # sweep-solver records after it adds the wavelet
                 part = part + self._added(part, wave, sources, receivers)
             parts.append(part)
         return self._xp.stack(parts, -1)
 
     def _added(self, part: Any, wave: Any, sources: Any, receivers: Any) -> Any:
-        """The wavelet, where receivers are in the cells of sources."""
+        """Return the wavelet for receivers in the cells of sources, zero for others."""
         sources, receivers = (self._xp.asarray(x) for x in (sources, receivers))
         sources = sources if len(sources.shape) == 3 else sources[:, None]
         receivers = receivers if len(receivers.shape) == 3 else receivers[None]

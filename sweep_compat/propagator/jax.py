@@ -1,4 +1,4 @@
-"""PropJax by the name and arguments of sweep-solver."""
+"""PropJax with the name and arguments of sweep-solver."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class PropJax(Translated):
         models : list of (nz, nx) arrays
             Models in the order of ``equation.models``.
         return_wavefield, adj, wave_equation, aux_args : optional
-            Arguments of sweep-solver that are refused unless they are as by default.
+            Arguments of sweep-solver; only their default values are accepted.
 
         Returns
         -------
@@ -60,8 +60,8 @@ class PropJax(Translated):
         Raises
         ------
         SweepError
-            As a call of :class:`sweep_jax.PropJax`; an UnsupportedError for what SWEEP does not do.
+            As a call of :class:`sweep_jax.PropJax`; an UnsupportedError for functions that SWEEP lacks.
         """
         if wave_equation is not None or aux_args:
-            raise UnsupportedError("wave_equation and aux_args are not supported; make a solver of that equation")
+            raise UnsupportedError("wave_equation and aux_args are not supported; make a solver for that equation")
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

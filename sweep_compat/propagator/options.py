@@ -1,4 +1,4 @@
-"""How a gradient remembers the forward run, in the words of sweep-solver, and the same in ours."""
+"""Memory strategies of a gradient in the words of sweep-solver, and their translation to ours."""
 
 from math import ceil
 from typing import Any
@@ -14,7 +14,7 @@ STORAGE = "gpu", "cpu", "disk"
 
 
 def _only(*allowed: Any, instead: str) -> Any:
-    """A validator of what has no counterpart, but for these values, which ask for what happens anyway."""
+    """Return a validator for an option without a counterpart; `allowed` are the values that change nothing here."""
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if value not in allowed:
@@ -23,38 +23,38 @@ def _only(*allowed: Any, instead: str) -> Any:
     return check
 
 
-HOW = "how what is stored gets there SWEEP chooses itself; leave it out"
-PINNED = "memory of the host is pinned for a GPU; leave it out"
+TRANSFER = "SWEEP chooses itself how the history reaches its storage; leave it out"
+PINNED = "host memory for a GPU is always pinned; leave it out"
 
 
 @named()
 @attrs.frozen
 class Full:
-    """All steps are kept."""
+    """The strategy that keeps all steps."""
 
     def ours(self, nt: int) -> core.MemoryOptions:
-        """The same in our words, for a run of `nt` steps."""
+        """Return the same strategy as our options, for a run of `nt` steps."""
         return core.MemoryOptions("full")
 
 
 @named()
 @attrs.frozen
 class BoundarySaving:
-    """Strips along the PML are kept: our strategy ``'boundary'``, with ``impl='c'`` only."""
+    """The strategy that keeps strips along the PML: our ``'boundary'``, with ``impl='c'`` only."""
 
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
-    transfer_interval: int | None = attrs.field(default=None, validator=_only(None, instead=HOW))
+    transfer_interval: int | None = attrs.field(default=None, validator=_only(None, instead=TRANSFER))
     pinned_memory: bool | None = attrs.field(default=None, validator=_only(None, True, instead=PINNED))
     disk_dir: str | None = None
-    ring_buffers: int | None = attrs.field(default=None, validator=_only(None, instead=HOW))
-    disk_async_read: bool = attrs.field(default=False, validator=_only(False, instead=HOW))
+    ring_buffers: int | None = attrs.field(default=None, validator=_only(None, instead=TRANSFER))
+    disk_async_read: bool = attrs.field(default=False, validator=_only(False, instead=TRANSFER))
     storage_dtype: str = attrs.field(default="fp32", validator=one_of(*DTYPES))
     tail_steps: int | None = attrs.field(
-        default=None, validator=_only(None, instead="SWEEP keeps what the exact gradient needs")
+        default=None, validator=_only(None, instead="SWEEP keeps all that the exact gradient needs")
     )
 
     def ours(self, nt: int) -> core.MemoryOptions:
-        """The same in our words, for a run of `nt` steps."""
+        """Return the same strategy as our options, for a run of `nt` steps."""
         strips = core.BoundaryOptions(self.storage, DTYPES[self.storage_dtype], self.disk_dir)
         return core.MemoryOptions("boundary", boundary=strips)
 
@@ -62,7 +62,7 @@ class BoundarySaving:
 @named()
 @attrs.frozen
 class Ckpt:
-    """The run is recomputed from states: our strategy ``'ckpt'``. Here `chunks` counts the steps of a chunk."""
+    """The strategy that recomputes the run from states: our ``'ckpt'``. Here `chunks` counts the steps of a chunk."""
 
     mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
     chunks: int = attrs.field(default=100)
@@ -79,7 +79,7 @@ class Ckpt:
             raise OptionError(f"Ckpt: count={self.count} does not apply to mode 'chunk', but to 'recursive'")
 
     def ours(self, nt: int) -> core.MemoryOptions:
-        """The same in our words, for a run of `nt` steps."""
+        """Return the same strategy as our options, for a run of `nt` steps."""
         if self.mode == "recursive":
             states = core.CkptOptions("recursive", count=self.count, storage=self.storage)
         else:
@@ -93,7 +93,7 @@ BoundaryOptions, CkptOptions = BoundarySaving, Ckpt
 @named()
 @attrs.frozen
 class MemoryOptions:
-    """The same choice in one class."""
+    """The choice of a strategy in one class."""
 
     strategy: str | None = attrs.field(default=None, validator=one_of(None, "full", "boundary", "ckpt"))
     boundary: BoundarySaving | None = attrs.field(default=None, validator=kind(BoundarySaving))
@@ -106,7 +106,7 @@ class MemoryOptions:
 
     @property
     def chosen(self) -> Full | BoundarySaving | Ckpt | None:
-        """The strategy; None where it is left to the solver."""
+        """The strategy; None if the solver chooses it."""
         details: dict[str, Full | BoundarySaving | Ckpt] = {
             "full": Full(),
             "boundary": self.boundary or BoundarySaving(),
@@ -129,7 +129,7 @@ COMPILED = "the framework's compiler is not supported; impl='c' is compiled code
 @named()
 @attrs.frozen
 class EagerOptions:
-    """Options of eager operations: none that is kept here asks for anything."""
+    """Options of eager operations; only values that change nothing are accepted."""
 
     use_compile: bool = attrs.field(default=False, validator=_only(False, instead=COMPILED))
     compile_mode: str = attrs.field(default="default", validator=_only("default", instead=COMPILED))
@@ -138,14 +138,14 @@ class EagerOptions:
     compile_fullgraph: bool = attrs.field(default=False, validator=_only(False, instead=COMPILED))
     store_last_wavefield: bool = attrs.field(
         default=False,
-        validator=_only(False, instead="snapshots=Snapshots(...) of a call of sweep_torch.PropTorch hands out fields"),
+        validator=_only(False, instead="snapshots=Snapshots(...) of a call of sweep_torch.PropTorch returns fields"),
     )
 
 
 def resolved(
     memory: Any, cuda_options: Any, use_ckpt: Any, legacy: Ckpt, config: Any
 ) -> Full | BoundarySaving | Ckpt | None:
-    """The one strategy that arguments of a propagator state between them; None where none does."""
+    """Return the strategy that the arguments of a propagator state; None if none of them states one."""
     stated = []
     for name, value in (("memory", memory), ("cuda_options", getattr(cuda_options, "memory", None))):
         value = value.chosen if isinstance(value, MemoryOptions) else value
@@ -159,10 +159,10 @@ def resolved(
     if config is not None:
         details = {k: v for k, v in config.items() if k != "enabled"}
         stated.append(BoundarySaving(**details) if config.get("enabled") else None)
-    found = [s for s in stated if s is not None]
-    if len({type(s) for s in found}) > 1 or (use_ckpt is False and any(isinstance(s, Ckpt) for s in found)):
+    choices = [s for s in stated if s is not None]
+    if len({type(s) for s in choices}) > 1 or (use_ckpt is False and any(isinstance(s, Ckpt) for s in choices)):
         raise OptionError(
             "memory, cuda_options, use_ckpt and boundary_saving_config contradict each other; give one of them"
         )
     off = use_ckpt is False or (config is not None and not config.get("enabled"))
-    return found[0] if found else (Full() if off else None)
+    return choices[0] if choices else (Full() if off else None)

@@ -1,4 +1,4 @@
-"""PropTorch by the name and arguments of sweep-solver."""
+"""PropTorch with the name and arguments of sweep-solver."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ class PropTorch(Translated, torch.nn.Module):
         models : list of (nz, nx) tensors
             Models in the order of ``equation.models``.
         adj, return_wavefield : optional
-            Arguments of sweep-solver that are refused unless they are as by default.
+            Arguments of sweep-solver; only their default values are accepted.
 
         Returns
         -------
@@ -57,6 +57,6 @@ class PropTorch(Translated, torch.nn.Module):
         Raises
         ------
         SweepError
-            As a call of :class:`sweep_torch.PropTorch`; an UnsupportedError for what SWEEP does not do.
+            As a call of :class:`sweep_torch.PropTorch`; an UnsupportedError for functions that SWEEP lacks.
         """
         return self._propagate(wavelet, sources, receivers, models, adj, return_wavefield)

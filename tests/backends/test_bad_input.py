@@ -270,20 +270,20 @@ def test_law7_a_bad_call_of_born_is_refused(front, changes, kind, message):
 
 def test_law7_derivatives_in_positions_are_eager(front):
     """Compiled code refuses them by name: never a zero in silence."""
-    solver, made = front.solver({}), {"sources": at([3.5, 4.5], [10.5, 12]), "receivers": at([5.5, 6], [7, 8.5])}
-    for which in made:
+    solver, products = front.solver({}), {"sources": at([3.5, 4.5], [10.5, 12]), "receivers": at([5.5, 6], [7, 8.5])}
+    for which in products:
         if front.framework == "jax":
             import jax
 
             def derivative(which=which):
-                return jax.grad(lambda x: (call(front, solver, **(made | {which: x})) ** 2).sum())(made[which])
+                return jax.grad(lambda x: (call(front, solver, **(products | {which: x})) ** 2).sum())(products[which])
 
         else:
             import torch
 
             def derivative(which=which):
-                leaf = torch.tensor(made[which], requires_grad=True)
-                return torch.autograd.grad((call(front, solver, **(made | {which: leaf})) ** 2).sum(), leaf)[0]
+                leaf = torch.tensor(products[which], requires_grad=True)
+                return torch.autograd.grad((call(front, solver, **(products | {which: leaf})) ** 2).sum(), leaf)[0]
 
         if front.impl == "c":
             with pytest.raises(UnsupportedError, match="impl='c' has no derivative in positions.*use impl='eager'"):

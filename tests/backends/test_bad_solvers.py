@@ -113,8 +113,8 @@ SOLVERS = {
 @pytest.mark.parametrize(("options", "kind", "message"), SOLVERS.values(), ids=SOLVERS)
 def test_law7_a_bad_solver_is_refused(front, options, kind, message):
     with pytest.raises(SweepError, match=message) as refusal:
-        made = {k: v() if callable(v) else v for k, v in options.items()}
-        front.solver(made)
+        products = {k: v() if callable(v) else v for k, v in options.items()}
+        front.solver(products)
     assert type(refusal.value) is kind
 
 

@@ -1,4 +1,4 @@
-"""What a solver warns of at its first call, once, where the caller's line is."""
+"""Warnings of a solver at its first call, once, with the caller's line."""
 
 import warnings
 
@@ -47,11 +47,11 @@ def made(framework):
     return sound(framework=framework)
 
 
-def warned(solver, given) -> list:
-    with warnings.catch_warnings(record=True) as seen:
+def warned(solver, arguments) -> list:
+    with warnings.catch_warnings(record=True) as output:
         warnings.simplefilter("always")
-        solver(**given)
-    return [w for w in seen if issubclass(w.category, SweepWarning)]
+        solver(**arguments)
+    return [w for w in output if issubclass(w.category, SweepWarning)]
 
 
 @both
@@ -59,14 +59,14 @@ def warned(solver, given) -> list:
 def test_a_solver_says_once_what_is_hardly_meant(framework, plant, text):
     call = made(framework)
     plant(call)
-    solver, given = call.solver(), call.placed()
+    solver, arguments = call.solver(), call.placed()
     if text is None:
-        assert not warned(solver, given)
+        assert not warned(solver, arguments)
         return
-    with pytest.warns(SweepWarning, match=f"{text}.*certify") as seen:
-        solver(**given)
-    assert [w.filename for w in seen if w.category is SweepWarning] == [__file__]
-    assert not warned(solver, given)
+    with pytest.warns(SweepWarning, match=f"{text}.*certify") as output:
+        solver(**arguments)
+    assert [w.filename for w in output if w.category is SweepWarning] == [__file__]
+    assert not warned(solver, arguments)
 
 
 @both
@@ -89,21 +89,21 @@ def test_each_solver_says_it(framework):
 def test_born_says_it_first_where_it_is_called_first(framework):
     call = made(framework)
     silent(call)
-    solver, given = call.solver(), call.placed()
-    with pytest.warns(SweepWarning, match="the wavelet is zero throughout") as seen:
-        solver.born(**given, perturbations=given["models"])
-    assert [w.filename for w in seen if w.category is SweepWarning] == [__file__]
-    assert not warned(solver, given)
+    solver, arguments = call.solver(), call.placed()
+    with pytest.warns(SweepWarning, match="the wavelet is zero throughout") as output:
+        solver.born(**arguments, perturbations=arguments["models"])
+    assert [w.filename for w in output if w.category is SweepWarning] == [__file__]
+    assert not warned(solver, arguments)
 
 
 def test_what_is_traced_is_looked_at_when_it_can_be():
     jax = pytest.importorskip("jax")
     call = made("jax")
     silent(call)
-    solver, given = call.solver(), call.placed()
-    positions = {name: given.pop(name) for name in ("sources", "receivers")}
-    assert not warned(jax.jit(lambda **g: solver(**positions, **g)), given)
-    assert len(warned(solver, given | positions)) == 1
+    solver, arguments = call.solver(), call.placed()
+    positions = {name: arguments.pop(name) for name in ("sources", "receivers")}
+    assert not warned(jax.jit(lambda **g: solver(**positions, **g)), arguments)
+    assert len(warned(solver, arguments | positions)) == 1
 
 
 def test_a_call_of_no_shots_says_nothing():

@@ -195,9 +195,9 @@ WRONG_CODE = {
 @pytest.mark.parametrize(("planted", "expected"), WRONG_CODE.values(), ids=WRONG_CODE)
 def test_wrong_code_is_found(planted, expected):
     call = made()
-    given = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
+    arguments = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
     certificate = certify(
-        Stranger(**planted), call.solver().problem, Shots(**given), [np.asarray(m) for m in call.placed()["models"]]
+        Stranger(**planted), call.solver().problem, Shots(**arguments), [np.asarray(m) for m in call.placed()["models"]]
     )
     assert {f.name for f in certificate.doubts if f.verdict == "wrong"} >= expected, str(certificate)
     assert not certificate
@@ -205,9 +205,9 @@ def test_wrong_code_is_found(planted, expected):
 
 def test_the_same_code_without_a_mistake_passes():
     call = made()
-    given = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
+    arguments = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
     models = [np.asarray(m) for m in call.placed()["models"]]
-    certificate = certify(Stranger(), call.solver().problem, Shots(**given), models)
+    certificate = certify(Stranger(), call.solver().problem, Shots(**arguments), models)
     assert not certificate.doubts, str(certificate)
 
 
@@ -344,11 +344,11 @@ def unplanted(**setting) -> set[str]:
 def test_mistakes_are_found(plant, name, verdict, setting):
     call = made(**setting)
     certificate = call.certify(**plant(call))
-    found = certificate[name]
+    result = certificate[name]
     assert name not in unplanted(**setting)
-    assert found.verdict == verdict and found.advice and found in certificate.doubts, str(certificate)
+    assert result.verdict == verdict and result.advice and result in certificate.doubts, str(certificate)
     assert bool(certificate) is all(f.verdict != "wrong" for f in certificate.findings)
-    assert found.advice.split()[0] in str(certificate)
+    assert result.advice.split()[0] in str(certificate)
 
 
 @pytest.mark.parametrize("setting", [{"order": 8}, {"equation": AcousticVariableDensity}], ids=["acoustic", "density"])

@@ -1,4 +1,4 @@
-"""What a caller changes in place between forward and backward: the gradient is that of the call, or is refused."""
+"""Arguments changed in place between forward and backward: the gradient is that of the call, or is refused."""
 
 import attrs
 import numpy as np
@@ -12,8 +12,8 @@ from sweep_torch import PropTorch  # noqa: E402
 
 
 def masked(equation):
-    made = case(equation, nt=20)
-    return attrs.evolve(made, shots=attrs.evolve(made.shots, mask=np.arange(15).reshape(3, 5) % 3 > 0))
+    setup = case(equation, nt=20)
+    return attrs.evolve(setup, shots=attrs.evolve(setup.shots, mask=np.arange(15).reshape(3, 5) % 3 > 0))
 
 
 CASES = {
@@ -37,27 +37,27 @@ class Parameters(Acoustic):
 def tensors(made):
     """Every array of a call as a tensor by name, of which some ask for a gradient."""
     named = {"wavelet": made.shots.wavelet} | {f"model {i}": m for i, m in enumerate(made.models)}
-    given = {name: torch.tensor(x, requires_grad=True) for name, x in named.items()}
+    arguments = {name: torch.tensor(x, requires_grad=True) for name, x in named.items()}
     positions = {name: getattr(made.shots, name) for name in ("sources", "receivers", "mask")}
-    return given | {name: torch.tensor(x) for name, x in positions.items() if x is not None}
+    return arguments | {name: torch.tensor(x) for name, x in positions.items() if x is not None}
 
 
 def gradients(made, impl, changed=None, wrap=lambda function: function):
     """Those of wavelet and models, where the tensor of a name is changed after the forward run."""
-    given, solver = tensors(made), PropTorch(**made.arguments, impl=impl)
-    leaves = [x for x in given.values() if x.requires_grad]
+    arguments, solver = tensors(made), PropTorch(**made.arguments, impl=impl)
+    leaves = [x for x in arguments.values() if x.requires_grad]
 
     def run(wavelet, *models):
-        return solver(wavelet, given["sources"], given["receivers"], list(models), given.get("mask"))
+        return solver(wavelet, arguments["sources"], arguments["receivers"], list(models), arguments.get("mask"))
 
     record = wrap(run)(*leaves)
     with torch.no_grad():
         if changed in ("sources", "receivers"):
-            given[changed].copy_(given[changed].flip(0))
+            arguments[changed].copy_(arguments[changed].flip(0))
         elif changed == "mask":
-            given[changed].logical_not_()
+            arguments[changed].logical_not_()
         elif changed:
-            given[changed].mul_(0.5)
+            arguments[changed].mul_(0.5)
     cotangent = torch.tensor(np.random.default_rng(0).standard_normal(record.shape))
     return torch.autograd.grad(record, leaves, cotangent)
 
@@ -66,11 +66,11 @@ def assert_right_or_refused(made, impl, **options):
     expected = gradients(made, impl, **options)
     for name in tensors(made):
         try:
-            found = gradients(made, impl, name, **options)
+            result = gradients(made, impl, name, **options)
         except RuntimeError as refusal:
             assert "modified by an inplace operation" in str(refusal), name
         else:
-            assert all(map(torch.equal, found, expected)), name
+            assert all(map(torch.equal, result, expected)), name
 
 
 @pytest.mark.parametrize("strategy", ["full", "auto", "ckpt", "ckpt-7"])
@@ -78,14 +78,14 @@ def assert_right_or_refused(made, impl, **options):
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("equation", known_equations())
 def test_no_gradient_is_that_of_a_changed_input(equation, kind, entry, strategy):
-    made = CASES[kind](equation).remembering(strategy)
-    assert_right_or_refused(made, entry.executor_for(made.problem).impl)
+    setup = CASES[kind](equation).remembering(strategy)
+    assert_right_or_refused(setup, entry.executor_for(setup.problem).impl)
 
 
 @pytest.mark.parametrize("strategy", ["full", "auto", "ckpt"])
 def test_nor_where_a_coefficient_is_a_parameter(strategy):
-    made = case(Parameters, nt=20, pml=0).remembering(strategy)
-    assert_right_or_refused(made, "eager")
+    setup = case(Parameters, nt=20, pml=0).remembering(strategy)
+    assert_right_or_refused(setup, "eager")
 
 
 @pytest.mark.parametrize("impl", ["c", "eager"])

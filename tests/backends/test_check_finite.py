@@ -53,8 +53,8 @@ def test_a_record_that_cannot_be_read_is_not_checked_unless_that_was_asked_for(f
 def test_certify_names_it(framework):
     solver, _, module = front(framework)
     array = module.as_tensor if framework == "torch" else module.numpy.asarray
-    found = solver.certify(array(LOUD), *POSITIONS, models=[array(VP)])["finite record"]
-    assert found.verdict == "wrong" and "at time step" in found.measured
+    result = solver.certify(array(LOUD), *POSITIONS, models=[array(VP)])["finite record"]
+    assert result.verdict == "wrong" and "at time step" in result.measured
 
 
 def test_the_reference_names_it():

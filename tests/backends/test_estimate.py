@@ -1,4 +1,4 @@
-"""What gradients take is told before they are made: by the allocations of torch, for every equation and strategy."""
+"""Estimates give the memory of gradients before they run: checked by the allocations of torch, for every equation and strategy."""
 
 import re
 
@@ -113,10 +113,10 @@ class OfAWholeModel(Acoustic):
 
 def test_that_known_rows_are_kept_after_all_is_told():
     memory = MemoryOptions("full", known_above=40)
-    told = "; all rows are kept, as acoustic makes no coefficients of a few of them alone"
+    answer = "; all rows are kept, as acoustic makes no coefficients of a few of them alone"
     for of, expected in ((OfAWholeModel, True), (Acoustic, False)):
         solver = PropTorch(of(), SHAPE, 10.0, 1e-3, memory=memory)
-        assert solver.impl == "c" and solver.explain().endswith(told) is expected
+        assert solver.impl == "c" and solver.explain().endswith(answer) is expected
 
 
 def test_with_a_free_surface_and_one_shot():
@@ -154,8 +154,8 @@ def test_the_table():
     )
     assert said in Setting(ckpt(storage="disk")).solver.explain()
     assert [c.time for c in estimate.costs] == sorted(c.time for c in estimate.costs)
-    chosen = estimate.current.use
-    assert chosen.disk.keys() == {"states"} and "states" not in chosen.device and not chosen.host
+    selection = estimate.current.use
+    assert selection.disk.keys() == {"states"} and "states" not in selection.device and not selection.host
     assert estimate.fastest.memory == MemoryOptions("full") and estimate.current.fits
 
 

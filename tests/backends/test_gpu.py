@@ -1,4 +1,4 @@
-"""What a GPU adds to the laws: streams, graphs, threads, several cards, and JAX there."""
+"""Laws of a GPU beyond those of a CPU: streams, graphs, threads, several cards, and JAX there."""
 
 import threading
 
@@ -93,10 +93,10 @@ def test_any_card_gives_the_same_bits(equation):
     """Also while another one is current."""
     if torch.cuda.device_count() < 2:
         pytest.skip("there is one CUDA device")
-    made = case(equation)
-    expected = Side(made, "cuda:0").results()
+    setup = case(equation)
+    expected = Side(setup, "cuda:0").results()
     for card in range(1, torch.cuda.device_count()):
-        got = Side(made, f"cuda:{card}").results()
+        got = Side(setup, f"cuda:{card}").results()
         assert {x.device.index for x in got} == {card} and torch.cuda.current_device() == 0
         assert_same(got, expected)
 
@@ -109,9 +109,9 @@ def test_jax_on_a_gpu_equals_the_reference(equation, impl):
         pytest.skip(f"JAX's device is a {jax.default_backend()}")
     from sweep_jax import PropJax
 
-    made = case(equation)
+    setup = case(equation)
     forget()
-    solver = PropJax(**made.arguments, impl=impl)
-    record = solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, models=made.models)
+    solver = PropJax(**setup.arguments, impl=impl)
+    record = solver(setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, models=setup.models)
     assert {d.platform for d in record.devices()} == {"gpu"}
-    assert error(np.asarray(record), reference_record(made)) < 1e-12
+    assert error(np.asarray(record), reference_record(setup)) < 1e-12

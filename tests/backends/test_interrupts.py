@@ -195,11 +195,11 @@ def test_buffers_of_a_call_live_until_it_ends_whatever_becomes_of_the_wait(monke
         def __del__(self):
             Buffers.alive = False
 
-    go, done, seen = threading.Event(), threading.Event(), []
+    go, done, entries = threading.Event(), threading.Event(), []
 
     def call():
         go.wait(10)
-        seen.append(Buffers.alive)
+        entries.append(Buffers.alive)
         done.set()
 
     class Struck(Exception):
@@ -217,4 +217,4 @@ def test_buffers_of_a_call_live_until_it_ends_whatever_becomes_of_the_wait(monke
         interruptible(call, structs.SweepControl(), Buffers())
     assert Buffers.alive
     go.set()
-    assert done.wait(10) and seen == [True]
+    assert done.wait(10) and entries == [True]

@@ -119,8 +119,8 @@ def test_born_is_transposed_in_the_wavelet_too(entry):
     """Alone and beside a variation of the earth: the record is linear in the wavelet."""
     this = Setting(entry)
     expected = np.asarray(jax.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet))
-    told = (np.asarray(this.record(this.vp)) * np.asarray(this.weights)).sum()
-    assert (expected * np.asarray(this.wavelet)).sum() == pytest.approx(told, rel=1e-11)
+    answer = (np.asarray(this.record(this.vp)) * np.asarray(this.weights)).sum()
+    assert (expected * np.asarray(this.wavelet)).sum() == pytest.approx(answer, rel=1e-11)
     pulled = jax.linear_transpose(lambda dvp, wave: this.born(dvp, d_wavelet=wave), this.dvp, this.wavelet)
     assert error(pulled(this.weights)[1], expected) < 1e-12
     alone = jax.grad(lambda wave: (this.born(this.dvp, d_wavelet=wave) * this.weights).sum())(this.wavelet)
@@ -152,12 +152,12 @@ def test_second_derivatives_of_compiled_code_are_refused_by_name(transform, entr
 @compiled
 def test_vmap_of_whatever_a_problem_may_have(name, entry):
     """Records, gradients and Born runs of a batch, as those of its parts."""
-    made = variant(name)
-    this = Setting(entry, made)
+    setup = variant(name)
+    this = Setting(entry, setup)
     models, wavelets = jnp.stack([this.vp - 9, this.vp]), jnp.stack([2 * this.wavelet, this.wavelet])
-    assert error(jax.vmap(this.record)(models)[1], reference_record(made)) < 1e-12
-    assert error(jax.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(made)) < 1e-12
-    assert error(jax.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
+    assert error(jax.vmap(this.record)(models)[1], reference_record(setup)) < 1e-12
+    assert error(jax.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(setup)) < 1e-12
+    assert error(jax.vmap(this.born)(this.two)[1], reference_born(setup)) < 1e-11
     gradient = jax.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
     assert error(jax.vmap(gradient)(wavelets)[0], np.asarray(gradient(this.wavelet))) < 1e-12
 
@@ -197,8 +197,8 @@ def test_a_derivative_of_snapshots_is_refused(entry):
     both = with_snapshots(this)
 
     def energy(vp):
-        misfit, seen = both(vp)
-        return misfit + (seen**2).sum()
+        misfit, output = both(vp)
+        return misfit + (output**2).sum()
 
     for ask in (
         lambda: jax.grad(energy)(this.vp),

@@ -23,12 +23,12 @@ def double():
 
 @pytest.fixture(scope="module")
 def setting():
-    made = case(nt=24)
+    setup = case(nt=24)
     with jax.enable_x64(True):
         arrays = [
-            jnp.asarray(x) for x in (made.models[0], made.shots.wavelet, made.shots.sources, made.shots.receivers)
+            jnp.asarray(x) for x in (setup.models[0], setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)
         ]
-    return made, arrays, record_of(made)
+    return setup, arrays, record_of(setup)
 
 
 def record_of(made, **more):
@@ -42,26 +42,26 @@ def misfit_of(record):
 
 @pytest.mark.parametrize("steps, chunks", [(24, 1), (24, 5), (24, 23), (24, 99), (2, 1), (1, 1)])
 def test_chunks_are_exact(steps, chunks, setting):
-    made, arrays, _ = setting
+    setup, arrays, _ = setting
     arrays = [arrays[0], arrays[1][..., :steps], *arrays[2:]]
     shots = Shots(*map(np.asarray, arrays[1:]))
-    expected = ReferenceExecutor().forward(made.problem, shots, made.models)
+    expected = ReferenceExecutor().forward(setup.problem, shots, setup.models)
     options = MemoryOptions("ckpt", ckpt=CkptOptions(chunks=chunks))
-    record = record_of(made, memory=options)
+    record = record_of(setup, memory=options)
     assert np.abs(record(*arrays) - expected).max() <= 1e-12 * max(np.abs(expected).max(), 1e-300)
     if steps == 24:
-        full = jax.grad(misfit_of(record_of(made, memory=MemoryOptions("full"))), (0, 1))(*arrays)
+        full = jax.grad(misfit_of(record_of(setup, memory=MemoryOptions("full"))), (0, 1))(*arrays)
         for x, right in zip(jax.grad(misfit_of(record), (0, 1))(*arrays), full, strict=True):
             assert error(x, np.asarray(right)) <= 1e-12
 
 
 def test_recomputing_keeps_less(setting):
     """The largest array of the compiled gradient shrinks from all steps to about the square root of them."""
-    made, arrays, _ = setting
-    cells = np.prod(made.problem.padded_shape)
+    setup, arrays, _ = setting
+    cells = np.prod(setup.problem.padded_shape)
 
     def largest(strategy):
-        misfit = misfit_of(record_of(made.remembering(strategy)))
+        misfit = misfit_of(record_of(setup.remembering(strategy)))
         program = jax.make_jaxpr(jax.grad(misfit))(*arrays)
         sizes = [v.aval.size for e in equations_of(program.jaxpr) for v in e.outvars if hasattr(v.aval, "size")]
         return max(sizes) / cells / 3  # wavefields of three shots
@@ -80,14 +80,14 @@ def equations_of(jaxpr):
 
 
 def test_born_and_second_derivatives(setting):
-    made, arrays, record = setting
-    direction = made.direction()
-    expected = ReferenceExecutor().born(made.problem, made.shots, made.models, direction)
+    setup, arrays, record = setting
+    direction = setup.direction()
+    expected = ReferenceExecutor().born(setup.problem, setup.shots, setup.models, direction)
     dm = jnp.asarray(direction[0])
     tangent = jax.jvp(lambda vp: record(vp, *arrays[1:]), (arrays[0],), (dm,))[1]
     assert error(tangent, expected) <= 1e-12
     for impl in ("auto", "eager"):
-        assert error(JaxExecutor(impl).born(made.problem, made.shots, made.models, direction), expected) <= 1e-12
+        assert error(JaxExecutor(impl).born(setup.problem, setup.shots, setup.models, direction), expected) <= 1e-12
 
     def misfit(vp):
         return misfit_of(record)(vp, *arrays[1:])
@@ -99,13 +99,13 @@ def test_born_and_second_derivatives(setting):
 
 
 def test_gradient_equals_compiled(setting):
-    made, arrays, record = setting
+    setup, arrays, record = setting
     from sweep_jax import shim
 
     support = shim.supports(Acoustic(), 2, "cpu")
     if not support:
         pytest.skip(support.reason)
-    solver = PropJax(**made.arguments, impl="c")
+    solver = PropJax(**setup.arguments, impl="c")
     compiled = jax.grad(lambda vp, w: 0.5 * jnp.sum(solver(w, *arrays[2:], [vp]) ** 2), (0, 1))(*arrays[:2])
     for x, right in zip(jax.grad(misfit_of(record), (0, 1))(*arrays), compiled, strict=True):
         assert error(x, np.asarray(right)) <= 1e-10
@@ -152,7 +152,7 @@ def test_bad_values(what, setting):
 
 
 def test_small_unsigned_positions(setting):
-    made, (vp, wavelet, sources, receivers), record = setting
+    setup, (vp, wavelet, sources, receivers), record = setting
     expected = record(vp, wavelet, sources, receivers)
     small = [x.astype(jnp.uint8) for x in (sources, receivers)]
     np.testing.assert_array_equal(

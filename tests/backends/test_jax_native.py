@@ -66,10 +66,10 @@ def double():
 
 @pytest.fixture
 def setting():
-    made = case()
-    solver = PropJax(**made.arguments, impl="c")
-    shots = made.shots
-    arrays = [jnp.asarray(x) for x in (made.models[0], shots.wavelet, shots.sources, shots.receivers)]
+    setup = case()
+    solver = PropJax(**setup.arguments, impl="c")
+    shots = setup.shots
+    arrays = [jnp.asarray(x) for x in (setup.models[0], shots.wavelet, shots.sources, shots.receivers)]
 
     def record(vp, wavelet, sources, receivers):
         return solver(wavelet, sources, receivers, [vp])
@@ -77,7 +77,7 @@ def setting():
     def misfit(*arguments):
         return 0.5 * jnp.sum(record(*arguments) ** 2)
 
-    return made, arrays, record, misfit
+    return setup, arrays, record, misfit
 
 
 def batch_of(arrays, which):
@@ -89,8 +89,8 @@ def batch_of(arrays, which):
         jnp.stack([(sources + i) % 19 for i in range(COUNT)]),
         jnp.stack([(receivers + 2 * i) % 19 for i in range(COUNT)]),
     ]
-    given = [v if i in which else a for i, (v, a) in enumerate(zip(values, arrays, strict=True))]
-    return given, [0 if i in which else None for i in range(4)]
+    arguments = [v if i in which else a for i, (v, a) in enumerate(zip(values, arrays, strict=True))]
+    return arguments, [0 if i in which else None for i in range(4)]
 
 
 def each(function, given, axes):
@@ -106,25 +106,25 @@ def agree(results, expected, tolerance=1e-14):
 
 @pytest.mark.parametrize("strategy", ["full", "auto", "ckpt", "ckpt-7"])
 def test_gradient_is_the_transposed_jacobian(strategy, setting):
-    made, arrays, record, _ = setting
-    made = made.remembering(strategy)
-    solver = PropJax(**made.arguments, impl="c")
+    setup, arrays, record, _ = setting
+    setup = setup.remembering(strategy)
+    solver = PropJax(**setup.arguments, impl="c")
     result, pull = jax.vjp(lambda vp: solver(arrays[1], arrays[2], arrays[3], [vp]), arrays[0])
-    assert error(result, ReferenceExecutor().forward(made.problem, made.shots, made.models)) <= 1e-12
-    cotangent = made.noise()
-    born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
-    left, right = (born * cotangent).sum(), (made.direction()[0] * pull(jnp.asarray(cotangent))[0]).sum()
+    assert error(result, ReferenceExecutor().forward(setup.problem, setup.shots, setup.models)) <= 1e-12
+    cotangent = setup.noise()
+    born = ReferenceExecutor().born(setup.problem, setup.shots, setup.models, setup.direction())
+    left, right = (born * cotangent).sum(), (setup.direction()[0] * pull(jnp.asarray(cotangent))[0]).sum()
     assert abs(left - right) <= 1e-12 * np.linalg.norm(born) * np.linalg.norm(cotangent)
 
 
 def test_gradient_equals_torch(setting):
-    made, arrays, _, misfit = setting
+    setup, arrays, _, misfit = setting
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 
     vp, wavelet = (torch.tensor(np.asarray(x), requires_grad=True) for x in arrays[:2])
-    solver = PropTorch(**made.arguments, impl="c")
-    (0.5 * solver(wavelet, made.shots.sources, made.shots.receivers, models=[vp]).square().sum()).backward()
+    solver = PropTorch(**setup.arguments, impl="c")
+    (0.5 * solver(wavelet, setup.shots.sources, setup.shots.receivers, models=[vp]).square().sum()).backward()
     agree(jax.grad(misfit, (0, 1))(*arrays), [vp.grad.numpy(), wavelet.grad.numpy()], 1e-12)
 
 
@@ -139,30 +139,30 @@ def test_jit(setting):
 @pytest.mark.parametrize("which", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)
 def test_vmap(which, setting):
     _, arrays, record, misfit = setting
-    given, axes = batch_of(arrays, which)
-    agree(jax.vmap(record, axes)(*given), each(record, given, axes))
+    arguments, axes = batch_of(arrays, which)
+    agree(jax.vmap(record, axes)(*arguments), each(record, arguments, axes))
     gradient = jax.grad(misfit, (0, 1))
-    agree(jax.jit(jax.vmap(gradient, axes))(*given), each(gradient, given, axes))
+    agree(jax.jit(jax.vmap(gradient, axes))(*arguments), each(gradient, arguments, axes))
 
 
 @pytest.mark.parametrize("by", [(0,), (1,), (0, 1)], ids=str)
 @pytest.mark.parametrize("which", [(0,), (2,), (1, 2, 3), (0, 1)], ids=str)
 def test_gradient_of_vmap(which, by, setting):
     _, arrays, _, misfit = setting
-    given, axes = batch_of(arrays, which)
-    result = jax.grad(lambda *x: jax.vmap(misfit, axes)(*x).sum(), by)(*given)
-    parts = each(jax.grad(misfit, by), given, axes)
+    arguments, axes = batch_of(arrays, which)
+    result = jax.grad(lambda *x: jax.vmap(misfit, axes)(*x).sum(), by)(*arguments)
+    parts = each(jax.grad(misfit, by), arguments, axes)
     agree(result, [p if i in which else p.sum(axis=0) for i, p in zip(by, parts, strict=True)])
 
 
 def test_a_batch_keeps_as_much_of_each_history_as_a_call_alone(setting, monkeypatch):
     """All steps, where no chunk of them would stay in the cache: their parts of it are read one by one."""
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1)
-    made, arrays, *_ = setting
-    solver = PropJax(**made.remembering("auto").arguments, impl="c")
+    setup, arrays, *_ = setting
+    solver = PropJax(**setup.remembering("auto").arguments, impl="c")
     gradient = jax.grad(lambda vp, wavelet, *points: jnp.sum(solver(wavelet, *points, [vp]) ** 2))
-    given, axes = batch_of(arrays, (1,))
-    agree(jax.vmap(gradient, axes)(*given), each(gradient, given, axes))
+    arguments, axes = batch_of(arrays, (1,))
+    agree(jax.vmap(gradient, axes)(*arguments), each(gradient, arguments, axes))
 
 
 def test_nested_vmap(setting):
@@ -182,8 +182,8 @@ def test_nested_vmap(setting):
 def test_batches_become_shots_where_the_earth_is_shared(setting):
     _, arrays, record, _ = setting
     for which, loops in {(2,): 0, (1, 3): 0, (0,): 1, (0, 2): 1}.items():
-        given, axes = batch_of(arrays, which)
-        text = str(jax.make_jaxpr(jax.vmap(record, axes))(*given))
+        arguments, axes = batch_of(arrays, which)
+        text = str(jax.make_jaxpr(jax.vmap(record, axes))(*arguments))
         assert (text.count("sweep_forward["), text.count("scan[")) == (1, loops), which
 
 
@@ -194,7 +194,7 @@ def test_devices_of_a_host_share_out_its_threads(together, threads, setting, mon
     monkeypatch.setattr("sweep_jax.operators.thread_count", lambda: 8)
     monkeypatch.setattr("sweep_jax.operators.device_count", lambda _: together)
     monkeypatch.setattr("sweep_jax.operators.jax.local_devices", lambda backend=None: jax.devices(backend) * 4)
-    text = jax.jit(lambda *given: record(*given)).lower(*arrays).as_text()
+    text = jax.jit(lambda *arguments: record(*arguments)).lower(*arrays).as_text()
     assert re.findall(r"threads = (\d+) : i32", text) == [str(threads)]
 
 
@@ -244,20 +244,20 @@ def test_born_and_adjoint_are_each_others_transpose(setting):
 
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
 def test_no_history_without_a_gradient(strategy, setting):
-    made, arrays, *_ = setting
-    made = made.remembering(strategy)
-    solver = PropJax(**made.arguments, impl="c")
+    setup, arrays, *_ = setting
+    setup = setup.remembering(strategy)
+    solver = PropJax(**setup.arguments, impl="c")
 
     def misfit(vp):
-        return jnp.sum(solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, [vp]) ** 2)
+        return jnp.sum(solver(setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, [vp]) ** 2)
 
-    shape = check_call(made.problem, made.shots, made.models)
+    shape = check_call(setup.problem, setup.shots, setup.models)
     buffers = compiled_call(
-        "cpu", made.problem, shape, plan_history("cpu", made.problem, shape, slices=False).chunk
+        "cpu", setup.problem, shape, plan_history("cpu", setup.problem, shape, slices=False).chunk
     ).named()
-    kept = max(buffers[name].shape[0] for name in ("history", "checkpoints"))
+    remaining = max(buffers[name].shape[0] for name in ("history", "checkpoints"))
     texts = [jax.jit(f).lower(arrays[0]).as_text() for f in (misfit, jax.grad(misfit))]
-    assert kept > 0 and [f"tensor<{kept}xui8>" in text for text in texts] == [False, True]
+    assert remaining > 0 and [f"tensor<{remaining}xui8>" in text for text in texts] == [False, True]
 
 
 # --- refusals of values -----------------------------------------------------------------------------------------------
@@ -297,21 +297,21 @@ def test_bad_values_under_jit_are_a_returned_error(what, setting):
     if what in ("source", "receiver", "unstable"):
         text = "the largest stable dt is" if what == "unstable" else "outside the model"
     batch = [x[None] for x in arguments]
-    for program, given in ((record, arguments), (jax.grad(misfit), arguments), (jax.vmap(record), batch)):
+    for program, inputs in ((record, arguments), (jax.grad(misfit), arguments), (jax.vmap(record), batch)):
         with pytest.raises(jax.errors.JaxRuntimeError, match=f"SWEEP status {status}: .*{text}"):
-            jax.block_until_ready(jax.jit(program)(*given))
+            jax.block_until_ready(jax.jit(program)(*inputs))
         with pytest.raises(kind, match=text), refusals():
-            jax.block_until_ready(jax.jit(program)(*given))
+            jax.block_until_ready(jax.jit(program)(*inputs))
     good = jax.jit(record)(*arrays)
     assert jnp.isfinite(good).all()
 
 
 def test_executor_refuses_values(setting):
-    made, arrays, *_ = setting
+    setup, arrays, *_ = setting
     vp, *_ = broken(arrays, "unstable")[0]
     for call in (
-        lambda e: e.forward(made.problem, made.shots, [vp]),
-        lambda e: e.misfit_and_gradient(made.problem, made.shots, [vp], made.noise()),
+        lambda e: e.forward(setup.problem, setup.shots, [vp]),
+        lambda e: e.misfit_and_gradient(setup.problem, setup.shots, [vp], setup.noise()),
     ):
         with pytest.raises(StabilityError, match="the largest stable dt is"):
             call(JaxExecutor("c"))
@@ -325,14 +325,14 @@ def test_a_negative_parameter_hides_in_no_square(setting):
 
 
 def test_float32(setting):
-    made = case().typed("float32")
-    solver = PropJax(**made.arguments | {"memory": MemoryOptions("full")}, impl="c")
-    record = solver(made.shots.wavelet, made.shots.sources, made.shots.receivers, made.models)
+    setup = case().typed("float32")
+    solver = PropJax(**setup.arguments | {"memory": MemoryOptions("full")}, impl="c")
+    record = solver(setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, setup.models)
     assert record.dtype == np.float32
-    assert error(record, ReferenceExecutor().forward(made.problem, case().shots, case().models)) <= 1e-5
+    assert error(record, ReferenceExecutor().forward(setup.problem, case().shots, case().models)) <= 1e-5
 
 
 def test_a_batch_of_no_derivative_needs_no_history(setting):
     _, arrays, record, _ = setting
-    given, axes = batch_of(arrays, (2,))
-    assert "history=False" in str(jax.make_jaxpr(jax.vmap(record, axes))(*given))
+    arguments, axes = batch_of(arrays, (2,))
+    assert "history=False" in str(jax.make_jaxpr(jax.vmap(record, axes))(*arguments))

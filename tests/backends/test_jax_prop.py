@@ -51,15 +51,15 @@ def test_numpy_and_jax_arrays_are_the_same():
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
 def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
     """Whatever becomes of them before the pullback, or while JAX still runs."""
-    made, found = variant("between nodes", nt=16).remembering(strategy), []
-    solver = PropJax(**made.arguments, impl=entry.executor_for(made.problem).impl)
+    setup, results = variant("between nodes", nt=16).remembering(strategy), []
+    solver = PropJax(**setup.arguments, impl=entry.executor_for(setup.problem).impl)
     for change in (1.0, 0.5):
-        given = [x.copy() for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers, *made.models)]
+        given = [x.copy() for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, *setup.models)]
         record, back = jax.vjp(lambda model, given=given: solver(*given[:3], [model]), jnp.array(given[3]))
         for x in given:
             x *= change
-        found.append(back(jnp.ones_like(record))[0])
-    np.testing.assert_array_equal(*found)
+        results.append(back(jnp.ones_like(record))[0])
+    np.testing.assert_array_equal(*results)
 
 
 def aligned(x):
@@ -67,9 +67,9 @@ def aligned(x):
     x = np.asarray(x)
     room = np.empty(x.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
-    made = room[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
-    made[...] = x
-    return made
+    result = room[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    result[...] = x
+    return result
 
 
 @pytest.mark.parametrize("dev", [None, "cpu"])
@@ -77,21 +77,21 @@ def aligned(x):
 def test_a_record_is_that_of_the_numpy_arrays_of_the_call(entry, dev):
     """JAX answers before it has computed."""
     entry.executor_for(case().problem)
-    made, found = PropJax(Acoustic(4), (100, 100), 10.0, 0.001, dev=dev, impl=entry.name.removeprefix("jax-")), []
+    prop, results = PropJax(Acoustic(4), (100, 100), 10.0, 0.001, dev=dev, impl=entry.name.removeprefix("jax-")), []
     for change in (1, 0):
-        given = [
+        arguments = [
             np.ones(200),
             np.full((1, 2), 50),
             np.full((2, 2), 60),
             np.full((100, 100), 2e3),
             np.ones((1, 2), bool),
         ]
-        *survey, model, mask = map(aligned, given)
-        record = made(*survey, [model], mask)
+        *survey, model, mask = map(aligned, arguments)
+        record = prop(*survey, [model], mask)
         for x in (*survey, model, mask):
             x[...] = change * x
-        found.append(np.asarray(record))
-    np.testing.assert_array_equal(*found)
+        results.append(np.asarray(record))
+    np.testing.assert_array_equal(*results)
 
 
 def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
@@ -106,14 +106,14 @@ def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
     }
     for name, place in placed.items():
         x = aligned(MODEL)
-        made = place(x)
+        result = place(x)
         x[...] = 0
-        assert (np.asarray(made) == 2000).all(), name
+        assert (np.asarray(result) == 2000).all(), name
 
 
 def test_models_of_the_constructor():
-    made = solver(models=[MODEL])
-    np.testing.assert_array_equal(made(WAVELET, SOURCES, RECEIVERS), call())
+    prop = solver(models=[MODEL])
+    np.testing.assert_array_equal(prop(WAVELET, SOURCES, RECEIVERS), call())
     with pytest.raises(OptionError, match="no models"):
         call(models=None)
     with pytest.raises(DtypeError, match=r"expected a list or tuple, models=\[vp\]"):
@@ -121,11 +121,11 @@ def test_models_of_the_constructor():
 
 
 def test_a_solver_is_a_value_in_a_closure():
-    made = solver()
-    assert {made: 1}[made] == 1
+    prop = solver()
+    assert {prop: 1}[prop] == 1
     copied = pickle.loads(pickle.dumps(solver(dev="cpu")))
-    np.testing.assert_array_equal(jax.jit(lambda vp: call(copied, models=[vp]))(MODEL), call(made))
-    made.check()
+    np.testing.assert_array_equal(jax.jit(lambda vp: call(copied, models=[vp]))(MODEL), call(prop))
+    prop.check()
 
 
 def test_impl_and_reason():
@@ -189,28 +189,28 @@ def test_devices():
 
 
 def test_executor():
-    made = case(nt=12)
+    setup = case(nt=12)
     executor = JaxExecutor("eager")
-    assert executor.supports(made.problem) and executor.name == "jax"
+    assert executor.supports(setup.problem) and executor.name == "jax"
     with jax.enable_x64(True):
-        record = executor.forward(made.problem, made.shots, made.models)
-        misfit, (gradient,) = executor.misfit_and_gradient(made.problem, made.shots, made.models, 0 * made.noise())
+        record = executor.forward(setup.problem, setup.shots, setup.models)
+        misfit, (gradient,) = executor.misfit_and_gradient(setup.problem, setup.shots, setup.models, 0 * setup.noise())
         assert float(misfit) == pytest.approx(0.5 * float((record**2).sum()), rel=1e-12)
-        assert gradient.shape == made.models[0].shape
+        assert gradient.shape == setup.models[0].shape
     with pytest.raises(OptionError, match="impl is 'c\\+\\+'"):
         JaxExecutor("c++")
 
 
 def test_born_of_numpy_and_jax_arrays():
-    made = solver()
-    expected = made.born(WAVELET, SOURCES, RECEIVERS, [MODEL / 9], models=[MODEL], d_wavelet=WAVELET)
+    prop = solver()
+    expected = prop.born(WAVELET, SOURCES, RECEIVERS, [MODEL / 9], models=[MODEL], d_wavelet=WAVELET)
     arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
-    given = {"perturbations": [jnp.asarray(MODEL / 9)], "models": [jnp.asarray(MODEL)], "d_wavelet": arrays[0]}
-    np.testing.assert_array_equal(made.born(*arrays, **given), expected)
-    np.testing.assert_array_equal(made.born(*arrays, **given, receiver_mask=np.ones((1, 2), bool)), expected)
+    arguments = {"perturbations": [jnp.asarray(MODEL / 9)], "models": [jnp.asarray(MODEL)], "d_wavelet": arrays[0]}
+    np.testing.assert_array_equal(prop.born(*arrays, **arguments), expected)
+    np.testing.assert_array_equal(prop.born(*arrays, **arguments, receiver_mask=np.ones((1, 2), bool)), expected)
     assert expected.dtype == np.float32 and expected.shape == (1, 8, 2, 1)
     with pytest.raises(ShapeError, match="perturbation 0 has shape None"):
-        made.born(WAVELET, SOURCES, RECEIVERS, [MODEL.tolist()], models=[MODEL])
+        prop.born(WAVELET, SOURCES, RECEIVERS, [MODEL.tolist()], models=[MODEL])
 
 
 def test_second_device_is_not_used_in_silence():
@@ -280,10 +280,10 @@ def test_without_libraries(tmp_path):
         print(solver.explain())
         print(JaxExecutor("c").supports(make_problem(Acoustic(), (12, 14), 10.0, 0.001)).reason)
         """
-    refused, chosen, reason = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path)).strip().split("\n")
+    refused, selection, reason = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path)).strip().split("\n")
     absent = f"libsweep_cpu is not in {tmp_path}, where SWEEP_NATIVE_DIR says"
     assert refused.startswith(f"impl='c' cannot run acoustic on cpu:0: {absent}")
-    assert chosen.startswith(f"impl='eager': compiled code cannot run it: {absent}")
+    assert selection.startswith(f"impl='eager': compiled code cannot run it: {absent}")
     assert reason == refused
 
 

@@ -65,8 +65,8 @@ def _without_jit(this):
         return this.gradient(*this.at)
 
 
-def assert_equal(found, expected):
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+def assert_equal(result, expected):
+    for a, b in zip(jax.tree.leaves(result), jax.tree.leaves(expected), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -78,8 +78,8 @@ def test_the_bits_of_full_under_each_transform(transform):
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
 @pytest.mark.parametrize("name", ["free surface", "between nodes", "an earth each"])
 def test_the_bits_of_full_in_variants(name, equation):
-    made = variant(name, equation)
-    assert_equal(*(Setting(memory, made).gradient(*Setting(memory, made).at) for memory in (RECURSIVE, FULL)))
+    setup = variant(name, equation)
+    assert_equal(*(Setting(memory, setup).gradient(*Setting(memory, setup).at) for memory in (RECURSIVE, FULL)))
 
 
 def test_snapshots_are_those_of_the_forward_run():
@@ -89,8 +89,8 @@ def test_snapshots_are_those_of_the_forward_run():
         this = Setting(memory)
 
         def value(*at):
-            record, seen = this.record(*at, snapshots=asked)
-            return (record * this.weights).sum(), (record, seen)
+            record, snapshots = this.record(*at, snapshots=asked)
+            return (record * this.weights).sum(), (record, snapshots)
 
         return jax.value_and_grad(value, (0, 1), has_aux=True)(*this.at)
 
@@ -102,17 +102,17 @@ def test_a_program_takes_what_the_estimate_says(count):
     """XLA may copy no state before its time, nor hold the histories of two segments."""
     memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=count))
     this = Setting(memory, case(nt=150, shape=(60, 80), nshots=2))
-    taken = this.solver.estimate(2, 150, nreceivers=this.weights.shape[2], dtype="float64").current.use
+    memory_use = this.solver.estimate(2, 150, nreceivers=this.weights.shape[2], dtype="float64").current.use
     compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
-    assert 0.8 < compiled.temp_size_in_bytes / taken.on_device < 1.05, "a state is a sixth of it, or an eighth"
+    assert 0.8 < compiled.temp_size_in_bytes / memory_use.on_device < 1.05, "a state is a sixth of it, or an eighth"
 
 
 def test_a_budget_is_kept_by_slices():
-    made = case(nt=150, shape=(60, 80), nshots=2)
-    chunks = Setting(MemoryOptions("ckpt"), made).solver.estimate(2, 150, dtype="float64").current.use.on_device
-    this = Setting(MemoryOptions(budget=int(0.8 * chunks)), made)
+    setup = case(nt=150, shape=(60, 80), nshots=2)
+    chunks = Setting(MemoryOptions("ckpt"), setup).solver.estimate(2, 150, dtype="float64").current.use.on_device
+    this = Setting(MemoryOptions(budget=int(0.8 * chunks)), setup)
     assert this.solver.estimate(2, 150, dtype="float64").current.time > 4 / 3, "no chunks fit"
-    assert_equal(this.gradient(*this.at), Setting(FULL, made).gradient(*this.at))
+    assert_equal(this.gradient(*this.at), Setting(FULL, setup).gradient(*this.at))
     compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
     assert compiled.temp_size_in_bytes < 0.8 * chunks
 

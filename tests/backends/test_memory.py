@@ -45,9 +45,9 @@ def left(monkeypatch):
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1 << 16)
 
     def keeps(*run):
-        kept = keep(*run)
-        lengths.append(kept.chunk)
-        return kept
+        remaining = keep(*run)
+        lengths.append(remaining.chunk)
+        return remaining
 
     monkeypatch.setattr(Auto, "keep", keeps)
 
@@ -81,9 +81,9 @@ def test_what_is_kept_and_unused_is_room_again(entry, left):
     empty_pool()
     say(0)
     cpu = torch.device("cpu")
-    taken = pool.take(1 << 20, cpu)
+    memory_use = pool.take(1 << 20, cpu)
     assert left_on(cpu) == 0
-    del taken
+    del memory_use
     assert left_on(cpu) == 1 << 20
 
 
@@ -165,8 +165,8 @@ def test_the_pool_is_bounded_and_can_be_emptied(monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     mine, cpu = memory.Pool(), torch.device("cpu")
     monkeypatch.setattr(memory, "available", lambda: 10 << 20)
-    held = [mine.take(size << 20, cpu) for size in (6, 5, 1)]
-    del held
+    contents = [mine.take(size << 20, cpu) for size in (6, 5, 1)]
+    del contents
     assert mine.idle() == 12 << 20
     first = mine.take(3 << 18, cpu)  # a part of what the smallest has
     assert mine.idle() == 11 << 20

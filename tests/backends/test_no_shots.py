@@ -38,9 +38,9 @@ OURS = "torch-c", "torch-eager", "jax-c", "jax-eager"
 @pytest.mark.parametrize("equation", known_equations())
 @pytest.mark.parametrize("kind", MADE)
 def test_the_record_is_empty_and_the_gradient_zero(kind, equation, entry):
-    made = MADE[kind](equation)
+    result = MADE[kind](equation)
     try:
-        assert_empty(entry, made)
+        assert_empty(entry, result)
     except UnsupportedError as reason:
         if "time_dispersion" not in str(reason):
             raise
@@ -50,9 +50,9 @@ def test_the_record_is_empty_and_the_gradient_zero(kind, equation, entry):
 @pytest.mark.parametrize("entry", executors(*OURS, pullback=True))
 def test_it_answers_for_the_wavelet_too(entry):
     """Of a wavelet for each shot, and of one that all shots share."""
-    made = case()
-    for shared in ({}, {name: take(getattr(made.shots, name)) for name, take in SHARED.items()}):
-        none = emptied(made, **shared)
+    setup = case()
+    for shared in ({}, {name: take(getattr(setup.shots, name)) for name, take in SHARED.items()}):
+        none = emptied(setup, **shared)
         wavelet, models = entry.pulled_back(none, np.zeros((0, 48, 5, 1)))
         assert wavelet.shape == none.shots.wavelet.shape and not wavelet.any()
         assert not models[0].any() and models[0].shape == (19, 23)
@@ -72,8 +72,8 @@ def test_snapshots_of_no_shots(front):
     wavelet, sources, receivers, model = (
         front.convert(x) for x in (np.ones(9), np.ones((0, 2), int), np.ones((4, 2), int), np.full((30, 40), 2000.0))
     )
-    record, seen = solver(wavelet, sources, receivers, [model], snapshots=Snapshots(["h1"], every=4))
-    assert numpy_of(record).shape == (0, 9, 4, 1) and numpy_of(seen["h1"]).shape == (0, 3, 30, 40)
+    record, snapshots = solver(wavelet, sources, receivers, [model], snapshots=Snapshots(["h1"], every=4))
+    assert numpy_of(record).shape == (0, 9, 4, 1) and numpy_of(snapshots["h1"]).shape == (0, 3, 30, 40)
     with pytest.raises(ShapeError, match="receivers are given for 3 shots and sources for 0"):
         solver(wavelet, sources, front.convert(np.ones((3, 4, 2), int)), [model])
 

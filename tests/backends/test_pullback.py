@@ -29,26 +29,26 @@ def pulled(entry, made):
 @some
 def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, strategy):
     """To the last bit."""
-    made = case(equation).remembering(strategy)
-    record, pull = pulled(entry, made)
-    np.testing.assert_array_equal(numpy_of(record), entry.forward(made))
-    observed = entry.forward(made) - made.noise()
-    misfit, gradients = entry.misfit_and_gradient(made, observed)
+    setup = case(equation).remembering(strategy)
+    record, pull = pulled(entry, setup)
+    np.testing.assert_array_equal(numpy_of(record), entry.forward(setup))
+    observed = entry.forward(setup) - setup.noise()
+    misfit, gradients = entry.misfit_and_gradient(setup, observed)
     residual = numpy_of(record) - observed
     assert misfit == pytest.approx(0.5 * (residual**2).sum(), rel=1e-13)
-    for found, expected in zip(pull(residual), gradients, strict=True):
-        np.testing.assert_array_equal(numpy_of(found), expected)
+    for result, expected in zip(pull(residual), gradients, strict=True):
+        np.testing.assert_array_equal(numpy_of(result), expected)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
 def test_a_cotangent_is_that_of_the_record(entry):
     """Of another dtype it is rounded to the record's, of another shape refused."""
-    made = case(nt=20).typed(np.float32)
-    record, pull = pulled(entry, made)
-    y = made.noise().astype(np.float32)
+    setup = case(nt=20).typed(np.float32)
+    record, pull = pulled(entry, setup)
+    y = setup.noise().astype(np.float32)
     np.testing.assert_array_equal(numpy_of(pull(y.astype(np.float64))[0]), numpy_of(pull(y)[0]))
     observed = numpy_of(record).astype(np.float64)
-    assert entry.misfit_and_gradient(made, observed)[0] == 0
+    assert entry.misfit_and_gradient(setup, observed)[0] == 0
     with pytest.raises(ShapeError, match="the cotangent has shape .* expected that of the record"):
         pull(y[:, 1:])
 
@@ -56,24 +56,24 @@ def test_a_cotangent_is_that_of_the_record(entry):
 @some
 def test_it_is_the_transpose_of_born(entry, equation, strategy):
     """<J dm, y> = <dm, J^T y>, again and again: neither the record nor the history is used up."""
-    made = case(equation).remembering(strategy)
-    record, pull = pulled(entry, made)
-    kept, scattered = numpy_of(record).copy(), entry.born(made)
+    setup = case(equation).remembering(strategy)
+    record, pull = pulled(entry, setup)
+    remaining, scattered = numpy_of(record).copy(), entry.born(setup)
     for seed in (1, 2):
-        y = made.noise(seed)
-        parts = [numpy_of(g) * d for g, d in zip(pull(y), made.direction(), strict=True)]
+        y = setup.noise(seed)
+        parts = [numpy_of(g) * d for g, d in zip(pull(y), setup.direction(), strict=True)]
         assert abs(np.vdot(scattered, y) - sum(p.sum() for p in parts)) <= 1e-12 * sum(abs(p).sum() for p in parts)
-        np.testing.assert_array_equal(numpy_of(record), kept)
+        np.testing.assert_array_equal(numpy_of(record), remaining)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
 def test_it_is_at_the_models_of_the_call(entry):
     """Whatever a caller, such as an optimiser in place, writes into their arrays before it pulls."""
-    made = case(nt=20, pml=0)  # where no PML is, nothing but what computes may make a copy
-    y = made.noise()
-    expected = numpy_of(pulled(entry, made)[1](y)[0])
-    models = [m.copy() for m in made.models]
-    record, pull = pulled(entry, attrs.evolve(made, models=models))
+    setup = case(nt=20, pml=0)  # where no PML is, nothing but what computes may make a copy
+    y = setup.noise()
+    expected = numpy_of(pulled(entry, setup)[1](y)[0])
+    models = [m.copy() for m in setup.models]
+    record, pull = pulled(entry, attrs.evolve(setup, models=models))
     for m in models:
         m *= 0.5
     np.testing.assert_array_equal(numpy_of(pull(y)[0]), expected)
@@ -82,25 +82,25 @@ def test_it_is_at_the_models_of_the_call(entry):
 @pytest.mark.parametrize("entry", executors("torch-c", *(p.id for p in executors(gradient=True) if "-" not in p.id)))
 def test_no_other_run_is_needed(entry, monkeypatch):
     """For a correlation of the record with the observed one, of which least squares know nothing."""
-    made, ran, run = case(), [], CompiledCall.run
-    observed = made.noise()
+    setup, ran, run = case(), [], CompiledCall.run
+    observed = setup.noise()
     monkeypatch.setattr(
         CompiledCall, "run", lambda self, name, *a, **k: (ran.append(name), run(self, name, *a, **k))[1]
     )
-    record, pull = pulled(entry, made)
+    record, pull = pulled(entry, setup)
     length = np.linalg.norm(numpy_of(record))
     alike = np.vdot(numpy_of(record), observed) / length
     (gradient,) = pull((alike * numpy_of(record) / length - observed) / length)
     assert ran == ["forward", "adjoint"]
-    assert abs(np.vdot(numpy_of(gradient), made.models[0])) > 0
+    assert abs(np.vdot(numpy_of(gradient), setup.models[0])) > 0
 
 
 def test_the_reference_refuses_by_name():
-    made = case()
+    setup = case()
     with pytest.raises(
         UnsupportedError, match="the reference backend computes no gradient; use backend 'torch' or 'jax'"
     ):
-        ReferenceExecutor().pullback(made.problem, made.shots, made.models)
+        ReferenceExecutor().pullback(setup.problem, setup.shots, setup.models)
 
 
 NO_MODELS = {
@@ -118,43 +118,43 @@ NO_MODELS = {
 @pytest.mark.parametrize("make", NO_MODELS.values(), ids=NO_MODELS)
 def test_law7_an_executor_refuses_what_is_no_list_of_models(entry, make):
     """By what is wrong with them, not by a TypeError of torch from within."""
-    made = case(nt=4)
-    executor, given, bad = entry.executor_for(made.problem), (made.problem, made.shots), make(made.models[0])
+    setup = case(nt=4)
+    executor, arguments, bad = entry.executor_for(setup.problem), (setup.problem, setup.shots), make(setup.models[0])
     for call in (
-        lambda: executor.forward(*given, bad),
-        lambda: executor.pullback(*given, bad),
-        lambda: executor.misfit_and_gradient(*given, bad, made.noise()),
-        lambda: executor.born(*given, bad, made.models),
+        lambda: executor.forward(*arguments, bad),
+        lambda: executor.pullback(*arguments, bad),
+        lambda: executor.misfit_and_gradient(*arguments, bad, setup.noise()),
+        lambda: executor.born(*arguments, bad, setup.models),
     ):
         with pytest.raises(DtypeError, match=r"models? .*; expected"):
             call()
     with pytest.raises(SweepError, match=r"perturbation.*; expected"):
-        executor.born(*given, made.models, bad)
+        executor.born(*arguments, setup.models, bad)
 
 
 def test_law7_the_reference_refuses_what_is_no_list_of_perturbations():
-    made = case(nt=4)
-    for bad in ({"vp": made.models[0]}, None, [None], 2 * made.models):
+    setup = case(nt=4)
+    for bad in ({"vp": setup.models[0]}, None, [None], 2 * setup.models):
         with pytest.raises(ShapeError, match=r"perturbation.*; expected"):
-            ReferenceExecutor().born(made.problem, made.shots, made.models, bad)
+            ReferenceExecutor().born(setup.problem, setup.shots, setup.models, bad)
 
 
 @pytest.mark.parametrize("entry", [*executors("torch-c", "torch-eager", "jax-c"), ReferenceExecutor()])
 @pytest.mark.parametrize("bad", [None, "marmousi", (1, 2)], ids=str)
 def test_law7_an_executor_refuses_what_is_no_problem_and_no_shots(entry, bad):
-    made = case(nt=4)
-    executor = entry if isinstance(entry, ReferenceExecutor) else entry.executor_for(made.problem)
+    setup = case(nt=4)
+    executor = entry if isinstance(entry, ReferenceExecutor) else entry.executor_for(setup.problem)
     verbs = (
-        lambda *given: executor.forward(*given, made.models),
-        lambda *given: executor.born(*given, made.models, made.models),
-        lambda *given: executor.misfit_and_gradient(*given, made.models, made.noise()),
-        lambda *given: executor.pullback(*given, made.models),
+        lambda *arguments: executor.forward(*arguments, setup.models),
+        lambda *arguments: executor.born(*arguments, setup.models, setup.models),
+        lambda *arguments: executor.misfit_and_gradient(*arguments, setup.models, setup.noise()),
+        lambda *arguments: executor.pullback(*arguments, setup.models),
     )
     kind = type(bad).__name__
     for call in verbs[: 2 if executor.name == "reference" else None]:
         with pytest.raises(DtypeError, match=f"problem is a {kind}; expected a sweep_core.Problem: what make_problem"):
-            call(bad, made.shots)
+            call(bad, setup.shots)
         with pytest.raises(DtypeError, match=rf"shots is a {kind}; expected a sweep_core.Shots: Shots\(wavelet, sou"):
-            call(made.problem, bad)
+            call(setup.problem, bad)
     with pytest.raises(DtypeError, match=f"problem is a {kind}"):
         executor.supports(bad)

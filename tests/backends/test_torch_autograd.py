@@ -1,4 +1,4 @@
-"""What torch does with a solver: graphs, transforms, buffers that are used again, overhead."""
+"""A solver under torch: graphs, transforms, buffers that are used again, overhead."""
 
 import gc
 import threading
@@ -98,13 +98,13 @@ def test_dirty_buffers_do_no_harm(entry, strategy):
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
 def test_autocast_changes_nothing(entry, equation, dtype):
     """No field is halved in silence, in which of its own precisions a script may multiply matrices beside."""
-    made = variant("free surface, between nodes", equation, nt=12).remembering("ckpt-7").typed(np.float32)
+    setup = variant("free surface, between nodes", equation, nt=12).remembering("ckpt-7").typed(np.float32)
 
-    direction = [d.astype(np.float32) for d in made.direction()]
+    direction = [d.astype(np.float32) for d in setup.direction()]
 
     def answers():
-        born = entry.executor_for(made.problem).born(made.problem, made.shots, made.models, direction)
-        return [*everything(entry, made), born.numpy()]
+        born = entry.executor_for(setup.problem).born(setup.problem, setup.shots, setup.models, direction)
+        return [*everything(entry, setup), born.numpy()]
 
     expected = answers()
     with torch.autocast("cpu", dtype=dtype):
@@ -120,11 +120,11 @@ def test_autocast_reaches_no_coefficients(entry):
         def coefficients(self, node_averages, vp):
             return super().coefficients(node_averages, vp @ node_averages.xp.eye(vp.shape[-1], dtype=vp.dtype))
 
-    made = case(nt=12).typed(np.float32)
-    made = attrs.evolve(made, arguments=made.arguments | {"equation": Turned(4)})
-    expected = entry.forward(made)
+    setup = case(nt=12).typed(np.float32)
+    setup = attrs.evolve(setup, arguments=setup.arguments | {"equation": Turned(4)})
+    expected = entry.forward(setup)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        np.testing.assert_array_equal(entry.forward(made), expected)
+        np.testing.assert_array_equal(entry.forward(setup), expected)
 
 
 @compiled
@@ -133,11 +133,11 @@ def test_buffers_are_used_again_from_call_to_call(entry):
     this = Setting(entry, "full", nt=200)
     for _ in range(2):  # the adjoint gives back what is too small for it, which the next forward run asks for again
         this.gradient()
-    kept = {b.data_ptr() for b in pool._buffers}
+    remaining = {b.data_ptr() for b in pool._buffers}
     for _ in range(5):
         this.gradient()
     gc.collect()
-    assert {b.data_ptr() for b in pool._buffers} == kept
+    assert {b.data_ptr() for b in pool._buffers} == remaining
 
 
 @compiled
@@ -155,12 +155,12 @@ def test_a_pool_does_not_grow_without_end(entry):
 def test_threads_may_share_a_solver(entry):
     this = Setting(entry, "full", nt=120)
     models = [this.model * f for f in (1.0, 0.97, 1.02, 0.95)]
-    expected, found, failed = [this.gradient(m) for m in models], {}, []
+    expected, results, failed = [this.gradient(m) for m in models], {}, []
 
     def work(i):
         try:
             for _ in range(5):
-                found[i] = this.gradient(models[i])
+                results[i] = this.gradient(models[i])
         except BaseException as error:
             failed.append(error)
 
@@ -170,7 +170,7 @@ def test_threads_may_share_a_solver(entry):
     for worker in workers:
         worker.join()
     assert not failed
-    assert all(torch.equal(found[i], e) for i, e in enumerate(expected))
+    assert all(torch.equal(results[i], e) for i, e in enumerate(expected))
 
 
 @impls
@@ -236,8 +236,8 @@ def test_a_cotangent_may_be_expanded_or_zero(entry):
     this = Setting(entry)
     leaf = this.model.clone().requires_grad_()
     expanded = torch.autograd.grad(this.record(leaf).sum(), leaf)[0]
-    given = torch.autograd.grad(this.record(leaf), leaf, torch.ones_like(this.weights))[0]
-    assert torch.equal(expanded, given)
+    arguments = torch.autograd.grad(this.record(leaf), leaf, torch.ones_like(this.weights))[0]
+    assert torch.equal(expanded, arguments)
     assert not torch.autograd.grad(this.record(leaf), leaf, torch.zeros_like(this.weights))[0].any()
 
 
@@ -285,8 +285,8 @@ def test_vmap_of_func_grad(entry, strategy):
         return
     models = torch.stack([this.model, 0.95 * this.model])
     together = torch.vmap(torch.func.grad(this.functional))(models)
-    for found, model in zip(together, models, strict=True):
-        assert error(found, this.gradient(model).numpy()) < 1e-13
+    for result, model in zip(together, models, strict=True):
+        assert error(result, this.gradient(model).numpy()) < 1e-13
 
 
 @impls
@@ -305,8 +305,8 @@ def test_vmap_over_cotangents(entry, axis):
     _, pull = torch.func.vjp(this.record, this.model)
     cotangents = torch.stack([this.weights, 2 * this.weights.flip(0)], dim=axis)
     together = torch.vmap(lambda y: pull(y)[0], in_dims=axis)(cotangents)
-    for found, y in zip(together, cotangents.unbind(axis), strict=True):
-        assert error(found, pull(y)[0].numpy()) < 1e-13
+    for result, y in zip(together, cotangents.unbind(axis), strict=True):
+        assert error(result, pull(y)[0].numpy()) < 1e-13
 
 
 @compiled
@@ -345,9 +345,9 @@ def test_shots_may_be_chosen_inside_transforms(entry):
     this = Setting(entry)
     sources, receivers = torch.tensor(this.made.shots.sources), torch.tensor(this.made.shots.receivers)
 
-    def misfit(model, given=lambda x: x):
-        mask = given(torch.arange(10)).reshape(2, 5) % 3 > 0
-        return (this.solver(this.wavelet[:2], sources[:2], given(receivers)[:2], [model], mask) ** 2).sum()
+    def misfit(model, arguments=lambda x: x):
+        mask = arguments(torch.arange(10)).reshape(2, 5) % 3 > 0
+        return (this.solver(this.wavelet[:2], sources[:2], arguments(receivers)[:2], [model], mask) ** 2).sum()
 
     leaf = this.model.clone().requires_grad_()
     expected = torch.autograd.grad(misfit(leaf), leaf)[0]

@@ -31,9 +31,9 @@ def assert_compiled_is_the_same(misfit, made):
     """Value and gradients of a function of the wavelet and the models."""
     answers = []
     for function in (misfit, torch.compile(misfit, fullgraph=True)):
-        given = leaves(made)
-        value = function(*given)
-        answers.append([value.detach(), *torch.autograd.grad(value, given)])
+        arguments = leaves(made)
+        value = function(*arguments)
+        answers.append([value.detach(), *torch.autograd.grad(value, arguments)])
     for plain, compiled in zip(*answers, strict=True):
         assert error(compiled, plain.numpy()) < 1e-12
 
@@ -41,37 +41,37 @@ def assert_compiled_is_the_same(misfit, made):
 @equation
 @impls
 def test_record_and_gradients_are_those_without(impl, equation):
-    made = case(equation)
-    solver, mask = PropTorch(**made.arguments, impl=impl), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
-    survey = torch.tensor(made.shots.sources), torch.tensor(made.shots.receivers)
+    setup = case(equation)
+    solver, mask = PropTorch(**setup.arguments, impl=impl), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
+    survey = torch.tensor(setup.shots.sources), torch.tensor(setup.shots.receivers)
 
     def misfit(wavelet, *models):
         return (solver(wavelet, *survey, models=[1.0 * m for m in models], receiver_mask=mask) ** 2).sum()
 
-    assert_compiled_is_the_same(misfit, made)
+    assert_compiled_is_the_same(misfit, setup)
 
 
 @equation
 def test_a_module_with_parameters(equation):
-    made = case(equation)
-    solver = PropTorch(**made.arguments, impl="c", models=[torch.tensor(m) for m in made.models])
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    setup = case(equation)
+    solver = PropTorch(**setup.arguments, impl="c", models=[torch.tensor(m) for m in setup.models])
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
     record = torch.compile(solver, fullgraph=True)(*survey)
-    assert error(record, reference_record(made)) < 1e-12
+    assert error(record, reference_record(setup)) < 1e-12
     record.sum().backward()
     assert all(p.grad.abs().max() > 0 for p in solver.parameters())
     again = pickle.loads(pickle.dumps(solver))
-    assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(made)) < 1e-12
+    assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(setup)) < 1e-12
 
 
 @equation
 @impls
 def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equation):
     """Dynamo gives up what torch.func has wrapped, and would compile the frames within, addresses and all."""
-    made = case(equation)
-    solver = PropTorch(**made.arguments, impl=impl)
-    first, *rest = map(torch.tensor, made.models)
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    setup = case(equation)
+    solver = PropTorch(**setup.arguments, impl=impl)
+    first, *rest = map(torch.tensor, setup.models)
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
 
     def misfit(model):
         return (solver(*survey, models=[model, *rest]) ** 2).sum()
@@ -84,61 +84,61 @@ def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equati
 @impls
 def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
     """Not even of a gradient inside what torch.func has wrapped: an address is a constant to it."""
-    seen, plain = set(), torch._dynamo.convert_frame._compile
+    entries, plain = set(), torch._dynamo.convert_frame._compile
 
     def noted(code, *args, **kwargs):
-        seen.add(Path(code.co_filename).name)
+        entries.add(Path(code.co_filename).name)
         return plain(code, *args, **kwargs)
 
     monkeypatch.setattr(torch._dynamo.convert_frame, "_compile", noted)
-    made = case()
-    solver = PropTorch(**made.arguments, impl=impl)
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    setup = case()
+    solver = PropTorch(**setup.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
     gradient = torch.func.grad(lambda model: (solver(*survey, models=[model]) ** 2).sum())
 
     def slope(model):
         return gradient(model)
 
-    models = torch.tensor(made.models[0]) * torch.tensor([1.0, 1.01])[:, None, None]
+    models = torch.tensor(setup.models[0]) * torch.tensor([1.0, 1.01])[:, None, None]
     expected = torch.func.vmap(slope)(models)
     assert torch.equal(torch.func.vmap(torch.compile(slope))(models), expected)
-    assert "prop.py" in seen and not seen & {"operators.py", "native.py", "propagate.py", "eager.py"}
+    assert "prop.py" in entries and not entries & {"operators.py", "native.py", "propagate.py", "eager.py"}
 
 
 @impls
 def test_vmap_inside_is_that_outside(impl):
     """Of records and gradients, over models whose batch is their last axis, and wavelets."""
-    made = case(Elastic, nt=12)
-    solver = PropTorch(**made.arguments, impl=impl)
-    survey = [torch.tensor(x) for x in (made.shots.sources, made.shots.receivers)]
+    setup = case(Elastic, nt=12)
+    solver = PropTorch(**setup.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (setup.shots.sources, setup.shots.receivers)]
 
     def misfit(wavelet, *models):
         batch = torch.stack([2 * wavelet, wavelet]), [torch.stack([m, 0.99 * m], -1) for m in models]
         return (torch.vmap(lambda w, m: solver(w, *survey, models=m), in_dims=(0, -1))(*batch) ** 2).sum()
 
-    assert_compiled_is_the_same(misfit, made)
+    assert_compiled_is_the_same(misfit, setup)
 
 
 @impls
 def test_forward_mode_is_refused_and_never_zero_in_silence(impl):
-    made = case()
-    solver = PropTorch(**made.arguments, impl=impl)
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    setup = case()
+    solver = PropTorch(**setup.arguments, impl=impl)
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
 
     def tangent(vp, dvp):
         return torch.func.jvp(lambda m: solver(*survey, models=[m]), (vp,), (dvp,))[1]
 
     with pytest.raises(Exception, match="forward mode inside torch.compile is not supported"):
-        torch.compile(tangent, fullgraph=True)(torch.tensor(made.models[0]), torch.tensor(made.direction()[0]))
+        torch.compile(tangent, fullgraph=True)(torch.tensor(setup.models[0]), torch.tensor(setup.direction()[0]))
 
 
 @impls
 @pytest.mark.parametrize("which", ["sources", "receivers"])
 def test_derivatives_in_positions_are_refused_and_never_missing_in_silence(impl, which):
-    made = variant("between nodes")
-    solver = PropTorch(**made.arguments, impl=impl)
-    survey = {name: torch.tensor(getattr(made.shots, name)) for name in ("wavelet", "sources", "receivers")}
-    models, leaf = [torch.tensor(m) for m in made.models], survey[which].clone().requires_grad_()
+    setup = variant("between nodes")
+    solver = PropTorch(**setup.arguments, impl=impl)
+    survey = {name: torch.tensor(getattr(setup.shots, name)) for name in ("wavelet", "sources", "receivers")}
+    models, leaf = [torch.tensor(m) for m in setup.models], survey[which].clone().requires_grad_()
 
     def record(positions):
         return solver(**(survey | {which: positions}), models=models)
@@ -148,21 +148,21 @@ def test_derivatives_in_positions_are_refused_and_never_missing_in_silence(impl,
 
 
 def test_born_is_refused():
-    made = case()
-    solver = PropTorch(**made.arguments, impl="c")
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    models = [torch.tensor(m) for m in made.models]
+    setup = case()
+    solver = PropTorch(**setup.arguments, impl="c")
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    models = [torch.tensor(m) for m in setup.models]
     with pytest.raises(Exception, match="born is not supported inside torch.compile"):
         torch.compile(solver.born, fullgraph=True)(*survey, models, models=models)
 
 
 def test_snapshots_are_refused():
-    made = case()
-    solver = PropTorch(**made.arguments, impl="c")
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
+    setup = case()
+    solver = PropTorch(**setup.arguments, impl="c")
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
     with pytest.raises(Exception, match="snapshots are not supported inside torch.compile"):
         torch.compile(solver, fullgraph=True)(
-            *survey, models=[torch.tensor(m) for m in made.models], snapshots=Snapshots(["h1"])
+            *survey, models=[torch.tensor(m) for m in setup.models], snapshots=Snapshots(["h1"])
         )
 
 
@@ -170,18 +170,18 @@ def test_snapshots_are_refused():
 @pytest.mark.parametrize("strict", [True, False])
 def test_export_is_refused(impl, strict):
     """A program in a file would have to find the solver that it was made of."""
-    made = case(nt=8)
-    solver = PropTorch(**made.arguments, impl=impl, models=[torch.tensor(m) for m in made.models])
-    survey = tuple(torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers))
+    setup = case(nt=8)
+    solver = PropTorch(**setup.arguments, impl=impl, models=[torch.tensor(m) for m in setup.models])
+    survey = tuple(torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers))
     with pytest.raises(Exception, match="torch.export is not supported"):
         torch.export.export(solver, survey, strict=strict)
 
 
 def test_a_program_runs_no_solver_but_its_own():
     """Nor the first of another process, as programs in files would."""
-    made = case(nt=8)
-    given = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    solver = PropTorch(**made.arguments, impl="c")
+    setup = case(nt=8)
+    arguments = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    solver = PropTorch(**setup.arguments, impl="c")
     for number in (0, solver._number + 1):
         with pytest.raises(UnsupportedError, match=f"asks for solver {number}, which is gone, or was made in another"):
-            torch.ops.sweep.record(*given, None, [torch.tensor(m) for m in made.models], number, 8, 1)
+            torch.ops.sweep.record(*arguments, None, [torch.tensor(m) for m in setup.models], number, 8, 1)

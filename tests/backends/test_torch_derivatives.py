@@ -130,8 +130,8 @@ def test_born_is_transposed_in_the_wavelet_too(entry):
         return (this.born(this.dvp, d_wavelet=wave) * this.weights).sum()
 
     expected = torch.func.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet)
-    for made in (by_autograd(weighted, this.wavelet), torch.func.grad(weighted)(this.wavelet)):
-        assert error(made, expected.numpy()) < 1e-12
+    for result in (by_autograd(weighted, this.wavelet), torch.func.grad(weighted)(this.wavelet)):
+        assert error(result, expected.numpy()) < 1e-12
 
 
 @impls
@@ -142,10 +142,10 @@ def test_born_in_several_threads(entry):
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: this.born(this.dvp), range(100 if this.solver.impl == "c" else 12)))
+            result = list(pool.map(lambda _: this.born(this.dvp), range(100 if this.solver.impl == "c" else 12)))
     finally:
         sys.setswitchinterval(interval)
-    assert all(torch.equal(born, expected) for born in found)
+    assert all(torch.equal(born, expected) for born in result)
 
 
 def twice(s):
@@ -213,12 +213,12 @@ def test_jit_trace_is_refused_by_compiled_code():
 @impls
 def test_vmap_of_whatever_a_problem_may_have(name, entry):
     """Records, gradients and Born runs of a batch, as those of its parts."""
-    made = variant(name)
-    this = Setting(entry, made)
+    setup = variant(name)
+    this = Setting(entry, setup)
     models, wavelets = torch.stack([this.vp - 9, this.vp]), torch.stack([2 * this.wavelet, this.wavelet])
-    assert error(torch.vmap(this.record)(models)[1], reference_record(made)) < 1e-12
-    assert error(torch.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(made)) < 1e-12
-    assert error(torch.vmap(this.born)(this.two)[1], reference_born(made)) < 1e-11
+    assert error(torch.vmap(this.record)(models)[1], reference_record(setup)) < 1e-12
+    assert error(torch.vmap(lambda w: this.record(this.vp, w))(wavelets)[0] / 2, reference_record(setup)) < 1e-12
+    assert error(torch.vmap(this.born)(this.two)[1], reference_born(setup)) < 1e-11
     gradient = torch.func.grad(lambda w: (this.record(this.vp, w) * this.weights).sum())
     assert error(torch.vmap(gradient)(wavelets)[0], gradient(this.wavelet).numpy()) < 1e-12
 
@@ -228,13 +228,13 @@ def test_snapshots_beside_a_derivative(entry):
     """They take none away; a batch of them is that of its parts."""
     this = Setting(entry)
     both, leaf, expected = with_snapshots(this), leaf_of(this.vp), torch.func.grad(this.weighted)(this.vp).numpy()
-    misfit, seen = both(leaf)
-    assert error(torch.autograd.grad(misfit + seen.detach().sum(), leaf)[0], expected) < 1e-14
+    misfit, output = both(leaf)
+    assert error(torch.autograd.grad(misfit + output.detach().sum(), leaf)[0], expected) < 1e-14
     assert error(torch.func.grad(both, has_aux=True)(this.vp)[0], expected) < 1e-14
     several = torch.vmap(torch.func.grad(both, has_aux=True))(torch.stack([this.vp - 9, this.vp]))
     assert error(several[0][1], expected) < 1e-14
     batch = torch.vmap(lambda w: both(this.vp, w))(torch.stack([0 * this.wavelet, this.wavelet]))
-    assert error(batch[1][1], seen.detach().numpy()) < 1e-14
+    assert error(batch[1][1], output.detach().numpy()) < 1e-14
 
 
 @eager
@@ -244,8 +244,8 @@ def test_snapshots_have_their_derivative(entry, strategy):
     this = Setting(entry, case().remembering(strategy))
     both, expected = with_snapshots(this), born_of_snapshots(this.made, ASKED)
     weights, leaf = torch.tensor(np.random.default_rng(5).standard_normal(expected.shape)), leaf_of(this.vp)
-    misfit, seen = both(leaf)
-    (gradient,) = torch.autograd.grad(misfit + (seen * weights).sum(), leaf)
+    misfit, output = both(leaf)
+    (gradient,) = torch.autograd.grad(misfit + (output * weights).sum(), leaf)
     directional = (reference_born(this.made) * this.weights.numpy()).sum() + (expected * weights.numpy()).sum()
     assert (gradient * this.dvp).sum().item() == pytest.approx(directional, rel=1e-11)
     if strategy == "full":
@@ -258,8 +258,8 @@ def test_a_derivative_of_snapshots_is_refused(entry):
     both, leaf = with_snapshots(this), leaf_of(this.vp)
 
     def energy(vp):
-        misfit, seen = both(vp)
-        return misfit + seen.square().sum()
+        misfit, output = both(vp)
+        return misfit + output.square().sum()
 
     for ask in (
         lambda: energy(leaf).backward(),

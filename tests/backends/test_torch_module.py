@@ -27,56 +27,56 @@ def solver(made, **options):
 @pytest.fixture(params=known_equations())
 def owner(request):
     """A case, and a solver that owns its models."""
-    made = case(request.param)
-    return made, solver(made, models=[torch.tensor(m) for m in made.models])
+    setup = case(request.param)
+    return setup, solver(setup, models=[torch.tensor(m) for m in setup.models])
 
 
 def test_models_at_construction_are_parameters(owner):
-    made, prop = owner
-    names = [p.name for p in made.problem.equation.parameters]
+    setup, prop = owner
+    names = [p.name for p in setup.problem.equation.parameters]
     assert [name for name, _ in prop.named_parameters()] == names == list(prop.state_dict())
-    for name, model in zip(names, made.models, strict=True):
+    for name, model in zip(names, setup.models, strict=True):
         parameter = getattr(prop, name)
         assert isinstance(parameter, torch.nn.Parameter) and parameter.requires_grad
         np.testing.assert_array_equal(parameter.detach(), model)
-    assert error(prop(*shots_of(made)), reference_record(made)) < 1e-12
+    assert error(prop(*shots_of(setup)), reference_record(setup)) < 1e-12
 
 
 def test_each_parameter_has_the_gradient_of_its_model(owner):
-    made, prop = owner
-    prop(*shots_of(made)).square().sum().backward()
-    leaves = [torch.tensor(m, requires_grad=True) for m in made.models]
-    record = solver(made)(*shots_of(made), models=leaves)
+    setup, prop = owner
+    prop(*shots_of(setup)).square().sum().backward()
+    leaves = [torch.tensor(m, requires_grad=True) for m in setup.models]
+    record = solver(setup)(*shots_of(setup), models=leaves)
     for parameter, expected in zip(prop.parameters(), torch.autograd.grad(record.square().sum(), leaves), strict=True):
         assert expected.any() and torch.equal(parameter.grad, expected)
 
 
 def test_a_parameter_stays_the_one_that_was_given():
-    made = case()
-    vp = torch.nn.Parameter(torch.tensor(made.models[0]))
-    assert solver(made, models=[vp]).vp is vp
-    plain = torch.tensor(made.models[0])
-    own = solver(made, models=[plain]).vp
+    setup = case()
+    vp = torch.nn.Parameter(torch.tensor(setup.models[0]))
+    assert solver(setup, models=[vp]).vp is vp
+    plain = torch.tensor(setup.models[0])
+    own = solver(setup, models=[plain]).vp
     assert own.data_ptr() != plain.data_ptr(), "a plain tensor is copied, so that a step does not change the caller's"
 
 
 def test_without_models_there_are_no_parameters():
-    made = case()
-    prop = solver(made)
+    setup = case()
+    prop = solver(setup)
     assert not list(prop.parameters()) and not prop.state_dict()
     with pytest.raises(OptionError, match="no models: give models="):
-        prop(*shots_of(made))
+        prop(*shots_of(setup))
 
 
 def test_an_optimiser_lowers_the_misfit(owner):
-    made, prop = owner
-    observed = prop(*shots_of(made)).detach()
+    setup, prop = owner
+    observed = prop(*shots_of(setup)).detach()
     with torch.no_grad():
         prop.vp.mul_(0.98)
     optimiser, losses = torch.optim.Adam(prop.parameters(), lr=5.0), []
     for _ in range(8):
         optimiser.zero_grad()
-        loss = (prop(*shots_of(made)) - observed).square().sum()
+        loss = (prop(*shots_of(setup)) - observed).square().sum()
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
@@ -84,29 +84,29 @@ def test_an_optimiser_lowers_the_misfit(owner):
 
 
 def test_models_of_a_call_come_first(owner):
-    made, prop = owner
-    others = [torch.tensor(m * 1.01) for m in made.models]
-    given = prop(*shots_of(made), models=others)
-    assert torch.equal(given, solver(made)(*shots_of(made), models=others))
-    assert not torch.equal(given, prop(*shots_of(made)))
+    setup, prop = owner
+    others = [torch.tensor(m * 1.01) for m in setup.models]
+    arguments = prop(*shots_of(setup), models=others)
+    assert torch.equal(arguments, solver(setup)(*shots_of(setup), models=others))
+    assert not torch.equal(arguments, prop(*shots_of(setup)))
 
 
 def test_state_dict_round_trip(owner):
-    made, prop = owner
+    setup, prop = owner
     stream = io.BytesIO()
     torch.save(prop.state_dict(), stream)
     stream.seek(0)
-    other = solver(made, models=[1.01 * p.detach() for p in prop.parameters()])
+    other = solver(setup, models=[1.01 * p.detach() for p in prop.parameters()])
     other.load_state_dict(torch.load(stream))
-    assert torch.equal(other(*shots_of(made)), prop(*shots_of(made)))
+    assert torch.equal(other(*shots_of(setup)), prop(*shots_of(setup)))
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
 def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
-    made, prop = owner
-    prop(*shots_of(made))
+    setup, prop = owner
+    prop(*shots_of(setup))
     other = duplicate(prop)
-    assert torch.equal(other(*shots_of(made)), prop(*shots_of(made))) and other.problem == prop.problem
+    assert torch.equal(other(*shots_of(setup)), prop(*shots_of(setup))) and other.problem == prop.problem
     with torch.no_grad():
         for ours, theirs in zip(prop.parameters(), other.parameters(), strict=True):
             theirs.add_(1.0)
@@ -114,10 +114,10 @@ def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
 
 
 def test_float_and_double_change_what_is_computed(owner):
-    made, prop = owner
+    setup, prop = owner
     prop.float()
     assert {p.dtype for p in prop.parameters()} == {torch.float32}
-    wavelet, sources, receivers = shots_of(made)
+    wavelet, sources, receivers = shots_of(setup)
     assert prop(wavelet.float(), sources, receivers).dtype == torch.float32
     prop.double()
     assert prop(wavelet, sources, receivers).dtype == torch.float64
@@ -125,23 +125,23 @@ def test_float_and_double_change_what_is_computed(owner):
 
 @pytest.mark.parametrize("models", [False, True], ids=["empty", "with models"])
 def test_to_moves_the_solver(models):
-    made = case()
-    prop = solver(made, models=[torch.tensor(m) for m in made.models] if models else None)
+    setup = case()
+    prop = solver(setup, models=[torch.tensor(m) for m in setup.models] if models else None)
     assert prop.device == torch.device("cpu")
     assert prop.to("meta") is prop and prop.device.type == "meta" and prop.impl == "eager"
     with pytest.raises(DeviceError, match="wavelet is on cpu, the solver computes on meta"):
-        prop(*shots_of(made), models=[torch.tensor(m) for m in made.models])
+        prop(*shots_of(setup), models=[torch.tensor(m) for m in setup.models])
 
 
 def test_train_and_eval_and_hooks_change_nothing(owner):
-    made, prop = owner
-    seen = []
-    prop.register_forward_hook(lambda module, given, record: seen.append(record.shape))
-    assert torch.equal(prop.eval()(*shots_of(made)), prop.train()(*shots_of(made))) and len(seen) == 2
+    setup, prop = owner
+    entries = []
+    prop.register_forward_hook(lambda module, arguments, record: entries.append(record.shape))
+    assert torch.equal(prop.eval()(*shots_of(setup)), prop.train()(*shots_of(setup))) and len(entries) == 2
 
 
 def test_it_works_inside_another_module(owner):
-    made, prop = owner
+    setup, prop = owner
 
     class Scaled(torch.nn.Module):
         def __init__(self):
@@ -152,24 +152,24 @@ def test_it_works_inside_another_module(owner):
             return self.scale * self.prop(*shots)
 
     outer = Scaled()
-    outer(*shots_of(made)).square().sum().backward()
-    assert set(outer.state_dict()) == {"scale", *(f"prop.{p.name}" for p in made.problem.equation.parameters)}
+    outer(*shots_of(setup)).square().sum().backward()
+    assert set(outer.state_dict()) == {"scale", *(f"prop.{p.name}" for p in setup.problem.equation.parameters)}
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in outer.parameters())
 
 
 @impls
 def test_it_says_what_runs_and_why(entry):
-    made = case()
-    executor = entry.executor_for(made.problem)
-    prop = solver(made, impl=executor.impl)
+    setup = case()
+    executor = entry.executor_for(setup.problem)
+    prop = solver(setup, impl=executor.impl)
     assert prop.impl == executor.impl and prop.explain().startswith(f"impl='{executor.impl}': ")
 
 
 def test_auto_is_compiled_where_it_can_be():
-    made = case()
-    support = TorchExecutor("c").supports(made.problem)
-    assert solver(made).impl == ("c" if support else "eager")
-    assert support.reason.split(":")[-1].strip() in solver(made).explain()
+    setup = case()
+    support = TorchExecutor("c").supports(setup.problem)
+    assert solver(setup).impl == ("c" if support else "eager")
+    assert support.reason.split(":")[-1].strip() in solver(setup).explain()
 
 
 def test_time_of_the_samples():
@@ -181,15 +181,15 @@ def test_time_of_the_samples():
 
 
 def test_the_device_is_stated_once_or_twice_the_same():
-    made = case()
+    setup = case()
     equation = Acoustic(4, device="cpu")
-    assert solver(made, equation=equation).device == solver(made, equation=equation, dev="cpu").device
-    assert solver(made, equation=equation, dev=torch.device("cpu")).device == torch.device("cpu")
+    assert solver(setup, equation=equation).device == solver(setup, equation=equation, dev="cpu").device
+    assert solver(setup, equation=equation, dev=torch.device("cpu")).device == torch.device("cpu")
 
 
 def test_models_decide_where_nothing_else_does():
-    made = case()
-    assert solver(made, models=[torch.tensor(made.models[0], device="meta")]).device.type == "meta"
+    setup = case()
+    assert solver(setup, models=[torch.tensor(setup.models[0], device="meta")]).device.type == "meta"
 
 
 CONTRADICTIONS = {
@@ -218,9 +218,9 @@ def test_a_missing_device_is_refused(dev):
 
 
 def test_nothing_is_moved_silently():
-    made, prop = case(), solver(case())
-    model = torch.tensor(made.models[0])
-    wavelet, sources, receivers = shots_of(made)
+    setup, prop = case(), solver(case())
+    model = torch.tensor(setup.models[0])
+    wavelet, sources, receivers = shots_of(setup)
     with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; nothing is moved silently"):
         prop(wavelet, sources, receivers, models=[model.to("meta")])
     with pytest.raises(DeviceError, match="wavelet is on meta"):
@@ -260,36 +260,36 @@ def test_the_executor_takes_numpy_and_tensors_alike(entry):
 
 @impls
 def test_the_executor_leaves_its_arguments_alone(entry):
-    made, observed = case(), case().noise()
-    tensors = [torch.tensor(m, requires_grad=True) for m in made.models]
-    kept = [t.detach().clone() for t in tensors]
-    misfit, gradients = entry.executor_for(made.problem).misfit_and_gradient(
-        made.problem, made.shots, tensors, observed
+    setup, observed = case(), case().noise()
+    tensors = [torch.tensor(m, requires_grad=True) for m in setup.models]
+    remaining = [t.detach().clone() for t in tensors]
+    misfit, gradients = entry.executor_for(setup.problem).misfit_and_gradient(
+        setup.problem, setup.shots, tensors, observed
     )
     assert not misfit.requires_grad and not any(g.requires_grad for g in gradients)
-    assert all(t.grad is None and torch.equal(t.detach(), k) for t, k in zip(tensors, kept, strict=True))
+    assert all(t.grad is None and torch.equal(t.detach(), k) for t, k in zip(tensors, remaining, strict=True))
 
 
 @impls
 def test_the_executor_differentiates_inside_no_grad(entry):
-    made = case()
+    setup = case()
     with torch.no_grad():
-        _, gradients = entry.misfit_and_gradient(made, made.noise())
+        _, gradients = entry.misfit_and_gradient(setup, setup.noise())
     assert np.abs(gradients[0]).max() > 0
 
 
 @impls
 def test_perturbations_are_tensors_of_the_device(entry):
-    made = case()
-    prop = solver(made, impl=entry.executor_for(made.problem).impl, models=[torch.tensor(m) for m in made.models])
-    given, direction = shots_of(made), torch.tensor(made.direction()[0])
+    setup = case()
+    prop = solver(setup, impl=entry.executor_for(setup.problem).impl, models=[torch.tensor(m) for m in setup.models])
+    arguments, direction = shots_of(setup), torch.tensor(setup.direction()[0])
     with pytest.raises(DtypeError, match=r"perturbation 0 is a ndarray; expected a torch.Tensor"):
-        prop.born(*given, made.direction())
+        prop.born(*arguments, setup.direction())
     with pytest.raises(DeviceError, match="perturbation 0 is on meta, the solver computes on cpu"):
-        prop.born(*given, [direction.to("meta")])
+        prop.born(*arguments, [direction.to("meta")])
     with pytest.raises(DtypeError, match=r"the wavelet's perturbation is a ndarray; expected a torch.Tensor"):
-        prop.born(*given, [direction], d_wavelet=made.shots.wavelet)
-    assert error(prop.born(*given, [direction]), reference_born(made)) < 1e-12
+        prop.born(*arguments, [direction], d_wavelet=setup.shots.wavelet)
+    assert error(prop.born(*arguments, [direction]), reference_born(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("impl", ["C", "", None, ["c"]], ids=repr)

@@ -95,35 +95,35 @@ def test_a_graph_may_be_walked_again_and_again(memory, expected):
 @kinds
 def test_backwards_of_one_graph_at_once(memory, expected):
     """The second finds what the graph keeps in use, and takes memory of its own."""
-    this, found, ready = Setting(memory), [], threading.Barrier(3)
+    this, results, ready = Setting(memory), [], threading.Barrier(3)
     value = this.value()
 
     def work():
         ready.wait()
-        found.append(this.gradient(value, retain_graph=True))
+        results.append(this.gradient(value, retain_graph=True))
 
     workers = [threading.Thread(target=work) for _ in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert len(found) == 3 and all(equal(g, expected) for g in found)
+    assert len(results) == 3 and all(equal(g, expected) for g in results)
 
 
 def test_what_is_in_use_is_not_used(expected, monkeypatch):
     """A backward begins while another one of the same graph has just reversed a segment."""
-    this, inner, seen, whole = Setting(RECURSIVE), [], [], slices.Tape.reverse
+    this, inner, entries, whole = Setting(RECURSIVE), [], [], slices.Tape.reverse
     value = this.value()
 
     def reverse(tape, first, last):
         whole(tape, first, last)
-        seen.append(first)
-        if len(seen) == 4:
+        entries.append(first)
+        if len(entries) == 4:
             inner.append(this.gradient(value, retain_graph=True))
 
     monkeypatch.setattr(slices.Tape, "reverse", reverse)
     assert equal(this.gradient(value, retain_graph=True), expected) and equal(inner[0], expected)
-    assert len(seen) == 2 * len(set(seen))
+    assert len(entries) == 2 * len(set(entries))
 
 
 @kinds
@@ -152,18 +152,18 @@ def test_an_exception_half_way_leaves_a_graph_that_works(memory, method, late, e
 @kinds
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
 def test_snapshots_are_those_of_the_forward_run(memory, equation):
-    made = variant("free surface", equation)
-    asked = Snapshots([made.problem.fields[0].name], every=7)
-    (record, seen), (expected, waves) = (
-        Setting(m, made).record(snapshots=asked) for m in (memory, MemoryOptions("full"))
+    setup = variant("free surface", equation)
+    asked = Snapshots([setup.problem.fields[0].name], every=7)
+    (record, snapshots), (expected, waves) = (
+        Setting(m, setup).record(snapshots=asked) for m in (memory, MemoryOptions("full"))
     )
-    kept = {name: x.clone() for name, x in seen.items()}
-    assert equal([record, *seen.values()], [expected, *waves.values()])
-    this = Setting(memory, made)
-    record, seen = this.record(snapshots=asked)
-    found = this.gradient((record * this.weights).sum())
-    assert equal(found, Setting(MemoryOptions("full"), made).gradient())
-    assert equal(seen.values(), kept.values()), "a replay writes no snapshots"
+    remaining = {name: x.clone() for name, x in snapshots.items()}
+    assert equal([record, *snapshots.values()], [expected, *waves.values()])
+    this = Setting(memory, setup)
+    record, snapshots = this.record(snapshots=asked)
+    result = this.gradient((record * this.weights).sum())
+    assert equal(result, Setting(MemoryOptions("full"), setup).gradient())
+    assert equal(snapshots.values(), remaining.values()), "a replay writes no snapshots"
 
 
 @kinds
@@ -188,30 +188,30 @@ def test_torch_func(memory, transform, expected):
 
     vp = this.leaves[0].detach()
     if transform == "grad":
-        found = torch.func.grad(value)(vp)
+        result = torch.func.grad(value)(vp)
     elif transform == "vmap of grad":
-        found = torch.vmap(torch.func.grad(value))(torch.stack([0.9 * vp, vp]))[1]
+        result = torch.vmap(torch.func.grad(value))(torch.stack([0.9 * vp, vp]))[1]
     else:
-        found = torch.vmap(torch.func.vjp(value, vp)[1])(torch.tensor([2.0, 1.0], dtype=vp.dtype))[0][1]
-    assert equal([found], expected)
+        result = torch.vmap(torch.func.vjp(value, vp)[1])(torch.tensor([2.0, 1.0], dtype=vp.dtype))[0][1]
+    assert equal([result], expected)
 
 
 def test_born_of_a_gradient_in_slices():
     """Its transpose makes a forward run that keeps what was asked for."""
-    found = []
+    results = []
     for memory in (MemoryOptions("full"), RECURSIVE):
         this = Setting(memory)
         d = torch.tensor(this.made.direction()[0], requires_grad=True)
         shots = this.made.shots
         models = [m.detach() for m in this.leaves]
         record = this.solver.born(this.wavelet, shots.sources, shots.receivers, [d], models)
-        found.append(torch.autograd.grad((record * this.weights).sum(), d))
-    assert equal(*found)
+        results.append(torch.autograd.grad((record * this.weights).sum(), d))
+    assert equal(*results)
 
 
 def test_no_more_states_are_held_than_were_asked_for(monkeypatch):
     """By slots, none of which is written to while its state is still needed."""
-    made, live, most = case(nt=200), {}, []
+    setup, live, most = case(nt=200), {}, []
     save, restore = slices.Tape.save, slices.Tape.restore
 
     def saved(tape, slot):
@@ -225,7 +225,7 @@ def test_no_more_states_are_held_than_were_asked_for(monkeypatch):
 
     monkeypatch.setattr(slices.Tape, "save", saved)
     monkeypatch.setattr(slices.Tape, "restore", restored)
-    Setting(RECURSIVE, made).gradient()
+    Setting(RECURSIVE, setup).gradient()
     assert set(most) == {3} and set(live) == {0, 1, 2}
 
 
@@ -257,8 +257,8 @@ def test_states_on_disk_have_no_name_and_go_with_the_graph(tmp_path, expected):
 def test_the_file_is_the_user_s_alone(tmp_path, monkeypatch):
     modes, whole = [], os.posix_fallocate
     monkeypatch.setattr(os, "posix_fallocate", lambda f, *a: modes.append(os.fstat(f)) or whole(f, *a))
-    held = files.mapped(10_000, str(tmp_path))
-    assert [(m.st_mode & 0o777, m.st_nlink) for m in modes] == [(0o600, 0)] and len(held) == 10_000
+    contents = files.mapped(10_000, str(tmp_path))
+    assert [(m.st_mode & 0o777, m.st_nlink) for m in modes] == [(0o600, 0)] and len(contents) == 10_000
 
 
 @linux
@@ -288,8 +288,8 @@ def test_a_disk_that_is_really_full():
 
 def test_without_fallocate_zeros_are_written(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    held = files.mapped((1 << 20) + 5, str(tmp_path))
-    assert len(held) == (1 << 20) + 5 and not any(held[-9:])
+    contents = files.mapped((1 << 20) + 5, str(tmp_path))
+    assert len(contents) == (1 << 20) + 5 and not any(contents[-9:])
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

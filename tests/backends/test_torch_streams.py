@@ -32,10 +32,10 @@ class Cached:
 def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_what_is_cached(monkeypatch, operation):
     """A helper thread's current card is the first one, whatever the caller's is. What is cached was made on another
     stream, to which its memory returns as soon as it is dropped."""
-    made = []
+    products = []
 
     def call(name, struct, buffers, threads, stream, control):
-        made.append((name, stream, threading.current_thread()))
+        products.append((name, stream, threading.current_thread()))
 
     library = SimpleNamespace(kind="cuda", call=call)
     stream, device = SimpleNamespace(cuda_stream=0), torch.device("cuda", 1)
@@ -48,5 +48,5 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL))
     plan = SimpleNamespace(history=NO_HISTORY, whole=lambda: compiled)
     Task(plan, cells, device, cached).run(operation)
-    assert made == [(operation, 0, threading.current_thread())] and within == [device]
+    assert products == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

@@ -55,18 +55,18 @@ def test_nor_under_transforms(impl, nshots):
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 
-    made = case(Unused, nt=20)
-    solver = PropTorch(**made.arguments, impl=impl)
-    survey = [torch.tensor(x)[:nshots] for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    models = [torch.tensor(m, requires_grad=True) for m in made.models]
+    setup = case(Unused, nt=20)
+    solver = PropTorch(**setup.arguments, impl=impl)
+    survey = [torch.tensor(x)[:nshots] for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    models = [torch.tensor(m, requires_grad=True) for m in setup.models]
 
     def misfit(*models):
         return solver(*survey, models=list(models)).square().sum()
 
     expected = torch.autograd.grad(misfit(*models), models)
     assert not expected[0].any() and not expected[2].any() and bool(expected[1].any()) == (nshots > 0)
-    found = torch.func.grad(misfit, argnums=(0, 1, 2))(*models)
-    assert all(error(a + 1, b.numpy() + 1) < 1e-12 for a, b in zip(found, expected, strict=True))
+    result = torch.func.grad(misfit, argnums=(0, 1, 2))(*models)
+    assert all(error(a + 1, b.numpy() + 1) < 1e-12 for a, b in zip(result, expected, strict=True))
     compiled = torch.autograd.grad(torch.compile(misfit, fullgraph=True)(*models), models)
     assert all(error(a + 1, b.numpy() + 1) < 1e-12 for a, b in zip(compiled, expected, strict=True))
     torch._dynamo.reset()

@@ -1,4 +1,4 @@
-"""What sweep_compat hands on, in our words, and what it refuses, by theirs."""
+"""Translations of sweep_compat to our words, and refusals in the words of sweep-solver."""
 
 import importlib
 import subprocess
@@ -67,10 +67,10 @@ def test_an_edge_cell_does_not_answer_for_the_layer():
 @pytest.mark.parametrize("axes", ["zx", "zyx"])
 def test_elastic_coefficients_are_those_of_the_cell(axes):
     vp, vs, rho = np.random.default_rng(0).uniform([[3000], [1000], [2000]], [[4000], [1500], [2500]], (3, 5))
-    found = equations.Elastic().coefficients(SimpleNamespace(axes=axes), vp, vs, rho)
+    result = equations.Elastic().coefficients(SimpleNamespace(axes=axes), vp, vs, rho)
     n, mu = len(axes), rho * vs**2
     expected = [*[1 / rho] * n, rho * vp**2, rho * vp**2 - 2 * mu, *[mu] * (1 if n == 2 else 3)]
-    assert np.allclose(found, expected, rtol=1e-14)
+    assert np.allclose(result, expected, rtol=1e-14)
 
 
 def test_velocities_are_our_sample_and_stresses_the_next():
@@ -217,7 +217,7 @@ REFUSED = {
     ),
     "a surface": ({"topography": np.zeros(30)}, UnsupportedError, "flat free surface"),
     "topography": ({"topography": [1] * 30}, UnsupportedError, "topography=.* flat free surface"),
-    "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; the samples of the wavelet"),
+    "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; a call has as many steps as"),
     "boundary_buffer": ({"boundary_buffer": 3}, UnsupportedError, "boundary_buffer=3"),
     "a backend": ({"backend": "jax"}, OptionError, "backend is 'jax'; PropTorch is 'torch'"),
     "an equation's backend": ({"equation": equations.Acoustic(backend="jax")}, OptionError, "backend is 'jax'"),
@@ -255,7 +255,7 @@ def test_a_propagator_refuses_by_name(given, error, message):
 
 OPTIONS = {
     "transfer_interval": (BoundarySaving, {"transfer_interval": 64}, UnsupportedError, "SWEEP chooses itself"),
-    "pinned_memory": (Ckpt, {"pinned_memory": False}, UnsupportedError, "is pinned"),
+    "pinned_memory": (Ckpt, {"pinned_memory": False}, UnsupportedError, "always pinned"),
     "tail_steps": (BoundarySaving, {"tail_steps": 5}, UnsupportedError, "exact gradient"),
     "storage_dtype": (BoundarySaving, {"storage_dtype": "float16"}, OptionError, "expected one of 'fp32'"),
     "chunks": (Ckpt, {"chunks": 0}, OptionError, "chunks is 0; expected a whole number from 1 on"),

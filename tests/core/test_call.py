@@ -38,10 +38,10 @@ VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p
 
 
 def test_the_numbers_of_a_call():
-    made = case(nshots=3, nsrc=2, nrec=5, nt=48)
-    shape = check_call(made.problem, made.shots, made.models)
+    setup = case(nshots=3, nsrc=2, nrec=5, nt=48)
+    shape = check_call(setup.problem, setup.shots, setup.models)
     assert shape == CallShape(3, 48, 2, 5, "float64", samples=48) and hash(shape) == hash(attrs.evolve(shape))
-    assert shape.record_shape(made.problem) == (3, 48, 5, 1)
+    assert shape.record_shape(setup.problem) == (3, 48, 5, 1)
     more = variant("increments between nodes, an earth each")
     shape = check_call(more.problem, more.shots, more.models)
     assert (shape.earths, shape.source_taps, shape.receiver_taps) == (3, 64, 64)
@@ -73,20 +73,20 @@ def test_cells_of_positions(data):
 
 
 def test_shared_receivers_are_repeated_for_each_shot():
-    made = case()
-    cells = points_of(np, made.problem, ["h1"], made.shots.receivers[:1], 3)[0].cells
+    setup = case()
+    cells = points_of(np, setup.problem, ["h1"], setup.shots.receivers[:1], 3)[0].cells
     assert cells.shape == (3, 5, 1) and (cells == cells[0]).all()
 
 
 def test_masked_receivers_are_moved_into_the_model():
-    made = variant("no time dispersion, masked")
-    shots, mask = made.shots, made.shots.mask
-    moved = receiver_positions(np, made.problem, shots)
+    setup = variant("no time dispersion, masked")
+    shots, mask = setup.shots, setup.shots.mask
+    moved = receiver_positions(np, setup.problem, shots)
     np.testing.assert_array_equal(moved[mask], shots.receivers[mask])
     assert (moved[~mask] == (11, 9)).all() and not mask.all()
-    check_survey(made.problem, shots)
+    check_survey(setup.problem, shots)
     with pytest.raises(DomainError, match="receiver . of shot . is at x = -99"):
-        check_survey(made.problem, attrs.evolve(shots, mask=None))
+        check_survey(setup.problem, attrs.evolve(shots, mask=None))
 
 
 @pytest.mark.parametrize(
@@ -99,53 +99,53 @@ def test_masked_receivers_are_moved_into_the_model():
 )
 def test_samples_of_a_wavelet(shape, expected):
     """The last three have one for each of two source fields."""
-    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
-    made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros(shape)))
-    found = check_call(made.problem, made.shots, made.models)
-    assert driving_wavelet(np, made.problem, found, made.shots.wavelet).shape == expected and found.samples == 7
+    setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    setup = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=np.zeros(shape)))
+    result = check_call(setup.problem, setup.shots, setup.models)
+    assert driving_wavelet(np, setup.problem, result, setup.shots.wavelet).shape == expected and result.samples == 7
 
 
 def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
     """Two samples for each of three shots, where there are two source fields: not three samples for each field."""
-    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
-    made = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=np.zeros((3, 2))))
-    found = check_call(made.problem, made.shots, made.models)
-    assert driving_wavelet(np, made.problem, found, made.shots.wavelet).shape == (3, 1, 1, 2) and found.samples == 2
+    setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    setup = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=np.zeros((3, 2))))
+    result = check_call(setup.problem, setup.shots, setup.models)
+    assert driving_wavelet(np, setup.problem, result, setup.shots.wavelet).shape == (3, 1, 1, 2) and result.samples == 2
 
 
 def test_two_samples_for_each_shot_are_checked_along_time():
     """The refusal of an interval states the frequencies of (nshots, nt), also where nt is the number of source fields."""
-    made = attrs.evolve(case(AcousticVariableDensity, nsrc=1), arguments=VELOCITIES)
-    made, refusals = made.remembering(MemoryOptions("full", interval=9)), []
+    setup = attrs.evolve(case(AcousticVariableDensity, nsrc=1), arguments=VELOCITIES)
+    setup, refusals = setup.remembering(MemoryOptions("full", interval=9)), []
     samples = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
     for wavelet in (samples, samples[:, None]):
-        shots = attrs.evolve(made.shots, wavelet=wavelet)
+        shots = attrs.evolve(setup.shots, wavelet=wavelet)
         with pytest.raises(DomainError, match="interval is 9") as refusal:
-            ReferenceExecutor().forward(made.problem, shots, made.models)
+            ReferenceExecutor().forward(setup.problem, shots, setup.models)
         refusals.append(str(refusal.value))
     assert refusals[0] == refusals[1]
 
 
 def test_a_wavelet_for_each_field_is_the_sum_of_both():
-    made = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
+    setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     wavelet = np.random.default_rng(5).standard_normal((48, 2))
     parts = [wavelet * one for one in ((1, 0), (0, 1))]
     whole, *single = (
-        reference_record.__wrapped__(attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=w)))
+        reference_record.__wrapped__(attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=w)))
         for w in (wavelet, *parts)
     )
     assert error(sum(single), whole) < 1e-12 and min(np.abs(s).max() for s in single) > 0
-    np.testing.assert_array_equal(attrs.evolve(made.shots, wavelet=wavelet).take([1]).wavelet, wavelet)
+    np.testing.assert_array_equal(attrs.evolve(setup.shots, wavelet=wavelet).take([1]).wavelet, wavelet)
 
 
 def test_taking_shots_keeps_what_they_share():
-    made = case(nshots=4)
-    some = made.shots.take([2, 0])
+    setup = case(nshots=4)
+    some = setup.shots.take([2, 0])
     assert len(some) == 2
-    np.testing.assert_array_equal(some.sources, made.shots.sources[[2, 0]])
-    np.testing.assert_array_equal(some.wavelet, made.shots.wavelet[[2, 0]])
-    np.testing.assert_array_equal(some.receivers, made.shots.receivers[[2, 0]])
-    shared = Shots(made.shots.wavelet[0, 0], made.shots.sources, made.shots.receivers[0]).take(range(1, 3))
+    np.testing.assert_array_equal(some.sources, setup.shots.sources[[2, 0]])
+    np.testing.assert_array_equal(some.wavelet, setup.shots.wavelet[[2, 0]])
+    np.testing.assert_array_equal(some.receivers, setup.shots.receivers[[2, 0]])
+    shared = Shots(setup.shots.wavelet[0, 0], setup.shots.sources, setup.shots.receivers[0]).take(range(1, 3))
     assert shared.wavelet.shape == (48,) and shared.receivers.shape == (5, 2) and len(shared) == 2
     masked = variant("no time dispersion, masked").shots
     np.testing.assert_array_equal(masked.take([2, 0]).mask, masked.mask[[2, 0]])

@@ -68,9 +68,9 @@ FAR, NEAR = np.linspace(500, 3000, 40), np.linspace(50, 350, 20)
 )
 def test_a_direct_wave_that_fits_hides_no_skipped_cycle(speed, offsets, verdict, noise):
     """Half a period is 50 ms; refracted waves of 2900 m/s are late by 34 ms at most, of 2000 m/s by 500."""
-    found = skipping(line(speed, offsets), line(3000, offsets, noise=noise), 0.004, 10.0)
-    assert getattr(found, "verdict", None) == verdict, found
-    assert verdict or "the first waves of all traces fit as they are" in found
+    result = skipping(line(speed, offsets), line(3000, offsets, noise=noise), 0.004, 10.0)
+    assert getattr(result, "verdict", None) == verdict, result
+    assert verdict or "the first waves of all traces fit as they are" in result
 
 
 def test_waves_without_a_counterpart():

@@ -100,9 +100,9 @@ def test_a_cut_reaches_back_as_far_as_overrun_says(nt):
     """Here it cuts a wave of full height."""
     longer = nt + overrun(nt)
     record = packet(2 * longer, longer, 0.05, longer / 5)
-    made, whole = undisperse(np, record[:longer]), undisperse(np, record)
-    assert np.abs(made[:nt] - whole[:nt]).max() < 1e-6
-    assert np.abs(made[nt:] - whole[nt:longer]).max() > 0.05
+    result, whole = undisperse(np, record[:longer]), undisperse(np, record)
+    assert np.abs(result[:nt] - whole[:nt]).max() < 1e-6
+    assert np.abs(result[nt:] - whole[nt:longer]).max() > 0.05
 
 
 # --- algebra ----------------------------------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ def test_torch_and_its_transpose(apply, nt):
     torch = pytest.importorskip("torch")
     x, y = (torch.tensor(v) for v in noise(2, 4, nt))
     x.requires_grad_()
-    made = apply(torch, x)
-    np.testing.assert_allclose(made.detach(), apply(np, x.detach().numpy()), atol=1e-12)
-    (transposed,) = torch.autograd.grad(made, x, y)
-    there, back = (made * y).sum().item(), (x * transposed).sum().item()
-    assert abs(there - back) < 1e-12 * (made * y).abs().sum().item()
+    result = apply(torch, x)
+    np.testing.assert_allclose(result.detach(), apply(np, x.detach().numpy()), atol=1e-12)
+    (transposed,) = torch.autograd.grad(result, x, y)
+    there, back = (result * y).sum().item(), (x * transposed).sum().item()
+    assert abs(there - back) < 1e-12 * (result * y).abs().sum().item()
     assert apply(torch, x.float()).dtype == torch.float32
 
 
@@ -185,8 +185,8 @@ def test_torch_compile_with_tables_of_the_caller(apply):
     torch = pytest.importorskip("torch")
     x = torch.tensor(noise(2, 64))
     tables = time_dispersion.make_tables(apply.__name__, 64, "float64")
-    made = torch.compile(lambda s: apply(torch, s, tables), backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(made(x), apply(torch, x))
+    result = torch.compile(lambda s: apply(torch, s, tables), backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(result(x), apply(torch, x))
 
 
 @MAPS

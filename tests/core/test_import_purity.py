@@ -42,16 +42,16 @@ def test_nothing_heavy_is_imported(code):
 
 def test_the_core_imports_nothing_of_a_backend_but_its_plugin():
     light = {"sweep_torch", "sweep_torch.plugin", "sweep_jax", "sweep_jax.plugin"}
-    found = modules_after(USES["a reference run"])
-    assert {m for m in found if m.startswith(("sweep_torch", "sweep_jax"))} <= light
+    result = modules_after(USES["a reference run"])
+    assert {m for m in result if m.startswith(("sweep_torch", "sweep_jax"))} <= light
 
 
 def test_backends_do_not_import_each_other():
     pytest.importorskip("torch")
     assert "sweep_jax" not in modules_after("import sweep_torch; sweep_torch.PropTorch")
     if modules_after("try:\n import jax\nexcept ImportError: pass") & {"jax"}:
-        found = modules_after("import sweep_jax; sweep_jax.PropJax")
-        assert not found & {"sweep_torch", "torch"}
+        result = modules_after("import sweep_jax; sweep_jax.PropJax")
+        assert not result & {"sweep_torch", "torch"}
 
 
 CORE = Path(__file__).parents[2] / "sweep_core"
@@ -90,7 +90,7 @@ MODULES = {name_of(path): path for path in sorted(CORE.rglob("*.py"))}
 
 def modules_imported(name) -> dict[str, bool]:
     """The modules of sweep_core that the text of a module imports, and whether that is when it is imported itself."""
-    path, found = MODULES[name], {}
+    path, results = MODULES[name], {}
     tree = ast.parse(path.read_text())
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(tree):
@@ -105,8 +105,8 @@ def modules_imported(name) -> dict[str, bool]:
         else:
             asked = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for target in MODULES.keys() & set(asked):
-            found[target] = found.get(target, False) or node in tree.body
-    return found
+            results[target] = results.get(target, False) or node in tree.body
+    return results
 
 
 def room_of(name) -> str:
@@ -149,9 +149,9 @@ def private_uses(package, text) -> list[str]:
 def test_private_names_of_a_framework_stand_in_one_file(package):
     """And in that file they are found, so that what looks for them is not blind."""
     folder = Path(__file__).parents[2] / package
-    found = {path.name: private_uses(package, path.read_text()) for path in sorted(folder.rglob("*.py"))}
-    assert len(found.pop("private.py")) >= 3
-    assert not {name: lines for name, lines in found.items() if lines}
+    results = {path.name: private_uses(package, path.read_text()) for path in sorted(folder.rglob("*.py"))}
+    assert len(results.pop("private.py")) >= 3
+    assert not {name: lines for name, lines in results.items() if lines}
 
 
 @pytest.mark.parametrize(

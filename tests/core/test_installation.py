@@ -1,4 +1,4 @@
-"""What an installation brings and says of itself, and whom the set-up of a tree leaves alone."""
+"""The contents and version of an installation, and the environments that the set-up of a tree leaves alone."""
 
 import ast
 import json

@@ -15,11 +15,11 @@ AUTO, FULL, CKPT = map(MemoryOptions, ("auto", "full", "ckpt"))
 
 def chunk(memory, nt, step, left=0, shots=1, **more):
     """Steps of history that are held of a run whose history takes `step` bytes for each step and shot."""
-    kept = make_strategy(memory).keep(
+    remaining = make_strategy(memory).keep(
         HistoryRequest(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more)
     )
-    assert kept == HistoryPlan(kept.chunk), "one call does it"
-    return kept.chunk
+    assert remaining == HistoryPlan(remaining.chunk), "one call does it"
+    return remaining.chunk
 
 
 @NTS
@@ -125,8 +125,8 @@ def test_segments_of_the_recursive_schedule():
 def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     """Of the same chunks, each of which is recomputed once; the last one's state is at hand."""
     length = chunk(CKPT, nt, 1)
-    kept = sliced(nt, 10, 25, storage="disk", directory="/there")
-    assert kept == (
+    remaining = sliced(nt, 10, 25, storage="disk", directory="/there")
+    assert remaining == (
         HistoryPlan(length) if length >= nt - 1 else HistoryPlan(length, -(-nt // length) - 2, "disk", "/there")
     )
 

@@ -1,4 +1,4 @@
-"""What is left of memory, told by files of proc and of control groups, and what is said when it is not enough."""
+"""The memory that is left, from files of proc and of control groups, and the error when it is not enough."""
 
 import warnings
 

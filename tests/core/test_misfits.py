@@ -56,7 +56,7 @@ def test_torch_and_jax_give_the_same_and_differentiate_the_value(misfit):
     synthetic, observed = records()
     value, slope = misfit(synthetic, observed)
     tensor = torch.tensor(synthetic, requires_grad=True)
-    of_torch, given = misfit(tensor, torch.tensor(observed))
+    of_torch, arguments = misfit(tensor, torch.tensor(observed))
     (by_torch,) = torch.autograd.grad(of_torch, tensor)
     with jax.enable_x64(True):
         x, aim = jax.numpy.asarray(synthetic), jax.numpy.asarray(observed)
@@ -64,7 +64,7 @@ def test_torch_and_jax_give_the_same_and_differentiate_the_value(misfit):
         by_jax = jax.grad(lambda x: misfit(x, aim)[0])(x)
         assert float(of_jax) == pytest.approx(value, rel=1e-12)
     assert of_torch.item() == pytest.approx(value, rel=1e-12)
-    for other in (given.detach(), by_torch, returned, by_jax):
+    for other in (arguments.detach(), by_torch, returned, by_jax):
         np.testing.assert_allclose(np.asarray(other), slope, rtol=0, atol=1e-11 * abs(slope).max())
 
 
@@ -92,10 +92,10 @@ def test_float32_holds_weak_waves(misfit):
     value, slope = misfit(synthetic, observed)
     assert value.dtype == slope.dtype == np.float32
     weak = np.float32(1e-25)
-    found, thin = misfit(weak * synthetic, weak * observed)
+    result, thin = misfit(weak * synthetic, weak * observed)
     assert np.isfinite(thin).all()
     if misfit in (global_correlation, wasserstein) or getattr(misfit, "keywords", {}).get("normalise"):
-        assert found == pytest.approx(value, rel=1e-5)
+        assert result == pytest.approx(value, rel=1e-5)
         np.testing.assert_allclose(thin * weak, slope, atol=2e-5 * abs(slope).max())
 
 
@@ -105,8 +105,8 @@ def test_traces_of_zeros(misfit):
     synthetic, observed = records()
     observed[:, :, 0] = 0
     silent = np.zeros_like(synthetic)
-    for given in (synthetic, silent):
-        value, slope = misfit(given, observed)
+    for arguments in (synthetic, silent):
+        value, slope = misfit(arguments, observed)
         assert np.isfinite(value) and np.isfinite(slope).all()
     tensor = torch.tensor(silent, requires_grad=True)
     (by_torch,) = torch.autograd.grad(misfit(tensor, torch.tensor(observed))[0], tensor)

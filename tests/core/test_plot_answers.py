@@ -1,4 +1,4 @@
-"""What pictures say: component and unit, reflections beside the direct wave, what an inversion changed and why."""
+"""The statements of pictures: component and unit, reflections beside the direct wave, what an inversion changed and why."""
 
 import numpy as np
 import pytest
@@ -70,8 +70,8 @@ def test_a_gain_shows_late_reflections_beside_the_direct_wave(gain, suffix):
     image = axis.get_images()[0]
     shown = np.abs(np.asarray(image.get_array())[:, 0]) / image.get_clim()[1]
     assert bar.get_ylabel() == "pressure h1" + suffix
-    seen = {1: 0.16, 2.0: 1.0, "agc": 0.99}[gain]  # of the largest: 0.01 before
-    assert shown[800] == pytest.approx(seen, rel=0.05) and shown.max() == pytest.approx(1)
+    entries = {1: 0.16, 2.0: 1.0, "agc": 0.99}[gain]  # of the largest: 0.01 before
+    assert shown[800] == pytest.approx(entries, rel=0.05) and shown.max() == pytest.approx(1)
 
 
 def test_a_gain_leaves_what_is_not_finite():

@@ -1,4 +1,4 @@
-"""What plots take: arrays of any library, lists of models, axes; and what they refuse, by name."""
+"""Arguments of plots: arrays of any library, lists of models, axes; wrong ones are refused by name."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic
 
 
 class Entry:
-    """What importlib.metadata gives for an entry point."""
+    """An entry point as importlib.metadata gives it."""
 
     def __init__(self, name, load):
         self.name, self.load = name, load
@@ -181,9 +181,9 @@ def test_two_plugins_of_one_name_stop_nobody(install, name):
     """Two packages may use one name for their entry points, SWEEP's own included."""
     other = BackendRecord("other", "types:SimpleNamespace")
     install((name, plugin(sweep_backends=[TINY])), (name, plugin(sweep_backends=[other])))
-    found = report()
-    assert found["reference"].available and "acoustic" in equations()
-    assert name == "sweep_core" or found["tiny"].available
+    result = report()
+    assert result["reference"].available and "acoustic" in equations()
+    assert name == "sweep_core" or result["tiny"].available
     assert any("already registered" in status.reason for status in backends())
 
 

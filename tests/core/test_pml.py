@@ -101,15 +101,15 @@ def test_the_damping_absorbs_what_the_target_says():
 def test_low_frequencies_are_shifted_least_at_the_outer_end():
     """alpha falls from pi freq where a layer begins to zero where it ends, and d grows: both as b and a tell them."""
     dt, width, freq = 1e-4, 6, 7.0
-    made = profiles((width, 0), dt=dt, freq=freq, multiaxial=(True, False))
-    decay, gain, damping = (values[:width][::-1] for values in made)
+    result = profiles((width, 0), dt=dt, freq=freq, multiaxial=(True, False))
+    decay, gain, damping = (values[:width][::-1] for values in result)
     both = -np.log(decay) / dt
     d = gain / (decay - 1) * both
     depth = np.arange(1, width + 1) / width
     np.testing.assert_allclose(both - d, np.pi * freq * (1 - depth), rtol=0, atol=1e-9 * both.max())
     np.testing.assert_allclose(d, d[-1] * depth**2, rtol=1e-9)
     np.testing.assert_allclose(-np.log(damping) / dt, d[-1] * depth**8, rtol=1e-7)
-    assert (made.damping[width:] == 1).all()
+    assert (result.damping[width:] == 1).all()
 
 
 def test_a_wider_layer_aims_lower():

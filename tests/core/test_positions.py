@@ -48,16 +48,16 @@ def test_weights_are_those_of_hicks(at):
 
 def test_a_fold_is_the_mirror_image():
     """An odd wave is read above the surface as below it."""
-    made = problem(free_surface=True, pml_width=(0, *PML[1:]))
+    setup = problem(free_surface=True, pml_width=(0, *PML[1:]))
 
     def wave(z, x):
         return np.sin(0.5 * z) * np.cos(0.4 * x)
 
     at = somewhere(low=0.05)
-    assert np.abs(read(made, at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < 3e-3
-    (points,) = points_of(np, made, ["h1"], at, 1)
+    assert np.abs(read(setup, at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < 3e-3
+    (points,) = points_of(np, setup, ["h1"], at, 1)
     assert (points.cells >= 0).all(), "nothing is read above the grid"
-    below = points.cells // made.padded_shape[1] > 0
+    below = points.cells // setup.padded_shape[1] > 0
     assert (points.weights[~below] == 0).all(), "nor on the surface"
 
 
@@ -91,8 +91,8 @@ def test_what_cannot_be_had_is_marked(at):
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_the_surface_is_marked_where_the_field_is_zero(dtype):
-    made = problem(free_surface=True, pml_width=(0, 5, 5, 5))
-    cells = points_of(np, made, ["h1"], np.array([[[3, 0], [3, 1]]], dtype), 1)[0].cells
+    setup = problem(free_surface=True, pml_width=(0, 5, 5, 5))
+    cells = points_of(np, setup, ["h1"], np.array([[[3, 0], [3, 1]]], dtype), 1)[0].cells
     assert (cells[0, 0] == -1).all() and (cells[0, 1] >= 0).all()
 
 
@@ -100,21 +100,21 @@ def test_the_surface_is_marked_where_the_field_is_zero(dtype):
 @pytest.mark.parametrize("free_surface", [False, True])
 def test_fields_asked_for_together_find_what_each_finds_alone(free_surface, shape):
     pml = (0 if free_surface else 6, *(5,) * (2 * len(shape) - 1))
-    made = make_problem(Elastic(4), shape, 10.0, 1e-3, free_surface=free_surface, pml_width=pml)
+    setup = make_problem(Elastic(4), shape, 10.0, 1e-3, free_surface=free_surface, pml_width=pml)
     at = np.random.default_rng(0).uniform(0.1, 11, (2, 9, len(shape)))
-    names = [field.name for field in made.fields]
-    for name, points in zip(names, points_of(np, made, names, at, 2), strict=True):
-        (alone,) = points_of(np, made, [name], at, 2)
+    names = [field.name for field in setup.fields]
+    for name, points in zip(names, points_of(np, setup, names, at, 2), strict=True):
+        (alone,) = points_of(np, setup, [name], at, 2)
         np.testing.assert_array_equal(points.cells, alone.cells, name)
         np.testing.assert_array_equal(points.weights, alone.weights, name)
 
 
 @pytest.mark.parametrize("free_surface", [False, True])
 def test_every_library_finds_the_same(free_surface):
-    made, at = problem(free_surface=free_surface, pml_width=(0, *PML[1:]) if free_surface else PML), somewhere(0.1)
-    (expected,) = points_of(np, made, ["h1"], at, 1)
+    setup, at = problem(free_surface=free_surface, pml_width=(0, *PML[1:]) if free_surface else PML), somewhere(0.1)
+    (expected,) = points_of(np, setup, ["h1"], at, 1)
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     for xp, x in ((torch, torch.tensor(at)), (jax.numpy, jax.numpy.asarray(at))):
-        (points,) = points_of(xp, made, ["h1"], x, 1)
+        (points,) = points_of(xp, setup, ["h1"], x, 1)
         np.testing.assert_array_equal(np.asarray(points.cells), expected.cells)
         np.testing.assert_allclose(np.asarray(points.weights), expected.weights, atol=1e-15)

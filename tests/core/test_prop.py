@@ -38,8 +38,8 @@ def test_both_frameworks_show_the_text_of_the_base(solver):
 
 
 def test_a_device_is_stated_by_either_name(solver):
-    made = solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="cpu", pml_width=3)
-    assert made.executor.supports(made.problem).ok
+    prop = solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="cpu", pml_width=3)
+    assert prop.executor.supports(prop.problem).ok
     with pytest.raises(OptionError, match="dev is 'cpu' and device is 'cpu'; give one of them"):
         solver[0](Acoustic(), (9, 9), 10.0, 1e-3, dev="cpu", device="cpu", pml_width=3)
     with pytest.raises(DeviceError, match="nowhere"):
@@ -52,8 +52,8 @@ def test_a_solver_says_what_it_is():
 
     options = {"free_surface": True, "pml_width": 12, "memory": MemoryOptions("ckpt"), "impl": "eager"}
     solver = PropTorch(Acoustic(spatial_order=8), (40, 50), (10.0, 20.0), 0.001, **options)
-    told = (
+    answer = (
         "PropTorch(Acoustic(spatial_order=8), shape=(40, 50), dh=(10.0, 20.0), dt=0.001, source_type=['h1'], "
         "receiver_type=['h1'], pml_width=(0, 12, 12, 12), free_surface=True, impl='eager', memory='ckpt')"
     )
-    assert repr(solver) == told and told in repr(torch.nn.Sequential(solver))
+    assert repr(solver) == answer and answer in repr(torch.nn.Sequential(solver))

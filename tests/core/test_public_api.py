@@ -26,13 +26,13 @@ def installed(package: str) -> bool:
 
 def public() -> dict[str, object]:
     """Classes and functions that are exported, once each, by the module and name that define them."""
-    found = {}
+    results = {}
     for package in filter(installed, PACKAGES):
         module = importlib.import_module(package)
         for value in (getattr(module, name) for name in module.__all__):
             if inspect.isclass(value) or inspect.isfunction(value):
-                found[f"{value.__module__}.{value.__qualname__}"] = value
-    return {name: value for name, value in found.items() if name.startswith("sweep_")}
+                results[f"{value.__module__}.{value.__qualname__}"] = value
+    return {name: value for name, value in results.items() if name.startswith("sweep_")}
 
 
 def routines(value) -> dict[str, tuple[object, str]]:
@@ -40,10 +40,10 @@ def routines(value) -> dict[str, tuple[object, str]]:
     if not inspect.isclass(value):
         return {value.__name__: (value, inspect.getdoc(value) or "")}
     text = inspect.getdoc(value) or ""
-    found = {}
+    results = {}
     own = any("__init__" in vars(c) for c in value.__mro__ if c.__module__.startswith("sweep_"))
     if own and not getattr(value, "_is_protocol", False):
-        found["__init__"] = (value.__init__, text + "\n\n" + (inspect.getdoc(value.__init__) or ""))
+        results["__init__"] = (value.__init__, text + "\n\n" + (inspect.getdoc(value.__init__) or ""))
     for name in ["__call__", *(n for n in dir(value) if not n.startswith("_"))]:
         owner = next((c for c in value.__mro__ if name in vars(c)), object)
         if not owner.__module__.startswith("sweep_"):
@@ -51,8 +51,8 @@ def routines(value) -> dict[str, tuple[object, str]]:
         member = inspect.getattr_static(value, name)
         member = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(member):
-            found[name] = (member, inspect.getdoc(getattr(value, name)) or "")
-    return found
+            results[name] = (member, inspect.getdoc(getattr(value, name)) or "")
+    return results
 
 
 def stated(text: str, section: str) -> set[str]:
@@ -63,24 +63,24 @@ def stated(text: str, section: str) -> set[str]:
 
 
 def faults(value) -> list[str]:
-    """What a public class or function lacks."""
-    found = []
+    """List the parts that a public class or function lacks."""
+    results = []
     for name, (routine, text) in routines(value).items():
         signature = inspect.signature(routine)
         parameters = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-        found += [f"{name}: {p.name} has no annotation" for p in parameters if p.annotation is p.empty]
+        results += [f"{name}: {p.name} has no annotation" for p in parameters if p.annotation is p.empty]
         if signature.return_annotation is signature.empty and name != "__init__":
-            found.append(f"{name}: the result has no annotation")
+            results.append(f"{name}: the result has no annotation")
         if name == "__init__" or not inspect.isclass(value):
             documented = stated(text, "Parameters") | stated(text, "Attributes")
-            found += [f"{name}: {p.name} is not documented" for p in parameters if p.name not in documented]
+            results += [f"{name}: {p.name} is not documented" for p in parameters if p.name not in documented]
         else:
-            found += [] if text.strip() else [f"{name}: there is no text"]
+            results += [] if text.strip() else [f"{name}: there is no text"]
         if not inspect.isclass(value):
             returns = signature.return_annotation not in (None, "None")
             wanted = ["Returns"] * returns + ["Raises"] * (name not in NEVER_RAISE)
-            found += [f"{name}: there is no section {title}" for title in wanted if f"{title}\n---" not in text]
-    return found
+            results += [f"{name}: there is no section {title}" for title in wanted if f"{title}\n---" not in text]
+    return results
 
 
 @pytest.mark.parametrize("name", public())

@@ -24,67 +24,67 @@ def test_it_is_registered_and_an_executor():
 
 @equation
 def test_it_is_linear_in_the_wavelet(equation):
-    made, rng = case(equation), np.random.default_rng(5)
-    a, b = rng.standard_normal((2, *made.shots.wavelet.shape))
-    both = run(made, wavelet=2 * a - 3 * b)
-    assert error(both, 2 * run(made, wavelet=a) - 3 * run(made, wavelet=b)) < 1e-12
+    setup, rng = case(equation), np.random.default_rng(5)
+    a, b = rng.standard_normal((2, *setup.shots.wavelet.shape))
+    both = run(setup, wavelet=2 * a - 3 * b)
+    assert error(both, 2 * run(setup, wavelet=a) - 3 * run(setup, wavelet=b)) < 1e-12
 
 
 @equation
 def test_it_is_causal_and_does_not_know_when_it_began(equation):
-    made = case(equation)
-    wavelet = np.zeros(made.shots.wavelet.shape)
+    setup = case(equation)
+    wavelet = np.zeros(setup.shots.wavelet.shape)
     wavelet[..., 5] = 1
-    late = run(made, wavelet=wavelet)
-    early = run(made, wavelet=np.roll(wavelet, -5, axis=-1))
-    for i, field in enumerate(made.problem.receiver_type):
-        first = 6 - made.problem.at_half_step(field)
+    late = run(setup, wavelet=wavelet)
+    early = run(setup, wavelet=np.roll(wavelet, -5, axis=-1))
+    for i, field in enumerate(setup.problem.receiver_type):
+        first = 6 - setup.problem.at_half_step(field)
         assert not late[:, :first, :, i].any(), "record[k] is the field before wavelet[k] acts, but half a step later"
     np.testing.assert_array_equal(late[:, 5:], early[:, :-5])
 
 
 @equation
 def test_several_sources_are_the_sum_of_each(equation):
-    made = case(equation, nsrc=2)
-    one, two = (run(made, sources=made.shots.sources[:, [i]], wavelet=made.shots.wavelet[:, [i]]) for i in range(2))
-    assert error(one + two, reference_record(made)) < 1e-12
+    setup = case(equation, nsrc=2)
+    one, two = (run(setup, sources=setup.shots.sources[:, [i]], wavelet=setup.shots.wavelet[:, [i]]) for i in range(2))
+    assert error(one + two, reference_record(setup)) < 1e-12
 
 
 def test_sources_may_share_a_cell():
-    made = case(nsrc=2)
-    twice = np.repeat(made.shots.sources[:, :1], 2, axis=1)
-    once = run(made, sources=made.shots.sources[:, :1], wavelet=made.shots.wavelet.sum(1, keepdims=True))
-    assert error(run(made, sources=twice), once) < 1e-12
+    setup = case(nsrc=2)
+    twice = np.repeat(setup.shots.sources[:, :1], 2, axis=1)
+    once = run(setup, sources=setup.shots.sources[:, :1], wavelet=setup.shots.wavelet.sum(1, keepdims=True))
+    assert error(run(setup, sources=twice), once) < 1e-12
 
 
 @equation
 def test_born_equals_a_finite_difference(equation):
-    made = case(equation)
+    setup = case(equation)
 
     def moved(h):
-        models = [m + h * d for m, d in zip(made.models, made.direction(), strict=True)]
-        return reference.forward(made.problem, made.shots, models)
+        models = [m + h * d for m, d in zip(setup.models, setup.direction(), strict=True)]
+        return reference.forward(setup.problem, setup.shots, models)
 
     h = 1e-4 / 3
     difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
-    assert error(difference, reference_born(made)) < 1e-8
+    assert error(difference, reference_born(setup)) < 1e-8
 
 
 @equation
 def test_born_is_linear(equation):
-    made = case(equation)
-    a, b = made.direction(3), made.direction(4)
+    setup = case(equation)
+    a, b = setup.direction(3), setup.direction(4)
     both = [2 * x - y for x, y in zip(a, b, strict=True)]
-    first, second, sum_of = (reference.born(made.problem, made.shots, made.models, d) for d in (a, b, both))
+    first, second, sum_of = (reference.born(setup.problem, setup.shots, setup.models, d) for d in (a, b, both))
     assert error(sum_of, 2 * first - second) < 1e-12
 
 
 def test_without_a_layer_the_field_is_zero_outside():
     """A wall of zeros: the mirror source of opposite sign."""
-    made = case(shape=(30, 20), pml=0, order=2, nt=60)
-    model, wavelet = [np.full((30, 20), 2000.0)], made.shots.wavelet[0, 0]
-    mirrored = attrs.evolve(made, arguments=made.arguments | {"shape": (61, 20)}, models=[np.full((61, 20), 2000.0)])
-    walled = attrs.evolve(made, shots=Shots(wavelet, np.array([[7, 26]]), np.array([[12, 20]])), models=model)
+    setup = case(shape=(30, 20), pml=0, order=2, nt=60)
+    model, wavelet = [np.full((30, 20), 2000.0)], setup.shots.wavelet[0, 0]
+    mirrored = attrs.evolve(setup, arguments=setup.arguments | {"shape": (61, 20)}, models=[np.full((61, 20), 2000.0)])
+    walled = attrs.evolve(setup, shots=Shots(wavelet, np.array([[7, 26]]), np.array([[12, 20]])), models=model)
     pair = Shots(np.stack([wavelet, -wavelet])[None], np.array([[[7, 26], [7, 34]]]), np.array([[12, 20], [3, 30]]))
     record = run(attrs.evolve(mirrored, shots=pair))
     assert error(run(walled)[..., 0, :], record[..., 0, :]) < 1e-12
@@ -92,6 +92,6 @@ def test_without_a_layer_the_field_is_zero_outside():
 
 
 def test_it_refuses_gradients_by_name():
-    made = case()
+    setup = case()
     with pytest.raises(UnsupportedError, match="reference backend computes no gradient; use backend 'torch' or 'jax'"):
-        reference.misfit_and_gradient(made.problem, made.shots, made.models, made.noise())
+        reference.misfit_and_gradient(setup.problem, setup.shots, setup.models, setup.noise())

@@ -49,17 +49,17 @@ class Paper:
 
 def forward(steps, length, states):
     schedule, tape = Schedule(steps, length, states), Paper(states)
-    held = schedule.forward(tape)
-    assert held == schedule.forward_slots, "which is known before the run"
-    return schedule, tape, held
+    contents = schedule.forward(tape)
+    assert contents == schedule.forward_slots, "which is known before the run"
+    return schedule, tape, contents
 
 
 @pytest.mark.parametrize("states", [0, 1, 2, 3, 5, 8])
 def test_it_makes_no_more_steps_than_the_optimum(states):
     """With the state of rest, which is free, one more is held."""
     for steps in range(1, 50):
-        schedule, tape, held = forward(steps, 1, states)
-        schedule.backward(tape, held, schedule.segments - 1)
+        schedule, tape, contents = forward(steps, 1, states)
+        schedule.backward(tape, contents, schedule.segments - 1)
         assert tape.reversed == [(i, i + 1) for i in reversed(range(steps))]
         assert tape.advanced == fewest_advances(steps, states + 1) == optimum(steps, states + 1)
 
@@ -75,14 +75,14 @@ def test_what_a_number_of_states_reaches():
 @given(steps=st.integers(1, 200), length=st.integers(1, 30), states=st.integers(0, 9), data=st.data())
 def test_it_reverses_a_run_from_whatever_states_are_held(steps, length, states, data):
     """As after a backward that was given up: none lost, none held twice."""
-    schedule, tape, held = forward(steps, length, states)
+    schedule, tape, contents = forward(steps, length, states)
     lost = data.draw(st.sets(st.sampled_from(range(states)))) if states else set()
     for slot in lost:
-        held[slot], tape.slots[slot] = NONE, None
-    schedule.backward(tape, held)
+        contents[slot], tape.slots[slot] = NONE, None
+    schedule.backward(tape, contents)
     bounds = [(k, min(k + length, steps)) for k in range(0, steps, length)]
-    assert tape.reversed == bounds[::-1] and held == [NONE] * states
-    schedule.backward(tape, held)
+    assert tape.reversed == bounds[::-1] and contents == [NONE] * states
+    schedule.backward(tape, contents)
     assert tape.reversed == 2 * bounds[::-1], "and once more from rest"
 
 
@@ -107,6 +107,6 @@ def test_what_is_held_is_told_after_each_segment():
 
 def test_a_long_run_is_planned_in_no_time():
     """100 000 steps with few states."""
-    schedule, tape, held = forward(100_000, 100, 12)
-    schedule.backward(tape, held, schedule.segments - 1)
+    schedule, tape, contents = forward(100_000, 100, 12)
+    schedule.backward(tape, contents, schedule.segments - 1)
     assert len(tape.reversed) == 1000

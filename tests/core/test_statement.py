@@ -1,4 +1,4 @@
-"""What is wrong in a stranger's class is said by name, when a problem of it is made, whatever runs it."""
+"""Errors in a stranger's equation class are reported by name when a problem is made, for any backend."""
 
 import numpy as np
 import pytest
@@ -164,8 +164,8 @@ def test_tables_that_are_not_stated_are_named():
 def test_a_coefficient_may_be_a_number(library):
     xp = pytest.importorskip(library)
     problem = make_problem(acoustic(coefficients=lambda s, m, vp: (4.0,))(), (12, 14), 10.0, 0.001)
-    (made,) = coefficients_of(problem, [2000 * xp.ones((12, 14))], 1, xp, None)
-    assert tuple(made.shape) == (1, *problem.padded_shape) and bool((made == 4).all())
+    (result,) = coefficients_of(problem, [2000 * xp.ones((12, 14))], 1, xp, None)
+    assert tuple(result.shape) == (1, *problem.padded_shape) and bool((result == 4).all())
 
 
 def test_a_class_is_looked_at_once():

@@ -25,8 +25,8 @@ def test_first_derivative_is_exact_on_polynomials_up_to_its_order(order):
     half, exact = order // 2, [Fraction(float(w)).limit_denominator(10**9) for w in first_derivative(order)]
     for power in range(order + 2):
         values = [Fraction(k) ** power for k in range(-half, half + 1)]
-        found = float(apply(exact, values, -1))
-        assert (found == pytest.approx(float(power == 1), abs=1e-7)) == (power <= order)
+        result = float(apply(exact, values, -1))
+        assert (result == pytest.approx(float(power == 1), abs=1e-7)) == (power <= order)
 
 
 @order
@@ -35,8 +35,8 @@ def test_second_derivative_is_exact_on_polynomials_up_to_its_order(order):
     centre, *side = (Fraction(float(w)).limit_denominator(10**12) for w in second_derivative(order))
     for power in range(order + 3):
         values = [Fraction(k) ** power for k in range(-half, half + 1)]
-        found = float(centre * values[half] + apply(side, values, 1))
-        assert (found == pytest.approx(2.0 * (power == 2), abs=1e-7)) == (power < order + 2)
+        result = float(centre * values[half] + apply(side, values, 1))
+        assert (result == pytest.approx(2.0 * (power == 2), abs=1e-7)) == (power < order + 2)
 
 
 def test_weights_that_everybody_knows():
@@ -101,5 +101,5 @@ def test_under_a_free_surface_differences_are_those_of_the_mirrored_field(order,
     )
     for axis in range(len(shape)):
         for name in ("d1", "d2"):
-            found, expected = getattr(below, name)(field, axis, parity), getattr(doubled, name)(mirrored, axis)
-            np.testing.assert_allclose(found, expected[:, shape[0] - 1 :], rtol=0, atol=1e-14)
+            result, expected = getattr(below, name)(field, axis, parity), getattr(doubled, name)(mirrored, axis)
+            np.testing.assert_allclose(result, expected[:, shape[0] - 1 :], rtol=0, atol=1e-14)

@@ -82,12 +82,12 @@ class Faulty(ReferenceExecutor):
         return 0.5 * (residual**2).sum(), self.changed.get("gradient", lambda g: g)(gradients)
 
     def pullback(self, problem, shots, models):
-        kept = self.changed.get("late", copy.deepcopy)((shots, models))
+        remaining = self.changed.get("late", copy.deepcopy)((shots, models))
         record = self.forward(problem, shots, models)
 
         def pull(cotangent):
-            observed = self.forward(problem, *kept) - cotangent
-            return self.changed.get("pulled", lambda g: g)(self.misfit_and_gradient(problem, *kept, observed)[1])
+            observed = self.forward(problem, *remaining) - cotangent
+            return self.changed.get("pulled", lambda g: g)(self.misfit_and_gradient(problem, *remaining, observed)[1])
 
         return record, pull
 
@@ -112,7 +112,7 @@ def tiny():
         (laws.gradient_in_every_region, {"gradient": lambda g: [np.pad(x[1:], ((1, 0), (0, 0))) for x in g]}),
         (laws.two_runs_are_identical, {"forward": lambda r: r * (1 + 1e-9 * np.random.default_rng().random())}),
         (laws.bad_input_is_refused, {}),
-        (laws.pullback_is_the_gradient, {"late": lambda given: given}),
+        (laws.pullback_is_the_gradient, {"late": lambda arguments: arguments}),
         (laws.pullback_is_the_gradient, {"pulled": lambda g: [x * (1 + 1e-10) for x in g]}),
         (laws.no_shots, {"forward": lambda r: np.zeros((1, *r.shape[1:])) if not len(r) else r}),
         (laws.no_shots, {"gradient": lambda g: [x[0] for x in g]}),
@@ -183,8 +183,8 @@ def test_what_an_equation_does_not_support_is_skipped_with_its_reason():
 
 
 def test_time_that_is_up_is_said(monkeypatch):
-    found = list(conforms(Acoustic, [Entry("reference", ReferenceExecutor)], minutes=0.0))
-    assert {r.reason for r in found} == {"time is up; --minutes gives more"}
+    result = list(conforms(Acoustic, [Entry("reference", ReferenceExecutor)], minutes=0.0))
+    assert {r.reason for r in result} == {"time is up; --minutes gives more"}
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

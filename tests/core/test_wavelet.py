@@ -51,12 +51,12 @@ def test_a_bad_ricker_is_refused(arguments, message):
 
 @pytest.mark.parametrize(("name", "at"), [("freq", 0), ("nt", 1), ("dt", 2), ("delay", 3)])
 def test_a_ricker_is_of_numbers(name, at):
-    given = [15.0, 10, 1e-3, 0.1]
-    np.testing.assert_array_equal(ricker(*map(np.array, given)), ricker(*given))
+    inputs = [15.0, 10, 1e-3, 0.1]
+    np.testing.assert_array_equal(ricker(*map(np.array, inputs)), ricker(*inputs))
     for odd in ("5", True, [5.0]):
-        given[at] = odd
+        inputs[at] = odd
         with pytest.raises(DtypeError, match=f"ricker: {name} is .*; expected one number"):
-            ricker(*given)
+            ricker(*inputs)
 
 
 def test_resampling_keeps_a_band_limited_wavelet():
@@ -70,8 +70,8 @@ def test_resampling_to_the_same_interval_is_the_identity():
 
 
 def test_a_resampled_wavelet_ends_where_its_samples_end():
-    found = sampled(np.ones(10), 2e-3, 100, 1e-3)
-    assert found[18] == pytest.approx(1, abs=0.6) and not found[19:].any()
+    result = sampled(np.ones(10), 2e-3, 100, 1e-3)
+    assert result[18] == pytest.approx(1, abs=0.6) and not result[19:].any()
     assert sampled(np.ones(600), 4e-3, 600, 4e-3)[599] == pytest.approx(1, abs=1e-12)  # 599 dt / dt > 599
 
 
@@ -81,29 +81,29 @@ def packet(times, freq):
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.85])
 def test_up_to_nine_tenths_of_nyquist_is_kept(part):
-    found = sampled(packet(np.arange(400) * 4e-3, 125 * part), 4e-3, 1590, 1e-3)
-    np.testing.assert_allclose(found, packet(np.arange(1590) * 1e-3, 125 * part), atol=1e-6)
+    result = sampled(packet(np.arange(400) * 4e-3, 125 * part), 4e-3, 1590, 1e-3)
+    np.testing.assert_allclose(result, packet(np.arange(1590) * 1e-3, 125 * part), atol=1e-6)
 
 
 @pytest.mark.parametrize(("part", "passes"), [(0.3, 1), (0.75, 1), (1.05, 0), (1.6, 0), (2.0, 0)])
 def test_decimation_keeps_what_the_new_interval_can_hold_and_nothing_else(part, passes):
-    found = sampled(packet(np.arange(1600) * 1e-3, 125 * part), 1e-3, 390, 4e-3)
-    np.testing.assert_allclose(found, passes * packet(np.arange(390) * 4e-3, 125 * part), atol=1e-6)
+    result = sampled(packet(np.arange(1600) * 1e-3, 125 * part), 1e-3, 390, 4e-3)
+    np.testing.assert_allclose(result, passes * packet(np.arange(390) * 4e-3, 125 * part), atol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_many_traces_are_resampled_at_once_each_as_alone(axis):
     traces = np.random.default_rng(0).standard_normal((3, 2, 50)).astype(np.float32)
-    found = sampled(np.moveaxis(traces, -1, axis), 4e-3, 120, 1.5e-3, axis=axis, start=7e-3)
-    assert found.flags.c_contiguous and found.dtype == np.float32
+    result = sampled(np.moveaxis(traces, -1, axis), 4e-3, 120, 1.5e-3, axis=axis, start=7e-3)
+    assert result.flags.c_contiguous and result.dtype == np.float32
     alone = [[sampled(trace, 4e-3, 120, 1.5e-3, start=7e-3) for trace in some] for some in traces]
-    np.testing.assert_array_equal(np.moveaxis(found, axis, -1), alone)
+    np.testing.assert_array_equal(np.moveaxis(result, axis, -1), alone)
 
 
 @pytest.mark.parametrize("start", [0.0137, -0.05, 0.04])
 def test_samples_that_begin_at_another_time_are_put_there(start):
-    found = sampled(ricker(20, 300, 2e-3, 0.2), 2e-3, 500, 1e-3, start=start)
-    np.testing.assert_allclose(found, ricker(20, 500, 1e-3, 0.2 + start), atol=1e-6)
+    result = sampled(ricker(20, 300, 2e-3, 0.2), 2e-3, 500, 1e-3, start=start)
+    np.testing.assert_allclose(result, ricker(20, 500, 1e-3, 0.2 + start), atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What test_jax_pmap.py runs in processes of their own, since JAX counts its devices once: 5 shots on many devices.
+"""Programs that test_jax_pmap.py runs in separate processes, since JAX counts its devices once: 5 shots on many devices.
 
 python jax_devices.py RESULTS.npz IMPL EQUATION          four virtual CPU devices
 python jax_devices.py RESULTS.npz IMPL EQUATION PORT RANK     two processes with two devices each
@@ -65,9 +65,9 @@ def serial(impl, solver, shared=False):
 def by_executor(executor, problem):
     """Misfit and gradient; then the record and a pull-back where receivers are masked, of the wavelet of all shots."""
     mask = np.arange(COUNT * 6).reshape(COUNT, 6) % 4 > 0
-    found = flat(*executor.misfit_and_gradient(problem, Shots(WAVELETS, SOURCES, RECEIVERS), MODELS, OBSERVED))
+    result = flat(*executor.misfit_and_gradient(problem, Shots(WAVELETS, SOURCES, RECEIVERS), MODELS, OBSERVED))
     record, pull = executor.pullback(problem, Shots(WAVELETS[0], SOURCES, RECEIVERS, mask), MODELS)
-    return [*found, *flat(record, pull(OBSERVED))]
+    return [*result, *flat(record, pull(OBSERVED))]
 
 
 def by_shard_map(solver, devices):
@@ -82,15 +82,15 @@ def by_shard_map(solver, devices):
     mesh = Mesh(np.array(devices), ("devices",))
     own = (P("devices"),) * 4
     mapped = jax.shard_map(local, mesh=mesh, in_specs=(P(), *own), out_specs=(P(), P()), check_vma=False)
-    given = [x[:4] for x in (WAVELETS, SOURCES, RECEIVERS, OBSERVED)]
-    placed = [d.shard_shots(ShotPlan(4, 4), x, devices)[0] for x in given]
+    arguments = [x[:4] for x in (WAVELETS, SOURCES, RECEIVERS, OBSERVED)]
+    placed = [d.shard_shots(ShotPlan(4, 4), x, devices)[0] for x in arguments]
     axes = (None, 0, 0, 0, 0)
     pmapped = jax.pmap(local, "devices", in_axes=axes, out_axes=None)(d.replicate(MODELS, devices), *placed)
-    return flat(*jax.jit(mapped)(MODELS, *given)), flat(*pmapped)
+    return flat(*jax.jit(mapped)(MODELS, *arguments)), flat(*pmapped)
 
 
 def refusals(solver, devices):
-    """What a source outside the model on one of the devices leads to."""
+    """Return the effect of a source outside the model on one of the devices."""
     bad = SOURCES.copy()
     bad[1, 0] = 24
     try:
@@ -131,35 +131,35 @@ def too_fast_on_one(solver):
 def four_devices(impl):
     d.set_virtual_cpu_devices(4)
     devices, solver = d.local_devices(4), solver_of(impl)
-    found = {"serial": serial(impl, solver), "serial-shared": serial(impl, solver, shared=True)}
+    results = {"serial": serial(impl, solver), "serial-shared": serial(impl, solver, shared=True)}
     for count in (2, 4):
         for repeat in range(3 if count == 4 else 1):
-            found[f"{count}-{repeat}"] = on_devices(solver, devices[:count])
-    found["shared"] = on_devices(solver, devices, shared=True)
+            results[f"{count}-{repeat}"] = on_devices(solver, devices[:count])
+    results["shared"] = on_devices(solver, devices, shared=True)
     four = Shots(*(x[:4] for x in (WAVELETS, SOURCES, RECEIVERS)))
-    found["serial-four"] = flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, four, MODELS, OBSERVED[:4]))
+    results["serial-four"] = flat(*JaxExecutor(impl).misfit_and_gradient(solver.problem, four, MODELS, OBSERVED[:4]))
     executors = {"devices": d.DevicesExecutor(impl, devices), "serial-devices": JaxExecutor(impl)}
-    found |= {name: by_executor(executor, solver.problem) for name, executor in executors.items()}
-    found["shard_map"], found["pmap"] = by_shard_map(solver, devices)
+    results |= {name: by_executor(executor, solver.problem) for name, executor in executors.items()}
+    results["shard_map"], results["pmap"] = by_shard_map(solver, devices)
     bad = dict(zip(("text", "bad-record", "bad-gradient"), refusals(solver, devices), strict=True))
     if impl == "c":
         ckpt.SEGMENT = 4
         memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=2))
         sliced, wide = solver_of(impl, memory=memory), solver_of(impl, (20, 200), memory=memory)
-        found["sliced"] = on_devices(sliced, devices)
+        results["sliced"] = on_devices(sliced, devices)
         names = "sliced-text", "sliced-bad-record", "sliced-bad-gradient"
         bad |= dict(zip(names, refusals(sliced, devices), strict=True))
         bad["fast-record"], bad["fast-gradient"] = too_fast_on_one(wide)
-    return {f"{k}/{i}": x for k, v in found.items() for i, x in enumerate(v)} | bad
+    return {f"{k}/{i}": x for k, v in results.items() for i, x in enumerate(v)} | bad
 
 
 def two_processes(impl, port, rank):
     d.set_virtual_cpu_devices(2)
     assert d.setup_distributed(f"localhost:{port}", 2, rank) == (rank, 2)
     solver = solver_of(impl)
-    found = {"serial": serial(impl, solver), "all": on_devices(solver, jax.devices())}
+    results = {"serial": serial(impl, solver), "all": on_devices(solver, jax.devices())}
     d.teardown_distributed()
-    return {f"{k}/{i}": x for k, v in found.items() for i, x in enumerate(v)}
+    return {f"{k}/{i}": x for k, v in results.items() for i, x in enumerate(v)}
 
 
 if __name__ == "__main__":

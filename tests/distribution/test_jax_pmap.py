@@ -45,13 +45,13 @@ def found(request, tmp_path_factory):
     return np.load(path)
 
 
-def numbers(found, name):
+def numbers(result, name):
     """The misfit, and the gradient of each model."""
-    return [found[key] for key in found.files if key.startswith(f"{name}/")]
+    return [result[key] for key in result.files if key.startswith(f"{name}/")]
 
 
-def agree(found, one, other, tolerance=1e-14):
-    for a, b in zip(numbers(found, one), numbers(found, other), strict=True):
+def agree(result, one, other, tolerance=1e-14):
+    for a, b in zip(numbers(result, one), numbers(result, other), strict=True):
         assert error(a, b) <= tolerance
 
 
@@ -150,7 +150,7 @@ def test_shapes_are_checked():
 
 @pytest.mark.parametrize("shape", [(3, 1, 1), (1, 4, 1), (3, 4)])
 def test_data_that_would_be_broadcast_are_refused(shape):
-    def solver(*given, models):
+    def solver(*inputs, models):
         return models[0].sum() * jax.numpy.ones((1, 3, 4, 1), np.float32)
 
     one, at, model = np.ones((1, 1), np.float32), np.zeros((1, 1, 2)), np.ones(2, np.float32)

@@ -47,18 +47,18 @@ def ranks(request, found):
     return found(request.param)
 
 
-def assert_gradients(found, expected):
-    for a, b in zip(found, expected, strict=True):
+def assert_gradients(result, expected):
+    for a, b in zip(result, expected, strict=True):
         assert np.abs(b).max() > 0
         assert error(a, b) < 1e-12
 
 
 @equations
 def test_shots_on_any_number_of_ranks_equal_the_serial_run(ranks, equation):
-    found, (misfit, gradient, record) = ranks[equation.name], serial(equation)
-    assert found["misfit"] == pytest.approx(misfit, rel=1e-12)
-    assert_gradients(found["gradient"], gradient)
-    np.testing.assert_array_equal(found["record"], record)
+    result, (misfit, gradient, record) = ranks[equation.name], serial(equation)
+    assert result["misfit"] == pytest.approx(misfit, rel=1e-12)
+    assert_gradients(result["gradient"], gradient)
+    np.testing.assert_array_equal(result["record"], record)
 
 
 @equations
@@ -86,7 +86,7 @@ def test_what_rank_0_cannot_send_is_refused_on_every_rank(ranks):
 
 def test_nothing_that_is_sent_or_read_is_a_pickle():
     """No collective of objects, no pickle and no torch.load, in the packages and the scripts."""
-    found = [
+    results = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
         for folder in ("sweep_core", "sweep_torch", "sweep_jax", "examples")
         for path in sorted((ROOT / folder).rglob("*.py"))
@@ -94,7 +94,7 @@ def test_nothing_that_is_sent_or_read_is_a_pickle():
         for name in [*spoken(node)]
         if PICKLING.search(name)
     ]
-    assert found == []
+    assert results == []
 
 
 def spoken(node):
@@ -138,21 +138,21 @@ def test_two_runs_are_bit_identical(found, tmp_path):
 @pytest.mark.parametrize("batch", [1, 2, 7])
 def test_shots_a_few_at_a_time_are_all_shots(batch):
     """Each with a wavelet, receivers, a mask and an earth of its own."""
-    made = case()
-    solver, mask = PropTorch(**made.arguments), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    earths = [torch.tensor(np.stack([m, 1.02 * m, 0.97 * m])) for m in made.models]
+    setup = case()
+    solver, mask = PropTorch(**setup.arguments), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    earths = [torch.tensor(np.stack([m, 1.02 * m, 0.97 * m])) for m in setup.models]
     expected = solver(*survey, models=earths, receiver_mask=mask)
     record = chunked_observed_data(solver, *survey, models=earths, forward_batchsize=batch, receiver_mask=mask)
     assert error(record, expected.numpy()) < 1e-12
 
 
 def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
-    made = case()
-    solver, models = PropTorch(**made.arguments), [torch.tensor(m) for m in made.models]
+    setup = case()
+    solver, models = PropTorch(**setup.arguments), [torch.tensor(m) for m in setup.models]
     survey = (
-        torch.tensor(made.shots.wavelet[0, 0, :, None]),
-        *map(torch.tensor, (made.shots.sources, made.shots.receivers)),
+        torch.tensor(setup.shots.wavelet[0, 0, :, None]),
+        *map(torch.tensor, (setup.shots.sources, setup.shots.receivers)),
     )
     record = chunked_observed_data(solver, *survey, models=models, forward_batchsize=2)
     assert error(record, solver(*survey, models=models).numpy()) < 1e-12

@@ -15,11 +15,11 @@ from sweep_torch import PropTorch
 
 def replicas(solver, count):
     """What DataParallel makes of a solver for so many GPUs, by the methods that it calls, without one."""
-    made = [solver._replicate_for_data_parallel() for _ in range(count)]
-    for replica in made:
+    products = [solver._replicate_for_data_parallel() for _ in range(count)]
+    for replica in products:
         for name, parameter in solver.named_parameters():
             setattr(replica, name, 1.0 * parameter)
-    return made
+    return products
 
 
 def scattered(count, *tensors):
@@ -30,10 +30,10 @@ def scattered(count, *tensors):
 
 @pytest.fixture
 def owner():
-    made = case(nshots=4)
-    solver = PropTorch(**made.arguments, models=[torch.tensor(m) for m in made.models])
-    survey = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    return made, solver, survey
+    setup = case(nshots=4)
+    solver = PropTorch(**setup.arguments, models=[torch.tensor(m) for m in setup.models])
+    survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    return setup, solver, survey
 
 
 def record_of(solver, *survey):
@@ -42,14 +42,14 @@ def record_of(solver, *survey):
 
 
 def test_replicas_share_out_the_shots(owner):
-    made, solver, survey = owner
+    setup, solver, survey = owner
     record = record_of(solver, *survey)
-    assert error(record, reference_record(made)) < 1e-12
+    assert error(record, reference_record(setup)) < 1e-12
     record.square().sum().backward()
-    found = solver.vp.grad.clone()
+    result = solver.vp.grad.clone()
     solver.vp.grad = None
     solver(*survey).square().sum().backward()
-    assert error(found, solver.vp.grad.numpy()) < 1e-12
+    assert error(result, solver.vp.grad.numpy()) < 1e-12
 
 
 GROUP = """
@@ -89,9 +89,9 @@ def test_a_group_that_a_script_made_itself_ends_before_python_does():
 
 def test_a_shared_wavelet_of_each_field_is_refused():
     """(nt, nfield) would be cut along time."""
-    made = case(AcousticVariableDensity, nshots=4)
-    solver = PropTorch(**made.arguments | {"source_type": ["p", "vz"]}, models=[torch.tensor(m) for m in made.models])
-    survey = torch.tensor(made.shots.sources[:, :1]), torch.tensor(made.shots.receivers)
+    setup = case(AcousticVariableDensity, nshots=4)
+    solver = PropTorch(**setup.arguments | {"source_type": ["p", "vz"]}, models=[torch.tensor(m) for m in setup.models])
+    survey = torch.tensor(setup.shots.sources[:, :1]), torch.tensor(setup.shots.receivers)
     wavelet = torch.ones((24, 2), dtype=torch.float64)
     expected = solver(wavelet, *survey)
     with pytest.raises(ShapeError, match=r"wavelet of shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
@@ -119,8 +119,8 @@ def test_what_is_shared_is_refused_and_expanded_is_right(owner):
 
 
 def test_born_of_replicas(owner):
-    made, solver, (wavelet, sources, receivers) = owner
-    (direction,) = map(torch.tensor, made.direction())
+    setup, solver, (wavelet, sources, receivers) = owner
+    (direction,) = map(torch.tensor, setup.direction())
     pairs = zip(replicas(solver, 2), scattered(2, wavelet, sources, receivers), strict=True)
     born = torch.cat([replica.born(*part, [direction]) for replica, part in pairs])
     assert error(born, solver.born(wavelet, sources, receivers, [direction]).detach().numpy()) < 1e-12
@@ -130,7 +130,7 @@ def test_born_of_replicas(owner):
 
 def test_fsdp_of_either_kind_trains_as_ddp_does(tmp_path):
     """Its parameters lose their storage between steps, which nothing that looked at their values may forbid."""
-    found = launch("torch_fsdp.py", tmp_path / "found.json", 2)
-    assert len(found) == 4
-    for moved, *differences in found.values():
+    result = launch("torch_fsdp.py", tmp_path / "found.json", 2)
+    assert len(result) == 4
+    for moved, *differences in result.values():
         assert moved > 1 and max(differences) < 1e-3 * moved

@@ -12,9 +12,9 @@ def test_the_summed_gradient_is_that_of_one_process_that_keeps_everything(device
     monkeypatch.syspath_prepend(SCRIPTS)
     import users_script
 
-    found = launch("users_script.py", tmp_path / "found.json", 2, device)
-    assert found["shots"] == [3, 2], "they do not divide evenly"
-    assert "impl='c'" in found["about"] and "MemoryOptions(strategy='boundary'" in found["about"]
+    result = launch("users_script.py", tmp_path / "found.json", 2, device)
+    assert result["shots"] == [3, 2], "they do not divide evenly"
+    assert "impl='c'" in result["about"] and "MemoryOptions(strategy='boundary'" in result["about"]
     solver = users_script.make_solver(device, MemoryOptions("full"))
     expected = users_script.gradient(solver, range(users_script.SHOTS), device).cpu().numpy()
-    assert error(found["gradient"], expected) < 1e-11
+    assert error(result["gradient"], expected) < 1e-11

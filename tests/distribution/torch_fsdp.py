@@ -43,7 +43,7 @@ def whole(parameter):
 def main(path):
     rank, _, _ = setup_distributed("cpu")
     warnings.simplefilter("ignore")  # FSDP1 is deprecated, and says so
-    found = {}
+    results = {}
     try:
         for setting in SETTINGS:
             plain = torch.nn.parallel.DistributedDataParallel(made(*setting))
@@ -56,13 +56,13 @@ def main(path):
             with FullyShardedDataParallel.summon_full_params(one):
                 differences = [(x - expected).abs().max().item() for x in (one.vp.flatten(), whole(two.vp).flatten())]
             moved = (expected - made(*setting).vp.flatten()).abs().max().item()
-            found[" ".join(setting)] = [moved, *differences]
+            results[" ".join(setting)] = [moved, *differences]
         dist.barrier()
     finally:
         teardown_distributed()
     if rank == 0:
         with open(path, "w") as file:
-            json.dump(found, file)
+            json.dump(results, file)
 
 
 if __name__ == "__main__":

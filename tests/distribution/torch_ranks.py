@@ -58,14 +58,14 @@ def changed_on_the_way(group):
     """How many tensors of rank 0 came to a rank as something else, and how many pickles were read for them."""
     generator = torch.Generator().manual_seed(1)
     shapes = ((), (0,), (3,), (0, 4), (2, 3, 4), (1,) * 9)
-    given = [(100 * torch.rand(shape, generator=generator)).to(dtype) for dtype in DTYPES for shape in shapes]
-    given.append(torch.rand((4, 6), generator=generator).T)
+    arguments = [(100 * torch.rand(shape, generator=generator)).to(dtype) for dtype in DTYPES for shape in shapes]
+    arguments.append(torch.rand((4, 6), generator=generator).T)
     unpickled = []
     sys.addaudithook(lambda event, _: unpickled.append(event) if event == "pickle.find_class" else None)
-    found = [group.broadcast(tensor if group.rank == 0 else None) for tensor in given]
+    results = [group.broadcast(tensor if group.rank == 0 else None) for tensor in arguments]
     wrong = [
         f"{a.dtype} {list(a.shape)}"
-        for a, b in zip(given, found, strict=True)
+        for a, b in zip(arguments, results, strict=True)
         if a.dtype != b.dtype or not torch.equal(a, b)
     ]
     count = group.all_reduce(torch.tensor([len(wrong), len(unpickled)]))
@@ -89,19 +89,19 @@ def main(path):
         group = TorchDistributor(device)
         laws = list(distributes(group))
         broken = torch.tensor(sum(law.status != "held" for law in laws))
-        found = {"size": size, "laws": len(laws), "broken": int(group.all_reduce(broken))}
-        found["sent"] = changed_on_the_way(group)
-        found["refusals"] = refusals(group) if size > 1 else 0
+        results = {"size": size, "laws": len(laws), "broken": int(group.all_reduce(broken))}
+        results["sent"] = changed_on_the_way(group)
+        results["refusals"] = refusals(group) if size > 1 else 0
         for equation in RECEIVERS:
-            found[equation.name] = shared_out(equation, group, rank, device)
+            results[equation.name] = shared_out(equation, group, rank, device)
     finally:
         teardown_distributed()
     if rank == 0:
-        found["threads"] = [
+        results["threads"] = [
             name for task in Path("/proc/self/task").glob("*/comm") if "gloo" in (name := task.read_text())
         ]
         with open(path, "w") as file:
-            json.dump(found, file)
+            json.dump(results, file)
 
 
 def shared_out(equation, group, rank, device):
@@ -112,12 +112,12 @@ def shared_out(equation, group, rank, device):
     part = chunked_observed_data(
         solver, wavelet, sources[mine.start : mine.stop], receivers, models=models, forward_batchsize=2
     )
-    given = broadcast_observed_data(rank, device, observed if rank == 0 else None)
+    arguments = broadcast_observed_data(rank, device, observed if rank == 0 else None)
     return {
         "misfit": float(group.all_reduce(misfit)),
         "gradient": [group.all_reduce(slope).tolist() for slope in slopes],
         "record": group.all_gather(ShotPlan(SHOTS, group.size), part).tolist(),
-        "broadcast": float(group.all_reduce((given - observed).abs().max())),
+        "broadcast": float(group.all_reduce((arguments - observed).abs().max())),
         "ddp": ddp_gradient(equation, models, survey, mine),
     }
 

@@ -188,12 +188,12 @@ FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "o
 @pytest.mark.parametrize("entry", executors("reference", "torch-c"))
 def test_law5_reciprocity(entry, where, order):
     """Source and receiver change places in a rough model, to rounding."""
-    made, (a, b) = case(order=order, nt=200), where
+    setup, (a, b) = case(order=order, nt=200), where
     traces = []
     for source, receiver in ((a, b), (b, a)):
         at = [np.array([point[::-1]]) for point in (source, receiver)]
-        shots = Shots(made.shots.wavelet[0, 0], *at)
-        traces.append(entry.forward(attrs.evolve(made, shots=shots)))
+        shots = Shots(setup.shots.wavelet[0, 0], *at)
+        traces.append(entry.forward(attrs.evolve(setup, shots=shots)))
     assert np.abs(traces[0]).max() > 0
     assert error(traces[0], traces[1]) < 1e-12
 

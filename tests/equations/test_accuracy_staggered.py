@@ -100,8 +100,8 @@ ANGLES = np.arange(0, 61, 10)
 def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
     """Of pressure, 0 to 60 degrees, mean over 12 to 32 Hz of the error; 10 to 30 points a wavelength."""
     upper = (2000.0, 1000.0)
-    found = measured(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
-    for coefficient, expected, bound in zip(found, fluids(upper, lower, ANGLES), bounds, strict=True):
+    result = measured(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
+    for coefficient, expected, bound in zip(result, fluids(upper, lower, ANGLES), bounds, strict=True):
         assert np.abs(coefficient - expected[:, None]).mean(1).max() < bound
 
 
@@ -138,7 +138,7 @@ def elastic_coefficients(ndim, **options):
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
     """So that thin layers add up as masses and springs do."""
-    found, _, _, mu, rho = elastic_coefficients(ndim)
+    result, _, _, mu, rho = elastic_coefficients(ndim)
     axes = "zx" if ndim == 2 else "zyx"
 
     def around(x, names):
@@ -148,7 +148,7 @@ def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
         return np.stack(cells)[(slice(None), *[slice(-1)] * ndim)]
 
     with np.errstate(divide="ignore"):
-        for name, value in found.items():
+        for name, value in result.items():
             if name.startswith("b"):
                 assert error(1 / value, around(rho, name[1:]).mean(0)) < 1e-13
             elif name.startswith("mu"):
@@ -158,11 +158,11 @@ def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_a_free_surface_has_the_moduli_of_no_traction(ndim):
     """Those that are left where szz = 0 gives the vertical strain."""
-    found, pi, lam, _, _ = elastic_coefficients(ndim, free_surface=True)
+    result, pi, lam, _, _ = elastic_coefficients(ndim, free_surface=True)
     for name, modulus in {"pi": pi, "lam": lam}.items():
-        assert error(found[name][1:], modulus[1:]) < 1e-13
+        assert error(result[name][1:], modulus[1:]) < 1e-13
         if name == "pi" or ndim == 3:  # in two dimensions no stress on the surface grows by lam
-            assert np.abs(found[name][0] - (modulus - lam**2 / pi)[0]).max() < 1e-13 * pi.max()
+            assert np.abs(result[name][0] - (modulus - lam**2 / pi)[0]).max() < 1e-13 * pi.max()
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------

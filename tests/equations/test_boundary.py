@@ -10,10 +10,10 @@ from sweep_core.numerics.free_surface import closed_rows
 
 
 def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:
-    made = long_run(*CASES[name][:3], edge, nt)
-    full, found = (gradient(entry, made.remembering(memory)) for memory in (exact, "boundary"))
+    setup = long_run(*CASES[name][:3], edge, nt)
+    full, result = (gradient(entry, setup.remembering(memory)) for memory in (exact, "boundary"))
     return {
-        parameter: error(*pair) for parameter, pair in zip(CASES[name][3], zip(found, full, strict=True), strict=True)
+        parameter: error(*pair) for parameter, pair in zip(CASES[name][3], zip(result, full, strict=True), strict=True)
     }
 
 
@@ -21,16 +21,16 @@ def differences(entry, name, edge, nt, exact="full") -> dict[str, float]:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
 def test_rounding_stays_small_over_2000_steps(entry, name, edge):
-    for parameter, found in differences(entry, name, edge, 2000).items():
-        assert 0 < found < CASES[name][3][parameter], parameter
+    for parameter, result in differences(entry, name, edge, 2000).items():
+        assert 0 < result < CASES[name][3][parameter], parameter
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["acoustic, free surface", "elastic, free surface"])
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
 def test_rounding_does_not_grow_with_the_steps(entry, name):
-    for parameter, found in differences(entry, name, "exact", 8000, exact="ckpt").items():
-        assert 0 < found < CASES[name][3][parameter], parameter
+    for parameter, result in differences(entry, name, "exact", 8000, exact="ckpt").items():
+        assert 0 < result < CASES[name][3][parameter], parameter
 
 
 @pytest.mark.parametrize("equation", known_equations())
@@ -43,7 +43,7 @@ def test_law4_strips_of_models_that_a_free_surface_reaches_through(entry, ndim, 
     with pytest.raises(DomainError, match=f"has {order - 1} cells along z; spatial_order {order} needs"):
         case(equation, order, shape=(order - 1, *across)).problem  # noqa: B018
     for nz in range(order, closed_rows(equation(order)) + 2):
-        made = variant("free surface", equation, order, shape=(nz, *across), nt=20)
-        silence = np.zeros(entry.forward(made).shape)
-        full, found = (entry.misfit_and_gradient(made.remembering(m), silence)[1] for m in ("full", "boundary"))
-        assert max(map(error, found, full)) < 1e-11, nz
+        setup = variant("free surface", equation, order, shape=(nz, *across), nt=20)
+        silence = np.zeros(entry.forward(setup).shape)
+        full, result = (entry.misfit_and_gradient(setup.remembering(m), silence)[1] for m in ("full", "boundary"))
+        assert max(map(error, result, full)) < 1e-11, nz

@@ -50,8 +50,8 @@ def slanted(shape):
 def test_what_jumps_is_read_on_its_own_side(shape, free_surface):
     """Smooth functions on either side of a dipping floor."""
     pml = (0 if free_surface else 5, *(5,) * (2 * len(shape) - 1))
-    made = make_problem(Elastic(4), shape, 10.0, 1e-3, pml_width=pml, free_surface=free_surface)
-    solid, nodes = np.pad(slanted(shape), made.pml, "edge"), np.moveaxis(np.indices(made.padded_shape), 0, -1)
+    setup = make_problem(Elastic(4), shape, 10.0, 1e-3, pml_width=pml, free_surface=free_surface)
+    solid, nodes = np.pad(slanted(shape), setup.pml, "edge"), np.moveaxis(np.indices(setup.padded_shape), 0, -1)
     at = np.random.default_rng(0).uniform(0.6, np.array(shape[::-1]) - 1, (1, 300, len(shape)))
     below = slanted(shape)[tuple(np.floor(at[0, :, ::-1] + 0.5).astype(int).T)]
     assert below.any() and not below.all()
@@ -60,10 +60,10 @@ def test_what_jumps_is_read_on_its_own_side(shape, free_surface):
         """At points (..., ndim), z first; odd about the surface."""
         return np.sin(0.2 * points[..., 0]) * np.cos(0.15 * points[..., 1:].sum(-1)) * np.where(rock, -3.0, 1.0)
 
-    values = wave(nodes - [low for low, _ in made.pml], solid).ravel()
+    values = wave(nodes - [low for low, _ in setup.pml], solid).ravel()
     for field in ("sxx", "szz"):
-        (found,) = points_beside(np, made, [field], at, 1, solid[None])
-        read = (found.weights * values[found.cells]).sum(-1)[0]
+        (result,) = points_beside(np, setup, [field], at, 1, solid[None])
+        read = (result.weights * values[result.cells]).sum(-1)[0]
         assert np.abs(read - wave(at[0, :, ::-1], below)).max() < 0.1
 
 
@@ -71,45 +71,45 @@ def test_what_jumps_is_read_on_its_own_side(shape, free_surface):
 def test_weights_beside_a_contact(field):
     """They add up to one, nodes on the contact included; without a contact they are the sinc's, and so are whole ones."""
     shape = (20, 24)
-    made = make_problem(Elastic(4), shape, 10.0, 1e-3, pml_width=5)
+    setup = make_problem(Elastic(4), shape, 10.0, 1e-3, pml_width=5)
     solid, at = np.pad(slanted(shape), 5, "edge")[None], np.random.default_rng(0).uniform(1, 18, (1, 300, 2))
-    (sinc,), (beside,) = points_of(np, made, [field], at, 1), points_beside(np, made, [field], at, 1, solid)
+    (sinc,), (beside,) = points_of(np, setup, [field], at, 1), points_beside(np, setup, [field], at, 1, solid)
     changed = (sinc.weights != beside.weights).any(-1)
     assert changed.any() and not changed.all()
     np.testing.assert_allclose(beside.weights[changed].sum(-1), 1, rtol=1e-12)
     for positions, everywhere in ((at, solid | True), (at, solid & False), (at.astype(int), solid)):
         (alike,), (plain,) = (
-            points_beside(np, made, [field], positions, 1, everywhere),
-            points_of(np, made, [field], positions, 1),
+            points_beside(np, setup, [field], positions, 1, everywhere),
+            points_of(np, setup, [field], positions, 1),
         )
         np.testing.assert_array_equal(alike.weights, plain.weights)
 
 
 @pytest.mark.parametrize("entry", executors(gradient=True))
 def test_law1_and_law2_beside_the_sea_floor(entry):
-    made = variant("between nodes", Elastic)
-    vp, vs, rho = made.models
-    made = attrs.evolve(made, models=[vp, np.where(slanted(vs.shape), vs, 0), rho])
-    laws.forward_equals_reference(entry, made)
+    setup = variant("between nodes", Elastic)
+    vp, vs, rho = setup.models
+    setup = attrs.evolve(setup, models=[vp, np.where(slanted(vs.shape), vs, 0), rho])
+    laws.forward_equals_reference(entry, setup)
     if entry.name != "jax-eager":  # which compiles for a minute
-        laws.jacobian_and_adjoint(entry, made)
+        laws.jacobian_and_adjoint(entry, setup)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
 def test_the_contact_is_seen_under_transforms(entry):
     """In torch.func, and in a program of JAX whose models are traced."""
-    made = variant("between nodes", Elastic)
-    vp, vs, rho = made.models
-    made = attrs.evolve(made, models=[vp, np.where(slanted(vs.shape), vs, 0), rho])
-    entry.executor_for(made.problem)
-    solver = entry.solver(made)
+    setup = variant("between nodes", Elastic)
+    vp, vs, rho = setup.models
+    setup = attrs.evolve(setup, models=[vp, np.where(slanted(vs.shape), vs, 0), rho])
+    entry.executor_for(setup.problem)
+    solver = entry.solver(setup)
     if entry.name == "torch-c":
         import torch
 
-        arrays = [torch.tensor(x) for x in (made.shots.wavelet, *made.models)]
-        seen = torch.func.vjp(lambda wavelet, *models: solver(wavelet, list(models)), *arrays)[0]
+        arrays = [torch.tensor(x) for x in (setup.shots.wavelet, *setup.models)]
+        output = torch.func.vjp(lambda wavelet, *models: solver(wavelet, list(models)), *arrays)[0]
     else:
         import jax
 
-        seen = jax.jit(solver)(made.shots.wavelet, made.models)
-    assert record_error(np.asarray(seen), reference_record(made)) < 1e-12
+        output = jax.jit(solver)(setup.shots.wavelet, setup.models)
+    assert record_error(np.asarray(output), reference_record(setup)) < 1e-12

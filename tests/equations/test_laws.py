@@ -84,35 +84,35 @@ def test_law1_whatever_the_width_of_each_face(entry, pml):
 def test_law1_whatever_the_shots_share(entry, layout):
     whole = case()
     parts = (whole.shots.wavelet, whole.shots.sources, whole.shots.receivers)
-    made = attrs.evolve(whole, shots=Shots(*(x[part] for x, part in zip(parts, layout, strict=True))))
-    assert record_error(entry.forward(made), reference_record(made)) < 1e-12
+    result = attrs.evolve(whole, shots=Shots(*(x[part] for x, part in zip(parts, layout, strict=True))))
+    assert record_error(entry.forward(result), reference_record(result)) < 1e-12
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.int64])
 @anyone
 def test_law1_whatever_integers_hold_the_positions(entry, dtype):
-    made = case(shape=(19, 230), pml=30, nt=12)
-    narrow = Shots(made.shots.wavelet, made.shots.sources.astype(dtype), made.shots.receivers.astype(dtype))
-    assert record_error(entry.forward(attrs.evolve(made, shots=narrow)), reference_record(made)) < 1e-12
+    setup = case(shape=(19, 230), pml=30, nt=12)
+    narrow = Shots(setup.shots.wavelet, setup.shots.sources.astype(dtype), setup.shots.receivers.astype(dtype))
+    assert record_error(entry.forward(attrs.evolve(setup, shots=narrow)), reference_record(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.uint32, np.uint64])
 @pytest.mark.parametrize("entry", executors("reference", "torch-eager", "torch-c", "jax-c"))
 def test_law1_small_and_unsigned_positions_in_a_wide_model(entry, dtype):
     """Masked receivers are moved to the middle, which such integers may not hold."""
-    made = case(shape=(19, 610), nt=12, pml=3)
-    at = [np.minimum(x, 100) for x in (made.shots.sources, made.shots.receivers)]
-    shots = Shots(made.shots.wavelet, *at, np.arange(15).reshape(3, 5) % 2 > 0)
-    expected = reference_record.__wrapped__(attrs.evolve(made, shots=shots))
+    setup = case(shape=(19, 610), nt=12, pml=3)
+    at = [np.minimum(x, 100) for x in (setup.shots.sources, setup.shots.receivers)]
+    shots = Shots(setup.shots.wavelet, *at, np.arange(15).reshape(3, 5) % 2 > 0)
+    expected = reference_record.__wrapped__(attrs.evolve(setup, shots=shots))
     narrow = attrs.evolve(shots, sources=at[0].astype(dtype), receivers=at[1].astype(dtype))
-    assert record_error(entry.forward(attrs.evolve(made, shots=narrow)), expected) < 1e-12
+    assert record_error(entry.forward(attrs.evolve(setup, shots=narrow)), expected) < 1e-12
 
 
 @pytest.mark.parametrize("nt", [1, 2, 3])
 @anyone
 def test_law1_of_the_shortest_runs(entry, nt):
-    made = case(nt=nt)
-    np.testing.assert_allclose(entry.forward(made), reference_record(made), rtol=1e-12, atol=1e-300)
+    setup = case(nt=nt)
+    np.testing.assert_allclose(entry.forward(setup), reference_record(setup), rtol=1e-12, atol=1e-300)
 
 
 @equation
@@ -135,14 +135,14 @@ def test_law1_and_2_of_compiled_code_on_any_problem(entry, half, extra, pml, cou
     """Odd sizes, thin layers, high orders: where the borders of loops lie."""
     shape = tuple(2 * half + n for n in extra)
     names = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
-    made = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **names)
-    record, expected = entry.forward(made), reference_record.__wrapped__(made)
+    setup = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **names)
+    record, expected = entry.forward(setup), reference_record.__wrapped__(setup)
     np.testing.assert_allclose(record, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-    y = made.noise()
-    gradient = entry.jacobian_transposed(made, y)
-    forward = float((reference_born.__wrapped__(made) * y).sum())
-    back = sum(float((d * g).sum()) for d, g in zip(made.direction(), gradient, strict=True))
-    scale = sum(float(np.abs(d * g).sum()) for d, g in zip(made.direction(), gradient, strict=True))
+    y = setup.noise()
+    gradient = entry.jacobian_transposed(setup, y)
+    forward = float((reference_born.__wrapped__(setup) * y).sum())
+    back = sum(float((d * g).sum()) for d, g in zip(setup.direction(), gradient, strict=True))
+    scale = sum(float(np.abs(d * g).sum()) for d, g in zip(setup.direction(), gradient, strict=True))
     assert abs(forward - back) <= 1e-12 * scale
 
 
@@ -153,9 +153,9 @@ def test_law1_and_2_of_compiled_code_on_any_problem(entry, half, extra, pml, cou
 @pytest.mark.parametrize(("entry", "order"), executors_and_orders(pullback=True))
 def test_law2_dot_test_of_the_forward_operator(entry, equation, order):
     """<F x, y> = <x, F^T y> in the wavelet, whose record is linear in it."""
-    made, y = case(equation, order), case(equation, order).noise()
-    pulled, _ = entry.pulled_back(made, y)
-    x, pushed = of_another_wavelet(made)
+    setup, y = case(equation, order), case(equation, order).noise()
+    pulled, _ = entry.pulled_back(setup, y)
+    x, pushed = of_another_wavelet(setup)
     assert unequal((pushed * y).sum(), (x * pulled).sum()) < 1e-12
 
 
@@ -163,21 +163,21 @@ def test_law2_dot_test_of_the_forward_operator(entry, equation, order):
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c", "jax-c"))
 def test_law2_whatever_fields_the_sources_are_of(entry, equation):
     """Each field with a wavelet of its own: some are multiplied with a modulus of theirs, some with another's."""
-    made = case(equation, 4)
-    fields = [field.name for field in made.problem.equation.waves_in(made.problem.grid.ndim)]
-    wavelet = made.shots.wavelet[..., None] * np.arange(1.0, len(fields) + 1)
-    made = attrs.evolve(
-        made, arguments=made.arguments | {"source_type": fields}, shots=attrs.evolve(made.shots, wavelet=wavelet)
+    setup = case(equation, 4)
+    fields = [field.name for field in setup.problem.equation.waves_in(setup.problem.grid.ndim)]
+    wavelet = setup.shots.wavelet[..., None] * np.arange(1.0, len(fields) + 1)
+    setup = attrs.evolve(
+        setup, arguments=setup.arguments | {"source_type": fields}, shots=attrs.evolve(setup.shots, wavelet=wavelet)
     )
-    assert record_error(entry.forward(made), reference_record(made)) < 1e-12
-    y = made.noise()
-    pulled, _ = entry.pulled_back(made, y)
-    x, pushed = of_another_wavelet(made)
+    assert record_error(entry.forward(setup), reference_record(setup)) < 1e-12
+    y = setup.noise()
+    pulled, _ = entry.pulled_back(setup, y)
+    x, pushed = of_another_wavelet(setup)
     assert unequal((pushed * y).sum(), (x * pulled).sum()) < 1e-12
     for field in range(len(fields)):
         part = np.zeros_like(x)
         part[..., field] = x[..., field]
-        pushed = reference_record(attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=part)))
+        pushed = reference_record(attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=part)))
         assert unequal((pushed * y).sum(), (part * pulled).sum(), [part * pulled]) < 1e-12
 
 
@@ -263,15 +263,15 @@ def test_law4_of_the_shortest_runs(entry, nt, strategy):
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c", "torch-eager"))
 def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
-    made = case(nt=61)
-    arguments = made.arguments | {"pml_freq": 9.0}  # a problem of this test alone: its call is not cached yet
-    made = attrs.evolve(made, arguments=arguments)
+    setup = case(nt=61)
+    arguments = setup.arguments | {"pml_freq": 9.0}  # a problem of this test alone: its call is not cached yet
+    setup = attrs.evolve(setup, arguments=arguments)
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", CACHE_BYTES >> 10)
     monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.left_on", lambda *_: 0)
     assert (
         make_strategy(MemoryOptions("auto")).keep(HistoryRequest(61, 1, lambda: 60 * 26 * 33 * 8, lambda: 0)).chunk < 60
     )
-    laws.strategies_agree(entry, made, "auto")
+    laws.strategies_agree(entry, setup, "auto")
 
 
 SEGMENT = pytest.mark.parametrize("segment", [2, 5])
@@ -288,10 +288,10 @@ def test_law4_of_many_segments(entry, name, strategy, equation, segment, monkeyp
     monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", segment)
     if VARIANTS.get(name, {}).get("time_dispersion") and equation is not Acoustic:
         pytest.skip("time dispersion of equations staggered in time is not corrected yet")
-    made = variant(name, equation) if name else case(equation, nt=48)
-    y = made.noise()
-    full, found = (entry.pulled_back(made.remembering(s), y) for s in ("full", strategy))
-    for a, b in zip((full[0], *full[1]), (found[0], *found[1]), strict=True):
+    setup = variant(name, equation) if name else case(equation, nt=48)
+    y = setup.noise()
+    full, result = (entry.pulled_back(setup.remembering(s), y) for s in ("full", strategy))
+    for a, b in zip((full[0], *full[1]), (result[0], *result[1]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -325,14 +325,14 @@ def test_law6_any_number_of_threads_gives_the_same_bits(entry, threads, nshots, 
     """
     if entry.name == "jax-c" and (nshots, strategy) not in ((1, "full"), (5, "ckpt")):
         pytest.skip("the same compiled code, which JAX takes seconds to wrap again")
-    made = case(nshots=nshots, shape=(20, nx), pml=(60, 40, 3, 5), nt=30).remembering(strategy)
+    setup = case(nshots=nshots, shape=(20, nx), pml=(60, 40, 3, 5), nt=30).remembering(strategy)
     threads(1)
     forget()
-    expected = everything(entry, made)
+    expected = everything(entry, setup)
     for count in (2, 3, 5):
         threads(count)
         forget()
-        assert_identical(everything(entry, made), expected)
+        assert_identical(everything(entry, setup), expected)
 
 
 @pytest.mark.parametrize(("entry", "order"), executors_and_orders(*COMPILED))
@@ -340,16 +340,16 @@ def test_law6_any_number_of_threads_gives_the_same_bits(entry, threads, nshots, 
 def test_law6_instruction_sets_agree_to_rounding(entry, isa, order, monkeypatch):
     from sweep_core.native import load
 
-    made = case(order=order)
-    entry.executor_for(made.problem)
+    setup = case(order=order)
+    entry.executor_for(setup.problem)
     library = load("cpu")
     builds = library.builds
     if isa not in builds[: builds.index(library.isa) + 1]:
         pytest.skip(f"this machine does not run the {isa} build")
-    expected = everything(entry, made)
+    expected = everything(entry, setup)
     monkeypatch.setenv("SWEEP_ISA", isa)
     forget()
-    for a, b in zip(everything(entry, made), expected, strict=True):
+    for a, b in zip(everything(entry, setup), expected, strict=True):
         assert error(a, b) < 1e-13
 
 

@@ -24,10 +24,10 @@ def of_strips(dtype):
 @pytest.mark.parametrize("name", ["acoustic", "variable density", "elastic"])
 @memory_executors
 def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
-    made = long_run(*CASES[name][:3], "exact", NT)
-    full = gradient(entry, made.remembering(MemoryOptions("full")))
+    setup = long_run(*CASES[name][:3], "exact", NT)
+    full = gradient(entry, setup.remembering(MemoryOptions("full")))
     for memory, share in ((MemoryOptions("full", dtype=dtype), 1), (of_strips(dtype), 0.5)):
-        for parameter, a, b in zip(CASES[name][3], gradient(entry, made.remembering(memory)), full, strict=True):
+        for parameter, a, b in zip(CASES[name][3], gradient(entry, setup.remembering(memory)), full, strict=True):
             bounds = SMALL_DIFFERENCE if (name, parameter) == ("elastic", "vp") else ERRORS
             assert 0 < error(a, b) < share * bounds[dtype], (str(memory), parameter)
 
@@ -37,11 +37,11 @@ def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
     """Sixty-four values share a scale: half precision alone would end at 6e-8 and 65504."""
-    made = case(nt=60).typed(np.float32)
-    packed = made.remembering(MemoryOptions("full", dtype=dtype))
+    setup = case(nt=60).typed(np.float32)
+    packed = setup.remembering(MemoryOptions("full", dtype=dtype))
     louder = attrs.evolve(packed, shots=attrs.evolve(packed.shots, wavelet=packed.shots.wavelet * 2.0**power))
-    _, once = entry.pulled_back(packed, made.noise())
-    _, again = entry.pulled_back(louder, made.noise() / 2.0**power)
+    _, once = entry.pulled_back(packed, setup.noise())
+    _, again = entry.pulled_back(louder, setup.noise() / 2.0**power)
     for a, b in zip(again, once, strict=True):
         assert error(a, b) < 1e-5
 
@@ -49,27 +49,27 @@ def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
 @pytest.mark.parametrize(("interval", "bound"), [(2, 1e-4), (4, 3e-4), (6, 3e-3)])
 @memory_executors
 def test_every_so_many_steps_stand_for_as_many(entry, interval, bound):
-    made = long_run(Acoustic, "h1", False, "exact", NT)
-    full = gradient(entry, made.remembering(MemoryOptions("full")))
+    setup = long_run(Acoustic, "h1", False, "exact", NT)
+    full = gradient(entry, setup.remembering(MemoryOptions("full")))
     for dtype in (None, "int8"):
-        (found,) = gradient(entry, made.remembering(MemoryOptions("full", dtype=dtype, interval=interval)))
-        assert 0 < error(found, full[0]) < bound + ERRORS["int8"] * (dtype is not None)
+        (result,) = gradient(entry, setup.remembering(MemoryOptions("full", dtype=dtype, interval=interval)))
+        assert 0 < error(result, full[0]) < bound + ERRORS["int8"] * (dtype is not None)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
 def test_an_interval_beyond_the_waves_is_refused(entry):
     """Products of two waves have twice their frequency. 12 Hz of a Ricker reach 35 Hz."""
-    made = long_run(Acoustic, "h1", False, "exact", NT)
-    dt = made.problem.dt
+    setup = long_run(Acoustic, "h1", False, "exact", NT)
+    dt = setup.problem.dt
     longest = int(1 / (2 * 35 * dt))
     with pytest.raises(
         DomainError, match=rf"interval is {longest + 2}; waves of up to 3\d.* Hz, .* allow {longest} at"
     ):
-        gradient(entry, made.remembering(MemoryOptions("full", interval=longest + 2)))
-    own = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=made.shots.wavelet[None, :, None]))
+        gradient(entry, setup.remembering(MemoryOptions("full", interval=longest + 2)))
+    own = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=setup.shots.wavelet[None, :, None]))
     with pytest.raises(DomainError, match=f"interval is {longest + 2}"):
         gradient(entry, own.remembering(MemoryOptions("full", interval=longest + 2)))
-    silent = attrs.evolve(made, shots=attrs.evolve(made.shots, wavelet=0 * made.shots.wavelet))
+    silent = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=0 * setup.shots.wavelet))
     assert not gradient(entry, silent.remembering(MemoryOptions("full", interval=longest + 2)))[0].any()
 
 
@@ -96,8 +96,8 @@ def test_an_inversion_ends_at_the_same_misfit(entry):
     for memory in strategies:
         vp, misfits = start.copy(), []
         for _ in range(31):
-            made = attrs.evolve(true.remembering(memory), models=[vp])
-            misfit, (g,) = entry.misfit_and_gradient(made, observed)
+            setup = attrs.evolve(true.remembering(memory), models=[vp])
+            misfit, (g,) = entry.misfit_and_gradient(setup, observed)
             misfits.append(misfit)
             vp = np.clip(vp - 20 * g / np.abs(g).max(), 1800, 3000).astype(np.float32)
         ends.append(misfits[-1])

@@ -92,12 +92,12 @@ def test_law5_guided_waves_fade_under_a_free_surface(earth):
 def test_law5_random_layered_land_models_fade(seed, order, ndim):
     """S waves of one layer up to 14 times as fast as those of another, Poisson ratios up to 0.49."""
     shape = {2: (40, 44), 3: (24, 20, 22)}[ndim]
-    made = layered_case(
+    setup = layered_case(
         Elastic, order, nt=20_000 if ndim == 2 else 6_000, shape=shape, seed=seed, ranges=(("vs", (350.0, 1250.0)),)
     )
     (param,) = executors("torch-c")
-    assert fades(param.values[0], made).value < 1
-    plain = attrs.evolve(made, arguments=made.arguments | {"pml_type": "cpmls"})
+    assert fades(param.values[0], setup).value < 1
+    plain = attrs.evolve(setup, arguments=setup.arguments | {"pml_type": "cpmls"})
     if (seed, order, ndim) == (0, 4, 2):
         with pytest.raises(Broken, match="the last third"), np.errstate(all="ignore"):
             fades(param.values[0], plain)

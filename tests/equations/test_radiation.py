@@ -112,13 +112,13 @@ def test_law5_a_moment_in_water_is_an_injection(ndim):
     vp, rho = AcousticVariableDensity().example(shape, np.random.default_rng(0))
     source, receivers = np.array([[5] * ndim]), np.array([[8, 4, 7][:ndim], [3, 9, 10][:ndim]])
     q, kappa = ricker(25.0, 60, 1e-3), (rho * vp**2)[(5,) * ndim]
-    seen, records = ["p", *(f"v{a}" for a in axes)], []
+    entries, records = ["p", *(f"v{a}" for a in axes)], []
     for equation, models, driven, wavelet in (
         (AcousticVariableDensity(4), [vp, rho], ["p"], q),
         (Elastic(4), [vp, 0 * vp, rho], [f"s{a}{a}" for a in axes], kappa * q),
     ):
-        problem = make_problem(equation, shape, 10.0, 1e-3, driven, seen, pml_width=6)
+        problem = make_problem(equation, shape, 10.0, 1e-3, driven, entries, pml_width=6)
         records.append(ReferenceExecutor().forward(problem, Shots(wavelet, source, receivers), models))
     sound, solid = records
-    for i in range(len(seen)):
+    for i in range(len(entries)):
         assert error(solid[..., i], sound[..., i]) < 1e-12

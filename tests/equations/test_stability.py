@@ -27,10 +27,10 @@ def difference(order, n):
 def along(matrix, axis, shape):
     """A matrix along one axis of arrays of a shape."""
     parts = [matrix if a == axis else sparse.identity(n) for a, n in enumerate(shape)]
-    made = parts[0]
+    result = parts[0]
     for part in parts[1:]:
-        made = sparse.kron(made, part)
-    return made.tocsr()
+        result = sparse.kron(result, part)
+    return result.tocsr()
 
 
 def after(x, axis):
@@ -89,8 +89,8 @@ def step_limit(problem, models):
         return np.ravel([first[name] - second[name] for name in late])
 
     size = len(late) * int(np.prod(shape))
-    found = eigs(LinearOperator((size, size), grown, dtype=float), 1, which="LM", tol=1e-5, return_eigenvectors=False)
-    return 2e-6 / np.sqrt(np.abs(found[0]))
+    result = eigs(LinearOperator((size, size), grown, dtype=float), 1, which="LM", tol=1e-5, return_eigenvectors=False)
+    return 2e-6 / np.sqrt(np.abs(result[0]))
 
 
 def problem_of(equation, shape, **options):
@@ -99,10 +99,10 @@ def problem_of(equation, shape, **options):
 
 def layers(shape, over, under):
     """(vp, rho) of a half space under another one."""
-    made = [np.full(shape, value) for value in under]
-    for model, value in zip(made, over, strict=True):
+    products = [np.full(shape, value) for value in under]
+    for model, value in zip(products, over, strict=True):
         model[: shape[0] // 2] = value
-    return made
+    return products
 
 
 @pytest.mark.parametrize(

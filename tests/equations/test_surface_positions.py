@@ -23,17 +23,17 @@ def run(equation, shape, models, wavelet, sources, receivers, **options):
 @pytest.mark.parametrize("equation", known_equations())
 def test_law5_a_free_surface_is_the_middle_of_a_doubled_earth(equation, ndim):
     """Every field, driven and recorded between nodes: odd or even as it says, in a rough earth."""
-    made, rng = equation(spatial_order=4), np.random.default_rng(0)
-    fields = made.fields_in(ndim)
+    result, rng = equation(spatial_order=4), np.random.default_rng(0)
+    fields = result.fields_in(ndim)
     if not all(field.mirrored for field in fields):
-        pytest.skip(f"differences of {made.name} are closed at the surface, which has no image")
+        pytest.skip(f"differences of {result.name} are closed at the surface, which has no image")
     shape = (26, 13, 14)[:ndim]
-    models = made.example(shape, rng)
+    models = result.example(shape, rng)
     wavelet = rng.standard_normal((1, 1, NT, len(fields)))
     source = np.array([[[6.3, 5.8, 1.3][-ndim:]]])
     receivers = np.array([[*rng.uniform(4, 9, ndim - 1), z] for z in DEPTHS])
     pml = [0, 4, 4, 4, 4, 4][: 2 * ndim]
-    seen = run(made, shape, models, wavelet, source, receivers, free_surface=True, pml_width=pml)
+    output = run(result, shape, models, wavelet, source, receivers, free_surface=True, pml_width=pml)
 
     doubled = [np.concatenate([m[:0:-1], m]) for m in models]
     down, up = np.zeros(ndim), np.ones(ndim)
@@ -42,8 +42,8 @@ def test_law5_a_free_surface_is_the_middle_of_a_doubled_earth(equation, ndim):
     mirrored = wavelet * [field.parity for field in fields]
     waves = np.concatenate([wavelet, mirrored], 1)
     shape = doubled[0].shape
-    expected = run(made, shape, doubled, waves, both, receivers + down, pml_width=[4, *pml[1:]])
-    assert record_error(seen, expected) < 1e-12
+    expected = run(result, shape, doubled, waves, both, receivers + down, pml_width=[4, *pml[1:]])
+    assert record_error(output, expected) < 1e-12
 
 
 @pytest.mark.parametrize("source", [0.4, 5.0])
@@ -85,6 +85,6 @@ def test_what_is_neither_odd_nor_even_is_continued_as_a_cubic(dtype):
         depth = np.arange(free.padded_shape[0]) + 0.5 * ("z" in free.field(field).stagger)
         for wave in (lambda z: 1 + 0.4 * z, lambda z: np.exp(-0.25 * z) * np.cos(0.3 * z)):
             values = np.repeat(wave(depth)[:, None], free.padded_shape[1], 1).ravel()
-            found = (below.weights * values[below.cells]).sum(-1)
+            result = (below.weights * values[below.cells]).sum(-1)
             at = rough[:, 1] + 0.5 * ("z" in free.field(field).stagger) * (dtype == "int64")
-            assert error(found[0], wave(at)) < 0.006
+            assert error(result[0], wave(at)) < 0.006

@@ -60,18 +60,18 @@ def test_law1_weights_have_the_precision_of_the_models(entry):
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(gradient=True))
 def test_law2_dot_test_of_the_jacobian(entry, name, equation):
     """And law 3: single cells on a face, an edge and in a corner, by complex step."""
-    made = made_of(name, equation)
-    y = made.noise()
-    gradient = entry.jacobian_transposed(made, y)
-    laws.jacobian_and_adjoint(entry, made)
-    shape = made.models[0].shape
+    setup = made_of(name, equation)
+    y = setup.noise()
+    gradient = entry.jacobian_transposed(setup, y)
+    laws.jacobian_and_adjoint(entry, setup)
+    shape = setup.models[0].shape
     for cell in (
         (1,) * len(shape),
         (-1,) * len(shape),
         (*(n // 2 for n in shape[:-1]), -1),
         tuple(n // 2 for n in shape),
     ):
-        expected = (born_of_cell(made, cell) * y).sum()
+        expected = (born_of_cell(setup, cell) * y).sum()
         assert abs(gradient[0][cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient[0]).mean()), cell
 
 
@@ -79,17 +79,17 @@ def test_law2_dot_test_of_the_jacobian(entry, name, equation):
 @quick
 def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkeypatch):
     """Where the PML's earth is given, a cell is varied in the padded model: what copies it keeps its value."""
-    made = made_of("edges as given", equation)
-    y, under = made.noise(), [extend(made.problem, m, np) for m in made.models]
-    gradient = entry.jacobian_transposed(made, y)[0]
-    corner = tuple(low for low, _ in made.problem.pml)
+    setup = made_of("edges as given", equation)
+    y, under = setup.noise(), [extend(setup.problem, m, np) for m in setup.models]
+    gradient = entry.jacobian_transposed(setup, y)[0]
+    corner = tuple(low for low, _ in setup.problem.pml)
     for cell in ((0, 0), (0, 11), (-1, -1), (9, 11)):
         varied = [m.astype(complex) for m in under]
         varied[0][tuple(low + i % n for low, i, n in zip(corner, cell, gradient.shape, strict=True))] += 1e-30j
         with monkeypatch.context() as patch:
             padded = cycle(varied)
             patch.setattr("sweep_core.discretization.array_ops.extend", lambda *_, padded=padded: next(padded))
-            born = ReferenceExecutor().born(made.problem, made.shots, made.models, made.direction())
+            born = ReferenceExecutor().born(setup.problem, setup.shots, setup.models, setup.direction())
         expected = (born * y).sum()
         assert abs(gradient[cell] - expected) < 1e-11 * max(abs(expected), np.abs(gradient).mean()), cell
 
@@ -97,11 +97,11 @@ def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkey
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c"))
 def test_law6_an_earth_each_for_more_shots_than_are_grouped(entry):
     """Each earth's gradient is its own, however many shots there are."""
-    made = variant("an earth each")
+    setup = variant("an earth each")
     again = [0, 1, 2] * 6
-    many = attrs.evolve(made, shots=made.shots.take(again), models=[m[again] for m in made.models])
+    many = attrs.evolve(setup, shots=setup.shots.take(again), models=[m[again] for m in setup.models])
     one, all_of_them = (
-        entry.jacobian_transposed(*pair) for pair in ((made, made.noise()), (many, made.noise()[again]))
+        entry.jacobian_transposed(*pair) for pair in ((setup, setup.noise()), (many, setup.noise()[again]))
     )
     for a, b in zip(all_of_them, one, strict=True):
         assert error(a, b[again]) < 1e-13
@@ -109,10 +109,10 @@ def test_law6_an_earth_each_for_more_shots_than_are_grouped(entry):
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(pullback=True))
 def test_law2_dot_test_of_the_wavelet(entry, name, equation):
-    made = made_of(name, equation)
-    y = made.noise()
-    pulled, _ = entry.pulled_back(made, y)
-    x, pushed = of_another_wavelet(made)
+    setup = made_of(name, equation)
+    y = setup.noise()
+    pulled, _ = entry.pulled_back(setup, y)
+    x, pushed = of_another_wavelet(setup)
     assert laws.unequal((pushed * y).sum(), (x * pulled).sum(), [x * pulled]) < 1e-12
 
 
@@ -121,20 +121,20 @@ def test_law2_dot_test_of_the_wavelet(entry, name, equation):
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
 def test_laws_1_and_2_on_the_surface_itself(entry, name, equation):
     """Sources and receivers of what is not zero there."""
-    made = made_of(name, equation)
-    fields = [f.name for f in made.problem.fields if not f.on_surface]
+    setup = made_of(name, equation)
+    fields = [f.name for f in setup.problem.fields if not f.on_surface]
     if not fields:
         pytest.skip(f"all of {equation.name} is zero there")
-    points = {which: np.rint(getattr(made.shots, which)).astype(int) for which in ("sources", "receivers")}
+    points = {which: np.rint(getattr(setup.shots, which)).astype(int) for which in ("sources", "receivers")}
     for at in points.values():
         at[:, ::2, -1] = 0
-    arguments = made.arguments | {"source_type": fields, "receiver_type": fields}
-    made = attrs.evolve(made, arguments=arguments, shots=attrs.evolve(made.shots, **points))
-    assert record_error(entry.forward(made), reference_record(made)) < 1e-12
-    y = made.noise()
-    pulled, _ = entry.pulled_back(made, y)
-    laws.jacobian_and_adjoint(entry, made)
-    x, pushed = of_another_wavelet(made)
+    arguments = setup.arguments | {"source_type": fields, "receiver_type": fields}
+    setup = attrs.evolve(setup, arguments=arguments, shots=attrs.evolve(setup.shots, **points))
+    assert record_error(entry.forward(setup), reference_record(setup)) < 1e-12
+    y = setup.noise()
+    pulled, _ = entry.pulled_back(setup, y)
+    laws.jacobian_and_adjoint(entry, setup)
+    x, pushed = of_another_wavelet(setup)
     assert laws.unequal((pushed * y).sum(), (x * pulled).sum(), [x * pulled]) < 1e-12
 
 
@@ -150,12 +150,12 @@ def test_law2_born_in_the_wavelet(entry, name, equation):
     """It is the record, which is linear in it."""
     import torch
 
-    made = made_of(name, equation)
-    entry.executor_for(made.problem)
-    solver, models = entry.solver(made), [torch.tensor(m) for m in made.models]
-    wavelet = torch.tensor(made.shots.wavelet)
+    setup = made_of(name, equation)
+    entry.executor_for(setup.problem)
+    solver, models = entry.solver(setup), [torch.tensor(m) for m in setup.models]
+    wavelet = torch.tensor(setup.shots.wavelet)
     tangent = torch.func.jvp(lambda x: solver(x, models), (0.5 * wavelet,), (wavelet,))[1]
-    assert error(tangent, reference_record(made)) < 1e-12
+    assert error(tangent, reference_record(setup)) < 1e-12
 
 
 @equation
@@ -190,11 +190,11 @@ def test_law4_known_rows_scatter_nothing(entry, strategy, equation):
 @anything
 @quick
 def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, threads):
-    made = made_of(name, equation)
+    setup = made_of(name, equation)
     answers = []
     for count in (1, 2, 3):
         threads(count)
-        answers.append([entry.forward(made), *entry.jacobian_transposed(made, made.noise())])
+        answers.append([entry.forward(setup), *entry.jacobian_transposed(setup, setup.noise())])
     for again in answers[1:]:
         for a, b in zip(answers[0], again, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -211,13 +211,13 @@ def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, st
     if ndim not in equation(4).ndims:
         pytest.skip(f"{equation.name} has no {ndim} dimensions")
     shape, pml, nt = ((60, 90), 12, 14) if ndim == 2 else ((24, 25, 40), 5, 6)
-    made = case(equation, shape=shape, pml=pml, nt=nt).remembering(strategy)
+    setup = case(equation, shape=shape, pml=pml, nt=nt).remembering(strategy)
     answers = []
     for everywhere in ("1", "0", "0"):
         monkeypatch.setenv("SWEEP_EVERYWHERE", everywhere)
         for buffer in pool._buffers:
             buffer.fill_(0xFF)
-        answers.append([entry.forward(made), *entry.jacobian_transposed(made, made.noise()), entry.born(made)])
+        answers.append([entry.forward(setup), *entry.jacobian_transposed(setup, setup.noise()), entry.born(setup)])
     for again in answers[1:]:
         for a, b in zip(answers[0], again, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -226,10 +226,10 @@ def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, st
 @anyone
 def test_law1_surveys_that_differ_in_their_mask_alone(entry):
     """One after the other: what is kept of a survey is kept by its mask as well."""
-    made, mask = case(), np.arange(15).reshape(3, 5) % 2 > 0
+    setup, mask = case(), np.arange(15).reshape(3, 5) % 2 > 0
     for heard in (mask, ~mask, mask):
-        record = entry.forward(attrs.evolve(made, shots=attrs.evolve(made.shots, mask=heard)))
-        assert error(record, np.where(heard[:, None, :, None], reference_record(made), 0)) < 1e-12
+        record = entry.forward(attrs.evolve(setup, shots=attrs.evolve(setup.shots, mask=heard)))
+        assert error(record, np.where(heard[:, None, :, None], reference_record(setup), 0)) < 1e-12
 
 
 # --- positions --------------------------------------------------------------------------------------------------------
@@ -238,24 +238,24 @@ def test_law1_surveys_that_differ_in_their_mask_alone(entry):
 @anyone
 def test_whole_numbers_may_be_written_as_floats(entry):
     """A position on a node is that node, to rounding."""
-    made = case()
-    shots = made.shots
+    setup = case()
+    shots = setup.shots
     floats = Shots(shots.wavelet, shots.sources.astype(np.float64), shots.receivers.astype(np.float64))
     # The corners would ask for cells beyond a face without PML, were it not that they are nodes.
-    assert record_error(entry.forward(attrs.evolve(made, shots=floats)), reference_record(made)) < 1e-12
+    assert record_error(entry.forward(attrs.evolve(setup, shots=floats)), reference_record(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("entry", executors("torch-eager", "jax-eager"))
 @pytest.mark.parametrize("which", ["sources", "receivers"])
 def test_gradients_in_positions_equal_finite_differences(entry, which):
     """Also on a node, where the weights of other nodes are zero and their derivatives are not."""
-    made = variant("between nodes")
-    at = np.round(getattr(made.shots, which), 1)
+    setup = variant("between nodes")
+    at = np.round(getattr(setup.shots, which), 1)
     at[0, 0] = (9.0, 8.0)
-    y = made.noise()
+    y = setup.noise()
 
     def value(positions):
-        moved = attrs.evolve(made, shots=attrs.evolve(made.shots, **{which: positions}))
+        moved = attrs.evolve(setup, shots=attrs.evolve(setup.shots, **{which: positions}))
         return (ReferenceExecutor().forward(moved.problem, moved.shots, moved.models) * y).sum()
 
     if "torch" in entry.name:
@@ -264,9 +264,9 @@ def test_gradients_in_positions_equal_finite_differences(entry, which):
         from sweep_torch import PropTorch
 
         leaf = torch.tensor(at, requires_grad=True)
-        survey = {name: torch.tensor(getattr(made.shots, name)) for name in ("sources", "receivers")} | {which: leaf}
-        record = PropTorch(**made.arguments, impl="eager")(
-            torch.tensor(made.shots.wavelet), **survey, models=[torch.tensor(m) for m in made.models]
+        survey = {name: torch.tensor(getattr(setup.shots, name)) for name in ("sources", "receivers")} | {which: leaf}
+        record = PropTorch(**setup.arguments, impl="eager")(
+            torch.tensor(setup.shots.wavelet), **survey, models=[torch.tensor(m) for m in setup.models]
         )
         (gradient,) = torch.autograd.grad(record, leaf, torch.tensor(y))
     else:
@@ -274,11 +274,11 @@ def test_gradients_in_positions_equal_finite_differences(entry, which):
 
         from sweep_jax import PropJax
 
-        solver = PropJax(**made.arguments, impl="eager")
+        solver = PropJax(**setup.arguments, impl="eager")
 
         def total(positions):
-            survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")} | {which: positions}
-            return (solver(made.shots.wavelet, **survey, models=made.models) * y).sum()
+            survey = {name: getattr(setup.shots, name) for name in ("sources", "receivers")} | {which: positions}
+            return (solver(setup.shots.wavelet, **survey, models=setup.models) * y).sum()
 
         gradient = jax.grad(total)(at)
     h = 1e-5
@@ -302,28 +302,28 @@ def test_snapshots_equal_the_reference(entry, every, name, equation):
     """Of every field, from the surface down."""
     if "jax" in entry.name and (every != 7 or ("3-D" in name and equation is not Acoustic)):
         pytest.skip("JAX compiles for seconds whenever a problem is new")
-    made = made_of(name, equation)
-    fields = [f.name for f in made.problem.fields]
-    asked = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in made.models[0].shape[1:])))
-    expected = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)
-    record, seen = snapshots_of(entry, made, asked)
-    assert list(seen) == list(fields)
+    setup = made_of(name, equation)
+    fields = [f.name for f in setup.problem.fields]
+    asked = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in setup.models[0].shape[1:])))
+    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, asked)
+    record, snapshots = snapshots_of(entry, setup, asked)
+    assert list(snapshots) == list(fields)
     for field, values in expected.items():
-        assert seen[field].shape == values.shape and values.shape[1] == len(asked.times(40, made.problem.dt))
-        assert error(seen[field], values) < 1e-12
-    assert error(record, reference_record(made)) < 1e-12
+        assert snapshots[field].shape == values.shape and values.shape[1] == len(asked.times(40, setup.problem.dt))
+        assert error(snapshots[field], values) < 1e-12
+    assert error(record, reference_record(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("between", [False, True])
 @pytest.mark.parametrize("entry", executors(pullback=True))
 def test_snapshots_need_no_receivers(entry, between):
-    made = variant("between nodes") if between else case(nt=40)
-    nobody = attrs.evolve(made, shots=attrs.evolve(made.shots, receivers=made.shots.receivers[:, :0]))
+    setup = variant("between nodes") if between else case(nt=40)
+    nobody = attrs.evolve(setup, shots=attrs.evolve(setup.shots, receivers=setup.shots.receivers[:, :0]))
     asked = Snapshots(["h1"], every=7)
-    expected = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)["h1"]
-    record, seen = snapshots_of(entry, nobody, asked)
+    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, asked)["h1"]
+    record, snapshots = snapshots_of(entry, nobody, asked)
     assert record.shape == (3, 40, 0, 1)
-    assert error(seen["h1"], expected) < 1e-12
+    assert error(snapshots["h1"], expected) < 1e-12
 
 
 def snapshots_of(entry, made, asked):
@@ -341,5 +341,5 @@ def snapshots_of(entry, made, asked):
         impl, convert, solver = entry.name.split("-")[1], np.asarray, PropJax
     prop = solver(**made.arguments, impl=impl)
     survey = convert(shots.wavelet), shots.sources, shots.receivers
-    record, seen = prop(*survey, models=[convert(m) for m in made.models], snapshots=asked)
-    return np.asarray(record), {name: np.asarray(x) for name, x in seen.items()}
+    record, snapshots = prop(*survey, models=[convert(m) for m in made.models], snapshots=asked)
+    return np.asarray(record), {name: np.asarray(x) for name, x in snapshots.items()}

@@ -1,4 +1,4 @@
-"""What test_faults.py runs: a small inversion, ended at each moment of its file events, in a process forked for each.
+"""The program of test_faults.py: a small inversion, ended at each moment of its file events, in a process forked for each.
 
 python faults.py FOLDER kill|full|limit [resume]     prints, as JSON, what was found
 
@@ -65,21 +65,21 @@ class Momentum(Stepwise):
 def inverted(path, iterations=None, overwrite=False):
     """The model, the history and the file of it of a run, or of its first `iterations` alone."""
 
-    def enough(told):
-        if told.iteration == iterations:
+    def enough(answer):
+        if answer.iteration == iterations:
             raise StopInversion
 
     sources = np.stack([np.arange(4), np.full(4, 2)], axis=1)
     start = [np.full(SHAPE, 2000, np.float32)]
     plan = [Stage(STAGES[0], optimiser=Momentum(shots=3)), Stage(STAGES[1], optimiser=LBFGS())]
-    found = invert(
+    result = invert(
         SimpleNamespace(executor=Chaotic(), problem=PROBLEM), np.ones(5, np.float32), sources, sources[:2],
         np.ones((4, 5, 2, 1), np.float32), start, plan, precondition=False, folder=path, overwrite=overwrite,
         observers=[enough, HistoryFile(path)], progress=False,
     )  # fmt: skip
     lines = map(json.loads, (path / "history.jsonl").read_text().splitlines())
-    timeless = [[{**line, "seconds": 0} for line in history] for history in (found.history, lines)]
-    return found.models[0].tobytes(), timeless
+    timeless = [[{**line, "seconds": 0} for line in history] for history in (result.history, lines)]
+    return result.models[0].tobytes(), timeless
 
 
 class Moments:
@@ -188,7 +188,7 @@ def main(folder, how, resume):
     if resume:
         inverted(prepared, iterations=2)
     expected = {"kill": -signal.SIGKILL}.get(how, STORED)
-    found = {"points": 0, "before the first checkpoint": 0, "wrong": []}
+    results = {"points": 0, "before the first checkpoint": 0, "wrong": []}
     most = resume
     for at in range(1, 1000) if how != "limit" else (*range(0, 2000, 200), *range(2000, 9000, 15)):
         shutil.rmtree(path, ignore_errors=True)
@@ -203,10 +203,10 @@ def main(folder, how, resume):
         if steps < most:
             wrong = f"the checkpoint is gone; {wrong}"
         most = max(most, steps)
-        found["points"] += 1
-        found["before the first checkpoint"] += not steps
-        found["wrong"] += [f"{at}: {wrong}"] if wrong else []
-    print(json.dumps(found))
+        results["points"] += 1
+        results["before the first checkpoint"] += not steps
+        results["wrong"] += [f"{at}: {wrong}"] if wrong else []
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

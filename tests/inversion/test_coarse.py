@@ -100,8 +100,8 @@ def test_the_gradient_is_that_of_what_is_computed(case, executor):
     coarse = objective(executor, shots=shots, models=full, high=6.0, **case)
     _, slopes = coarse(models)
     sides = [coarse([m + sign * 1e-6 * way for m, way in zip(models, ways, strict=True)])[0] for sign in (1, -1)]
-    found = sum((g * way).sum() for g, way in zip(slopes, ways, strict=True))
-    assert found == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5)
+    result = sum((g * way).sum() for g, way in zip(slopes, ways, strict=True))
+    assert result == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5)
 
 
 def test_plain_least_squares_is_the_same():
@@ -138,25 +138,25 @@ def test_illumination_is_of_the_cells_of_the_model():
 def test_illumination_below_known_rows_is_not_dimmed_by_them():
     """Its means are of cells that have a derivative alone, with the weights that these have."""
     model, known = [earth()[1].astype(np.float64)], 6
-    found = illumination(objective(memory=MemoryOptions(known_above=known)), model)[0]
+    result = illumination(objective(memory=MemoryOptions(known_above=known)), model)[0]
     free = np.arange(SHAPE[0])[:, None] >= np.full(SHAPE, known)
     lit = free * illumination(objective(), model, smooth=1e-6)[0]
     sums, weights = (gaussian_filter(x.astype(float), 4.0, mode="nearest") for x in (lit, free))
-    assert not found[:known].any() and np.allclose(found[known:], (sums / weights)[known:], rtol=1e-9, atol=0)
+    assert not result[:known].any() and np.allclose(result[known:], (sums / weights)[known:], rtol=1e-9, atol=0)
 
 
 @pytest.mark.parametrize("known", [4, 5])
 def test_known_rows_have_no_derivative_and_others_theirs(known):
     model = [earth()[1].astype(np.float64)]
-    (whole,), (found,) = (objective(factor=3, memory=MemoryOptions(known_above=row))(model)[1] for row in (0, known))
-    assert not found[:known].any() and np.array_equal(found[known:], whole[known:])
+    (whole,), (result,) = (objective(factor=3, memory=MemoryOptions(known_above=row))(model)[1] for row in (0, known))
+    assert not result[:known].any() and np.array_equal(result[known:], whole[known:])
 
 
 def test_the_residual_of_the_first_model_is_that_of_the_finer_grid():
     fine, model = objective(), [earth()[1].astype(np.float64)]
-    chosen = np.array([0, 2])
-    coarse = on_coarser_grid(fine, 2, model, chosen)
-    assert coarse(model, chosen)[0] == pytest.approx(fine(model, chosen)[0], rel=1e-9)
+    selection = np.array([0, 2])
+    coarse = on_coarser_grid(fine, 2, model, selection)
+    assert coarse(model, selection)[0] == pytest.approx(fine(model, selection)[0], rel=1e-9)
     assert np.array_equal(coarse.observed[1], fine.observed[1]) and not np.array_equal(coarse.observed, fine.observed)
 
 
@@ -178,8 +178,8 @@ def test_every_rank_learns_the_difference_in_all_shots():
     sent += parts
     assert [len(part) for part in parts] == [1, 2]
     for rank in (0, 1):
-        found = on_coarser_grid(attrs.evolve(fine, group=Two(rank=rank)), 2, model, np.arange(3))
-        assert np.abs(found.observed - whole.observed).max() < 1e-12 * np.abs(whole.observed).max()
+        result = on_coarser_grid(attrs.evolve(fine, group=Two(rank=rank)), 2, model, np.arange(3))
+        assert np.abs(result.observed - whole.observed).max() < 1e-12 * np.abs(whole.observed).max()
 
 
 @pytest.fixture(scope="module")
@@ -190,11 +190,11 @@ def data():
 def test_a_stage_on_a_coarser_grid_finds_what_one_on_the_finer_does(data):
     start = np.linalg.norm(earth()[1] - earth()[0])
     for high in (4.0, 6.0):
-        found = [call(data, Stage(6, high=high, coarsen=coarsen)) for coarsen in (None, 2)]
-        errors = [np.linalg.norm(each.models[0] - earth()[0]) for each in found]
-        assert np.array_equal(found[1].models[0][:5], earth()[1][:5])
+        results = [call(data, Stage(6, high=high, coarsen=coarsen)) for coarsen in (None, 2)]
+        errors = [np.linalg.norm(each.models[0] - earth()[0]) for each in results]
+        assert np.array_equal(results[1].models[0][:5], earth()[1][:5])
         assert errors[0] < 0.87 * start and errors[1] < errors[0] + 0.06 * start
-        assert found[1].history[0]["misfit"] == pytest.approx(found[0].history[0]["misfit"], rel=1e-3)
+        assert results[1].history[0]["misfit"] == pytest.approx(results[0].history[0]["misfit"], rel=1e-3)
 
 
 def test_what_a_coarser_grid_cannot_carry_is_refused(data):
@@ -224,10 +224,10 @@ def test_three_dimensions():
 
 def test_positions_that_the_coarser_grid_cannot_have_are_refused_before_the_first_stage():
     """Without a PML, cell 31 is a node of the fine grid, and 15.5 too near the edge to be interpolated."""
-    seen, without = [], partial(PropTorch, Acoustic(), SHAPE, DH, DT, pml_width=0)
+    entries, without = [], partial(PropTorch, Acoustic(), SHAPE, DH, DT, pml_width=0)
     data = observed(solver(), [torch.from_numpy(earth()[0])])
-    late = [Stage(1, misfit=lambda s, d: seen.append(s)), Stage(1, high=5.0, coarsen=2)]
+    late = [Stage(1, misfit=lambda s, d: entries.append(s)), Stage(1, high=5.0, coarsen=2)]
     words = "stage 2: on a grid coarser by 2, in its cells: source 2 is at x = 15.5"
     with pytest.raises(DomainError, match=words):
         call(data, late, make=without)
-    assert not seen
+    assert not entries

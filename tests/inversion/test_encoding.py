@@ -36,9 +36,9 @@ def start(objective):
 
 
 def encoding(nshots, signs, count=1):
-    made = Encoding(count, nshots, 0)
-    made.signs = np.asarray(signs)
-    return made
+    result = Encoding(count, nshots, 0)
+    result.signs = np.asarray(signs)
+    return result
 
 
 WEIGHTS = np.repeat(np.random.default_rng(1).random((1, NT, 18, 1)), 4, axis=0)
@@ -52,24 +52,24 @@ def test_orthogonal_signs_are_the_sum_over_shots(executor):
         whole = objective(executor=executor, weights=WEIGHTS, low=2.0, high=9.0, mask=LISTENING)
         models = start(whole)
         value, (gradient,) = whole(models)
-        told = [encoding(4, signs)(whole, np.arange(4))(models) for signs in hadamard(4)]
-    assert len({misfit for misfit, _ in told}) == 4  # each its own
-    assert np.mean([misfit for misfit, _ in told]) == pytest.approx(value, rel=1e-10)
-    np.testing.assert_allclose(np.mean([g for _, (g,) in told], axis=0), gradient, atol=1e-10 * abs(gradient).max())
+        values = [encoding(4, signs)(whole, np.arange(4))(models) for signs in hadamard(4)]
+    assert len({misfit for misfit, _ in values}) == 4  # each its own
+    assert np.mean([misfit for misfit, _ in values]) == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(np.mean([g for _, (g,) in values], axis=0), gradient, atol=1e-10 * abs(gradient).max())
 
 
 def test_the_mean_over_all_signs_is_the_sum_over_shots():
     whole = objective(3)
     models = start(whole)
-    told = [encoding(3, signs, 2)(whole, np.arange(3))(models) for signs in product([-1, 1], repeat=3)]
-    assert np.mean([misfit for misfit, _ in told]) == pytest.approx(whole(models)[0], rel=1e-10)
+    values = [encoding(3, signs, 2)(whole, np.arange(3))(models) for signs in product([-1, 1], repeat=3)]
+    assert np.mean([misfit for misfit, _ in values]) == pytest.approx(whole(models)[0], rel=1e-10)
 
 
 def test_signs_are_drawn_evenly_and_each_of_its_own():
-    made, draws = Encoding(1, 5, seed=3), []
+    result, draws = Encoding(1, 5, seed=3), []
     for _ in range(2000):
-        made.draw()
-        draws.append(made.signs)
+        result.draw()
+        draws.append(result.signs)
     correlation = np.einsum("di,dj->ij", draws, draws) / len(draws)
     assert np.abs(correlation - np.eye(5)).max() < 4 / np.sqrt(len(draws))
     assert np.abs(np.mean(draws, axis=0)).max() < 4 / np.sqrt(len(draws))
@@ -89,13 +89,13 @@ SURVEYS = [
 def test_what_is_modelled_is_the_sum_of_signed_records(wavelet, nsrc, nfield, count):
     whole = objective(5, nsrc, nfield, wavelet)
     models, some = start(whole), np.array([0, 1, 3, 4])[: 4 if count != 2 else 3]
-    made = encoding(5, [1, -1, 1, -1, -1], count)
-    found = made(whole, some).record(models)
-    single, parts = whole.record(models), made.parts(some)
-    assert len(found) == len(parts) == made.cost(some) == min(count, len(some))
+    instance = encoding(5, [1, -1, 1, -1, -1], count)
+    result = instance(whole, some).record(models)
+    single, parts = whole.record(models), instance.parts(some)
+    assert len(result) == len(parts) == instance.cost(some) == min(count, len(some))
     assert sorted(np.concatenate(parts)) == list(some)
-    expected = [sum(made.signs[shot] * single[shot] for shot in part) for part in parts]
-    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(single).max())
+    expected = [sum(instance.signs[shot] * single[shot] for shot in part) for part in parts]
+    np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(single).max())
 
 
 def test_the_illumination_is_that_of_all_shots():
@@ -118,27 +118,27 @@ OPTIMISERS = {"L-BFGS": LBFGS(), "Adam": Torch(torch.optim.Adam, shots=3, lr=0.3
 @pytest.fixture
 def draws(monkeypatch):
     """The signs that were drawn."""
-    seen, draw = [], Encoding.draw
-    monkeypatch.setattr(Encoding, "draw", lambda self: (draw(self), seen.append(self.signs))[0])
-    return seen
+    entries, draw = [], Encoding.draw
+    monkeypatch.setattr(Encoding, "draw", lambda self: (draw(self), entries.append(self.signs))[0])
+    return entries
 
 
 def test_an_inversion_of_shots_at_once(data, draws):
-    made = solver()
+    prop = solver()
 
     def misfit(models):
         """Of the shots, each for itself."""
-        return Objective(made.executor, made.problem, survey(), data)(models)[0]
+        return Objective(prop.executor, prop.problem, survey(), data)(models)[0]
 
     for name, iterations in (("L-BFGS", 8), ("Adam", 30)):
-        found = call(data, Stage(iterations, encoded=1), optimiser=OPTIMISERS[name])
-        assert misfit(found.models) < 0.4 * misfit([earth()[1]]), (misfit(found.models), misfit([earth()[1]]))
+        result = call(data, Stage(iterations, encoded=1), optimiser=OPTIMISERS[name])
+        assert misfit(result.models) < 0.4 * misfit([earth()[1]]), (misfit(result.models), misfit([earth()[1]]))
         if name == "L-BFGS":
             assert len(draws) == 1
-            assert found.history[-1]["misfit"] < 0.1 * found.history[0]["misfit"]
+            assert result.history[-1]["misfit"] < 0.1 * result.history[0]["misfit"]
         else:
             assert len(draws) == 2 + 30 and len({tuple(signs) for signs in draws}) > 4
-            assert found.history[-1]["gradients"] == pytest.approx(32 / 3)
+            assert result.history[-1]["gradients"] == pytest.approx(32 / 3)
 
 
 def test_stages_draw_signs_of_their_own(data, draws):
@@ -164,27 +164,27 @@ def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
     for after in (1, 2, 5):
         with pytest.raises(Killed):
             call(data, plan, optimiser=optimiser, folder=tmp_path, observers=kill(after))
-    found = call(data, plan, optimiser=optimiser, folder=tmp_path)
-    assert np.array_equal(found.models[0], expected.models[0]) and (found.models[0] != earth()[1]).any()
+    result = call(data, plan, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(result.models[0], expected.models[0]) and (result.models[0] != earth()[1]).any()
 
 
 def test_ranks_share_out_the_sums(data):
     """Two of three shots, and one of all for two ranks, of which one has nothing to do."""
     for count in (2, 1):
         serial = call(data, Stage(3, encoded=count))
-        for found in on_ranks(2, lambda group, count=count: call(data, Stage(3, encoded=count), group=group)):
-            np.testing.assert_allclose(found.models[0], serial.models[0], rtol=1e-4)
+        for result in on_ranks(2, lambda group, count=count: call(data, Stage(3, encoded=count), group=group)):
+            np.testing.assert_allclose(result.models[0], serial.models[0], rtol=1e-4)
 
 
 def test_observers_of_shots_are_told_which(data, monkeypatch):
     from sweep_core import ObserverRecord
     from sweep_core.plugins import registry
 
-    seen = []
-    found = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", seen.append),))
-    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    entries = []
+    result = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", entries.append),))
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
     call(data, Stage(1, encoded=2), batch=1, precondition=False)
-    assert {told.shots for told in seen} == {(0, 2), (1,)}
+    assert {answer.shots for answer in entries} == {(0, 2), (1,)}
 
 
 MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
@@ -207,7 +207,7 @@ MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
 def test_refused_before_the_first_stage(data, options, words):
     shots, stage = survey(), options.pop("stage", {})
     receivers = options.pop("receivers", RECEIVERS)
-    given = (
+    arguments = (
         solver(),
         shots.wavelet,
         shots.sources,
@@ -217,14 +217,14 @@ def test_refused_before_the_first_stage(data, options, words):
         [Stage(9), Stage(1, encoded=1, **stage)],
     )
     with pytest.raises(UnsupportedError, match=words):
-        invert(*given, progress=False, observers=[pytest.fail], **options)
+        invert(*arguments, progress=False, observers=[pytest.fail], **options)
 
 
 def test_receivers_that_are_stated_for_each_shot_may_be_alike(data):
     shots = survey()
     given = solver(), shots.wavelet, shots.sources, np.stack([RECEIVERS] * 3), data, [earth()[1]], Stage(1, encoded=1)
-    found = invert(*given, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
-    np.testing.assert_array_equal(found.models[0], call(data, Stage(1, encoded=1)).models[0])
+    result = invert(*given, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
+    np.testing.assert_array_equal(result.models[0], call(data, Stage(1, encoded=1)).models[0])
 
 
 @pytest.mark.parametrize("encoded", [True, 0, -1, 1.5, "all"])

@@ -20,7 +20,7 @@ def test_a_run_survives(tmp_path, how, which):
     command = [sys.executable, str(SCRIPT), str(tmp_path), how, *which]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert not found["wrong"], found["wrong"][:5]
-    assert 40 < found["points"] < 500
-    assert found["before the first checkpoint"] < (1 if which else 0.8 * found["points"])
+    result = json.loads(done.stdout)
+    assert not result["wrong"], result["wrong"][:5]
+    assert 40 < result["points"] < 500
+    assert result["before the first checkpoint"] < (1 if which else 0.8 * result["points"])

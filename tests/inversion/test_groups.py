@@ -62,11 +62,11 @@ def prepared(group, model, folder, **options):
 
 def inverted(group, model, folder, records=(), monkeypatch=None, **options):
     """The inversion, of which the observers of `records` are told as those of plugins are."""
-    solver, given = prepared(group, model, folder, **options)
+    solver, arguments = prepared(group, model, folder, **options)
     if monkeypatch:
-        found = attrs.evolve(registry(), observers=tuple(records))
-        monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
-    return invert(solver, **given, group=group)
+        result = attrs.evolve(registry(), observers=tuple(records))
+        monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
+    return invert(solver, **arguments, group=group)
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +77,10 @@ def expected(model, tmp_path_factory):
 @pytest.mark.parametrize("how", ["slices", "rank0"])
 @pytest.mark.parametrize("group", GROUPS)
 def test_any_distributor_will_do(group, how, model, expected, tmp_path):
-    made = GROUPS[group]()
-    assert isinstance(made, Distributor)
-    found = inverted(made, model, tmp_path, observed=how)
-    np.testing.assert_array_equal(found.models[0], expected)
+    instance = GROUPS[group]()
+    assert isinstance(instance, Distributor)
+    result = inverted(instance, model, tmp_path, observed=how)
+    np.testing.assert_array_equal(result.models[0], expected)
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
@@ -88,9 +88,9 @@ def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_pa
     """Each step is by 20 m/s; the gradients differ by rounding."""
     if backend == "jax":
         pytest.importorskip("jax")
-    solver, given = prepared(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
+    solver, arguments = prepared(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
     assert "MemoryOptions(strategy='boundary', known_above=2)" in solver.explain()
-    np.testing.assert_allclose(invert(solver, **given).models[0], expected, rtol=0, atol=0.1)
+    np.testing.assert_allclose(invert(solver, **arguments).models[0], expected, rtol=0, atol=0.1)
 
 
 def test_what_rank_0_refuses_ends_every_rank():
@@ -119,22 +119,22 @@ def test_what_rank_0_refuses_ends_every_rank():
 def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, monkeypatch):
     if backend == "jax":
         pytest.importorskip("jax")
-    told: list[Observation] = []
-    records = [ObserverRecord("list", event, told.append) for event in ("shot", "start", "iteration")]
+    observations: list[Observation] = []
+    records = [ObserverRecord("list", event, observations.append) for event in ("shot", "start", "iteration")]
     found = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
-    start, first = ([o for o in told if o.iteration == n] for n in (0, 1))
-    for seen, event in ((start, "start"), (first, "iteration")):
-        assert [(o.event, o.shots) for o in seen] == [
+    start, first = ([o for o in observations if o.iteration == n] for n in (0, 1))
+    for output, event in ((start, "start"), (first, "iteration")):
+        assert [(o.event, o.shots) for o in output] == [
             *(("shot", s) for s in ((0, 1), (2, 3), (4,))),
             (event, (0, 1, 2, 3, 4)),
         ]
-        assert sum(o.misfit for o in seen[:3]) == pytest.approx(seen[3].misfit, rel=1e-5)
+        assert sum(o.misfit for o in output[:3]) == pytest.approx(output[3].misfit, rel=1e-5)
     initial = read_prepared(model).initial
     np.testing.assert_array_equal(start[3].model, initial)
     np.testing.assert_array_equal(first[0].model, initial)
     np.testing.assert_array_equal(first[3].model, found.models[0])
     assert start[3].gradient.shape == start[3].model.shape and np.abs(start[3].gradient).max() > 0
-    assert all(o.rank == 0 and o.gradient is None and not o.history for o in told if o.event == "shot")
+    assert all(o.rank == 0 and o.gradient is None and not o.history for o in observations if o.event == "shot")
     assert [dict(line) for line in first[3].history] == found.history and found.history[1]["misfit"] == first[3].misfit
 
 
@@ -164,8 +164,8 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
         ObserverRecord("leaves", "iteration", leaves),
         ObserverRecord("counts", "shot", calls.append),
     ]
-    found = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
-    np.testing.assert_array_equal(found.models[0], expected)
+    result = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
+    np.testing.assert_array_equal(result.models[0], expected)
     assert len(calls) == 2 + 6, "those that failed are not called again, the other one is called six times"
     said = capfd.readouterr().err.splitlines()
     assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in said
@@ -183,21 +183,21 @@ def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path, monkeypatch):
 
 
 def test_what_one_keeps_stays_as_it_was(model, tmp_path, monkeypatch):
-    kept = []
-    records = [ObserverRecord("keeps", event, lambda o: kept.append(o.model)) for event in ("start", "iteration")]
+    remaining = []
+    records = [ObserverRecord("keeps", event, lambda o: remaining.append(o.model)) for event in ("start", "iteration")]
     inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
-    assert not np.array_equal(*kept)
+    assert not np.array_equal(*remaining)
 
 
 def test_each_observer_is_given_a_copy():
     """Of any array of a run, which goes on to write into it."""
-    told: list[Observation] = []
-    records = [ObserverRecord(name, "iteration", told.append) for name in ("one", "other")]
+    observations: list[Observation] = []
+    records = [ObserverRecord(name, "iteration", observations.append) for name in ("one", "other")]
     model, gradient = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
     Observers(0, records).after_iteration(1, 0.5, 3, model, gradient)
     model[:] = gradient[:] = 2
-    assert len(told) == 2 and not np.shares_memory(told[0].model, told[1].model)
-    assert all((o.model == 1).all() and (o.gradient == 1).all() for o in told)
+    assert len(observations) == 2 and not np.shares_memory(observations[0].model, observations[1].model)
+    assert all((o.model == 1).all() and (o.gradient == 1).all() for o in observations)
 
 
 @pytest.mark.parametrize("script", ["torch/fwi_marmousi_dist.py", "jax/fwi_marmousi_pmap.py"])
@@ -206,8 +206,8 @@ def test_the_scripts_tell_the_observers_of_the_environment(script, model, tmp_pa
         pytest.importorskip("jax"), pytest.importorskip("optax")
     told: list[Observation] = []
     records = tuple(ObserverRecord("list", event, told.append) for event in ("shot", "start", "iteration"))
-    found = attrs.evolve(registry(), observers=records)
-    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    result = attrs.evolve(registry(), observers=records)
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
     parts = {"model": model, "out": tmp_path, "epochs": 1, "max-shots": 3, "freq": 3, "forward-batchsize": 3}
     monkeypatch.setattr("sys.argv", [script, *(f"--{name}={value}" for name, value in parts.items())])
     runpy.run_path(str(EXAMPLES / script), run_name="__main__")

@@ -54,8 +54,8 @@ def earth(equation, vp=SMOOTH, rho=RHO):
 
 
 def record(equation, models):
-    made = solver(equation)
-    return made.executor.forward(made.problem, driven(equation), models).numpy()
+    prop = solver(equation)
+    return prop.executor.forward(prop.problem, driven(equation), models).numpy()
 
 
 def reflections(equation, vp=SMOOTH, rho=RHO):
@@ -64,8 +64,8 @@ def reflections(equation, vp=SMOOTH, rho=RHO):
 
 def image(equation, observed, vp=SMOOTH, function=migrate, made=None, **options):
     shots = driven(equation)
-    given = shots.wavelet, SOURCES, RECEIVERS, observed, earth(equation, vp)
-    return function(made or solver(equation), *given, **options)
+    arguments = shots.wavelet, SOURCES, RECEIVERS, observed, earth(equation, vp)
+    return function(made or solver(equation), *arguments, **options)
 
 
 DEPTHS = {"flat": np.full(SHAPE[1], 35.0), "dipping": 25 + 0.2 * np.arange(SHAPE[1])}
@@ -87,46 +87,46 @@ STEP[35:] = 2700
 @pytest.mark.parametrize("condition", ["correlation", "laplacian", "impedance"])
 def test_a_reflector_is_at_its_depth_and_of_its_sign(condition, depth, change):
     equation = AcousticVariableDensity if condition == "impedance" else Acoustic
-    found = image(equation, reflections(equation, layer(depth, change)), condition=condition)[10:, MIDDLE]
-    assert found.dtype == np.float32
-    found *= np.sign(change)
-    assert np.abs(found.argmax(axis=0) + 10 - DEPTHS[depth][MIDDLE]).max() <= 1  # a wave is 17 cells long
+    result = image(equation, reflections(equation, layer(depth, change)), condition=condition)[10:, MIDDLE]
+    assert result.dtype == np.float32
+    result *= np.sign(change)
+    assert np.abs(result.argmax(axis=0) + 10 - DEPTHS[depth][MIDDLE]).max() <= 1  # a wave is 17 cells long
     # Of the Laplacian the trough beside the peak is nearly as deep, and deeper between cells here and there.
-    assert (found.max(axis=0) > -found.min(axis=0)).mean() >= 0.9
+    assert (result.max(axis=0) > -result.min(axis=0)).mean() >= 0.9
 
 
 def test_an_image_is_of_the_weighted_and_filtered_data():
     """<image, x> = <w F J x, w F d>"""
     observed, x = reflections(Acoustic, layer()), np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
     weights = np.random.default_rng(1).random((7, NT, 40, 1))
-    found = image(Acoustic, observed, precondition=False, weights=weights, low=4.0, high=18.0)
-    made = solver(edge_gradient="interior")
-    scattered = made.executor.born(made.problem, driven(Acoustic), [SMOOTH], [x]).numpy()
+    result = image(Acoustic, observed, precondition=False, weights=weights, low=4.0, high=18.0)
+    prop = solver(edge_gradient="interior")
+    scattered = prop.executor.born(prop.problem, driven(Acoustic), [SMOOTH], [x]).numpy()
     one, other = (weights * bandpass(record, DT, 4.0, 18.0) for record in (scattered, observed))
     expected, size = (one * other).sum(), np.linalg.norm(one) * np.linalg.norm(other)
-    assert abs((found.astype(np.float64) * x).sum() - expected) < 1e-5 * size < 0.1 * abs(expected)
+    assert abs((result.astype(np.float64) * x).sum() - expected) < 1e-5 * size < 0.1 * abs(expected)
 
 
 def test_an_image_rises_where_the_earth_does():
     for equation, condition in ((Acoustic, "correlation"), (AcousticVariableDensity, "impedance")):
-        found = image(equation, reflections(equation, STEP), condition=condition)[:, MIDDLE].mean(axis=1)
-        crossing = 33 + np.flatnonzero((found[33:37] < 0) & (found[34:38] > 0))
+        result = image(equation, reflections(equation, STEP), condition=condition)[:, MIDDLE].mean(axis=1)
+        crossing = 33 + np.flatnonzero((result[33:37] < 0) & (result[34:38] > 0))
         assert len(crossing) == 1 and abs(crossing[0] + 0.5 - 34.5) <= 1
 
 
 def test_the_impedance_of_density_alone():
     heavy = RHO.copy()
     heavy[35] += 300
-    found = image(AcousticVariableDensity, reflections(AcousticVariableDensity, rho=heavy), condition="impedance")
-    assert (found[10:, MIDDLE].argmax(axis=0) + 10 == 35).all()
+    result = image(AcousticVariableDensity, reflections(AcousticVariableDensity, rho=heavy), condition="impedance")
+    assert (result[10:, MIDDLE].argmax(axis=0) + 10 == 35).all()
 
 
 def test_smooth_parts_are_gone():
     """A reflector in the migration's own model scatters back what would be taken for an image on the way to it."""
 
     def smooth_share(equation, condition):
-        found = image(equation, reflections(equation, STEP), STEP, condition=condition)[:, MIDDLE]
-        return (gaussian_filter(found, 6)[10:29] ** 2).sum() / (found[10:45] ** 2).sum()
+        result = image(equation, reflections(equation, STEP), STEP, condition=condition)[:, MIDDLE]
+        return (gaussian_filter(result, 6)[10:29] ** 2).sum() / (result[10:45] ** 2).sum()
 
     plain = smooth_share(Acoustic, "correlation")
     assert smooth_share(Acoustic, "laplacian") < 0.02 * plain
@@ -140,9 +140,9 @@ def test_impedance_is_the_inverse_scattering_condition():
     observed = reflections(Acoustic, layer())
     twice = np.gradient(np.gradient(observed, DT, axis=1), DT, axis=1)
     inner = slice(12, -2), slice(4, -4)
-    found = image(AcousticVariableDensity, twice, condition="impedance", precondition=False)[inner]
+    result = image(AcousticVariableDensity, twice, condition="impedance", precondition=False)[inner]
     other = -image(Acoustic, observed, condition="laplacian", precondition=False)[inner] * 2000.0**3 / 4
-    assert np.linalg.norm(found - other) < 0.02 * np.linalg.norm(other)
+    assert np.linalg.norm(result - other) < 0.02 * np.linalg.norm(other)
 
 
 def test_the_laplacian_is_per_square_metre():
@@ -150,8 +150,8 @@ def test_the_laplacian_is_per_square_metre():
     from sweep_core.inversion.imaging import _laplacian
 
     z, y, x = np.meshgrid(5.0 * np.arange(6), 3.0 * np.arange(7), 2.0 * np.arange(8), indexing="ij")
-    found = _laplacian(z**2 + 2 * y**2 - 5 * x**2 + x * y, (5.0, 3.0, 2.0))
-    np.testing.assert_allclose(found[1:-1, 1:-1, 1:-1], 2 + 4 - 10)
+    result = _laplacian(z**2 + 2 * y**2 - 5 * x**2 + x * y, (5.0, 3.0, 2.0))
+    np.testing.assert_allclose(result[1:-1, 1:-1, 1:-1], 2 + 4 - 10)
 
 
 def test_deep_reflectors_are_as_bright():
@@ -160,18 +160,18 @@ def test_deep_reflectors_are_as_bright():
     observed = reflections(Acoustic, vp)
     shares = []
     for precondition in (False, True):
-        found = image(Acoustic, observed, precondition=precondition)[:, MIDDLE]
-        shares.append(found[52].mean() / found[35].mean())
+        result = image(Acoustic, observed, precondition=precondition)[:, MIDDLE]
+        shares.append(result[52].mean() / result[35].mean())
     assert shares[0] < 0.65 and 0.75 < shares[1] < 1.25
 
 
 def test_no_rim():
     """Whether the solver's own gradients have one or not."""
     observed = reflections(Acoustic, layer())
-    for made in (solver(), solver(edge_gradient="interior")):
-        found = image(Acoustic, observed, made=made, precondition=False)[20:]
-        edges = max(np.abs(part).max() for part in (found[-1], found[:, 0], found[:, -1]))
-        assert edges < 0.5 * np.abs(found[:, MIDDLE]).max()
+    for instance in (solver(), solver(edge_gradient="interior")):
+        result = image(Acoustic, observed, made=instance, precondition=False)[20:]
+        edges = max(np.abs(part).max() for part in (result[-1], result[:, 0], result[:, -1]))
+        assert edges < 0.5 * np.abs(result[:, MIDDLE]).max()
 
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity])
@@ -196,9 +196,9 @@ def test_what_is_carried_back_is_the_transpose_of_what_is_scattered(backend, imp
             rng.standard_normal((3, 90, 10, 1)), weights=rng.random((3, 90, 10, 1)), low=5.0, high=40.0, batch=2,
         )  # fmt: skip
         x, y = [rng.standard_normal(shape) for _ in models], rng.standard_normal((3, 90, 10, 1))
-        made = np.concatenate([objective.born(models, x, some) for some in (np.arange(2), np.arange(2, 3))])
+        result = np.concatenate([objective.born(models, x, some) for some in (np.arange(2), np.arange(2, 3))])
         back = objective.transposed(models, lambda some: y[some])
-    assert (made * y).sum() == pytest.approx(sum((a * b).sum() for a, b in zip(x, back, strict=True)), rel=1e-11)
+    assert (result * y).sum() == pytest.approx(sum((a * b).sum() for a, b in zip(x, back, strict=True)), rel=1e-11)
 
 
 WATER = np.zeros(SHAPE, bool)
@@ -220,13 +220,13 @@ def least_squares(iterations=10, **options):
 
 
 def test_the_least_squares_image_is_of_the_size_of_what_scattered():
-    found, history = least_squares()
-    assert found.dtype == np.float32 and (found[:8] == 0).all()
+    result, history = least_squares()
+    assert result.dtype == np.float32 and (result[:8] == 0).all()
     assert len(history) == 11 and (np.diff(history) < 0).all() and history[-1] < 0.02 * history[0]
-    assert (found[:, MIDDLE].argmax(axis=0) == 35).all()
+    assert (result[:, MIDDLE].argmax(axis=0) == 35).all()
     part = slice(10, 50), MIDDLE
     first = image(Acoustic, reflections(Acoustic, layer()))
-    plain, sharp, true = (x[part].astype(np.float64) for x in (first, found, layer() - SMOOTH))
+    plain, sharp, true = (x[part].astype(np.float64) for x in (first, result, layer() - SMOOTH))
     best = (plain * true).sum() / (plain * plain).sum() * plain
     assert np.linalg.norm(sharp - true) < 0.9 * np.linalg.norm(best - true)
     # Waves of this length cannot tell one cell of 200 m/s from three of 70.
@@ -240,12 +240,12 @@ def test_the_history_is_the_misfit_of_the_data():
     options = {"low": 4.0, "high": 18.0, "weights": np.linspace(0, 1, NT).reshape(1, NT, 1, 1).repeat(7, axis=0)}
     observed, mask = reflections(Acoustic, layer()), np.random.default_rng(0).random((7, 40)) > 0.3
     for damping in (0.0, 2.0):
-        found, history = image(
+        result, history = image(
             Acoustic, observed, function=least_squares_migrate, iterations=4, receiver_mask=mask, damping=damping,
             progress=False, **options,
         )  # fmt: skip
-        made = solver(edge_gradient="interior")
-        modelled = made.executor.born(made.problem, driven(Acoustic), [SMOOTH], [found]).numpy()
+        prop = solver(edge_gradient="interior")
+        modelled = prop.executor.born(prop.problem, driven(Acoustic), [SMOOTH], [result]).numpy()
         for scattered, expected in ((0 * modelled, history[0]), (modelled, history[-1])):
             left = options["weights"] * bandpass(scattered - observed, DT, 4.0, 18.0) * mask[:, None, :, None]
             assert expected == pytest.approx(0.5 * (left.astype(np.float64) ** 2).sum(), rel=1e-3)
@@ -261,45 +261,45 @@ def test_masked_receivers_say_nothing():
 
 
 def test_damping_holds_the_image():
-    free, held = least_squares(4), least_squares(4, damping=10.0)
-    assert np.linalg.norm(held[0]) < 0.8 * np.linalg.norm(free[0])
-    assert held[1][-1] > free[1][-1] and (np.diff(held[1]) < 0).all()
+    free, contents = least_squares(4), least_squares(4, damping=10.0)
+    assert np.linalg.norm(contents[0]) < 0.8 * np.linalg.norm(free[0])
+    assert contents[1][-1] > free[1][-1] and (np.diff(contents[1]) < 0).all()
 
 
 def test_ranks_come_to_the_same():
     observed = reflections(Acoustic, layer())
     serial = image(Acoustic, observed, condition="laplacian")
-    for found in on_ranks(3, lambda group: image(Acoustic, observed, condition="laplacian", group=group)):
-        np.testing.assert_allclose(found, serial, atol=1e-5 * np.abs(serial).max())
+    for result in on_ranks(3, lambda group: image(Acoustic, observed, condition="laplacian", group=group)):
+        np.testing.assert_allclose(result, serial, atol=1e-5 * np.abs(serial).max())
     expected, history = least_squares(3)
-    for found, told in on_ranks(
+    for result, answer in on_ranks(
         2,
         lambda group: image(
             Acoustic, observed, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False, group=group
         ),
     ):
-        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
-        np.testing.assert_allclose(told, history, rtol=1e-3)
+        np.testing.assert_allclose(result, expected, atol=1e-3 * np.abs(expected).max())
+        np.testing.assert_allclose(answer, history, rtol=1e-3)
 
 
 def test_jax_comes_to_the_same():
     pytest.importorskip("jax")
     from sweep_jax import PropJax
 
-    observed, made = reflections(Acoustic, layer()), solver(make=PropJax)
-    one, other = (image(Acoustic, observed, made=each, condition="laplacian") for each in (None, made))
+    observed, prop = reflections(Acoustic, layer()), solver(make=PropJax)
+    one, other = (image(Acoustic, observed, made=each, condition="laplacian") for each in (None, prop))
     np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(one).max())
     expected, history = least_squares(3)
-    found, told = image(
-        Acoustic, observed, made=made, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False
+    result, answer = image(
+        Acoustic, observed, made=prop, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False
     )
-    np.testing.assert_allclose(found, expected, atol=5e-3 * np.abs(expected).max())
-    np.testing.assert_allclose(told, history, rtol=1e-3)
+    np.testing.assert_allclose(result, expected, atol=5e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(answer, history, rtol=1e-3)
 
 
 def test_three_dimensions():
     shape, nt = (24, 16, 16), 180
-    made = PropTorch(Acoustic(), shape, DH, DT, pml_width=6)
+    prop = PropTorch(Acoustic(), shape, DH, DT, pml_width=6)
     smooth = np.full(shape, 2000, np.float32)
     true = smooth.copy()
     true[15] += 300
@@ -308,11 +308,11 @@ def test_three_dimensions():
         1e4 * ricker(18.0, nt, DT).astype(np.float32), np.array([[8, 8, 2]]),
         np.concatenate([receivers, np.full((len(receivers), 1), 3)], axis=1),
     )  # fmt: skip
-    pair = [made.executor.forward(made.problem, shots, [m]).numpy() for m in (true, smooth)]
-    given = shots.wavelet, shots.sources, shots.receivers, pair[0] - pair[1], [smooth]
-    found = migrate(made, *given, condition="laplacian")
-    assert found.shape == shape and abs(int(found[8:22, 7, 8].argmax()) + 8 - 15) <= 1
-    _, history = least_squares_migrate(made, *given, iterations=2, progress=False)
+    pair = [prop.executor.forward(prop.problem, shots, [m]).numpy() for m in (true, smooth)]
+    arguments = shots.wavelet, shots.sources, shots.receivers, pair[0] - pair[1], [smooth]
+    result = migrate(prop, *arguments, condition="laplacian")
+    assert result.shape == shape and abs(int(result[8:22, 7, 8].argmax()) + 8 - 15) <= 1
+    _, history = least_squares_migrate(prop, *arguments, iterations=2, progress=False)
     assert history[2] < 0.5 * history[0]
 
 
@@ -385,11 +385,11 @@ def test_a_backend_must_carry_back_and_scatter():
         executor: object
         name = "stranger"
 
-        def pullback(self, *given):
-            return self.executor.pullback(*given)
+        def pullback(self, *arguments):
+            return self.executor.pullback(*arguments)
 
-    made = solver()
+    prop = solver()
     with pytest.raises(UnsupportedError, match="computes no gradient"):
-        refused(solver=Only(made.problem, ReferenceExecutor()))
+        refused(solver=Only(prop.problem, ReferenceExecutor()))
     with pytest.raises(UnsupportedError, match="backend 'stranger' has no born"):
-        refused(solver=Only(made.problem, NoBorn(made.executor)), **LEAST)
+        refused(solver=Only(prop.problem, NoBorn(prop.executor)), **LEAST)

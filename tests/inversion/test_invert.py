@@ -57,13 +57,13 @@ WEIGHTS = np.linspace(0, 1, 3 * NT).reshape(3, NT, 1, 1)
 def test_the_gradient_is_that_of_the_weighted_and_filtered_misfit(name, misfit):
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
-        given = objective(name, misfit=misfit, weights=WEIGHTS, low=2.0, high=9.0)
+        arguments = objective(name, misfit=misfit, weights=WEIGHTS, low=2.0, high=9.0)
         start, way = earth()[1].astype(np.float64), np.random.default_rng(0).standard_normal(SHAPE)
-        value, (slope,) = given([start])
-        sides = [WEIGHTS * bandpass(x, DT, 2.0, 9.0) for x in (given.record([start]), given.observed)]
+        value, (slope,) = arguments([start])
+        sides = [WEIGHTS * bandpass(x, DT, 2.0, 9.0) for x in (arguments.record([start]), arguments.observed)]
         assert value == pytest.approx(float(misfit(*sides)[0]), rel=1e-9)
         h = 1e-3
-        ends = [given([start + sign * h * way])[0] for sign in (1, -1)]
+        ends = [arguments([start + sign * h * way])[0] for sign in (1, -1)]
     assert (ends[0] - ends[1]) / (2 * h) == pytest.approx((slope * way).sum(), rel=1e-5)
 
 
@@ -71,20 +71,20 @@ def test_backends_agree():
     jax = pytest.importorskip("jax")
     start = [earth()[1].astype(np.float64)]
     with jax.enable_x64(True):
-        found = [objective(name, misfit=envelope, weights=WEIGHTS, high=9.0)(start) for name in EXECUTORS]
-    (value, slopes), (other, others) = found
+        results = [objective(name, misfit=envelope, weights=WEIGHTS, high=9.0)(start) for name in EXECUTORS]
+    (value, slopes), (other, others) = results
     assert value == pytest.approx(other, rel=1e-9)
     np.testing.assert_allclose(slopes[0], others[0], atol=1e-9 * abs(slopes[0]).max())
 
 
 def test_what_is_transposed_is_the_weighted_and_filtered_record():
-    given, random = objective(weights=WEIGHTS, low=2.0, high=9.0), np.random.default_rng(1)
+    arguments, random = objective(weights=WEIGHTS, low=2.0, high=9.0), np.random.default_rng(1)
     start, way = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
-    z = random.standard_normal(given.observed.shape)
-    born = given.executor.born(given.problem, given.shots, [start], [way]).numpy()
-    made = given.weighed(given.filtered(born), np.arange(3))
-    back = given.transposed([start], lambda some: z[some])[0]
-    assert (made * z).sum() == pytest.approx((back * way).sum(), rel=1e-10)
+    z = random.standard_normal(arguments.observed.shape)
+    born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
+    result = arguments.weighed(arguments.filtered(born), np.arange(3))
+    back = arguments.transposed([start], lambda some: z[some])[0]
+    assert (result * z).sum() == pytest.approx((back * way).sum(), rel=1e-10)
 
 
 @attrs.frozen
@@ -108,16 +108,16 @@ def test_ranks_share_out_the_shots():
 
 def test_the_illumination_is_the_diagonal_of_what_least_squares_curve():
     """Over many draws, at a few cells: |J e|^2, by Born modelling of one cell."""
-    given, start = objective(weights=WEIGHTS, high=9.0), earth()[1].astype(np.float64)
-    draws = [illumination(given, [start], smooth=1e-6, seed=seed)[0] for seed in range(60)]
+    arguments, start = objective(weights=WEIGHTS, high=9.0), earth()[1].astype(np.float64)
+    draws = [illumination(arguments, [start], smooth=1e-6, seed=seed)[0] for seed in range(60)]
     mean, spread = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(60)
     for cell in ((8, 10), (14, 20), (20, 30)):
         way = np.zeros(SHAPE)
         way[cell] = 1
-        born = given.executor.born(given.problem, given.shots, [start], [way]).numpy()
-        exact = float((given.weighed(given.filtered(born), np.arange(3)) ** 2).sum())
+        born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
+        exact = float((arguments.weighed(arguments.filtered(born), np.arange(3)) ** 2).sum())
         assert abs(mean[cell] - exact) < 4 * spread[cell] < 0.8 * exact
-    smooth = illumination(given, [start], smooth=3.0)[0]
+    smooth = illumination(arguments, [start], smooth=3.0)[0]
     assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # deep cells are lit less
     assert smooth.max() < 3 * smooth[5:-5, 5:-5].max()  # and the rim does not outshine all
 
@@ -145,33 +145,33 @@ def test_unknowns_are_cells_that_may_change():
     problem = make_problem(AcousticVariableDensity(), SHAPE, DH, DT, pml_width=8)
     _, vp, water = earth()
     rho = np.full(SHAPE, 2000, np.float32)
-    found = make_unknowns(problem, [vp, rho], {"vp": (1400, 3000)}, {"vp": water, "rho": True})
-    assert len(found) == (~water).sum()
-    x = np.full(len(found), 1e5)
-    changed, kept = found.models(x)
-    assert (kept == rho).all() and (changed[water] == vp[water]).all() and (changed[~water] == 3000).all()
-    low, high = found.limits()
-    np.testing.assert_allclose(found.models(low)[0][~water], 1400)
-    np.testing.assert_allclose(found.models(high)[0][~water], 3000)
-    scaled = attrs.evolve(found, scale=[np.full(SHAPE, 5.0), np.ones(SHAPE)])
-    np.testing.assert_allclose(scaled.models(np.ones(len(found)))[0][~water], vp[~water] + 5)
+    result = make_unknowns(problem, [vp, rho], {"vp": (1400, 3000)}, {"vp": water, "rho": True})
+    assert len(result) == (~water).sum()
+    x = np.full(len(result), 1e5)
+    changed, remaining = result.models(x)
+    assert (remaining == rho).all() and (changed[water] == vp[water]).all() and (changed[~water] == 3000).all()
+    low, high = result.limits()
+    np.testing.assert_allclose(result.models(low)[0][~water], 1400)
+    np.testing.assert_allclose(result.models(high)[0][~water], 3000)
+    scaled = attrs.evolve(result, scale=[np.full(SHAPE, 5.0), np.ones(SHAPE)])
+    np.testing.assert_allclose(scaled.models(np.ones(len(result)))[0][~water], vp[~water] + 5)
     np.testing.assert_allclose(scaled.slope(x, [np.ones(SHAPE), np.ones(SHAPE)]), 5)
 
 
 def test_stages_bring_the_model_back(data):
-    told = []
-    found = call(data, [Stage(6, high=6.0), Stage(10)], bounds={"vp": (1450, 2800)}, observers=[told.append])
-    (model,) = found.models
+    observations = []
+    result = call(data, [Stage(6, high=6.0), Stage(10)], bounds={"vp": (1450, 2800)}, observers=[observations.append])
+    (model,) = result.models
     _, start, water = earth()
     assert error(model) < 0.8 * error(start)
     assert model.dtype == np.float32 and (model[water] == 1500).all()
-    assert [line["stage"] for line in found.history] == [1] * 7 + [2] * 11
-    ends = [[line["misfit"] for line in found.history if line["stage"] == n] for n in (1, 2)]
+    assert [line["stage"] for line in result.history] == [1] * 7 + [2] * 11
+    ends = [[line["misfit"] for line in result.history if line["stage"] == n] for n in (1, 2)]
     assert ends[0][-1] < 0.1 * ends[0][0] and ends[1][-1] < 0.05 * ends[1][0]
-    assert [seen.iteration for seen in told] == list(range(1, 17))
-    np.testing.assert_array_equal(told[-1].model, model)
-    assert told[-1].misfit == found.history[-1]["misfit"] and told[-1].gradient.shape == SHAPE
-    assert "stage 1, up to 6 Hz: misfit from" in str(found) and "stage 2, all frequencies" in str(found)
+    assert [output.iteration for output in observations] == list(range(1, 17))
+    np.testing.assert_array_equal(observations[-1].model, model)
+    assert observations[-1].misfit == result.history[-1]["misfit"] and observations[-1].gradient.shape == SHAPE
+    assert "stage 1, up to 6 Hz: misfit from" in str(result) and "stage 2, all frequencies" in str(result)
 
 
 def test_a_misfit_and_a_preference_of_ones_own(data):
@@ -192,10 +192,10 @@ def test_optimisers_that_draw_shots(data, kind):
         from sweep_jax import Optax
 
         optimiser = Optax(optax.adam(0.2), shots=2)
-    found = call(data, Stage(30), optimiser=optimiser)
+    result = call(data, Stage(30), optimiser=optimiser)
     both = objective(dtype=np.float32)
-    assert both(found.models)[0] < 0.4 * both([earth()[1]])[0]
-    assert found.history[-1]["gradients"] == pytest.approx(2 + 30 * 2 / 3)
+    assert both(result.models)[0] < 0.4 * both([earth()[1]])[0]
+    assert result.history[-1]["gradients"] == pytest.approx(2 + 30 * 2 / 3)
     moved = np.abs(call(data, Stage(1), optimiser=optimiser).models[0] - earth()[1]).max()
     assert moved == pytest.approx(0.002 * earth()[1].mean(), rel=0.02)
 
@@ -217,9 +217,9 @@ def test_two_parameters_both_move():
     heavy = rho.copy()
     heavy[12:17, 14:24] += 300
     data = observed(solver(equation), [torch.from_numpy(m) for m in (true, heavy)])
-    made = call(data, Stage(10), [start, rho], make=lambda: solver(equation))
-    vp, density = made.models
-    assert made.history[-1]["misfit"] < 0.1 * made.history[0]["misfit"] and (vp != start).any()
+    result = call(data, Stage(10), [start, rho], make=lambda: solver(equation))
+    vp, density = result.models
+    assert result.history[-1]["misfit"] < 0.1 * result.history[0]["misfit"] and (vp != start).any()
     assert np.abs(density - rho).max() > 10 and (density[water] == rho[water]).all()
     only = call(data, Stage(2), [start, rho], make=lambda: solver(equation), fixed={"vp": water, "rho": True})
     assert (only.models[1] == rho).all() and (only.models[0] != start).any()
@@ -232,22 +232,22 @@ def speeds(cells, rng, *ranges):
 def test_cells_that_do_not_fit_are_brought_back_with_a_derivative():
     rng, fits = np.random.default_rng(0), Elastic().fits
     start = [np.full(400, value) for value in (1500.0, 1200.0, 2000.0)]
-    given = [s + w for s, w in zip(start, speeds(400, rng, *[(-400, 400)] * 3), strict=True)]
-    out = ~fits(*given)
-    found = Mirror(fits, start, given).models()
-    assert 50 < out.sum() < 350 and fits(*found).all()
-    for one, other, from_where in zip(found, given, start, strict=True):
+    arguments = [s + w for s, w in zip(start, speeds(400, rng, *[(-400, 400)] * 3), strict=True)]
+    out = ~fits(*arguments)
+    result = Mirror(fits, start, arguments).models()
+    assert 50 < out.sum() < 350 and fits(*result).all()
+    for one, other, from_where in zip(result, arguments, start, strict=True):
         assert np.array_equal(one[~out], other[~out])  # the others stay
         assert (abs(one - from_where) <= abs(other - from_where)).all()
     slopes, way, h = speeds(400, rng, *[(-1, 1)] * 3), speeds(400, rng, *[(-1, 1)] * 3), 1e-3
 
     def value(side):
-        models = Mirror(fits, start, [g + side * h * w for g, w in zip(given, way, strict=True)]).models()
+        models = Mirror(fits, start, [g + side * h * w for g, w in zip(arguments, way, strict=True)]).models()
         return sum(s * m for s, m in zip(slopes, models, strict=True))
 
-    exact = sum(s * w for s, w in zip(Mirror(fits, start, given).transposed(slopes), way, strict=True))
+    exact = sum(s * w for s, w in zip(Mirror(fits, start, arguments).transposed(slopes), way, strict=True))
     np.testing.assert_allclose((value(1) - value(-1)) / (2 * h), exact, atol=1e-6 * abs(exact).max())
-    single = [[x.astype(np.float32) for x in part] for part in (start, given)]
+    single = [[x.astype(np.float32) for x in part] for part in (start, arguments)]
     assert fits(*Mirror(fits, *single).models()).all()
 
 
@@ -262,24 +262,24 @@ def elastic_line(iterations, **options):
     wavelet = (1e9 * ricker(6.0, nt, DT)).astype(np.float32)
     with torch.no_grad():
         aim = line(torch.from_numpy(wavelet), sources, receivers, models=[torch.from_numpy(m) for m in true])
-    given = {"fixed": fixed, "progress": False, **options}
-    return invert(line, wavelet, sources, receivers, aim, start, Stage(iterations), **given)
+    arguments = {"fixed": fixed, "progress": False, **options}
+    return invert(line, wavelet, sources, receivers, aim, start, Stage(iterations), **arguments)
 
 
 @pytest.mark.parametrize("optimiser", [LBFGS(), Torch(torch.optim.Adam, shots=2, lr=2.0)], ids=["L-BFGS", "Adam"])
 def test_vp_and_vs_that_move_apart_end_no_inversion(optimiser):
-    found = elastic_line(10, optimiser=optimiser)
-    assert len(found.history) == 11 and found.history[-1]["misfit"] < 0.4 * found.history[0]["misfit"]
-    assert Elastic().fits(*found.models).all()
+    result = elastic_line(10, optimiser=optimiser)
+    assert len(result.history) == 11 and result.history[-1]["misfit"] < 0.4 * result.history[0]["misfit"]
+    assert Elastic().fits(*result.models).all()
 
 
 def test_densities_take_shorter_steps():
-    seen = {}
+    entries = {}
     for steps in (None, {"rho": 1.0}, {"vp": 0.1}):
         adam = Torch(torch.optim.Adam, shots=2, lr=0.1)
         models = elastic_line(4, steps=steps, optimiser=adam).models
-        seen[str(steps)] = [np.abs(m - m[0, 0]).max() / m[0, 0] for m in models]
-    shorter, alike, slow = seen.values()
+        entries[str(steps)] = [np.abs(m - m[0, 0]).max() / m[0, 0] for m in models]
+    shorter, alike, slow = entries.values()
     assert shorter[2] == pytest.approx(0.3 * alike[2], rel=0.3) and shorter[0] == pytest.approx(alike[0], rel=0.3)
     assert slow[0] == pytest.approx(0.1 * shorter[0], rel=0.3)
 
@@ -292,8 +292,8 @@ def test_an_observer_ends_a_stage(data, capsys):
     def broken(seen):
         raise ValueError("a picture without a screen")
 
-    found = call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough, broken])
-    assert [line["iteration"] for line in found.history] == [0, 1, 2, 0, 1, 2]
+    result = call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough, broken])
+    assert [line["iteration"] for line in result.history] == [0, 1, 2, 0, 1, 2]
     assert "observer 'broken' failed and is not called again: ValueError: a picture" in capsys.readouterr().err
 
 
@@ -302,7 +302,7 @@ def test_shots_are_drawn_in_an_order_of_the_seed(data):
     for seed in (0, 1):
         told = drawn[seed] = []
         call(data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2), seed=seed,
-             true=[earth()[0]], observers=[lambda seen, told=told: told.append(seen.history[-1])])  # fmt: skip
+             true=[earth()[0]], observers=[lambda output, told=told: told.append(output.history[-1])])  # fmt: skip
     misfits = [[line["misfit"] for line in lines] for lines in drawn.values()]
     assert misfits[0] != misfits[1]
     assert misfits[0] == [line["misfit"] for line in call(
@@ -322,9 +322,9 @@ def test_an_observer_ends_the_whole_run(data, ranks):
     def run(group):
         return call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough], group=group if ranks > 1 else None)
 
-    for found in on_ranks(ranks, run):
-        assert [line["iteration"] for line in found.history] == [0, 1, 2]
-    assert np.array_equal(found.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
+    for result in on_ranks(ranks, run):
+        assert [line["iteration"] for line in result.history] == [0, 1, 2]
+    assert np.array_equal(result.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
 
 
 def test_a_run_that_an_observer_ended_goes_on(data, tmp_path):
@@ -337,35 +337,35 @@ def test_a_run_that_an_observer_ended_goes_on(data, tmp_path):
     for _ in range(2):
         stopped = call(data, plan, observers=[enough], folder=tmp_path)
         assert [line["iteration"] for line in stopped.history] == [0, 1]
-    found = call(data, plan, folder=tmp_path)
-    assert np.array_equal(found.models[0], call(data, plan).models[0])
+    result = call(data, plan, folder=tmp_path)
+    assert np.array_equal(result.models[0], call(data, plan).models[0])
 
 
 @pytest.mark.parametrize("optimiser", [LBFGS(), Torch(torch.optim.Adam)], ids=["LBFGS", "Adam"])
 def test_a_start_that_fits_the_data_is_returned(optimiser):
     start = earth()[1]
     data = observed(solver(), [torch.from_numpy(start)])
-    found = call(data, [Stage(3), Stage(2, high=6.0)], optimiser=optimiser)
-    assert np.array_equal(found.models[0], start)
-    assert [(line["stage"], line["iteration"], line["misfit"]) for line in found.history] == [(1, 0, 0.0), (2, 0, 0.0)]
-    assert "misfit from 0 to 0 in 0 iterations" in str(found)
+    result = call(data, [Stage(3), Stage(2, high=6.0)], optimiser=optimiser)
+    assert np.array_equal(result.models[0], start)
+    assert [(line["stage"], line["iteration"], line["misfit"]) for line in result.history] == [(1, 0, 0.0), (2, 0, 0.0)]
+    assert "misfit from 0 to 0 in 0 iterations" in str(result)
 
 
 def test_a_misfit_is_stated_by_its_name(data):
     named = call(data, [Stage(1, misfit="envelope"), Stage(1)], misfit="global_correlation")
-    given = call(data, [Stage(1, misfit=envelope), Stage(1)], misfit=global_correlation)
-    assert np.array_equal(named.models[0], given.models[0])
+    arguments = call(data, [Stage(1, misfit=envelope), Stage(1)], misfit=global_correlation)
+    assert np.array_equal(named.models[0], arguments.models[0])
 
 
 def test_drawn_shots_stand_for_all():
-    given = objective()
-    unknowns = make_unknowns(given.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
-    drawing = Descent(given, unknowns, drawn=1, precondition=False)
+    arguments = objective()
+    unknowns = make_unknowns(arguments.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
+    drawing = Descent(arguments, unknowns, drawn=1, precondition=False)
     x, told = np.zeros(len(drawing.unknowns)), []
     for _ in range(3):
         value, _ = drawing(x)
         told.append((drawing.misfit, drawing.gradients[0], value))
-    value, (gradient,) = given([unknowns.start[0]])
+    value, (gradient,) = arguments([unknowns.start[0]])
     assert len({misfit for misfit, *_ in told}) == 3  # each its own
     assert np.mean([misfit for misfit, *_ in told]) == pytest.approx(value, rel=1e-9)
     assert np.mean([value for *_, value in told]) == pytest.approx(1, rel=1e-9)
@@ -373,10 +373,10 @@ def test_drawn_shots_stand_for_all():
 
 
 def test_some_shots_are_a_stage(data):
-    found = call(data, Stage(2, shots=2))
-    assert found.history[-1]["misfit"] < found.history[0]["misfit"]
+    result = call(data, Stage(2, shots=2))
+    assert result.history[-1]["misfit"] < result.history[0]["misfit"]
     both = objective(dtype=np.float32)
-    assert found.history[0]["misfit"] == pytest.approx(both([earth()[1]], [0, 2])[0], rel=1e-4)
+    assert result.history[0]["misfit"] == pytest.approx(both([earth()[1]], [0, 2])[0], rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -439,9 +439,9 @@ def test_some_shots_are_a_stage(data):
     ],
 )
 def test_refused(data, options, kind, words):
-    stages, given = options.pop("stages", Stage(1)), options.pop("data", data)
+    stages, arguments = options.pop("stages", Stage(1)), options.pop("data", data)
     with pytest.raises(kind, match=words):
-        call(given, stages, **options)
+        call(arguments, stages, **options)
 
 
 @pytest.mark.parametrize(
@@ -512,7 +512,7 @@ def test_what_masked_receivers_hold_says_nothing(data, coarsen):
     options = {"receiver_mask": mask, "misfit": envelope}
     one, other = (call(x, Stage(2, high=8.0, coarsen=coarsen), **options) for x in (silent, broken))
     np.testing.assert_array_equal(one.models[0], other.models[0])
-    assert [told["misfit"] for told in one.history] == [told["misfit"] for told in other.history]
+    assert [answer["misfit"] for answer in one.history] == [answer["misfit"] for answer in other.history]
 
 
 @pytest.mark.parametrize(
@@ -540,10 +540,10 @@ def test_observers_of_shots_are_told(data, monkeypatch):
     from sweep_core import ObserverRecord
     from sweep_core.plugins import registry
 
-    seen = []
-    found = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", seen.append),))
-    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: found)
+    entries = []
+    result = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", entries.append),))
+    monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
     call(data, Stage(1), batch=2, precondition=False)
-    assert [(told.shots, told.iteration) for told in seen[:4]] == [((0, 1), 0), ((2,), 0), ((0, 1), 1), ((2,), 1)]
-    np.testing.assert_array_equal(seen[0].model, earth()[1])
-    assert (seen[2].model != seen[0].model).any()
+    assert [(told.shots, told.iteration) for told in entries[:4]] == [((0, 1), 0), ((2,), 0), ((0, 1), 1), ((2,), 1)]
+    np.testing.assert_array_equal(entries[0].model, earth()[1])
+    assert (entries[2].model != entries[0].model).any()

@@ -67,14 +67,14 @@ def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
             call(data, PLAN, misfit=part, optimiser=optimiser, folder=tmp_path)
         asked += part.asked
     rest = Counted()
-    found = call(data, PLAN, misfit=rest, optimiser=optimiser, folder=tmp_path)
-    assert np.array_equal(found.models[0], expected.models[0])
-    timeless = [[{**line, "seconds": 0} for line in run.history] for run in (found, expected)]
+    result = call(data, PLAN, misfit=rest, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(result.models[0], expected.models[0])
+    timeless = [[{**line, "seconds": 0} for line in run.history] for run in (result, expected)]
     assert timeless[0] == timeless[1]
     assert asked == 7 and rest.asked + asked == whole.asked, "nothing is computed twice"
     again = Counted()
     assert np.array_equal(
-        call(data, PLAN, misfit=again, folder=tmp_path, optimiser=optimiser).models[0], found.models[0]
+        call(data, PLAN, misfit=again, folder=tmp_path, optimiser=optimiser).models[0], result.models[0]
     )
     assert again.asked == 0 and {path.name[:10] for path in tmp_path.glob("stage_*_*")} == {"stage_0003"}
 
@@ -97,9 +97,9 @@ def test_a_run_gets_more_iterations_and_further_stages(data, tmp_path, optimiser
             assert left == 4
         asked += part.asked
     rest = Counted()
-    found = call(data, plans[-1], misfit=rest, optimiser=optimiser, folder=tmp_path)
-    assert np.array_equal(found.models[0], expected.models[0])
-    assert [line["misfit"] for line in found.history] == [line["misfit"] for line in expected.history]
+    result = call(data, plans[-1], misfit=rest, optimiser=optimiser, folder=tmp_path)
+    assert np.array_equal(result.models[0], expected.models[0])
+    assert [line["misfit"] for line in result.history] == [line["misfit"] for line in expected.history]
     assert asked + rest.asked == whole.asked, "nothing is computed twice"
 
 
@@ -126,8 +126,8 @@ def test_fewer_iterations_are_those_of_a_shorter_run(data, tmp_path, encoded):
 
     call(data, plan(5), folder=tmp_path)
     for iterations in (3, 6):
-        found = call(data, plan(iterations), folder=tmp_path)
-        assert np.array_equal(found.models[0], call(data, plan(iterations)).models[0])
+        result = call(data, plan(iterations), folder=tmp_path)
+        assert np.array_equal(result.models[0], call(data, plan(iterations)).models[0])
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
@@ -142,8 +142,8 @@ def test_nothing_that_is_not_finite_is_kept(data, tmp_path, optimiser):
 
     with pytest.raises(SweepError, match="the misfit is nan, .* shorter steps"):
         call(data, PLAN[1], misfit=Breaks(), folder=tmp_path, optimiser=optimiser)
-    found = call(data, PLAN[1], misfit=Breaks(-9), folder=tmp_path, optimiser=optimiser)
-    assert np.array_equal(found.models[0], call(data, PLAN[1], optimiser=optimiser).models[0])
+    result = call(data, PLAN[1], misfit=Breaks(-9), folder=tmp_path, optimiser=optimiser)
+    assert np.array_equal(result.models[0], call(data, PLAN[1], optimiser=optimiser).models[0])
 
 
 def test_a_checkpoint_of_another_run_is_told(data, tmp_path):
@@ -162,12 +162,12 @@ def test_a_checkpoint_of_another_run_is_told(data, tmp_path):
 
 @pytest.mark.parametrize("name", ["Adam", "NAdam", "Rprop", "SGD", "ASGD", "Adagrad", "RAdam"])
 def test_any_optimiser_of_torch_goes_on_to_the_same_bits(name):
-    made, slopes = Torch(getattr(torch.optim, name), lr=0.1), np.random.default_rng(0).normal(size=(9, 5))
+    result, slopes = Torch(getattr(torch.optim, name), lr=0.1), np.random.default_rng(0).normal(size=(9, 5))
     x = np.zeros(5)
-    made.begin(x)
+    result.begin(x)
     for slope in slopes:
-        state, was = made.state(), x.copy()
-        x = made.step(x, slope).copy()
+        state, was = result.state(), x.copy()
+        x = result.step(x, slope).copy()
         other = Torch(getattr(torch.optim, name), lr=0.1)
         other.begin(np.zeros(5))
         other.restore(state)
@@ -188,8 +188,8 @@ def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
     told = []
     with pytest.raises(KeyboardInterrupt):
         call(data, PLAN, misfit=Counted(5), folder=tmp_path)
-    found = call(data, PLAN, misfit=Counted(), folder=tmp_path, observers=[lambda seen: told.append(seen.iteration)])
-    seconds = [line["seconds"] for line in found.history]
+    result = call(data, PLAN, misfit=Counted(), folder=tmp_path, observers=[lambda seen: told.append(seen.iteration)])
+    seconds = [line["seconds"] for line in result.history]
     assert seconds == sorted(seconds) and told[-1] == 7 and told == list(range(told[0], 8)) and told[0] in (1, 3)
 
 

@@ -36,9 +36,9 @@ def test_pictures_of_a_run(tmp_path, saved, monkeypatch, physics, field, paramet
     record = np.random.default_rng(0).standard_normal((4, len(shots.wavelet), len(shots.receivers), len(parameters)))
     record = record[..., : len(experiment.receiver_type)]
     history = ({"iteration": 0, "misfit": 8.0, "model_error": model_error(earth.initial, earth.true), "seconds": 1.0},)
-    told = Observation("start", 0, 8.0, (0, 1, 2, 3), earth.initial, earth.initial, 0, history)
+    observations = Observation("start", 0, 8.0, (0, 1, 2, 3), earth.initial, earth.initial, 0, history)
     for observer in arguments_of(settings, solver, record)["observers"]:
-        observer(told)
+        observer(observations)
     assert any(label.startswith(f"{field}, AGC over") for label in labels(saved["observed_data.png"]))
     assert saved["ricker.png"].axes[0].get_title() == f"Ricker, {experiment.freq:g} Hz"
 

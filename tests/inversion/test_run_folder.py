@@ -92,8 +92,8 @@ def test_overwriting_removes_what_a_run_left_and_nothing_else(finished):
 def test_a_run_goes_on_with_what_is_there(finished):
     before, journal = contents(finished), claim(finished)
     journal.begin()
-    (told, (earth,)) = journal.position()
-    assert told["step"] == 1 and np.array_equal(earth, EARTH) and contents(finished) == before
+    (answer, (earth,)) = journal.position()
+    assert answer["step"] == 1 and np.array_equal(earth, EARTH) and contents(finished) == before
     journal.close()
 
 

@@ -80,8 +80,8 @@ def write_npy(folder):
 
 
 def write_folder(folder):
-    made = io.elastic_from_vp(earth())
-    for kind, values in (("true", made.true), ("smooth", made.initial)):
+    result = io.elastic_from_vp(earth())
+    for kind, values in (("true", result.true), ("smooth", result.initial)):
         for name, part in zip(("vp", "vs", "rho"), values, strict=True):
             np.save(folder / f"m_25m_{name}_{kind}.npy", part)
     return folder / "m_25m_rho_smooth.npy"
@@ -134,13 +134,13 @@ def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
         content, hits = damage(whole, rng)
         path.write_bytes(content)
         try:
-            found = read(path)
+            result = read(path)
         except SweepError as error:
             assert path.name.split("rho")[0] in str(error) and "\n" not in str(error)
             refused += 1
             continue
-        assert found.keys() == expected.keys()
-        differ = sum(int((found[key] != expected[key]).sum()) for key in found)
+        assert result.keys() == expected.keys()
+        differ = sum(int((result[key] != expected[key]).sum()) for key in result)
         assert differ <= each * hits
     print(f"{reader}: {refused} of {ROUNDS} refused")
     assert refused > 0.2 * ROUNDS

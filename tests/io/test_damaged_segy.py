@@ -100,16 +100,16 @@ MUTATIONS = (
 )
 
 
-def check(found, content, format):
+def check(result, content, format):
     """What was read is what the bytes say; `content` has traces of the count and the format that were written."""
-    assert found.dt == DT
-    seen = set()
-    for shot, row in enumerate(found.traces):
+    assert result.dt == DT
+    entries = set()
+    for shot, row in enumerate(result.traces):
         for column, trace in enumerate(row):
             if trace < 0:
-                assert not found.receiver_mask[shot, column] and not found.observed[shot, :, column].any()
+                assert not result.receiver_mask[shot, column] and not result.observed[shot, :, column].any()
                 continue
-            seen.add(int(trace))
+            entries.add(int(trace))
             header = standard.trace_header(content, trace, NT)
             xs = [standard.scaled(header[name], header["SourceGroupScalar"]) for name in ("SourceX", "GroupX")]
             source_depth = header["SourceDepth"] - header["SourceSurfaceElevation"]
@@ -120,20 +120,20 @@ def check(found, content, format):
             places = feet * np.array([[xs[0], zs[0]], [xs[1], zs[1]]])
             samples = standard.trace_samples(content, trace, NT, format).astype(np.float32)
             dead = header["TraceIdentificationCode"] in (2, 3) or np.ptp(samples) == 0
-            assert found.receiver_mask[shot, column] == (not dead)
-            np.testing.assert_allclose(found.sources[shot], places[0], rtol=1e-12, atol=1e-9)
+            assert result.receiver_mask[shot, column] == (not dead)
+            np.testing.assert_allclose(result.sources[shot], places[0], rtol=1e-12, atol=1e-9)
             if dead:  # its place is not looked at
-                assert not found.observed[shot, :, column].any()
+                assert not result.observed[shot, :, column].any()
                 continue
-            np.testing.assert_allclose(found.receivers[shot, column], places[1], rtol=1e-12, atol=1e-9)
+            np.testing.assert_allclose(result.receivers[shot, column], places[1], rtol=1e-12, atol=1e-9)
             delay = 1e-3 * standard.scaled(header["DelayRecordingTime"], header["TimeScalar"])
-            samples = sampled(samples, DT, found.nt, DT, start=delay)
+            samples = sampled(samples, DT, result.nt, DT, start=delay)
             atol = 1e-5 * np.abs(samples).max()
-            np.testing.assert_allclose(found.observed[shot, :, column, 0], samples, rtol=1e-5, atol=atol)
+            np.testing.assert_allclose(result.observed[shot, :, column, 0], samples, rtol=1e-5, atol=atol)
     count = (len(content) - 3600) // BLOCK
     codes = [standard.trace_header(content, trace, NT)["TraceIdentificationCode"] for trace in range(count)]
     seismic = {trace for trace, code in enumerate(codes) if code in (0, 1, *range(11, 18))}
-    assert seismic <= seen <= seismic | {trace for trace, code in enumerate(codes) if code in (2, 3)}
+    assert seismic <= entries <= seismic | {trace for trace, code in enumerate(codes) if code in (2, 3)}
 
 
 @pytest.mark.parametrize("format", [1, 5])
@@ -150,16 +150,16 @@ def test_a_mutated_file_is_read_right_or_refused_by_name(format, tmp_path):
         content = bytes(mutate(bytearray(good), rng))
         path.write_bytes(content)
         try:
-            found = read_segy(path, dh=1.0, line=Line())
+            result = read_segy(path, dh=1.0, line=Line())
         except SweepError as error:
             assert "shots.sgy" in str(error) and "\n" not in str(error), mutate.__name__
             refused, _ = refused + 1, reasons.add(str(error)[-30:])
             continue
         except BaseException as error:
             raise AssertionError(f"mutation {n}, {mutate.__name__}: {error!r}") from error
-        assert np.isfinite(found.observed).all() and str(found)
+        assert np.isfinite(result.observed).all() and str(result)
         try:
-            check(found, content, format)
+            check(result, content, format)
         except AssertionError as error:
             raise AssertionError(f"mutation {n}, {mutate.__name__} was read as garbage") from error
     print(f"{refused} of {ROUNDS} refused, for {len(reasons)} reasons")

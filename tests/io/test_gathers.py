@@ -15,7 +15,7 @@ def parts(**changes):
     rng = np.random.default_rng(0)
     mask = np.ones((NSHOTS, NREC), bool)
     mask[2, 3] = False
-    made = {
+    products = {
         "sources": rng.uniform(0, 50, (NSHOTS, 2)),
         "receivers": rng.uniform(0, 50, (NSHOTS, NREC, 2)),
         "observed": rng.standard_normal((NSHOTS, NT, NREC, 1)).astype(np.float32) * mask[:, None, :, None],
@@ -28,16 +28,16 @@ def parts(**changes):
         "name": "line 12",
         "datum": 3.0,
     }
-    return made | changes
+    return products | changes
 
 
-def same(found, expected):
+def same(result, expected):
     for key in ARRAYS:
-        a, b = getattr(found, key), getattr(expected, key)
+        a, b = getattr(result, key), getattr(expected, key)
         assert a.dtype == b.dtype and a.flags.c_contiguous, key
         np.testing.assert_array_equal(a, b)
     for key in ("dt", "dh", "line", "misfit", "datum", "name", "notes"):
-        assert getattr(found, key) == getattr(expected, key), key
+        assert getattr(result, key) == getattr(expected, key), key
 
 
 def test_gathers_come_back_as_they_were(tmp_path):
@@ -114,16 +114,16 @@ def test_a_damaged_file_is_read_right_or_refused(tmp_path):
             content[at] ^= 1 << int(rng.integers(8))
         path.write_bytes(content[: rng.integers(1, len(whole))] if rng.random() < 0.2 else content)
         try:
-            found = read_gathers(path)
+            result = read_gathers(path)
         except CheckpointError as error:
             assert "g.npz" in str(error)
             continue
-        same(found, gathers)
+        same(result, gathers)
 
 
 def test_defaults_of_a_synthetic_survey():
-    made = {key: value for key, value in parts().items() if key in ("sources", "receivers", "observed", "dt", "dh")}
-    gathers = Gathers(**made | {"dh": 10.0})
+    products = {key: value for key, value in parts().items() if key in ("sources", "receivers", "observed", "dt", "dh")}
+    gathers = Gathers(**products | {"dh": 10.0})
     assert gathers.receiver_mask.all() and not gathers.clipped.any() and not gathers.dead.any()
     assert (
         gathers.dh == (10.0, 10.0)
@@ -139,9 +139,9 @@ def test_defaults_of_a_synthetic_survey():
 
 
 def test_weights_grow_inside_the_recording():
-    made = {key: value for key, value in parts().items() if key in ("sources", "receivers", "observed", "dt", "dh")}
+    products = {key: value for key, value in parts().items() if key in ("sources", "receivers", "observed", "dt", "dh")}
     recorded = np.tile([0.010, 0.040], (NSHOTS, NREC, 1))
-    weights = Gathers(**made, recorded=recorded).weights(taper=0.008)[0, :, 0, 0]
+    weights = Gathers(**products, recorded=recorded).weights(taper=0.008)[0, :, 0, 0]
     assert not weights[:6].any() and not weights[20:].any() and (weights[9:17] == 1).all()
     np.testing.assert_allclose(weights[5:10], 0.5 - 0.5 * np.cos(np.pi * np.arange(5) / 4), atol=1e-6)
 

@@ -27,8 +27,8 @@ def as_it_comes(array):
 
 def saved(folder):
     """Arrays of an elastic earth as somebody may have saved them."""
-    made = io.elastic_from_vp(earth())
-    for kind, values in (("true", made.true), ("smooth", made.initial)):
+    result = io.elastic_from_vp(earth())
+    for kind, values in (("true", result.true), ("smooth", result.initial)):
         for name, part in zip(("vp", "vs", "rho"), values, strict=True):
             np.save(folder / f"m_25m_{name}_{kind}.npy", as_it_comes(part))
     return folder
@@ -96,8 +96,8 @@ def arrays(made):
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_models_are_handed_out_in_c_order(make, tmp_path):
-    found = arrays(make(tmp_path))
-    assert found and all(x.flags.c_contiguous and x.flags.writeable for x in found)
+    result = arrays(make(tmp_path))
+    assert result and all(x.flags.c_contiguous and x.flags.writeable for x in result)
 
 
 def test_every_maker_is_tried():

@@ -96,13 +96,13 @@ def test_shots_over_marmousi_come_back_from_segy_as_the_solver_made_them(tmp_pat
 
     record = run(sources, receivers, mask)
     traces = np.where(mask, np.cumsum(mask).reshape(mask.shape) - 1, -1)
-    made = Gathers(sources, np.tile(receivers, (2, 1, 1)), record, dt=dt, dh=dh, receiver_mask=mask, traces=traces)
-    found = read_segy(write_segy(tmp_path / "shots.sgy", made), dh=dh, line=Line())
-    np.testing.assert_array_equal(found.observed, record)
-    np.testing.assert_array_equal(found.receiver_mask, mask)
-    np.testing.assert_allclose(found.sources, sources, atol=1e-12)
-    again = run(found.sources, found.receivers, found.receiver_mask)
-    np.testing.assert_allclose(again, found.observed, atol=1e-6 * np.abs(record).max())
+    instance = Gathers(sources, np.tile(receivers, (2, 1, 1)), record, dt=dt, dh=dh, receiver_mask=mask, traces=traces)
+    result = read_segy(write_segy(tmp_path / "shots.sgy", instance), dh=dh, line=Line())
+    np.testing.assert_array_equal(result.observed, record)
+    np.testing.assert_array_equal(result.receiver_mask, mask)
+    np.testing.assert_allclose(result.sources, sources, atol=1e-12)
+    again = run(result.sources, result.receivers, result.receiver_mask)
+    np.testing.assert_allclose(again, result.observed, atol=1e-6 * np.abs(record).max())
     finer = read_segy(tmp_path / "shots.sgy", dh=dh, dt=dt / 2, line=Line())
     np.testing.assert_allclose(finer.observed[:, ::2], record, atol=1e-6 * np.abs(record).max())
-    assert attrs.evolve(found, observed=again).nt == nt
+    assert attrs.evolve(result, observed=again).nt == nt

@@ -15,15 +15,15 @@ pytest.importorskip("segyio", reason="segyio is not installed")
 
 def test_a_survey_is_ready_for_a_solver(write):
     traces, _ = standard.survey()
-    found = read_segy(write(), dh=12.5)
-    assert found.observed.shape == (3, 64, 5, 1) and found.dt == 0.004 and found.dh == (12.5, 12.5)
-    np.testing.assert_array_equal(found.sources, [[8, 0.48], [10, 0.48], [12, 0.48]])
-    np.testing.assert_array_equal(found.receivers[0], [[n, 0.8] for n in range(5)])
-    np.testing.assert_array_equal(found.receiver_mask, [[1] * 5, [1] * 4 + [0], [1] * 5])
-    np.testing.assert_array_equal(found.traces, [[0, 1, 2, 3, 4], [5, 6, 7, 8, -1], [9, 10, 11, 12, 13]])
-    np.testing.assert_allclose(found.observed[1, :, :4, 0], traces[5:9].T, rtol=1e-6, atol=1e-4)
-    assert not found.observed[1, :, 4].any() and list(found.shots) == [101, 102, 103] and not found.notes
-    for value in attrs.asdict(found, recurse=False).values():
+    result = read_segy(write(), dh=12.5)
+    assert result.observed.shape == (3, 64, 5, 1) and result.dt == 0.004 and result.dh == (12.5, 12.5)
+    np.testing.assert_array_equal(result.sources, [[8, 0.48], [10, 0.48], [12, 0.48]])
+    np.testing.assert_array_equal(result.receivers[0], [[n, 0.8] for n in range(5)])
+    np.testing.assert_array_equal(result.receiver_mask, [[1] * 5, [1] * 4 + [0], [1] * 5])
+    np.testing.assert_array_equal(result.traces, [[0, 1, 2, 3, 4], [5, 6, 7, 8, -1], [9, 10, 11, 12, 13]])
+    np.testing.assert_allclose(result.observed[1, :, :4, 0], traces[5:9].T, rtol=1e-6, atol=1e-4)
+    assert not result.observed[1, :, 4].any() and list(result.shots) == [101, 102, 103] and not result.notes
+    for value in attrs.asdict(result, recurse=False).values():
         assert not isinstance(value, np.ndarray) or value.flags.c_contiguous
 
 
@@ -63,30 +63,30 @@ def test_scalars_divide_where_they_are_negative_and_zero_is_one(write, scalar, f
     segy = open_segy(write(change={"SourceGroupScalar": scalar, "ElevationScalar": scalar}))
     np.testing.assert_allclose(segy.sources[0], [10000 * factor, 0, -60 * factor])
     np.testing.assert_allclose(segy.receivers[4], [5000 * factor, 0, -100 * factor])
-    told = open_segy(segy.path, coordinate_scalar=-100, elevation_scalar=-10)
-    np.testing.assert_allclose(told.sources[0], [100, 0, -6])
+    reading = open_segy(segy.path, coordinate_scalar=-100, elevation_scalar=-10)
+    np.testing.assert_allclose(reading.sources[0], [100, 0, -6])
 
 
 def test_depths_are_those_below_the_datum(write):
     path = write(change={"SourceSurfaceElevation": 400, "SourceDepth": 60, "ReceiverGroupElevation": 380})
-    found = read_segy(path, dh=(2.0, 12.5), datum=50.0)
-    np.testing.assert_allclose(found.sources[:, 1] * 2.0, 50 - 34)
-    np.testing.assert_allclose(found.receivers[..., 1] * 2.0, 50 - 38)
+    result = read_segy(path, dh=(2.0, 12.5), datum=50.0)
+    np.testing.assert_allclose(result.sources[:, 1] * 2.0, 50 - 34)
+    np.testing.assert_allclose(result.receivers[..., 1] * 2.0, 50 - 38)
     with pytest.raises(DomainError, match="source of trace 0 lies at z = -34 m; .*pass datum=, or source_depth="):
         read_segy(path, dh=10.0)
-    told = read_segy(path, dh=10.0, source_depth=7.0, receiver_depth=0.0)
-    assert (told.sources[:, 1] == 0.7).all() and not told.receivers[..., 1].any()
+    reading = read_segy(path, dh=10.0, source_depth=7.0, receiver_depth=0.0)
+    assert (reading.sources[:, 1] == 0.7).all() and not reading.receivers[..., 1].any()
 
 
 def test_feet_are_metres_in_the_end(write):
-    found = open_segy(write(binary={"Unit": 2}))
-    np.testing.assert_allclose(found.sources[0], np.array([100, 0, -6]) * 0.3048)
-    np.testing.assert_allclose(open_segy(found.path, unit="m").sources[0], [100, 0, -6])
+    result = open_segy(write(binary={"Unit": 2}))
+    np.testing.assert_allclose(result.sources[0], np.array([100, 0, -6]) * 0.3048)
+    np.testing.assert_allclose(open_segy(result.path, unit="m").sources[0], [100, 0, -6])
     with pytest.raises(DataError, match="measurement system 7; expected 1"):
         open_segy(write(binary={"Unit": 7}))
     assert "not stated" in open_segy(write(binary={"Unit": 0})).notes[0]
     with pytest.raises(OptionError, match="unit is 'km'"):
-        open_segy(found.path, unit="km")
+        open_segy(result.path, unit="km")
 
 
 def test_angles_are_refused_and_lengths_called_angles_are_said(write):
@@ -112,13 +112,13 @@ def turned(n):
 
 def test_geometry_is_projected_to_the_line_and_the_misfit_said(write):
     line = Line((5e5, 2e6), (np.cos(np.pi / 6), 0.5))
-    found, fitted = (read_segy(write(change=turned), dh=12.5, line=asked) for asked in (line, None))
+    result, fitted = (read_segy(write(change=turned), dh=12.5, line=asked) for asked in (line, None))
     assert line.azimuth == pytest.approx(60)
-    np.testing.assert_allclose(found.sources[:, 0] * 12.5, [100, 125, 150], atol=2e-3)
-    assert found.misfit.largest == pytest.approx(3, abs=2e-3) and found.misfit.offset == pytest.approx(
+    np.testing.assert_allclose(result.sources[:, 0] * 12.5, [100, 125, 150], atol=2e-3)
+    assert result.misfit.largest == pytest.approx(3, abs=2e-3) and result.misfit.offset == pytest.approx(
         np.hypot(100, 3) - 100, abs=2e-3
     )
-    np.testing.assert_allclose(fitted.offsets, found.offsets, atol=0.1)
+    np.testing.assert_allclose(fitted.offsets, result.offsets, atol=0.1)
     assert fitted.receivers[..., 0].min() == pytest.approx(0, abs=1e-9) and 0.5 < fitted.misfit.largest < 3
     np.testing.assert_allclose(
         line.place(line.project(np.array([[5e5 + 1, 2e6]]))[0]), [[5e5 + 0.75, 2e6 + np.sqrt(3) / 4]]
@@ -130,13 +130,13 @@ def test_geometry_is_projected_to_the_line_and_the_misfit_said(write):
 def test_a_delay_puts_samples_where_they_belong(write):
     traces, _ = standard.survey(nt=200)
     path = write(traces, change=lambda n: {"DelayRecordingTime": 100 if n < 5 else -54, "TimeScalar": 0})
-    found = read_segy(path, dh=12.5)
-    assert found.nt == 225 and not found.observed[0, :25].any()
-    np.testing.assert_allclose(found.observed[0, 25:, :, 0], traces[:5].T, rtol=1e-5, atol=1e-4)
+    result = read_segy(path, dh=12.5)
+    assert result.nt == 225 and not result.observed[0, :25].any()
+    np.testing.assert_allclose(result.observed[0, 25:, :, 0], traces[:5].T, rtol=1e-5, atol=1e-4)
     late = sampled(traces[9:].T, 4e-3, 225, 4e-3, axis=0, start=-0.054)
-    np.testing.assert_allclose(found.observed[2, :, :, 0], late, rtol=1e-5, atol=1e-3)
-    assert found.recorded[0, 0].tolist() == pytest.approx([0.1, 0.896])
-    weights = found.weights()
+    np.testing.assert_allclose(result.observed[2, :, :, 0], late, rtol=1e-5, atol=1e-3)
+    assert result.recorded[0, 0].tolist() == pytest.approx([0.1, 0.896])
+    weights = result.weights()
     assert weights.shape == (3, 225, 5, 1) and weights[0, :25].max() == 0 and weights[0, 25:].min() == 1
     assert not weights[1, :, 4].any() and weights[2, :186].min() == 1 and not weights[2, 187:].any()
     scaled = write(traces, change={"DelayRecordingTime": 1000, "TimeScalar": -10})
@@ -160,13 +160,13 @@ def test_dead_clipped_and_dummy_traces(write):
     traces[2], traces[6] = 0, np.clip(traces[6], -200, 200)
     traces[7, 20:22] = traces[7].max() + 1  # two alike may be chance
     path = write(traces, change=lambda n: {"TraceIdentificationCode": {3: 2, 4: 3, 8: 5}.get(n, 1)})
-    found = read_segy(path, dh=12.5, dead=[13])
-    np.testing.assert_array_equal(found.receiver_mask, [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
-    assert found.traces[1].tolist() == [5, 6, 7, -1, -1] and found.dead.sum() == 4
-    assert found.traces[found.clipped].tolist() == [6]
-    assert not found.observed.swapaxes(1, 2)[~found.receiver_mask].any()
-    assert found.notes == ("1 traces with identification codes [5] are left out",)
-    text = str(found)
+    result = read_segy(path, dh=12.5, dead=[13])
+    np.testing.assert_array_equal(result.receiver_mask, [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
+    assert result.traces[1].tolist() == [5, 6, 7, -1, -1] and result.dead.sum() == 4
+    assert result.traces[result.clipped].tolist() == [6]
+    assert not result.observed.swapaxes(1, 2)[~result.receiver_mask].any()
+    assert result.notes == ("1 traces with identification codes [5] are left out",)
+    text = str(result)
     for part in (
         "3 shots of 3 to 5 receivers, 13 traces",
         "4 dead (2, 3, 4, 13), 1 clipped (6)",
@@ -187,11 +187,11 @@ def test_empty_headers_of_dummies_make_no_shot_and_bend_no_line(write):
     }
     dead = {"TraceIdentificationCode": 2, "GroupX": 0, "GroupY": 10**6, "ReceiverGroupElevation": 9999}
     plain = read_segy(write(), dh=12.5)
-    found = read_segy(write(change=lambda n: {4: dummy, 6: dead}.get(n, {})), dh=12.5)
-    assert found.misfit == plain.misfit and found.line == plain.line and len(found) == 3
-    assert found.traces[0].tolist() == [0, 1, 2, 3, -1] and found.dead.sum() == 1
-    np.testing.assert_array_equal(found.receivers[1, :4][found.receiver_mask[1, :4]], plain.receivers[1, [0, 2, 3]])
-    assert found.notes == ("1 traces with identification codes [3] are left out",)
+    result = read_segy(write(change=lambda n: {4: dummy, 6: dead}.get(n, {})), dh=12.5)
+    assert result.misfit == plain.misfit and result.line == plain.line and len(result) == 3
+    assert result.traces[0].tolist() == [0, 1, 2, 3, -1] and result.dead.sum() == 1
+    np.testing.assert_array_equal(result.receivers[1, :4][result.receiver_mask[1, :4]], plain.receivers[1, [0, 2, 3]])
+    assert result.notes == ("1 traces with identification codes [3] are left out",)
     with pytest.raises(DataError, match="all of its 14 traces are dead"):
         read_segy(write(), dh=12.5, dead=range(14))
 
@@ -257,11 +257,11 @@ def test_seismic_unix_files_are_read(write, order):
     """Traces alone, without the two headers of a file, in the byte order of whoever wrote them."""
     segy, bare = write(order=order), write(order=order).with_suffix(".su")
     bare.write_bytes(segy.read_bytes()[3600:])
-    found, expected = open_segy(bare), open_segy(segy)
-    np.testing.assert_array_equal(found.traces(), expected.traces())
-    np.testing.assert_array_equal(found.sources, expected.sources)
-    assert (found.interval, found.nt, len(found), found.text) == (0.004, 64, 14, "")
-    assert "Seismic Unix" in str(found) and "measurement system is not stated" in str(found)
+    result, expected = open_segy(bare), open_segy(segy)
+    np.testing.assert_array_equal(result.traces(), expected.traces())
+    np.testing.assert_array_equal(result.sources, expected.sources)
+    assert (result.interval, result.nt, len(result), result.text) == (0.004, 64, 14, "")
+    assert "Seismic Unix" in str(result) and "measurement system is not stated" in str(result)
     np.testing.assert_array_equal(read_segy(bare, dh=12.5).observed, read_segy(segy, dh=12.5).observed)
 
 
@@ -286,17 +286,17 @@ def test_header_fields_are_read_from_where_the_caller_says(write):
     """Coordinates of vendors lie where the standard has those of the CDP, or are floats."""
     moved = lambda n: {"CDP_X": 5000 + 100 * n, "SourceGroupScalar": -100}  # noqa: E731
     path = write(change=moved)
-    found = open_segy(path, header_bytes={"GroupX": 181})
-    np.testing.assert_array_equal(found.receivers[:, 0], 50.0 + np.arange(14))
-    np.testing.assert_array_equal(found.sources, open_segy(path).sources)
-    np.testing.assert_array_equal(found.header("GroupX"), 5000 + 100 * np.arange(14))
+    result = open_segy(path, header_bytes={"GroupX": 181})
+    np.testing.assert_array_equal(result.receivers[:, 0], 50.0 + np.arange(14))
+    np.testing.assert_array_equal(result.sources, open_segy(path).sources)
+    np.testing.assert_array_equal(result.header("GroupX"), 5000 + 100 * np.arange(14))
 
     def floats(n):
         return {"CDP_X": int(np.float32(250.25 + n).view(np.int32)), "SourceGroupScalar": 1}
 
-    found = open_segy(write(change=floats), header_bytes={"GroupX": (181, "f4")})
-    np.testing.assert_array_equal(found.receivers[:, 0], 250.25 + np.arange(14))
-    np.testing.assert_array_equal(found.header("GroupX"), 250.25 + np.arange(14))
+    result = open_segy(write(change=floats), header_bytes={"GroupX": (181, "f4")})
+    np.testing.assert_array_equal(result.receivers[:, 0], 250.25 + np.arange(14))
+    np.testing.assert_array_equal(result.header("GroupX"), 250.25 + np.arange(14))
     shots = open_segy(path, header_bytes={"FieldRecord": [37, "i4"]})
     np.testing.assert_array_equal(shots.header("FieldRecord"), open_segy(path).header("offset"))
 

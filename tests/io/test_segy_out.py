@@ -19,25 +19,25 @@ def gathers(line=NORTH, **changes):
     rng, traces = np.random.default_rng(0), np.array([[0, 1, -1], [2, 3, 4]])
     mask = np.array([[True, True, False], [True, False, True]])
     observed = rng.standard_normal((2, 50, 3, 1)).astype(np.float32) * mask[:, None, :, None]
-    made = {
+    products = {
         "sources": np.array([[4.0, 0.5], [8.25, 0.5]]), "receivers": rng.integers(0, 40, (2, 3, 2)) / 4.0,
         "observed": observed, "dt": 0.0015, "dh": (5.0, 12.5), "receiver_mask": mask, "traces": traces,
         "shots": np.array([1001, 1002]), "line": line, "datum": 20.0,
     }  # fmt: skip
-    return Gathers(**made | changes)
+    return Gathers(**products | changes)
 
 
 @pytest.mark.parametrize("line", [NORTH, Line()], ids=["a map", "none"])
 def test_gathers_are_read_back(tmp_path, line):
     written = gathers(line)
-    found = read_segy(write_segy(tmp_path / "new" / "out.sgy", written), dh=(5.0, 12.5), line=line, datum=20.0)
+    result = read_segy(write_segy(tmp_path / "new" / "out.sgy", written), dh=(5.0, 12.5), line=line, datum=20.0)
     atol = 0 if line == Line() else 1e-2  # of centimetres, as fine as 6000 km fit
-    np.testing.assert_allclose(found.sources * 5, written.sources * 5, atol=atol)
+    np.testing.assert_allclose(result.sources * 5, written.sources * 5, atol=atol)
     there = written.traces >= 0
-    np.testing.assert_allclose(found.receivers[there] * 5, written.receivers[there] * 5, atol=atol)
+    np.testing.assert_allclose(result.receivers[there] * 5, written.receivers[there] * 5, atol=atol)
     for key in ("observed", "receiver_mask", "shots", "traces"):
-        np.testing.assert_array_equal(getattr(found, key), getattr(written, key))
-    assert found.dt == 0.0015 and found.misfit.largest <= atol and not found.notes
+        np.testing.assert_array_equal(getattr(result, key), getattr(written, key))
+    assert result.dt == 0.0015 and result.misfit.largest <= atol and not result.notes
 
 
 def test_headers_are_those_of_the_standard(tmp_path):

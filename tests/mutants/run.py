@@ -40,13 +40,13 @@ FIRST = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 def mutants(area: str = "*") -> list[dict[str, str]]:
     """Every mutant of the areas, each with its number, from 1 on in its area, and the tests nearest to it: its own first."""
-    found = []
+    results = []
     for path in sorted(HERE.glob(f"{area}.toml")):
         table = tomllib.loads(path.read_text())
         for number, mutant in enumerate(table["mutant"], start=1):
             nearest = [*mutant.get("nearest", []), *table["nearest"]]
-            found.append(mutant | {"name": f"{path.stem} {number}", "nearest": nearest})
-    return found
+            results.append(mutant | {"name": f"{path.stem} {number}", "nearest": nearest})
+    return results
 
 
 def mutated(mutant: dict[str, str], text: str) -> str:
@@ -94,8 +94,8 @@ def judge(mutant: dict, tree: Path, libraries: Path, runs: list[list[str]]) -> s
     whole = file.read_text()
     rewrite(file, mutated(mutant, whole))
     try:
-        found = build(tree, libraries, mutant["file"]) if mutant["file"].startswith("native/") else libraries
-        return next(filter(None, (failure(tree, found, arguments) for arguments in runs)), None)
+        result = build(tree, libraries, mutant["file"]) if mutant["file"].startswith("native/") else libraries
+        return next(filter(None, (failure(tree, result, arguments) for arguments in runs)), None)
     finally:
         rewrite(file, whole)
 
@@ -116,8 +116,8 @@ def environment(tree: Path, libraries: Path) -> dict[str, str]:
 def imported(tree: Path, libraries: Path) -> Path:
     """The folder whose sweep_core a process of the tests imports."""
     command = [sys.executable, "-c", "import sweep_core; print(sweep_core.__file__)"]
-    found = subprocess.check_output(command, cwd=tree.parent, env=environment(tree, libraries), text=True)
-    return Path(found.strip()).parents[1]
+    result = subprocess.check_output(command, cwd=tree.parent, env=environment(tree, libraries), text=True)
+    return Path(result.strip()).parents[1]
 
 
 def failure(tree: Path, libraries: Path, arguments: list[str]) -> str | None:
@@ -140,12 +140,12 @@ def main() -> int:
     parser.add_argument("--area", default="*", help="the name of a .toml beside this script; all by default")
     parser.add_argument("--only", help="numbers of mutants in their area, with commas")
     parser.add_argument("pytest", nargs="*", help="arguments of pytest, such as tests to run")
-    given = parser.parse_args()
-    chosen = mutants(given.area)
-    if given.only:
-        chosen = [m for m in chosen if m["name"].split()[1] in given.only.split(",")]
-    if not chosen:
-        parser.error(f"there is no mutant {given.only or ''} in area {given.area!r}")
+    inputs = parser.parse_args()
+    selection = mutants(inputs.area)
+    if inputs.only:
+        selection = [m for m in selection if m["name"].split()[1] in inputs.only.split(",")]
+    if not selection:
+        parser.error(f"there is no mutant {inputs.only or ''} in area {inputs.area!r}")
     from sweep_core.native import library
 
     libraries, missed = library.find("cpu").parent, 0
@@ -154,19 +154,19 @@ def main() -> int:
         if (other := imported(Path(folder), libraries)) != Path(folder):
             parser.error(f"the tests would import {other} and not the copy in {folder}, where bugs are planted")
         clean = libraries
-        if built := next((m["file"] for m in chosen if m["file"].startswith("native/")), ""):
+        if built := next((m["file"] for m in selection if m["file"].startswith("native/")), ""):
             clean = build(Path(folder), libraries, built)  # what is built here must fail no test of itself
-        if not given.pytest and (fails := failure(Path(folder), clean, ALL)):
+        if not inputs.pytest and (fails := failure(Path(folder), clean, ALL)):
             parser.error(f"{fails} fails where nothing is planted")
-        for mutant in chosen:
+        for mutant in selection:
             begin = time.perf_counter()
-            runs = [given.pytest] if given.pytest else [[*ALL[:3], *mutant["nearest"]], ALL]
-            seen = judge(mutant, Path(folder), libraries, runs)
-            missed += seen is None
-            told = f"caught by {seen}" if seen else "MISSED"
+            runs = [inputs.pytest] if inputs.pytest else [[*ALL[:3], *mutant["nearest"]], ALL]
+            output = judge(mutant, Path(folder), libraries, runs)
+            missed += output is None
+            answer = f"caught by {output}" if output else "MISSED"
             seconds = time.perf_counter() - begin
-            print(f"{mutant['name']:12s} {seconds:6.0f} s  {mutant['breaks']}: {told}", flush=True)
-    print(f"{len(chosen) - missed} of {len(chosen)} caught")
+            print(f"{mutant['name']:12s} {seconds:6.0f} s  {mutant['breaks']}: {answer}", flush=True)
+    print(f"{len(selection) - missed} of {len(selection)} caught")
     return missed
 
 

@@ -195,8 +195,8 @@ def test_no_snapshots_need_no_buffer():
     run = Run(case(), chunk=0)
     empty = [need.name for need in run.needs["forward"] if need.bytes == 0]
     assert empty == [b"history", b"checkpoints", b"snapshots"]
-    given = zip(run.needs["forward"], run.addresses("forward"), strict=True)
-    run.run("forward", [(None, 0) if need.name in empty else at for need, at in given])
+    arguments = zip(run.needs["forward"], run.addresses("forward"), strict=True)
+    run.run("forward", [(None, 0) if need.name in empty else at for need, at in arguments])
     assert np.isfinite(run["record"]).all()
 
 
@@ -402,8 +402,8 @@ def test_what_does_not_share_out_among_traces_is_refused(given, kind):
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_more_threads_than_the_system_can_start_are_not_started(operation):
     """Nor do so many change the answer."""
-    made = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
-    runs = [Run(made, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
+    setup = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
+    runs = [Run(setup, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
     for run in runs:
         run.forward()
         run["cotangent"][:] = 1

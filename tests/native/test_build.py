@@ -54,18 +54,18 @@ def run(*command, **variables) -> str:
 
 def tool(name: str) -> str:
     """A program of this environment, which need not be activated, or of the machine."""
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if not found:
+    result = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not result:
         pytest.skip(f"there is no {name}")
-    return found
+    return result
 
 
 def test_report_is_installed():
-    found = report((installed() / "build_report.txt").read_text())
-    assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(found)
+    result = report((installed() / "build_report.txt").read_text())
+    assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(result)
     for kind in LIMITS:
         built = (installed() / f"libsweep_{kind}{SUFFIX}").exists()
-        assert found[kind].startswith("yes (" if built else "no ("), found[kind]
+        assert result[kind].startswith("yes (" if built else "no ("), result[kind]
 
 
 def test_native_sources_are_installed():
@@ -118,8 +118,8 @@ def test_cpu_library_needs_no_cpp_runtime():
 
 def test_variants_and_equations():
     library("cpu")
-    found = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
-    variants, _, _, equations = (part.split() for part in found.split("; "))
+    result = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
+    variants, _, _, equations = (part.split() for part in result.split("; "))
     assert variants[:1] == ["portable"]
     assert variants == sorted(variants, key=["portable", "avx2", "avx512"].index)
     assert equations == sorted(path.stem for path in (ROOT / "native/include/sweep/physics").glob("*.h"))
@@ -139,7 +139,7 @@ def test_build_id_is_that_of_the_sources(kind):
 
 
 def build(folder: Path, **variables) -> dict[str, str]:
-    """What a build of the tree with other environment variables reports."""
+    """Return the report of a build of the tree with other environment variables."""
     options = [f"-D{name}={variables[name]}" for name in ("SWEEP_CUDA",) if name in variables]
     run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), *options, **variables)
     run(tool("cmake"), "--build", str(folder), **variables)
@@ -157,9 +157,9 @@ def failing_compiler(folder: Path) -> str:
 
 
 def test_no_compiler(tmp_path):
-    found = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
-    assert all(found[kind].startswith("no (") for kind in LIMITS)
-    assert "/bin/false" in found["cpu"]
+    result = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
+    assert all(result[kind].startswith("no (") for kind in LIMITS)
+    assert "/bin/false" in result["cpu"]
 
 
 def test_no_compiler_where_one_is_required(tmp_path):
@@ -168,9 +168,9 @@ def test_no_compiler_where_one_is_required(tmp_path):
 
 
 def test_a_library_that_fails_costs_no_other(tmp_path):
-    found = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
-    assert "not today" in found["cpu"]
-    assert found["cuda"].startswith("no (") and "/bin/false" in found["cuda"]
+    result = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
+    assert "not today" in result["cpu"]
+    assert result["cuda"].startswith("no (") and "/bin/false" in result["cuda"]
 
 
 def test_cuda_says_why_not(tmp_path):
@@ -199,9 +199,9 @@ def test_pure_python_where_cmake_fails(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        found = report(archive.read("sweep_core/native/build_report.txt").decode())
+        result = report(archive.read("sweep_core/native/build_report.txt").decode())
     assert "sweep_core/__init__.py" in names and not any(name.endswith(SUFFIX) for name in names)
-    assert found["cpu"].startswith("no (") and found["native"].startswith("no (")
+    assert result["cpu"].startswith("no (") and result["native"].startswith("no (")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What the operations of the C ABI compute between guards: as the reference, however it is asked for, and cancelled."""
+"""Operations of the C ABI between guards: they compute as the reference for any form of call, and can be cancelled."""
 
 import mmap
 import re
@@ -27,20 +27,20 @@ def library():
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
 def test_it_computes_what_the_reference_computes(chunk):
-    made = case()
-    assert record_error(Run(made, chunk=chunk).forward(), reference_record(made)) < 1e-12
+    setup = case()
+    assert record_error(Run(setup, chunk=chunk).forward(), reference_record(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_each_variant_is_that_of_the_reference(name, threads):
     """The record, its derivative and wavefields."""
-    made, asked = variant(name), Snapshots(["h1"], every=7, region=((1, 9), (0, 11), (3, 4))[: 2 + ("3-D" in name)])
-    run = Run(made, threads=threads, snapshots=asked)
-    assert record_error(run.forward(), reference_record(made)) < 1e-12
-    wavefields = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)
+    setup, asked = variant(name), Snapshots(["h1"], every=7, region=((1, 9), (0, 11), (3, 4))[: 2 + ("3-D" in name)])
+    run = Run(setup, threads=threads, snapshots=asked)
+    assert record_error(run.forward(), reference_record(setup)) < 1e-12
+    wavefields = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, asked)
     assert error(run.seen()["h1"][:, : len(wavefields["h1"][0])], wavefields["h1"]) < 1e-12
-    assert error(run.born(made.direction()), reference_born(made)) < 1e-12
+    assert error(run.born(setup.direction()), reference_born(setup)) < 1e-12
 
 
 def transposed(run, y, wavelet) -> float:
@@ -57,18 +57,18 @@ def transposed(run, y, wavelet) -> float:
 @pytest.mark.parametrize(("chunk", "boundary"), [(7, 0), (1000, 0), (7, structs.EXACT)])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_born_is_the_transpose_of_the_adjoint(name, chunk, boundary):
-    made = variant(name)
-    run = Run(made, chunk=chunk, boundary=boundary)
+    setup = variant(name)
+    run = Run(setup, chunk=chunk, boundary=boundary)
     run.forward()
     y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
-    assert transposed(run, y, made.shots.wavelet[..., ::-1]) < 1e-12
+    assert transposed(run, y, setup.shots.wavelet[..., ::-1]) < 1e-12
 
 
 def test_born_of_the_wavelet_is_a_forward_run():
     """The record is linear in the wavelet."""
-    made = variant("free surface, between nodes")
-    run, still = Run(made), [np.zeros_like(m) for m in made.models]
-    assert error(run.born(still, made.shots.wavelet), Run(made).forward()) < 1e-12
+    setup = variant("free surface, between nodes")
+    run, still = Run(setup), [np.zeros_like(m) for m in setup.models]
+    assert error(run.born(still, setup.shots.wavelet), Run(setup).forward()) < 1e-12
     assert not run.born(still).any()
 
 
@@ -83,10 +83,10 @@ def written(parts) -> np.ndarray:
     return np.nansum(np.stack(parts), axis=0)
 
 
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
+def assert_same(result, expected):
+    assert result.keys() == expected.keys()
     for name, x in expected.items():
-        np.testing.assert_array_equal(found[name], x, err_msg=name)
+        np.testing.assert_array_equal(result[name], x, err_msg=name)
 
 
 def steps_of(made) -> int:
@@ -107,19 +107,19 @@ def in_slices(made, cuts, **options) -> dict:
             run.run(operation)
 
     go("forward", runs)
-    found = {name: written([run[name] for run in runs]) for name in ("record", "snapshots")}
+    results = {name: written([run[name] for run in runs]) for name in ("record", "snapshots")}
     if options["chunk"]:
         for run in runs:
             run["cotangent"][:] = y
         go("adjoint", runs[::-1])
-        found["coefficients"] = runs[0]["gradient_coefficients"]
+        results["coefficients"] = runs[0]["gradient_coefficients"]
         assert all(np.isnan(run["gradient_coefficients"]).all() for run in runs[1:]), "only the last call knows it"
-        found["wavelet"] = written([run["gradient_wavelet"] for run in runs])
+        results["wavelet"] = written([run["gradient_wavelet"] for run in runs])
     for run in runs:
         run.vary(made.direction())
         run["record"][:] = np.nan
     go("born", runs)
-    return found | {"born": written([run["record"] for run in runs])}
+    return results | {"born": written([run["record"] for run in runs])}
 
 
 @pytest.mark.parametrize("cuts", [(1,), (17,), (5, 6, 7, 20), range(1, 24)], ids=len)
@@ -127,33 +127,33 @@ def in_slices(made, cuts, **options) -> dict:
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 def test_runs_in_slices_are_the_whole_run(equation, chunk, cuts):
     """[first, last) of each operation, whose state the caller keeps: bit for bit, with any number of threads."""
-    made = case(equation, nt=24, nshots=5, shape=SHARED)
-    assert_same(in_slices(made, cuts, chunk=chunk, threads=3), in_slices(made, (), chunk=chunk))
+    setup = case(equation, nt=24, nshots=5, shape=SHARED)
+    assert_same(in_slices(setup, cuts, chunk=chunk, threads=3), in_slices(setup, (), chunk=chunk))
 
 
 def test_more_shots_than_groups_in_slices():
     """The order in which images of shots are added does not depend on it."""
-    made = case(nt=24, nshots=37)
-    assert_same(in_slices(made, (9, 20), chunk=5, threads=2), in_slices(made, (), chunk=100))
+    setup = case(nt=24, nshots=37)
+    assert_same(in_slices(setup, (9, 20), chunk=5, threads=2), in_slices(setup, (), chunk=100))
 
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_runs_of_any_variant_in_slices(name, equation):
-    made = variant(name, equation)
-    if made.arguments.get("time_dispersion") == "corrected" and equation is not Acoustic:
+    setup = variant(name, equation)
+    if setup.arguments.get("time_dispersion") == "corrected" and equation is not Acoustic:
         pytest.skip("time dispersion of equations staggered in time is not corrected yet")
-    cuts = 3, steps_of(made) // 3, steps_of(made) - 2
-    assert_same(in_slices(made, cuts, chunk=4), in_slices(made, (), chunk=1000))
+    cuts = 3, steps_of(setup) // 3, steps_of(setup) - 2
+    assert_same(in_slices(setup, cuts, chunk=4), in_slices(setup, (), chunk=1000))
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 46, 47, 48, 10**6])
 def test_any_chunk_gives_the_same_gradient(chunk):
-    made, expected = case(nt=48), Run(case(nt=48), chunk=7)
+    setup, expected = case(nt=48), Run(case(nt=48), chunk=7)
     expected.forward()
-    run = Run(made, chunk=chunk)
+    run = Run(setup, chunk=chunk)
     run.forward()
-    for a, b in zip(run.adjoint(made.noise()), expected.adjoint(made.noise()), strict=True):
+    for a, b in zip(run.adjoint(setup.noise()), expected.adjoint(setup.noise()), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -161,24 +161,24 @@ def test_any_chunk_gives_the_same_gradient(chunk):
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 def test_points_that_share_a_cell_are_summed_in_double(equation, kind):
     """100 000 receivers, or sources, in one cell: record, Born and gradient in float32 against float64."""
-    made = case.__wrapped__(equation, nt=20, nshots=1, **{"nrec" if kind == "receivers" else "nsrc": 10**5})
-    getattr(made.shots, kind)[...] = 7
-    made.shots.wavelet[...] = made.shots.wavelet[:, :1]
-    runs = [Run(made.typed(dtype), chunk=100) for dtype in (np.float32, np.float64)]
+    setup = case.__wrapped__(equation, nt=20, nshots=1, **{"nrec" if kind == "receivers" else "nsrc": 10**5})
+    getattr(setup.shots, kind)[...] = 7
+    setup.shots.wavelet[...] = setup.shots.wavelet[:, :1]
+    runs = [Run(setup.typed(dtype), chunk=100) for dtype in (np.float32, np.float64)]
     y = np.linspace(0.5, 1, 20, dtype=np.float32)[:, None, None]  # of one sign, so that rounding does not cancel
-    found = [[run.forward(), *run.adjoint(y), run.born(made.direction())] for run in runs]
-    assert max(error(a, b) for a, b in zip(*found, strict=True)) < 5e-6
+    results = [[run.forward(), *run.adjoint(y), run.born(setup.direction())] for run in runs]
+    assert max(error(a, b) for a, b in zip(*results, strict=True)) < 5e-6
 
 
 def test_arguments_are_only_read():
-    made, run = case(), Run(case(), chunk=7)
+    setup, run = case(), Run(case(), chunk=7)
     outputs = {"cotangent", *(b.name for operation in run.call.buffers for b in run.call.outputs(operation))}
     before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
     run.forward()
     history, checkpoints = run["history"].copy(), run["checkpoints"].copy()
-    run.adjoint(made.noise())
+    run.adjoint(setup.noise())
     run.run("born")
-    assert all(np.array_equal(run.buffers[name].array, kept) for name, kept in before.items())
+    assert all(np.array_equal(run.buffers[name].array, remaining) for name, remaining in before.items())
     np.testing.assert_array_equal(run["history"], history)
     np.testing.assert_array_equal(run["checkpoints"], checkpoints)
 
@@ -186,10 +186,10 @@ def test_arguments_are_only_read():
 @pytest.mark.parametrize("chunk", [0, 7, 47])
 def test_every_output_is_written(chunk):
     """Buffers come uninitialised, here full of NaN, and none is left in what is returned."""
-    made, run = case(nt=48), Run(case(nt=48), chunk=chunk)
+    setup, run = case(nt=48), Run(case(nt=48), chunk=chunk)
     assert np.isfinite(run.forward()).all() and run["flag"] == 0
     if chunk:
-        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+        assert all(np.isfinite(g).all() for g in run.adjoint(setup.noise()))
 
 
 def flags_of(address) -> list[str]:
@@ -239,31 +239,31 @@ def test_any_problem_stays_inside_its_buffers(
         extra, pml = (n % 7 for n in extra), (min(n, 8) for n in pml)
     shape, pml = tuple(2 * half + n for n in extra)[:ndim], tuple(pml)[: 2 * ndim]
     sizes = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
-    made = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
+    setup = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
     if surface:
-        made.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
-        for positions in (made.shots.sources, made.shots.receivers):
+        setup.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
+        for positions in (setup.shots.sources, setup.shots.receivers):
             positions[..., -1] = np.maximum(positions[..., -1], 1)
     stored = structs.DTYPES["float16" if packed else np.dtype(dtype).name]
-    seen = Snapshots(["h1"], min(nt, 3))
-    run = Run(made, chunk=chunk, boundary=boundary, stored=stored, threads=threads, snapshots=seen)
-    expected = reference_record.__wrapped__(made)
+    snapshots = Snapshots(["h1"], min(nt, 3))
+    run = Run(setup, chunk=chunk, boundary=boundary, stored=stored, threads=threads, snapshots=snapshots)
+    expected = reference_record.__wrapped__(setup)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(run.forward(), expected, rtol=0, atol=tolerance * np.abs(expected).max())
     assert np.isfinite(run["snapshots"]).all()
-    assert transposed(run, made.noise(), made.shots.wavelet) < (5e-3 if packed else 10 * tolerance)
+    assert transposed(run, setup.noise(), setup.shots.wavelet) < (5e-3 if packed else 10 * tolerance)
 
 
 def test_calls_may_run_at_once():
-    made = case(nt=60, shape=SHARED)
-    y, expected = made.noise(), Run(made, chunk=20)
+    setup = case(nt=60, shape=SHARED)
+    y, expected = setup.noise(), Run(setup, chunk=20)
     record, failed = expected.forward().copy(), []
     gradients = [g.copy() for g in expected.adjoint(y)]
 
     def work():
         try:
             for _ in range(5):
-                run = Run(made, chunk=20, threads=2)
+                run = Run(setup, chunk=20, threads=2)
                 np.testing.assert_array_equal(run.forward(), record)
                 for a, b in zip(run.adjoint(y), gradients, strict=True):
                     np.testing.assert_array_equal(a, b)
@@ -295,8 +295,8 @@ def test_a_run_that_is_cancelled_before_it_begins_stops_at_once(operation, threa
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_a_run_can_be_cancelled_from_another_thread(operation, threads):
-    made = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
-    run = Run(made, chunk=50, threads=threads)
+    setup = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
+    run = Run(setup, chunk=50, threads=threads)
     control, caught = structs.SweepControl(), []
 
     def work():

@@ -22,13 +22,13 @@ def test_a_column_adds_what_its_points_see(equation, name):
 
 @pytest.mark.parametrize("shape", [(60, 90), (24, 26, 28)], ids=str)
 def test_it_has_the_same_bits_for_any_threads_and_slices(shape):
-    made = driven_everywhere(case(Elastic, nt=24, nshots=2, shape=shape))
-    expected = Merged(made).go(np.random.default_rng(2))
+    setup = driven_everywhere(case(Elastic, nt=24, nshots=2, shape=shape))
+    expected = Merged(setup).go(np.random.default_rng(2))
     for threads in (2, 3):
-        for name, found in Merged(made, threads=threads).go(np.random.default_rng(2)).items():
-            np.testing.assert_array_equal(found, expected[name], err_msg=name)
-    runs = [Merged(made, first=first, last=last).run for first, last in ((0, 5), (5, 6), (6, 24))]
-    whole = Merged(made)
+        for name, result in Merged(setup, threads=threads).go(np.random.default_rng(2)).items():
+            np.testing.assert_array_equal(result, expected[name], err_msg=name)
+    runs = [Merged(setup, first=first, last=last).run for first, last in ((0, 5), (5, 6), (6, 24))]
+    whole = Merged(setup)
     whole.go(np.random.default_rng(2))
     for operation, order in (("forward", runs), ("born", runs), ("adjoint", runs[::-1])):
         for run, before in zip(order, (None, *order), strict=False):
@@ -39,16 +39,16 @@ def test_it_has_the_same_bits_for_any_threads_and_slices(shape):
                 run[name][...] = before[name]
             run.run(operation)
         for name in outputs:
-            found = order[-1][name]
-            if found.dtype.kind == "f":
-                np.testing.assert_array_equal(found, expected[f"{operation} {name}"], err_msg=f"{operation} {name}")
+            result = order[-1][name]
+            if result.dtype.kind == "f":
+                np.testing.assert_array_equal(result, expected[f"{operation} {name}"], err_msg=f"{operation} {name}")
 
 
 @pytest.mark.parametrize("kind", ["receiver", "source"])
 @pytest.mark.parametrize("spoilt", ["another trace", "unsorted"])
 def test_points_that_are_not_where_their_trace_is_are_refused(kind, spoilt):
-    made = driven_everywhere(case(Elastic))
-    run = Run(made, chunk=7)
+    setup = driven_everywhere(case(Elastic))
+    run = Run(setup, chunk=7)
     column = run[f"{kind}_gather_column"]
     if spoilt == "another trace":
         column[1, 1] = column[1, 0]
@@ -62,8 +62,8 @@ def test_points_that_are_not_where_their_trace_is_are_refused(kind, spoilt):
 
 def test_the_record_has_the_columns_that_were_asked_for():
     """No more than these: what a derived quantity is made of is nobody's output."""
-    made = case(Elastic, nrec=4)
-    made = type(made)(made.arguments | {"receiver_type": ["p", "vx"]}, made.shots, made.models)
-    run = Run(made)
+    setup = case(Elastic, nrec=4)
+    setup = type(setup)(setup.arguments | {"receiver_type": ["p", "vx"]}, setup.shots, setup.models)
+    run = Run(setup)
     assert run["record"].shape[2:] == run["cotangent"].shape[2:] == (4, 2)
     assert run.struct.receiver_columns == 8 and run["receiver_gather_cell"].shape[1] == 4 * 3

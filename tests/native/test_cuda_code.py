@@ -1,4 +1,4 @@
-"""What nvcc makes of the kernels stays as small as it is: registers, instructions and loads of a cell."""
+"""The machine code of the kernels stays as small as it is: registers, instructions and loads of a cell."""
 
 import shutil
 

@@ -206,9 +206,9 @@ class Case:
         return self.run(machine, "adjoint")
 
     def born(self, machine):
-        kept, self.record, self.state = self.record, np.full_like(self.cotangent, np.nan), None
+        remaining, self.record, self.state = self.record, np.full_like(self.cotangent, np.nan), None
         answer = self.run(machine, "born")
-        self.scattered, self.record = self.record, kept
+        self.scattered, self.record = self.record, remaining
         return answer
 
     def run(self, machine, operation, control=None):
@@ -224,7 +224,7 @@ class Case:
         return (..., *(slice(low, n - high) for low, n, high in bounds))
 
     def results(self, machine):
-        """Of all operations, by name."""
+        """Return the results of all operations, by name."""
         results = {}
         for operation, outputs in {
             "forward": ("record", "snapshots"),
@@ -238,14 +238,14 @@ class Case:
         return results
 
 
-def assert_same(device, given, expected, dtype):
-    assert given.keys() == expected.keys()
+def assert_same(device, arguments, expected, dtype):
+    assert arguments.keys() == expected.keys()
     for name, b in expected.items():
         largest = np.abs(b).max()
         assert np.isfinite(b).all() and largest > 1e-5
         # The CPU flushes denormal numbers to zero, which a wave's first motion in single precision may be.
         tolerance = {"float32": (1e-24, 1e-5), "float64": (1e-30, 1e-12)}[dtype][0 if device.exact else 1]
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=tolerance * largest, err_msg=name)
+        np.testing.assert_allclose(arguments[name], b, rtol=0, atol=tolerance * largest, err_msg=name)
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
@@ -268,8 +268,8 @@ def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
     "dtype, order, shape", [("float32", 4, (17, 16, 19)), ("float64", 8, (21, 19, 20)), ("float64", 10, (39, 41))]
 )
 def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dtype, order, shape, surface, chunk):
-    made = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
-    assert_same(device, made[0].results(device), made[1].results(cpu), dtype)
+    products = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
+    assert_same(device, products[0].results(device), products[1].results(cpu), dtype)
 
 
 @pytest.mark.parametrize("boundary", [structs.INTERIOR, structs.EXACT])
@@ -277,13 +277,13 @@ def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dty
 @pytest.mark.parametrize("order, shape", [(4, (41, 53)), (8, (37, 41)), (4, (17, 16, 19))])
 def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, surface, boundary):
     arguments = {"order": order, "shape": shape, "surface": surface, "steps": 24, "chunk": 7}
-    given, kept = Case(boundary=boundary, **arguments).results(device), Case(**arguments).results(cpu)
+    inputs, kept = Case(boundary=boundary, **arguments).results(device), Case(**arguments).results(cpu)
     # Not bit for bit: a CPU leaves out cells that no wave has reached, where going backward leaves rounding errors.
     for name, b in Case(boundary=boundary, **arguments).results(cpu).items():
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
+        np.testing.assert_allclose(inputs[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
     name = "gradient_coefficients"
     inside = (...,) if boundary == structs.EXACT else Case(**arguments).inside()
-    np.testing.assert_allclose(given[name][inside], kept[name][inside], rtol=0, atol=1e-11 * np.abs(kept[name]).max())
+    np.testing.assert_allclose(inputs[name][inside], kept[name][inside], rtol=0, atol=1e-11 * np.abs(kept[name]).max())
 
 
 @pytest.mark.parametrize(
@@ -301,17 +301,17 @@ def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, su
 def test_keeps_less_as_the_cpu_does(cpu, device, kept):
     """The same blocks, to rounding, which next to the limit between two values makes one of the other."""
     arguments = {"order": 4, "steps": 24, "chunk": 7}
-    given, expected = (Case(**arguments, **kept).results(machine) for machine in (device, cpu))
+    inputs, expected = (Case(**arguments, **kept).results(machine) for machine in (device, cpu))
     for name, b in expected.items():
         atol = 1e-12 if name == "record" or "stored" not in kept else 1e-4
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=atol * np.abs(b).max(), err_msg=name)
+        np.testing.assert_allclose(inputs[name], b, rtol=0, atol=atol * np.abs(b).max(), err_msg=name)
 
 
 @pytest.mark.parametrize("taps", [8, 9, 64])
 def test_a_warp_adds_what_many_points_of_a_trace_see(cpu, device, taps):
-    given, expected = (Case(chunk=7, taps=taps).results(machine) for machine in (device, cpu))
+    arguments, expected = (Case(chunk=7, taps=taps).results(machine) for machine in (device, cpu))
     for name, b in expected.items():
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
+        np.testing.assert_allclose(arguments[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
 
 
 def test_a_step_takes_four_launches(device):
@@ -362,9 +362,9 @@ def test_what_replaces_a_division_equals_it(tmp_path):
 
 @pytest.mark.parametrize("steps, chunk", [(1, 0), (1, 1), (1, 7), (2, 1), (3, 2)])
 def test_short_runs(cpu, device, steps, chunk):
-    given, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
+    arguments, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
     for name, b in expected.items():
-        np.testing.assert_allclose(given[name], b, rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(arguments[name], b, rtol=1e-12, atol=0, err_msg=name)
 
 
 def test_two_runs_are_bit_identical(device):
@@ -375,14 +375,14 @@ def test_two_runs_are_bit_identical(device):
 @pytest.mark.parametrize("chunk", [0, 7, 100])
 def test_a_run_in_parts_equals_the_whole(device, chunk):
     whole, parts = Case(chunk=chunk).results(device), Case(chunk=chunk)
-    slices, kept = ((0, 1), (1, 17), (17, 40)), {}
+    slices, remaining = ((0, 1), (1, 17), (17, 40)), {}
     for parts.problem.first, parts.problem.last in slices:
         assert parts.forward(device) == (structs.OK, "")
-        kept[parts.problem.first] = parts.history, parts.checkpoints
+        remaining[parts.problem.first] = parts.history, parts.checkpoints
     assert parts.record.tobytes() == whole["record"].tobytes()
     assert parts.snapshots.tobytes() == whole["snapshots"].tobytes()
     for parts.problem.first, parts.problem.last in slices[::-1] if chunk else ():
-        parts.history, parts.checkpoints = kept[parts.problem.first]
+        parts.history, parts.checkpoints = remaining[parts.problem.first]
         assert parts.adjoint(device) == (structs.OK, "")
     for name in ("gradient_coefficients", "gradient_wavelet") if chunk else ():
         assert getattr(parts, name).tobytes() == whole[name].tobytes()

@@ -33,12 +33,12 @@ def frame(tmp_path_factory):
     library = tmp_path_factory.mktemp("layout") / "frame.so"
     flags = ["-std=c++17", "-shared", "-fPIC", f"-I{NATIVE / 'include'}", "-o", str(library), "-x", "c++", "-"]
     subprocess.run([COMPILER, *flags], input=SOURCE, text=True, check=True)
-    made = c.CDLL(str(library)).frame
-    made.restype = c.c_ssize_t
+    result = c.CDLL(str(library)).frame
+    result.restype = c.c_ssize_t
 
     def frame(shape, half):
         n, place = (c.c_int * len(shape))(*shape), (c.c_ssize_t * (len(shape) + 1))()
-        total = made(len(shape), n, half, place)
+        total = result(len(shape), n, half, place)
         return place[:-1], place[-1], total
 
     return frame

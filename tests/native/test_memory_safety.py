@@ -93,10 +93,10 @@ print("refused", refused)
 
 
 def tool(name):
-    found = shutil.which(name)
-    if not found:
+    result = shutil.which(name)
+    if not result:
         pytest.skip(f"there is no {name}")
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def sanitized(tmp_path_factory):
 
 
 def run(sanitized, *arguments):
-    """What Python prints with the sanitized library, which found nothing to report."""
+    """Return the output of Python with the sanitized library, which found nothing to report."""
     folder, runtime = sanitized
     environment = os.environ | {
         "LD_PRELOAD": runtime,

@@ -1,4 +1,4 @@
-"""What is special to equation 'damped'. test_plugins.py runs this and tests/equations/test_laws.py over it."""
+"""Laws of equation 'damped' alone. test_plugins.py runs this and tests/equations/test_laws.py over it."""
 
 import numpy as np
 import pytest
@@ -78,19 +78,19 @@ def test_forward_equals_a_plain_loop(shape):
 
 
 def test_without_damping_it_is_acoustic():
-    made, plain = case(Damped), case(Acoustic)
-    record = reference.forward(made.problem, plain.shots, [plain.models[0], np.zeros(plain.models[0].shape)])
+    setup, plain = case(Damped), case(Acoustic)
+    record = reference.forward(setup.problem, plain.shots, [plain.models[0], np.zeros(plain.models[0].shape)])
     assert error(record, reference.forward(plain.problem, plain.shots, plain.models)) < 1e-13
 
 
 def test_bounds_and_stability_follow_from_the_equation():
-    made = case(Damped)
-    vp, gamma = made.models
+    setup = case(Damped)
+    vp, gamma = setup.models
     with pytest.raises(DomainError, match="gamma is -1.0 .*; expected finite values from 0"):
-        reference.forward(made.problem, made.shots, [vp, np.full_like(gamma, -1)])
-    reference.forward(made.problem, made.shots, [np.full_like(vp, 0.99 * made.problem.largest_speed), gamma])
+        reference.forward(setup.problem, setup.shots, [vp, np.full_like(gamma, -1)])
+    reference.forward(setup.problem, setup.shots, [np.full_like(vp, 0.99 * setup.problem.largest_speed), gamma])
     with pytest.raises(StabilityError, match="the largest stable dt is"):
-        reference.forward(made.problem, made.shots, [np.full_like(vp, 1.01 * made.problem.largest_speed), gamma])
+        reference.forward(setup.problem, setup.shots, [np.full_like(vp, 1.01 * setup.problem.largest_speed), gamma])
 
 
 def test_a_dimension_that_an_equation_does_not_state_is_refused_by_name():
@@ -110,16 +110,16 @@ def test_transforms_of_torch():
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 
-    made = case(Damped)
-    solver = PropTorch(**made.arguments, impl="c")
-    call = [torch.tensor(x) for x in (made.shots.wavelet, made.shots.sources, made.shots.receivers)]
-    models = [torch.tensor(m) for m in made.models]
+    setup = case(Damped)
+    solver = PropTorch(**setup.arguments, impl="c")
+    call = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
+    models = [torch.tensor(m) for m in setup.models]
 
     def record(*models):
         return solver(*call, models=list(models))
 
-    directions = tuple(torch.tensor(d) for d in made.direction())
-    assert error(torch.func.jvp(record, tuple(models), directions)[1], reference_born(made)) < 1e-12
+    directions = tuple(torch.tensor(d) for d in setup.direction())
+    assert error(torch.func.jvp(record, tuple(models), directions)[1], reference_born(setup)) < 1e-12
 
     def misfit(vp, gamma):
         return record(vp, gamma).square().sum()
@@ -129,8 +129,8 @@ def test_transforms_of_torch():
     compiled = torch.compile(misfit, fullgraph=True, backend="aot_eager")
     answers = torch.func.grad(misfit, (0, 1))(*models), torch.autograd.grad(compiled(*leaves), leaves)
     for gradients in answers:
-        for found, wanted in zip(gradients, expected, strict=True):
-            assert error(found, wanted.numpy()) < 1e-12
+        for result, wanted in zip(gradients, expected, strict=True):
+            assert error(result, wanted.numpy()) < 1e-12
     with pytest.raises(StabilityError):
         torch.func.grad(misfit)(models[0] * 5, models[1])
 
@@ -142,14 +142,14 @@ def test_jax_agrees_with_the_reference(impl):
     from sweep_jax import JaxExecutor
 
     backend = JaxExecutor(impl)
-    for made in (*((case(Damped), case(Acoustic)) if impl == "c" else ()), case(Damped, 2)):
-        record = np.asarray(backend.forward(made.problem, made.shots, made.models))
-        assert error(record, reference.forward(made.problem, made.shots, made.models)) < 1e-12
-    _, gradients = backend.misfit_and_gradient(made.problem, made.shots, made.models, record - made.noise())
-    born = backend.born(made.problem, made.shots, made.models, made.direction())
-    assert error(born, reference_born(made)) < 1e-12
-    terms = np.concatenate([(d * np.asarray(g)).ravel() for d, g in zip(made.direction(), gradients, strict=True)])
-    assert abs(terms.sum() - np.vdot(reference_born(made), made.noise())) < 1e-12 * np.abs(terms).sum()
+    for result in (*((case(Damped), case(Acoustic)) if impl == "c" else ()), case(Damped, 2)):
+        record = np.asarray(backend.forward(result.problem, result.shots, result.models))
+        assert error(record, reference.forward(result.problem, result.shots, result.models)) < 1e-12
+    _, gradients = backend.misfit_and_gradient(result.problem, result.shots, result.models, record - result.noise())
+    born = backend.born(result.problem, result.shots, result.models, result.direction())
+    assert error(born, reference_born(result)) < 1e-12
+    terms = np.concatenate([(d * np.asarray(g)).ravel() for d, g in zip(result.direction(), gradients, strict=True)])
+    assert abs(terms.sum() - np.vdot(reference_born(result), result.noise())) < 1e-12 * np.abs(terms).sum()
 
 
 # --- the library ------------------------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def test_it_loses_energy_and_is_not_run_backward():
 def test_a_header_with_another_operator_is_refused():
     (header,) = native.load("cpu", Damped.library).describe()
     header.of[1] = OPERATORS.index("same")
-    found = description.difference(Damped(), header, 2, own=False)
-    assert found == "rates: ['change of h1'] in the class, ['h1'] in the header"
+    result = description.difference(Damped(), header, 2, own=False)
+    assert result == "rates: ['change of h1'] in the class, ['h1'] in the header"
 
 
 def test_auto_is_compiled_and_says_where():

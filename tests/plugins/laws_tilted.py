@@ -38,7 +38,7 @@ def test_a_circle_has_no_tilt(name):
     """With epsilon 0 the tilt does not matter."""
     plain = variant(name, Acoustic, order=8)
     models = [np.full_like(plain.models[0], x) for x in (2500.0, 0.0)]
-    found = [
+    results = [
         sweep.backend("reference").forward(
             make_problem(**plain.arguments | {"equation": Tilted(8), "source_type": ["w"], "receiver_type": ["u"]}),
             plain.shots,
@@ -46,7 +46,7 @@ def test_a_circle_has_no_tilt(name):
         )
         for tilt in (0.0, 1.0)
     ]
-    assert record_error(*found) < 1e-12
+    assert record_error(*results) < 1e-12
 
 
 @pytest.mark.parametrize("kind", ["source_type", "receiver_type"])

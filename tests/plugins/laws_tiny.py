@@ -1,4 +1,4 @@
-"""What tests/equations/test_laws.py does not ask of backend 'tiny'. test_plugins.py runs both where it is installed."""
+"""Laws of backend 'tiny' beyond tests/equations/test_laws.py. test_plugins.py runs both where it is installed."""
 
 import attrs
 import numpy as np
@@ -33,23 +33,23 @@ def test_pullback(tiny):
     (entry,) = entries("tiny")
     for name in (None, "increments between nodes, an earth each", "no time dispersion, masked"):
         assert pullback_is_the_gradient(entry, variant(name) if name else case()).value < 1e-12
-    made = case()
-    models = list(made.models)
-    record, pull = tiny.pullback(made.problem, made.shots, models)
-    (expected,) = pull(made.noise())
+    setup = case()
+    models = list(setup.models)
+    record, pull = tiny.pullback(setup.problem, setup.shots, models)
+    (expected,) = pull(setup.noise())
     models.clear()
-    np.testing.assert_array_equal(pull(made.noise()), [expected])
+    np.testing.assert_array_equal(pull(setup.noise()), [expected])
     with pytest.raises(ShapeError, match="the cotangent has shape .*; expected that of the record"):
         pull(record[:1])
-    assert no_shots(entry, made).value == 0
+    assert no_shots(entry, setup).value == 0
 
 
 def test_adjoint_of_the_wavelet():
     """<F x, y> = <x, F^T y>, by the run below misfit_and_gradient."""
-    made = case()
-    shape = sweep.check_arrays(made.problem, made.shots, made.models)
-    run = sweep.NumpyRun(made.problem, shape, made.shots, made.models, gradient=True)
-    record, y = run.forward(), made.noise()
+    setup = case()
+    shape = sweep.check_arrays(setup.problem, setup.shots, setup.models)
+    run = sweep.NumpyRun(setup.problem, shape, setup.shots, setup.models, gradient=True)
+    record, y = run.forward(), setup.noise()
     run.gradient(y)
     x, back = run.buffers["wavelet"], run.buffers["gradient_wavelet"]
     assert abs(np.vdot(record, y) - np.vdot(x, back)) <= 1e-12 * np.abs(x * back).sum()
@@ -58,32 +58,32 @@ def test_adjoint_of_the_wavelet():
 @pytest.mark.parametrize("strategy", ["recursive", "disk", "boundary-disk"])
 def test_memory_strategies_agree(tiny, strategy):
     """Slices of time, and history on the disk, of a staggered equation; a second pull has the bits of the first."""
-    made, gradients = variant("free surface", sweep.Elastic), []
-    for some in (made, made.remembering(strategy)):
+    setup, gradients = variant("free surface", sweep.Elastic), []
+    for some in (setup, setup.remembering(strategy)):
         _, pull = tiny.pullback(some.problem, some.shots, some.models)
-        gradients.append(pull(made.noise()))
-        np.testing.assert_array_equal(gradients[-1], pull(made.noise()))
+        gradients.append(pull(setup.noise()))
+        np.testing.assert_array_equal(gradients[-1], pull(setup.noise()))
     assert all(error(g, expected) < 1e-11 for expected, g in zip(*gradients, strict=True))
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 7])
 def test_ranks_add_up(tiny, size):
     """5 shots on so many ranks, evenly split or not, give the gradient of one."""
-    made = case(nshots=5)
-    observed = call(tiny, made) - made.noise()
-    misfit, (gradient,) = call(tiny, made, observed)
+    setup = case(nshots=5)
+    observed = call(tiny, setup) - setup.noise()
+    misfit, (gradient,) = call(tiny, setup, observed)
     plan = ShotPlan(5, size)
     parts = [list(plan.part(rank)) for rank in range(size) if len(plan.part(rank))]
-    answers = [call(tiny, attrs.evolve(made, shots=made.shots.take(i)), observed[i]) for i in parts]
+    answers = [call(tiny, attrs.evolve(setup, shots=setup.shots.take(i)), observed[i]) for i in parts]
     assert sum(m for m, _ in answers) == pytest.approx(misfit, rel=1e-13)
     assert error(sum(g[0] for _, g in answers), gradient) < 1e-13
 
 
 def test_threads_change_nothing(tiny, monkeypatch):
-    made, gradients = case(nshots=5), []
+    setup, gradients = case(nshots=5), []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        gradients.append(call(tiny, made, made.noise())[1][0])
+        gradients.append(call(tiny, setup, setup.noise())[1][0])
     assert all(np.array_equal(g, gradients[0]) for g in gradients)
 
 
@@ -96,8 +96,8 @@ def test_arguments_stay_as_they_are(tiny):
 
 
 def test_bad_input_is_refused(tiny):
-    made = case()
-    p, shots, (vp,) = made.problem, made.shots, made.models
+    setup = case()
+    p, shots, (vp,) = setup.problem, setup.shots, setup.models
     with pytest.raises(DomainError, match=r"outside 0..22"):
         tiny.forward(p, Shots(shots.wavelet, shots.sources + 23, shots.receivers), [vp])
     with pytest.raises(StabilityError, match="the largest stable dt is"):
@@ -110,35 +110,35 @@ def test_bad_input_is_refused(tiny):
 
 @pytest.mark.parametrize("name", [None, *VARIANTS])
 def test_born(tiny, name):
-    made = variant(name) if name else case()
-    born = tiny.born(made.problem, made.shots, made.models, made.direction())
-    assert error(born, reference_born(made)) < 1e-12
+    setup = variant(name) if name else case()
+    born = tiny.born(setup.problem, setup.shots, setup.models, setup.direction())
+    assert error(born, reference_born(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_single_precision(tiny, name):
-    made, y = variant(name), variant(name).noise()
-    single = made.typed(np.float32)
-    _, (double,) = call(tiny, made, call(tiny, made) - y)
+    setup, y = variant(name), variant(name).noise()
+    single = setup.typed(np.float32)
+    _, (double,) = call(tiny, setup, call(tiny, setup) - y)
     _, (gradient,) = call(tiny, single, call(tiny, single) - y.astype(np.float32))
     assert gradient.dtype == np.float32 and error(gradient, double) < 1e-5
 
 
 def test_bad_perturbations_are_refused(tiny):
-    made = case()
+    setup = case()
     with pytest.raises(ShapeError, match=r"perturbation 0 has shape \(18, 23\); expected \(19, 23\)"):
-        tiny.born(made.problem, made.shots, made.models, [made.models[0][1:]])
+        tiny.born(setup.problem, setup.shots, setup.models, [setup.models[0][1:]])
 
 
 def test_an_equation_without_compiled_code_is_refused_by_name(tiny):
     class Unknown(sweep.Acoustic):
         name = "unknown"
 
-    made = case(Unknown)
-    support = tiny.supports(made.problem)
+    setup = case(Unknown)
+    support = tiny.supports(setup.problem)
     assert not support and "unknown has no compiled kernel" in support.reason
     with pytest.raises(UnsupportedError, match="unknown"):
-        call(tiny, made)
+        call(tiny, setup)
 
 
 def test_every_dimension_of_compiled_code_is_supported(tiny):

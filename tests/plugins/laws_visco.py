@@ -49,11 +49,11 @@ def test_without_absorption_it_is_acoustic(name):
     plain = variant(name, AcousticVariableDensity)
     driven = plain.arguments | {"source_type": ["vx"], "receiver_type": ["p", "vx", "vz"]}
     endless = np.full_like(plain.models[0], 1e14)
-    found, expected = (
+    result, expected = (
         sweep.backend("reference").forward(make_problem(**driven | {"equation": equation}), plain.shots, models)
         for equation, models in ((ViscoAcoustic(), [*plain.models, endless]), (AcousticVariableDensity(), plain.models))
     )
-    assert record_error(found, expected) < 1e-12
+    assert record_error(result, expected) < 1e-12
 
 
 def test_the_header_is_compiled():

@@ -63,8 +63,8 @@ def test_without_anisotropy_a_solid_is_isotropic(name):
     plain = variant(name, Elastic)
     zero = np.zeros(plain.models[0].shape)
     problem = make_problem(**plain.arguments | {"equation": VTIElastic()})
-    found = sweep.backend("reference").forward(problem, plain.shots, [*plain.models, zero, zero, zero])
-    assert record_error(found, reference_record(plain)) < 1e-12
+    result = sweep.backend("reference").forward(problem, plain.shots, [*plain.models, zero, zero, zero])
+    assert record_error(result, reference_record(plain)) < 1e-12
 
 
 @pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
@@ -80,7 +80,7 @@ def test_the_headers_are_compiled():
 @pytest.mark.parametrize("name", ["free surface", "edges as given", "3-D"])
 @pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
 def test_what_loses_nothing_is_run_backward(equation, name):
-    made = variant(name, equation)
-    assert native.supports(equation(), made.problem.grid.ndim, "cpu", strips=True)
+    setup = variant(name, equation)
+    assert native.supports(equation(), setup.problem.grid.ndim, "cpu", strips=True)
     for entry in entries("torch-c", "jax-c"):
-        strategies_agree(entry, made, "boundary")
+        strategies_agree(entry, setup, "boundary")

@@ -20,13 +20,13 @@ PULLBACK = ROOT / "tests/backends/test_pullback.py"
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
     """A function that runs Python where the named packages are installed, and returns what it printed."""
-    made = {}
+    products = {}
 
     def run(names, *arguments):
-        if names not in made:
-            made[names] = tmp_path_factory.mktemp("packages")
-            install(made[names], names)
-        paths = [str(made[names]), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        if names not in products:
+            products[names] = tmp_path_factory.mktemp("packages")
+            install(products[names], names)
+        paths = [str(products[names]), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
         done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -149,8 +149,8 @@ EVERYTHING = ("broken", "tiny", "damped")
 def test_broken_plugins_are_reported_and_stop_nobody(python):
     report, equations, _ = json.loads(python(EVERYTHING, "-c", FOUND))
     for name, reason in REASONS.items():
-        available, given = report[name]
-        assert not available and reason in given
+        available, inputs = report[name]
+        assert not available and reason in inputs
     assert report["reference"][0] and report["tiny"][0]
     assert {"acoustic", "damped"} <= set(equations) and "absent" not in equations
 

@@ -52,15 +52,15 @@ def test_offsets_are_kept_from_nearest_to_farthest(gathers):
 def test_first_breaks_are_where_waves_begin(gathers, noise):
     observed = gathers.observed + noise * np.random.default_rng(0).standard_normal(gathers.observed.shape)
     observed = observed * gathers.receiver_mask[:, None, :, None]
-    found = first_breaks(
+    result = first_breaks(
         Gathers(gathers.sources, gathers.receivers, observed, dt=DT, dh=DH, receiver_mask=gathers.receiver_mask)
     )
-    assert np.isnan(found[1, 0]) and np.isnan(found).sum() == 1
-    away = (found - ARRIVALS)[~np.isnan(found)]
+    assert np.isnan(result[1, 0]) and np.isnan(result).sum() == 1
+    away = (result - ARRIVALS)[~np.isnan(result)]
     assert (
         (-0.042 < away).all() and (away < -0.025).all() and np.ptp(away) < 0.012
     )  # a 25 Hz Ricker begins 0.03 s before its peak
-    muted = mute_time(gathers, begin=found, taper=0.01)
+    muted = mute_time(gathers, begin=result, taper=0.01)
     assert not muted[1, :, 0].any()
     np.testing.assert_allclose(muted * gathers.observed, gathers.observed, atol=0.03)
 

@@ -29,10 +29,10 @@ def test_a_point_source_becomes_a_line_source(kind):
     distance = np.array([400.0, 800.0, 1600.0])
     point, line = waves(distance)
     option = {"velocity": 2000.0} if kind == "velocity" else {"offset": -distance}
-    found = to_line_source(
+    result = to_line_source(
         point[None, ..., None], DT, delay=0.15, **({"offset": option["offset"][None]} if kind == "offset" else option)
     )
-    error = np.linalg.norm(found[0, :, :, 0] - line, axis=0) / np.linalg.norm(line, axis=0)
+    error = np.linalg.norm(result[0, :, :, 0] - line, axis=0) / np.linalg.norm(line, axis=0)
     assert error[0] < 0.07 and error[2] < 0.02 and (error[1:] < 0.7 * error[:-1]).all()
 
 
@@ -44,8 +44,8 @@ def test_the_record_of_the_solver_is_that_of_a_line_source():
         problem, Shots(WAVELET[:450], source, receivers), [np.full((60, 110), 2000.0)]
     )
     point, _ = waves(np.array([600.0, 800.0]))
-    found = to_line_source(point[None, :450, :, None], DT, velocity=2000.0, delay=0.15)
-    assert np.linalg.norm(found - record) / np.linalg.norm(record) < 0.07
+    result = to_line_source(point[None, :450, :, None], DT, velocity=2000.0, delay=0.15)
+    assert np.linalg.norm(result - record) / np.linalg.norm(record) < 0.07
 
 
 def test_half_integrals_of_powers_are_known():
@@ -96,21 +96,21 @@ def shoot(wavelet, deep=2600.0, water=1500.0):
     return record, Gathers(sources.astype(float), np.tile(receivers.astype(float), (2, 1, 1)), record, dt=DT, dh=10.0)
 
 
-def away(found, expected):
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+def away(result, expected):
+    return np.linalg.norm(result - expected) / np.linalg.norm(expected)
 
 
 def test_a_shared_wavelet_is_found():
-    found = estimate_wavelet(shoot(TRUE[0])[0], shoot(FIRST)[0], FIRST, damping=1e-5)
-    assert away(found.wavelet, TRUE[0]) < 1e-3 and found.wavelet.shape == (NSAMPLES,)
-    assert found.unexplained < 1e-6 and found.acausal < 1e-6
+    result = estimate_wavelet(shoot(TRUE[0])[0], shoot(FIRST)[0], FIRST, damping=1e-5)
+    assert away(result.wavelet, TRUE[0]) < 1e-3 and result.wavelet.shape == (NSAMPLES,)
+    assert result.unexplained < 1e-6 and result.acausal < 1e-6
 
 
 def test_each_shot_has_a_wavelet_of_its_own():
     observed, modelled = shoot(TRUE)[0], shoot(FIRST)[0]
-    found = estimate_wavelet(observed, modelled, FIRST, shared=False, damping=1e-5)
-    assert found.wavelet.shape == (2, NSAMPLES) and found.unexplained.shape == (2,)
-    assert max(away(found.wavelet[shot], TRUE[shot]) for shot in range(2)) < 1e-2
+    result = estimate_wavelet(observed, modelled, FIRST, shared=False, damping=1e-5)
+    assert result.wavelet.shape == (2, NSAMPLES) and result.unexplained.shape == (2,)
+    assert max(away(result.wavelet[shot], TRUE[shot]) for shot in range(2)) < 1e-2
     assert estimate_wavelet(observed, modelled, FIRST, damping=1e-5).unexplained > 0.01
 
 
@@ -120,8 +120,8 @@ def test_the_direct_wave_is_enough_where_the_rock_is_unknown():
     modelled = shoot(FIRST, deep=1900.0)[0]
     arrival = np.abs(gathers.offsets) / 1500
     weights = mute_time(gathers, end=arrival + 0.25, taper=0.02) * (arrival < 0.25)[:, None, :, None]
-    spoilt, found = (estimate_wavelet(observed, modelled, FIRST, weights=w, damping=1e-4) for w in (None, weights))
-    assert away(found.wavelet, TRUE[0]) < 0.015 and away(spoilt.wavelet, TRUE[0]) > 0.03
+    spoilt, result = (estimate_wavelet(observed, modelled, FIRST, weights=w, damping=1e-4) for w in (None, weights))
+    assert away(result.wavelet, TRUE[0]) < 0.015 and away(spoilt.wavelet, TRUE[0]) > 0.03
 
 
 def test_waves_that_come_too_late_are_told():

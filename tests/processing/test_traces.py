@@ -16,8 +16,8 @@ def tone(freq):
 
 @pytest.mark.parametrize(("freq", "passes"), [(5, 0.0), (10, 0.0), (40, 1.0), (120, 0.0), (200, 0.0)])
 def test_a_bandpass_keeps_what_lies_between_its_corners_in_its_place(freq, passes):
-    found = bandpass(tone(freq), DT, 20, 80, order=8, axis=-1)
-    np.testing.assert_allclose(found, passes * tone(freq), atol=0.02)
+    result = bandpass(tone(freq), DT, 20, 80, order=8, axis=-1)
+    np.testing.assert_allclose(result, passes * tone(freq), atol=0.02)
 
 
 def test_corners_are_halved():
@@ -44,8 +44,8 @@ def test_a_filtered_wavelet_makes_a_filtered_record():
     """The run is linear and does not depend on when it begins."""
     response = np.random.default_rng(1).standard_normal(40)
     wavelet = ricker(30, NT, DT, 0.3)
-    made = [np.convolve(w, response)[:NT] for w in (lowpass(wavelet, DT, 25, axis=-1), wavelet)]
-    np.testing.assert_allclose(made[0][:300], lowpass(made[1], DT, 25, axis=-1)[:300], atol=1e-4)
+    products = [np.convolve(w, response)[:NT] for w in (lowpass(wavelet, DT, 25, axis=-1), wavelet)]
+    np.testing.assert_allclose(products[0][:300], lowpass(products[1], DT, 25, axis=-1)[:300], atol=1e-4)
 
 
 STEPS = {
@@ -62,10 +62,10 @@ STEPS = {
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_every_step_takes_time_along_any_axis(step, axis, dtype):
     traces = np.random.default_rng(2).standard_normal((2, 3, NT)).astype(dtype)
-    found = step(np.moveaxis(traces, -1, axis), axis)
-    assert found.dtype == dtype and found.flags.c_contiguous
+    result = step(np.moveaxis(traces, -1, axis), axis)
+    assert result.dtype == dtype and result.flags.c_contiguous
     alone = np.array([[step(trace, -1) for trace in some] for some in traces])
-    np.testing.assert_allclose(np.moveaxis(found, axis, -1), alone, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(np.moveaxis(result, axis, -1), alone, rtol=1e-6, atol=1e-6)
 
 
 def test_a_spectrum_is_that_of_the_transform():

@@ -132,8 +132,8 @@ def raw_status(run: Run, operation="forward", count=None, **context) -> tuple[in
     buffers = run.addresses(operation)
     array = (structs.SweepBuffer * len(buffers))(*buffers)
     text = c.create_string_buffer(512)
-    given = {"bytes": c.sizeof(structs.SweepContext), "threads": 1, "error": c.cast(text, c.c_char_p)}
-    made = structs.SweepContext(**(given | {"error_bytes": len(text)} | context))
+    arguments = {"bytes": c.sizeof(structs.SweepContext), "threads": 1, "error": c.cast(text, c.c_char_p)}
+    result = structs.SweepContext(**(arguments | {"error_bytes": len(text)} | context))
     number, count = structs.OPERATIONS.index(operation), len(buffers) if count is None else count
-    status = run.library.dll.sweep_run(c.byref(run.struct), number, array, count, c.byref(made))
+    status = run.library.dll.sweep_run(c.byref(run.struct), number, array, count, c.byref(result))
     return status, text.value.decode()

@@ -26,9 +26,9 @@ def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, eq
     common += [f"-DSWEEP_VARIANT={variant}", f"-I{folder}", f"-I{NATIVE / 'include'}"]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     objects = [folder / f"{equation}.o" for equation in equations]
-    for equation, made in zip(equations, objects, strict=True):
+    for equation, result in zip(equations, objects, strict=True):
         source = [f"-DSWEEP_EQUATION={equation}", "-x", "c++", str(NATIVE / "src" / kernels)]
-        subprocess.run([COMPILER, *common, *source, "-c", "-o", str(made)], check=True, env=environment)
+        subprocess.run([COMPILER, *common, *source, "-c", "-o", str(result)], check=True, env=environment)
     sources = [*map(str, objects), "-x", "c++", str(NATIVE / "src" / builds), str(NATIVE / "src/abi/library.cpp")]
     subprocess.run([COMPILER, *common, "-shared", "-o", str(library), *sources], check=True, env=environment)
     return c.CDLL(str(library))

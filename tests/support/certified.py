@@ -55,5 +55,5 @@ def sound(equation=Acoustic, order=4, shape=(40, 48), framework="torch", dtype="
         receivers, sources = receivers + 0.3, sources + 0.25
     wavelet = LOUD[eq.name] * ricker(10.0, nt, dt)
     asked = {"equation": eq, "shape": shape, "dh": 10.0, "dt": dt, "pml_width": 10, **options}
-    given = {"wavelet": wavelet, "sources": sources, "receivers": receivers, "models": list(models)}
-    return Call(asked, given, framework, dtype)
+    arguments = {"wavelet": wavelet, "sources": sources, "receivers": receivers, "models": list(models)}
+    return Call(asked, arguments, framework, dtype)

@@ -33,11 +33,11 @@ class Merged:
         for name in ("wavelet", "tangent_wavelet", "cotangent"):
             self.run[name][...] = rng.standard_normal(self.run[name].shape)
         self.run["tangent_coefficients"][...] = rng.standard_normal(self.run["tangent_coefficients"].shape)
-        found = {}
+        results = {}
         for operation in OPERATIONS:
             self.run.run(operation)
-            found |= {f"{operation} {b.name}": self.run[b.name].copy() for b in self.run.call.outputs(operation)}
-        return {name: x for name, x in found.items() if x.dtype.kind == "f"}
+            results |= {f"{operation} {b.name}": self.run[b.name].copy() for b in self.run.call.outputs(operation)}
+        return {name: x for name, x in results.items() if x.dtype.kind == "f"}
 
 
 def columns_add(made, **options) -> None:
@@ -46,7 +46,7 @@ def columns_add(made, **options) -> None:
     """
     made = driven_everywhere(made)
     merged = Merged(made, **options)
-    found, apart, into = merged.go(np.random.default_rng(5)), Run(made, chunk=7), merged.into
+    result, apart, into = merged.go(np.random.default_rng(5)), Run(made, chunk=7), merged.into
     for name in ("wavelet", "tangent_wavelet", "cotangent"):
         signals = merged.by_field(name)
         apart[name][...] = signals[..., into].reshape(apart[name].shape)
@@ -54,11 +54,11 @@ def columns_add(made, **options) -> None:
     for operation in OPERATIONS:
         apart.run(operation)
         for name in ("record",) if operation != "adjoint" else ("gradient_wavelet", "gradient_coefficients"):
-            given, expected = found[f"{operation} {name}"], apart[name]
+            arguments, expected = result[f"{operation} {name}"], apart[name]
             if name != "gradient_coefficients":
                 parts = expected.reshape(*expected.shape[:2], -1, merged.fields)
-                given = given.reshape(parts.shape)
-                assert np.isnan(np.delete(given, np.unique(into), -1)).all()
-                given = given[..., np.unique(into)]
+                arguments = arguments.reshape(parts.shape)
+                assert np.isnan(np.delete(arguments, np.unique(into), -1)).all()
+                arguments = arguments[..., np.unique(into)]
                 expected = np.stack([parts[..., into == column].sum(-1) for column in np.unique(into)], -1)
-            np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13 * np.abs(expected).max(), err_msg=name)
+            np.testing.assert_allclose(arguments, expected, rtol=0, atol=1e-13 * np.abs(expected).max(), err_msg=name)

@@ -39,18 +39,18 @@ def found(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def stored(name: str) -> dict[str, list[float]]:
-    """What a script found with sweep-solver 0.3.5."""
+    """Results of a script with sweep-solver 0.3.5."""
     return json.loads(FIGURES.read_text())[name]
 
 
 def figures(arrays: dict[str, np.ndarray]) -> dict[str, list[float]]:
     """The norm of each array, and its products with four random vectors, always the same."""
-    told = {}
+    values = {}
     for name, array in arrays.items():
         flat = array.ravel().astype(np.float64)
         vectors = np.random.default_rng(1).standard_normal((4, flat.size))
-        told[name] = [float(np.linalg.norm(flat)), *(float(x) for x in vectors @ flat)]
-    return told
+        values[name] = [float(np.linalg.norm(flat)), *(float(x) for x in vectors @ flat)]
+    return values
 
 
 if __name__ == "__main__":

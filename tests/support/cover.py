@@ -8,7 +8,7 @@ WHOLE = ("torch-c",)
 
 
 def redundant(items) -> list:
-    """What may be left out of pytest's items.
+    """Return the items of pytest that may be left out.
 
     Tests of one file that have the same parameters share the work: each two values that meet in a case of any, and each
     value that a test has, are still seen, but not each combination with each test.
@@ -17,8 +17,8 @@ def redundant(items) -> list:
     for item in items:
         alike[item.path, *sorted(parameters(item))].append(item)
     for cases in alike.values():
-        kept = cover([pairs(item) for item in cases])
-        left_out += [item for i, item in enumerate(cases) if i not in kept and not whole(item)]
+        remaining = cover([pairs(item) for item in cases])
+        left_out += [item for i, item in enumerate(cases) if i not in remaining and not whole(item)]
     return left_out
 
 
@@ -38,9 +38,9 @@ def pairs(item) -> frozenset:
 
 def cover(cases) -> set[int]:
     """Indices of cases that hold all pairs of all: each the one that adds most, the first of equals."""
-    missing, kept = set().union(*cases), set()
+    missing, remaining = set().union(*cases), set()
     while missing:
         best = max(range(len(cases)), key=lambda i: len(cases[i] & missing))
-        kept.add(best)
+        remaining.add(best)
         missing -= cases[best]
-    return kept
+    return remaining

@@ -29,6 +29,6 @@ def frequencies(equation, parameters, wavenumber: float, theta: float, ndim: int
         state[moving] = wave(moving)
         state = equation.step(NumpyOps(problem, complex), state, coefficients, lambda field, x: x)
         matrix[:, column] = [(state[name] / wave(name))[centre] for name in names]
-    found = np.log(np.linalg.eigvals(matrix)) / (1j * dt)
-    found = found[found.real > 1e-3 * np.abs(found).max()]
-    return found[np.argsort(-found.real)]
+    result = np.log(np.linalg.eigvals(matrix)) / (1j * dt)
+    result = result[result.real > 1e-3 * np.abs(result).max()]
+    return result[np.argsort(-result.real)]

@@ -218,8 +218,8 @@ class Trial:
             states = (steps - 2) // p.chunk + (p.first > 0)
             assert forward["checkpoints"] >= p.shots * states * level and forward["history"] == 0
         else:
-            kept = p.shots * steps * imaged * item if p.chunk and steps > 1 else 0
-            assert forward["history"] >= kept and forward["checkpoints"] == 0
+            remaining = p.shots * steps * imaged * item if p.chunk and steps > 1 else 0
+            assert forward["history"] >= remaining and forward["checkpoints"] == 0
         expected = self.bytes_of()
         for operation, sizes in needs.items():
             for name, size in sizes.items():
@@ -273,10 +273,10 @@ class Trial:
                 ran[operation] = p.first == 0 and p.last == p.steps
             if ran[operation] and (operation != "adjoint" or ran["forward"]):
                 for name in self.outputs[operation]:
-                    made = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
+                    result = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
                     if name in ("record", "gradient_wavelet"):
-                        made = self._of_points("receiver" if name == "record" else "source", made)
-                    assert not np.isnan(made).any(), f"{name} is not written"
+                        result = self._of_points("receiver" if name == "record" else "source", result)
+                    assert not np.isnan(result).any(), f"{name} is not written"
             for name in LIBRARYS:
                 self.fenced.pop(name).close()
         for buffer in self.fenced.values():
@@ -287,13 +287,13 @@ class Trial:
         values = np.random.default_rng(self.draw.getrandbits(32))
         dtype = ("float32", "float64")[self.struct.dtype]
         for name in ("wavelet", "tangent_wavelet", "tangent_coefficients", "cotangent"):
-            made = self.fenced[name].array(dtype)
-            made[:] = values.uniform(-1, 1, made.size)
+            result = self.fenced[name].array(dtype)
+            result[:] = values.uniform(-1, 1, result.size)
         self.fenced["coefficients"].array(dtype)[:] = 0.5
         self.fenced["tables"].array(dtype)[:] = 0.01
         if self.draw.random() < 0.05:
-            made = self.fenced["coefficients"].array(dtype)
-            made[self.draw.randrange(made.size)] = self.draw.choice((np.nan, np.inf, -np.inf))
+            result = self.fenced["coefficients"].array(dtype)
+            result[self.draw.randrange(result.size)] = self.draw.choice((np.nan, np.inf, -np.inf))
             self.spoiled = True
 
     def _run(self, operation, names) -> bool:
@@ -302,8 +302,8 @@ class Trial:
         for name in names:
             if name.endswith("_cell"):
                 kind, what, _ = name.split("_")
-                made, bad = self._list(kind, what == "inject")
-                lists += made
+                result, bad = self._list(kind, what == "inject")
+                lists += result
                 spoiled |= bad
         at = iter(lists)
         buffers = [next(at) if n.endswith(LISTED) else self.fenced[n] for n in names]

@@ -63,8 +63,8 @@ def with_snapshots(this):
     """The function vp -> (misfit of the record, ASKED) of a solver with its survey and weights."""
 
     def both(vp, wavelet=this.wavelet):
-        record, seen = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
-        return (record * this.weights).sum(), seen["h1"]
+        record, snapshots = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
+        return (record * this.weights).sum(), snapshots["h1"]
 
     return both
 
@@ -75,8 +75,8 @@ def born_of_snapshots(made: Case, asked: Snapshots) -> np.ndarray:
     z, x = np.mgrid[top:bottom, left:right]
     receivers = np.broadcast_to(np.stack([x, z], -1).reshape(-1, 2), (len(made.shots), z.size, 2))
     everywhere = attrs.evolve(made, shots=attrs.evolve(made.shots, receivers=receivers))
-    seen = reference_born(everywhere)[:, :: asked.every, :, made.problem.receiver_type.index(*asked.fields)]
-    return seen.reshape(*seen.shape[:2], *z.shape)
+    snapshots = reference_born(everywhere)[:, :: asked.every, :, made.problem.receiver_type.index(*asked.fields)]
+    return snapshots.reshape(*snapshots.shape[:2], *z.shape)
 
 
 def known_equations():

@@ -20,11 +20,11 @@ CASES = {
 
 def long_run(equation, field, free_surface, edge, nt) -> Case:
     """Random earths, dt near its limit, receivers along the top; the residual is the record."""
-    rng, made = np.random.default_rng(0), equation(spatial_order=4)
-    models = [rng.uniform(*RANGES[parameter.name], SHAPE) for parameter in made.parameters]
-    dt = 0.95 * made.largest_speed((DH, DH), 1.0) / float(np.max(made.speed(*models)))
+    rng, result = np.random.default_rng(0), equation(spatial_order=4)
+    models = [rng.uniform(*RANGES[parameter.name], SHAPE) for parameter in result.parameters]
+    dt = 0.95 * result.largest_speed((DH, DH), 1.0) / float(np.max(result.speed(*models)))
     arguments = {
-        "equation": made, "shape": SHAPE, "dh": DH, "dt": dt, "source_type": [field], "receiver_type": [field],
+        "equation": result, "shape": SHAPE, "dh": DH, "dt": dt, "source_type": [field], "receiver_type": [field],
         "free_surface": free_surface, "edge_gradient": edge,
     }  # fmt: skip
     receivers = np.stack([np.arange(0, SHAPE[1], 2), np.full(SHAPE[1] // 2, 3)], axis=1)

@@ -1,4 +1,4 @@
-"""What an equation cannot do is refused by name, by every framework that is there."""
+"""Every installed framework refuses by name the functions that an equation lacks."""
 
 import re
 
@@ -11,8 +11,8 @@ def refuses_to_run_backward(equation) -> bool:
     """Whether boundary strips of an equation are refused with what to use instead, in 2-D and 3-D, compiled and by
     ``'auto'``, which does not fall back to eager operations either.
     """
-    problems = [made.remembering("boundary").problem for made in (case(equation), variant("3-D", equation))]
+    problems = [result.remembering("boundary").problem for result in (case(equation), variant("3-D", equation))]
     frameworks = [name for name in ("torch", "jax") if has(name)]
-    found = [backend(n, impl=impl).supports(p) for n in frameworks for impl in ("c", "auto") for p in problems]
+    results = [backend(n, impl=impl).supports(p) for n in frameworks for impl in ("c", "auto") for p in problems]
     said = f"{equation.name} cannot be run backward in time .* loses energy .*; use MemoryOptions.strategy='ckpt'."
-    return not any(found) and all(re.search(said, support.reason) for support in found)
+    return not any(results) and all(re.search(said, support.reason) for support in results)

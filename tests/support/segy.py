@@ -75,8 +75,8 @@ def trace_header(content, trace, nt, width=4, order=">"):
 def trace_samples(content, trace, nt, format=5, order=">"):
     kind = np.dtype(order + KINDS[format])
     begin = 3600 + trace * (240 + kind.itemsize * nt) + 240
-    found = np.frombuffer(content, kind, nt, begin)
-    return from_ibm(found) if format == 1 else found.astype(float)
+    result = np.frombuffer(content, kind, nt, begin)
+    return from_ibm(result) if format == 1 else result.astype(float)
 
 
 def scaled(value, scalar):

@@ -1,9 +1,8 @@
 """Convert the three SEG-Y models to NumPy files: npy/vp_1p25m.npy, vs_1p25m.npy, rho_1p25m.npy.
 
-The arrays are (nz, nx) float32, depth first, C order, in SI units: m/s, m/s and kg/m3. SEG-Y does not say
-what its samples are, so units are told by size: velocities of which none exceeds 20 are km/s, densities of
-which none exceeds 20 are g/cm3, and what was decided is printed. Values that no rock has under either reading
-are refused.
+The arrays are (nz, nx) float32, depth first, C order, in SI units: m/s, m/s and kg/m3. SEG-Y does not state
+the unit of its samples, so their size decides: velocities of at most 20 are in km/s, densities of at most 20
+in g/cm3. The script prints its decision, and refuses values that no rock has in either unit.
 """
 
 import argparse
@@ -24,12 +23,12 @@ SHAPE = (2801, 13601)
 
 @frozen
 class Quantity:
-    """One file: how it is called here and there, and what its values may be in SI units."""
+    """One file: its names here and in the archive, and the range of its values in SI units."""
 
     name: str
     pattern: str
     unit: str
-    thousandth: str  # the unit a thousand times larger, in which the file may be
+    thousandth: str  # the unit a thousand times larger, which the file may use
     low: float
     high: float
 
@@ -42,7 +41,7 @@ QUANTITIES = (
 
 
 def read_traces(path: Path) -> NDArray[np.float32]:
-    """All samples of a SEG-Y file, a trace being a column: (samples, traces)."""
+    """Return all samples of a SEG-Y file, each trace a column: (samples, traces)."""
     try:
         import segyio
     except ImportError:
@@ -53,7 +52,7 @@ def read_traces(path: Path) -> NDArray[np.float32]:
             if stated - {len(file.samples)}:
                 raise ValueError(f"its traces state {sorted(stated)} samples, its header {len(file.samples)}")
             return np.ascontiguousarray(file.trace.raw[:].T, dtype=np.float32)
-    except Exception as error:  # whatever segyio raises on damaged bytes
+    except Exception as error:  # segyio raises many kinds on damaged bytes
         raise CheckpointError(
             f"{path} cannot be read as SEG-Y ({type(error).__name__}: {error}); unpack it again with "
             "extract_model_segy.py"
@@ -61,9 +60,9 @@ def read_traces(path: Path) -> NDArray[np.float32]:
 
 
 def to_si(values: NDArray[np.float32], quantity: Quantity, path: Path) -> tuple[NDArray[np.float32], str]:
-    """Values in SI units, and the unit that the file had."""
+    """Return the values in SI units, and the unit of the file."""
     low, high = float(values.min()), float(values.max())
-    given = quantity.thousandth if high <= 20.0 else quantity.unit
+    unit = quantity.thousandth if high <= 20.0 else quantity.unit
     scale = 1000.0 if high <= 20.0 else 1.0
     if not (quantity.low <= scale * low and scale * high <= quantity.high):  # false for NaN, too
         raise DomainError(
@@ -71,28 +70,28 @@ def to_si(values: NDArray[np.float32], quantity: Quantity, path: Path) -> tuple[
             f"{quantity.thousandth} (expected {quantity.low:g} to {quantity.high:g} {quantity.unit}); "
             "check the sample format code in its binary header, IBM and IEEE floats may be confused"
         )
-    return values * np.float32(scale), given
+    return values * np.float32(scale), unit
 
 
 def convert(quantity: Quantity, segy: Path, npy: Path, any_shape: bool) -> Path:
-    """Convert one file and return where the array was written."""
-    found = sorted(segy.rglob(quantity.pattern))
-    if len(found) != 1:
-        names = ", ".join(str(path) for path in found) or "none"
+    """Convert one file and return the path of the array."""
+    paths = sorted(segy.rglob(quantity.pattern))
+    if len(paths) != 1:
+        names = ", ".join(str(path) for path in paths) or "none"
         raise CheckpointError(
             f"expected exactly one {quantity.pattern} under {segy}, found {names}; run extract_model_segy.py"
         )
-    values: NDArray[Any] = read_traces(found[0])
+    values: NDArray[Any] = read_traces(paths[0])
     if values.shape != SHAPE and not any_shape:
         raise ShapeError(
-            f"{found[0].name} has {values.shape[0]} samples x {values.shape[1]} traces, Marmousi-II has "
+            f"{paths[0].name} has {values.shape[0]} samples x {values.shape[1]} traces, Marmousi-II has "
             f"{SHAPE[0]} x {SHAPE[1]}; unpack it again, or pass --any-shape if it is another model"
         )
-    values, given = to_si(values, quantity, found[0])
+    values, unit = to_si(values, quantity, paths[0])
     target = npy / f"{quantity.name}_1p25m.npy"
     with replacing(target) as stream:
         np.save(stream, values)
-    note = "" if given == quantity.unit else f" (the file has {given}: multiplied by 1000)"
+    note = "" if unit == quantity.unit else f" (the file has {unit}: multiplied by 1000)"
     print(f"{target}: {values.shape} float32, {values.min():g} to {values.max():g} {quantity.unit}{note}")
     return target
 

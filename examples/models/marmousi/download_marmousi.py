@@ -1,11 +1,11 @@
 """Download the Marmousi-II elastic model (AGL, University of Houston) and verify it.
 
-The archive comes from the SEG open-data bucket into download/. Nobody publishes a checksum for it, so its
-size and SHA-256 are written next to it (a .json) the first time that it is seen, and every later run
-compares: that tells you of damage and of a change at the publisher, not whether the first copy was the right
-one. If you know the digest from somebody whom you trust, pin it with --sha256.
+The archive comes from the SEG open-data bucket into download/. Nobody publishes a checksum for it, so the
+first run writes its size and SHA-256 next to it (a .json), and every later run compares. The comparison shows
+damage and a change at the publisher, not whether the first copy was right. If you know the digest from
+somebody whom you trust, pin it with --sha256.
 
-Without a network, fetch the file elsewhere and put it where the message says; then run this again.
+Without a network, fetch the file elsewhere, put it at the path that the message names, and run this again.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from extract_model_segy import HERE, extract_models
 from sweep_core.errors import CheckpointError, OptionError, SweepError
 from sweep_core.io import replacing
 
-# The archive of the models alone, not of the modelled shots.
+# This archive has only the models, not the modelled shots.
 URL = "https://s3.amazonaws.com/open.source.geoscience/open_data/elastic-marmousi/elastic-marmousi-model.tar.gz"
 BLOCK = 1 << 20
 TIMEOUT = 60  # seconds without a byte
@@ -33,7 +33,7 @@ TIMEOUT = 60  # seconds without a byte
 
 @contextlib.contextmanager
 def progress(total: int | None, name: str) -> Iterator[Callable[[int], Any]]:
-    """A function to tell the number of new bytes to; draws a bar where tqdm is installed."""
+    """Yield a function that takes the number of new bytes; draws a bar if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -45,7 +45,7 @@ def progress(total: int | None, name: str) -> Iterator[Callable[[int], Any]]:
 
 
 def blocks(url: str, archive: Path) -> Iterator[bytes]:
-    """The bytes at `url`, a block at a time; `archive` is where they are to be."""
+    """Yield the bytes at `url`, a block at a time; an error message names `archive`, their destination."""
     size = 0
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
@@ -66,29 +66,29 @@ def blocks(url: str, archive: Path) -> Iterator[bytes]:
 
 
 def fetch(url: str, archive: Path, verify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Stores `url` at `archive` where `verify` admits its size and SHA-256, which are returned."""
+    """Store `url` at `archive` if `verify` accepts its size and SHA-256; return both."""
     digest = hashlib.sha256()
     with replacing(archive) as stream:
         for block in blocks(url, archive):
             stream.write(block)
             digest.update(block)
-        found = {"size": stream.tell(), "sha256": digest.hexdigest()}
-        verify(found)
-    return found
+        measured = {"size": stream.tell(), "sha256": digest.hexdigest()}
+        verify(measured)
+    return measured
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a file."""
+    """Return the size and SHA-256 of a file."""
     with open(path, "rb") as stream:
         return {"size": path.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
 
 
-def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | None) -> None:
-    """Compare with the pinned digest and with what was recorded when the archive was first seen."""
+def verify(measured: dict[str, Any], archive: Path, record: Path, pinned: str | None) -> None:
+    """Compare with the pinned digest and with the record of the first run."""
     again = f"delete {archive} and run again" if archive.exists() else "nothing was kept of it: run again"
-    if pinned is not None and found["sha256"] != pinned:
+    if pinned is not None and measured["sha256"] != pinned:
         raise CheckpointError(
-            f"{archive.name} has SHA-256 {found['sha256']}, --sha256 asks for {pinned}; if the digest that "
+            f"{archive.name} has SHA-256 {measured['sha256']}, --sha256 asks for {pinned}; if the digest that "
             f"you gave is right, the file is damaged or another one; {again}"
         )
     if not record.exists():
@@ -98,16 +98,16 @@ def verify(found: dict[str, Any], archive: Path, record: Path, pinned: str | Non
         size, sha256 = known["size"], known["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"{record} is not a record of a download ({error}); delete it and run again") from error
-    if (size, sha256) != (found["size"], found["sha256"]):
+    if (size, sha256) != (measured["size"], measured["sha256"]):
         raise CheckpointError(
-            f"{archive.name} has {found['size']} bytes and SHA-256 {found['sha256']}, where {record.name} "
+            f"{archive.name} has {measured['size']} bytes and SHA-256 {measured['sha256']}, where {record.name} "
             f"recorded {size} bytes and {sha256}. If the file is damaged, {again}; if its publisher changed "
             f"it and you accept that, delete {record} first"
         )
 
 
 def obtain(url: str, dest: Path, pinned: str | None) -> Path:
-    """The verified archive in `dest`, downloaded if it is not there."""
+    """Return the path of the verified archive in `dest`; download it if it is not there."""
     try:
         parts = urllib.parse.urlsplit(url)
         scheme, name = parts.scheme, Path(urllib.parse.unquote(parts.path)).name
@@ -118,15 +118,15 @@ def obtain(url: str, dest: Path, pinned: str | None) -> Path:
     archive, record = dest / name, dest / f"{name}.json"
     if archive.exists():
         print(f"{archive} is there; verifying it")
-        found = measure(archive)
-        verify(found, archive, record, pinned)
+        measured = measure(archive)
+        verify(measured, archive, record, pinned)
     else:
-        found = fetch(url, archive, lambda found: verify(found, archive, record, pinned))
+        measured = fetch(url, archive, lambda measured: verify(measured, archive, record, pinned))
     if not record.exists():
         with replacing(record) as stream:
-            stream.write((json.dumps({"url": url, **found}, indent=2) + "\n").encode())
+            stream.write((json.dumps({"url": url, **measured}, indent=2) + "\n").encode())
         print(f"no published checksum is known; recorded this one in {record}")
-    print(f"{archive}: {found['size'] / 1e6:.1f} MB, SHA-256 {found['sha256']}")
+    print(f"{archive}: {measured['size'] / 1e6:.1f} MB, SHA-256 {measured['sha256']}")
     return archive
 
 

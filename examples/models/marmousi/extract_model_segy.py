@@ -1,8 +1,8 @@
 """Find the three elastic models inside the Marmousi-II archive and unpack them to segy/.
 
 The archive of `download_marmousi.py` holds further archives, one for each of P velocity, S velocity and
-density. This unpacks both levels, and skips whatever is there already. Members that would land outside the
-folder, links and devices are refused, and nothing of an archive with such a member is unpacked.
+density. The script unpacks both levels, and skips files that exist already. It refuses members that would
+land outside the folder, links and devices, and unpacks nothing of an archive with such a member.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def check_member(member: tarfile.TarInfo, archive: Path) -> None:
 def safe_extract(archive: Path, folder: Path) -> list[Path]:
     """Unpack a tar.gz archive of plain files into `folder`, all of it or nothing, and return the files.
 
-    It is read to its end, beyond that of the tar, where gzip keeps the checksum of the whole.
+    The file is read to its end, beyond the end of the tar, since gzip keeps its checksum there.
     """
     if not hasattr(tarfile, "data_filter"):
         raise UnsupportedError(f"Python {sys.version.split()[0]} has no safe tar filter; use 3.11.4 or newer")
@@ -77,9 +77,9 @@ def safe_extract(archive: Path, folder: Path) -> list[Path]:
 
 
 def find_nested(download: Path) -> dict[str, Path]:
-    """The archive of each quantity under `download`; the outer archive is unpacked where it was not yet."""
-    found = sorted(download.rglob(NESTED))
-    if not found:
+    """Return the archive of each quantity under `download`; unpack the outer archive if needed."""
+    archives = sorted(download.rglob(NESTED))
+    if not archives:
         outer = sorted(download.glob("*.tar.gz"))
         if not outer:
             raise CheckpointError(
@@ -89,8 +89,8 @@ def find_nested(download: Path) -> dict[str, Path]:
         for archive in outer:
             print(f"unpacking {archive}")
             safe_extract(archive, download)
-        found = sorted(download.rglob(NESTED))
-    nested = {quantity: path for quantity in QUANTITIES for path in found if quantity in path.name}
+        archives = sorted(download.rglob(NESTED))
+    nested = {quantity: path for quantity in QUANTITIES for path in archives if quantity in path.name}
     missing = [quantity for quantity in QUANTITIES if quantity not in nested]
     if missing:
         raise CheckpointError(
@@ -101,17 +101,17 @@ def find_nested(download: Path) -> dict[str, Path]:
 
 
 def extract_models(download: Path, segy: Path) -> list[Path]:
-    """Unpack the three models from under `download` into `segy`; those that are there already are kept."""
-    wanted = {quantity: sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy")) for quantity in QUANTITIES}
-    if not all(wanted.values()):
+    """Unpack the three models from `download` into `segy`; keep models that exist already."""
+    models = {quantity: sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy")) for quantity in QUANTITIES}
+    if not all(models.values()):
         for quantity, archive in find_nested(download).items():
-            if not wanted[quantity]:
+            if not models[quantity]:
                 print(f"unpacking {archive.name}")
                 safe_extract(archive, segy)
-                wanted[quantity] = sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy"))
-            if not wanted[quantity]:
+                models[quantity] = sorted(segy.rglob(f"MODEL_{quantity}_1.25m.segy"))
+            if not models[quantity]:
                 raise CheckpointError(f"{archive} holds no MODEL_{quantity}_1.25m.segy; is it the Marmousi-II archive?")
-    files = [paths[0] for paths in wanted.values()]
+    files = [paths[0] for paths in models.values()]
     for path in files:
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     return files

@@ -1,8 +1,8 @@
-"""Draw a prepared model: the true one, the start, and what an inversion has left to find.
+"""Draw a prepared model: the true one, the start, and their difference, which an inversion must find.
 
-Axes in km, both velocities on one scale (viridis, whose steps look as large as they are), the difference
-centred on zero. The water is flat blue, the seafloor a line. Writes a .png next to the model unless --out
-says where.
+Axes are in km, both velocities on one scale (viridis, which is perceptually uniform), the difference centred
+on zero. The water is flat blue, the seafloor a line. The script writes a .png next to the model; --out names
+another file.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SEA = "#d3e5f2"
 
 
 def draw(model: PreparedModel) -> "Figure":
-    """The figure, bound to no window."""
+    """Return the figure, bound to no window."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = HERE / "prepared" / "marmousi2_12p5m.npz"
     parser.add_argument("--input", type=Path, default=default, help="a prepared model (%(default)s)")
-    parser.add_argument("--out", type=Path, help="the picture; its ending tells the format (the input's name, .png)")
+    parser.add_argument("--out", type=Path, help="the picture; its suffix sets the format (the input's name, .png)")
     parser.add_argument("--dpi", type=int, default=150, help="dots per inch (%(default)s)")
     args = parser.parse_args(argv)
     out = args.out or args.input.with_suffix(".png")

@@ -1,8 +1,8 @@
 """Make the models that an inversion starts from: coarser grid, smooth start, known water.
 
-The P velocity is brought to --target-dh without aliasing and smoothed. The water keeps its true velocity in
-the start and its edge in both, so nothing of it has to be inverted for. Everything goes into one .npz,
-spacing included, which sweep_core.io.read_prepared reads.
+The P velocity is resampled to --target-dh without aliasing and smoothed. The water keeps its true velocity in
+the start and its edge in both, so no inversion has to change it. Everything goes into one .npz, spacing
+included, which sweep_core.io.read_prepared reads.
 
   python prepare_fwi_models.py                                    12.5 m from npy/vp_1p25m.npy
   python prepare_fwi_models.py --target-dh 25 --radii 8,8         25 m, smoothed over the same distance
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--input",

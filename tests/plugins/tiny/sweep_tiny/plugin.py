@@ -1,4 +1,4 @@
-"""What this package registers: one backend, by name."""
+"""Registration of this package's backend, by name."""
 
 from sweep_core import BackendRecord, impl
 

@@ -58,7 +58,7 @@ class VTIElastic(StaggeredEquation):
         def plane(c, c13, c33):
             return c - c13**2 / c33
 
-        made = {
+        products = {
             **{f"b{axis}": 1 / node_averages.mean(rho, axis) for axis in axes},
             "c11": node_averages.surfaced(c11, plane, c11, c13, c33),
             "c12": node_averages.surfaced(c12, plane, c12, c13, c33),
@@ -67,8 +67,8 @@ class VTIElastic(StaggeredEquation):
             "c55": node_averages.harmonic(c44, "x", "z"),
         }
         if "y" in axes:
-            made |= {"c66": node_averages.harmonic(c66, "x", "y"), "c44": node_averages.harmonic(c44, "y", "z")}
-        return tuple(made[name] for name in self.coefficient_names_in(len(axes)))
+            products |= {"c66": node_averages.harmonic(c66, "x", "y"), "c44": node_averages.harmonic(c44, "y", "z")}
+        return tuple(products[name] for name in self.coefficient_names_in(len(axes)))
 
     @staticmethod
     def stiffness(vp, vs, rho, epsilon, delta, gamma):
