@@ -18,7 +18,7 @@ WINDOW = [(SHAPE**2 / 4) ** k / factorial(k) ** 2 for k in range(30)]
 
 @attrs.frozen(eq=False)
 class Points:
-    """Rows (field, cell, weight) of a quantity at positions: what it is made of in one field.
+    """Rows (field, cell, weight) of a quantity at positions: its contributions from one field.
 
     Attributes
     ----------
