@@ -130,8 +130,8 @@ def _continued(xp, index, weight):
         others = [other for other in CUBIC if other != node]
         # Lagrange's polynomial of the node, which is whole at whole numbers.
         share = prod(index - other for other in others) // prod(node - other for other in others)
-        handed = xp.where(index < 0, share * weight, 0.0 * weight).sum(-1)[..., None]
-        weight = xp.where(index == node, weight + handed, weight)
+        moved = xp.where(index < 0, share * weight, 0.0 * weight).sum(-1)[..., None]
+        weight = xp.where(index == node, weight + moved, weight)
     return xp.where(index < 0, 0.0 * weight, weight)
 
 

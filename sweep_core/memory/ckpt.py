@@ -7,8 +7,10 @@ from .options import CkptOptions
 from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 SEGMENT = 16
-"""Steps of a segment of the recursive schedule at least. Each is a call, which prepares about as much as a step reads;
-from shorter ones little memory is gained, as the adjoint holds a few states and images anyway.
+"""Least steps of a segment of the recursive schedule.
+
+Each segment is a call, which prepares about as much data as a step reads. Shorter segments save little memory, since
+the adjoint holds a few states and images anyway.
 """
 
 
