@@ -1,4 +1,4 @@
-"""Arguments as other packages name them, and what they are called here: what messages say to who brings one.
+"""Names of arguments in other packages, and the advice of messages about them.
 
 docs/coming-from.md has the same with what differs in the results.
 """

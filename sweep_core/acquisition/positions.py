@@ -18,7 +18,7 @@ WINDOW = [(SHAPE**2 / 4) ** k / factorial(k) ** 2 for k in range(30)]
 
 @attrs.frozen(eq=False)
 class Points:
-    """Rows (field, cell, weight) of a quantity at positions: what it is made of in one field.
+    """Rows (field, cell, weight) of a quantity at positions: its contributions from one field.
 
     Attributes
     ----------
@@ -130,8 +130,8 @@ def _continued(xp, index, weight):
         others = [other for other in CUBIC if other != node]
         # Lagrange's polynomial of the node, which is whole at whole numbers.
         share = prod(index - other for other in others) // prod(node - other for other in others)
-        handed = xp.where(index < 0, share * weight, 0.0 * weight).sum(-1)[..., None]
-        weight = xp.where(index == node, weight + handed, weight)
+        moved = xp.where(index < 0, share * weight, 0.0 * weight).sum(-1)[..., None]
+        weight = xp.where(index == node, weight + moved, weight)
     return xp.where(index < 0, 0.0 * weight, weight)
 
 

@@ -43,9 +43,8 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, sol
 def _rows(points: list[Points], columns: int, signals: int, xp, dtype):
     """Return (cell, column, weight), (nshots, points) each, of the points of one field.
 
-    They come trace by trace, each sorted by column.
-
-    A position has so many `signals`, as many as taps or one for all: each is a trace of `columns`.
+    The points are in the order of traces, and those of a trace are sorted by column. `signals` is the number of signals
+    of a position, one for each tap or one for all. Each signal is a trace of `columns`.
     """
     nshots, n, taps = points[0].cells.shape
     shape = nshots, n * signals, taps // signals

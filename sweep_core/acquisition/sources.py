@@ -15,7 +15,7 @@ from .shots import samples_of
 def driving_wavelet(xp, problem: Problem, shape: CallShape, wavelet):
     """Return the wavelet that drives the steps, (nshots or 1, nsrc or 1, nfield or 1, steps).
 
-    Where the problem corrects the time dispersion, the wavelet is dispersed, and lasts as long as the steps. `xp` is
+    If the problem corrects the time dispersion, the wavelet is dispersed, and lasts as long as the steps. `xp` is
     numpy, torch or jax.numpy.
     """
     wavelet = samples_of(wavelet, shape.by_field)

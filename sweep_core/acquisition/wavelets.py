@@ -34,9 +34,9 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     Raises
     ------
     DtypeError
-        Where one of them is no number.
+        If an argument is not a number.
     DomainError
-        Where `freq` or `dt` is not positive, `nt` is not a positive whole number, or the peak frequency lies above
+        If `freq` or `dt` is not positive, `nt` is not a positive whole number, or the peak frequency lies above
         the Nyquist frequency 1 / (2 dt).
 
     Examples

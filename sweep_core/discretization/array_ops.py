@@ -99,7 +99,7 @@ class Ops:
     xp: Any = None
     """The array library: its floor, sin, where, stack, concatenate, broadcast_to, ones_like, minimum, maximum."""
     readable = False
-    """Whether values can be read at no cost."""
+    """True if values can be read at no cost."""
 
     def pad(self, x: Array, axis: int, count: int) -> Array:
         """Add `count` zeros before and after the cells of an axis: the field is zero outside."""

@@ -84,7 +84,7 @@ def field_of_coefficient(problem, name: str) -> Field:
     Raises
     ------
     OptionError
-        Where these fields lie at different nodes.
+        If these fields lie at different nodes.
     """
     equation = problem.equation
     targets = [problem.field(m.target) for m in equation.moduli_in(problem.grid.ndim) if m.coefficient == name]
@@ -110,7 +110,7 @@ def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
     Raises
     ------
     UnsupportedError
-        Where the field is not mirrored, and the operator is not the staggered difference.
+        If the field is not mirrored, and the operator is not the staggered difference.
     """
     order = problem.equation.spatial_order
     if field.mirrored:

@@ -71,7 +71,7 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
 def marked(problem, ops: Ops, models, coefficients: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the coefficients of models whose values cannot be read, as compiled code checks them.
 
-    Where dt is unstable and the limit of the first coefficient does not say so, that coefficient becomes `UNSTABLE`,
+    If dt is unstable and the limit of the first coefficient does not say so, that coefficient becomes `UNSTABLE`,
     its limit then, times the square of dt over the largest stable time step.
     """
     first, *others = coefficients

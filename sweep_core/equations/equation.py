@@ -54,7 +54,7 @@ class Parameter:
 
     @property
     def drawn_from(self) -> tuple[float, float]:
-        """`typical` if it is stated; else between finite bounds; else what is common for the unit, from `low` on."""
+        """`typical` if it is stated; else between finite bounds; else common values of the unit, from `low` on."""
         if self.typical is not None:
             return self.typical
         if isfinite(self.low) and isfinite(self.high):
@@ -100,7 +100,7 @@ class Field:
 
     @property
     def on_surface(self) -> bool:
-        """Whether it is zero on nodes of a free surface."""
+        """True if the field is zero on nodes of a free surface."""
         return self.parity < 0 and "z" not in self.stagger
 
 
@@ -194,7 +194,7 @@ class Equation(ABC):
         return True
 
     def admits(self, *parameters: Any) -> Any:
-        """Whether parameters are admissible, cell by cell; of any array library."""
+        """Return True in cells with admissible parameters; arrays may be those of any library."""
         good = [p.admits(x) for p, x in zip(self.parameters, parameters, strict=True)]
         return reduce(and_, good) & self.fits(*parameters)
 
@@ -222,7 +222,7 @@ class Equation(ABC):
         Raises
         ------
         OptionError
-            Where no parameter has such a name, or cells that fit are too rare.
+            If no parameter has such a name, or cells that fit are too rare.
         """
         names = [p.name for p in self.parameters]
         if unknown := sorted(ranges.keys() - set(names)):

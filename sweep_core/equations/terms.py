@@ -1,4 +1,4 @@
-"""Wave equations stated as tables: what is differentiated, and what that changes; compiled headers state the same."""
+"""Wave equations stated as tables of derivatives and of the fields that they change, as compiled headers state them."""
 
 from collections.abc import Callable
 from functools import lru_cache

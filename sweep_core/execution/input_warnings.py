@@ -35,15 +35,15 @@ def slowest(problem: Problem, models) -> float:
 
 def in_other_units(problem: Problem, models) -> list[str]:
     """Return a sentence for each parameter that looks like km/s or g/cm3."""
-    said, kinds = [], {"m/s": (SLOWEST, "km/s"), "kg/m3": (LIGHTEST, "g/cm3")}
+    texts, kinds = [], {"m/s": (SLOWEST, "km/s"), "kg/m3": (LIGHTEST, "g/cm3")}
     for parameter, model in zip(problem.equation.parameters, models, strict=True):
         least, other = kinds.get(parameter.unit, (0.0, ""))
         if least and 0 < (largest := float(model.max())) < least:
-            said.append(
+            texts.append(
                 f"{parameter.name} is {largest:g} {parameter.unit} at most, which looks like {other}: SWEEP expects "
                 f"{parameter.unit}, so multiply it by 1000, and let dh be in m and dt in s"
             )
-    return said
+    return texts
 
 
 def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
@@ -84,14 +84,14 @@ def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
     """Warn by a SweepWarning of unlikely NumPy values and of an unlikely wavelet (..., nt). The values were checked."""
     if not wavelet.size or not all(m.size for m in models):
         return
-    said = in_other_units(problem, models)
+    texts = in_other_units(problem, models)
     if not wavelet.any():
-        said.append("the wavelet is zero throughout, and so will the record be: give one, such as sweep_core.ricker")
+        texts.append("the wavelet is zero throughout, and so will the record be: give one, such as sweep_core.ricker")
     elif coarse := too_coarse(problem, models, wavelet):
-        said.append(coarse)
+        texts.append(coarse)
     if growth := grows(problem):
-        said.append(growth)
-    for text in said:
+        texts.append(growth)
+    for text in texts:
         warnings.warn(f"{text}; solver.certify(...) says more", SweepWarning, stacklevel=_outside())
 
 

@@ -1,4 +1,4 @@
-"""How a gradient remembers the forward run: what a user may choose, one file per strategy, and what memory is left."""
+"""The memory of gradients: options, one file per strategy, estimates, and the memory left."""
 
 from .auto import Auto
 from .boundary import Boundary

@@ -7,19 +7,23 @@ from .options import CkptOptions
 from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 SEGMENT = 16
-"""Steps of a segment of the recursive schedule at least. Each is a call, which prepares about as much as a step reads;
-from shorter ones little memory is gained, as the adjoint holds a few states and images anyway.
+"""Least steps of a segment of the recursive schedule.
+
+Each segment is a call, which prepares about as much data as a step reads. Shorter segments save little memory, since
+the adjoint holds a few states and images anyway.
 """
 
 
 class Ckpt(Strategy):
-    """Equal chunks, as many as :class:`CkptOptions` says, or about the square root of the steps; or segments whose
-    history takes as much as a state, of SEGMENT steps at least, in the binomial schedule.
+    """Recomputation of equal chunks, or of segments in the binomial schedule.
+
+    The number of chunks is that of :class:`CkptOptions`, or about the square root of the steps. The history of a
+    segment takes as much memory as a state, but a segment has at least SEGMENT steps.
     """
 
     @property
     def options(self) -> CkptOptions:
-        """The user's, or those by default."""
+        """The options of the user, or the default ones."""
         return self.memory.ckpt or CkptOptions()
 
     @property
@@ -68,13 +72,13 @@ class Ckpt(Strategy):
 
 
 def recursive(run: HistoryRequest, count: int, storage: str = "gpu", directory: str | None = None) -> HistoryPlan:
-    """Return the plan of the binomial schedule with at most so many states."""
+    """Return the plan of the binomial schedule with at most `count` states."""
     step = run.history() / adjoint_steps(run.nt)
     return _sliced(run.nt, max(SEGMENT, ceil(run.state() / max(step, 1))), count, storage, directory)
 
 
 def _sliced(nt, length, count, storage, directory) -> HistoryPlan:
-    """Return the plan of slices of so many steps, or of one slice if it suffices.
+    """Return the plan of slices of `length` steps, or of one slice if it suffices.
 
     The state before the last one is needed only once.
     """

@@ -24,9 +24,9 @@ def mapped(size: int, directory: str | None = None) -> mmap.mmap:
     Raises
     ------
     MemoryLimitError
-        Where that is full.
+        If that file system is full.
     StorageError
-        Where nothing can be written there.
+        If nothing can be written in the folder.
     """
     place = directory or tempfile.gettempdir()
     try:

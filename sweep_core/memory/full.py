@@ -1,16 +1,14 @@
-"""Strategy ``'full'``: every step is kept, or every so many, in the precision that is asked for."""
+"""Strategy ``'full'``: keep every step, or one step of each interval, in the requested precision."""
 
 from .auto import CACHE_BYTES
 from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
 PACKED = 4
-"""Steps that are packed at once at least."""
+"""Least number of steps that are packed at once."""
 
 
 class Full(Strategy):
-    """Keeps the history of all steps. In less precision, or of every so many, it is packed: of as many steps at once as
-    stay in the cache.
-    """
+    """The history of all steps. With a lower precision or an interval it is packed by groups that fit in the cache."""
 
     @property
     def dtype(self) -> str | None:

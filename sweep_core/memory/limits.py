@@ -88,7 +88,7 @@ def _address_space(root: Path) -> Iterator[int]:
 
 
 def readable(size: int) -> str:
-    """Return bytes in words."""
+    """Return a number of bytes as text, in GiB or MiB."""
     return f"{size / 2**30:.2f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"
 
 

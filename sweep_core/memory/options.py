@@ -239,7 +239,7 @@ class MemoryOptions:
 
     @property
     def lossy(self) -> str:
-        """The option, as it is written, that keeps less than the steps are made of; empty where none does."""
+        """The option that makes the history lossy, as a user writes it; empty if none does."""
         if self.dtype in LOWER:
             return f"dtype={self.dtype!r}"
         return f"interval={self.interval}" if self.interval > 1 else ""

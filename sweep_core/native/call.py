@@ -26,10 +26,10 @@ LONG_CALL = 2e9
 
 @attrs.frozen
 class Buffer:
-    """One array that an operation is handed, whose dtype is a NumPy name.
+    """One array argument of an operation; its dtype is a NumPy name.
 
-    `role` is ``"in"`` of what is read, ``"out"`` of what is written, and ``"state"`` or ``"scratch"`` of what need not
-    be looked at; of these the layout is the library's own: one axis of ``"uint8"``.
+    `role` is ``"in"`` for an array that is read, ``"out"`` for one that is written, and ``"state"`` or ``"scratch"``
+    for one that callers need not read. The library alone knows the layout of the last two: one axis of ``"uint8"``.
     """
 
     name: str
@@ -69,7 +69,7 @@ class CompiledCall:
     def steps(self, first: int, last: int, history: bool) -> "CompiledCall":
         """Return the call of steps [first, last), with or without the history for an adjoint.
 
-        The buffers have the size of this call, which must have as many steps.
+        The buffers keep the size of this call, which was sized for at least as many steps.
         """
         struct = structs.SweepProblem.from_buffer_copy(self.struct)
         struct.first, struct.last = first, last

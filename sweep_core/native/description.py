@@ -1,4 +1,4 @@
-"""Whether a compiled header computes what a class states; compiled code is refused where it does not."""
+"""The comparison of a compiled header with the class of its equation; compiled code is refused if they differ."""
 
 from collections import Counter
 from collections.abc import Iterator

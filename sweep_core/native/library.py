@@ -292,7 +292,7 @@ def load(kind: str, package: str = OWN) -> Library:
     Raises
     ------
     NativeError
-        Where it is missing, stale or of another version.
+        If the library is missing, stale or of another version.
     """
     return _load(find(kind, package), package)
 

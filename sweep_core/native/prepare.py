@@ -1,6 +1,6 @@
 """From a checked call to the named buffers of its operations, and from their outputs to record and gradients.
 
-Arrays may be those of NumPy, torch or JAX, traced ones included: `model_buffers` is made of operations that a framework
+Arrays may be those of NumPy, torch or JAX, traced ones included: `model_buffers` has only operations that a framework
 differentiates. `NumpyRun` takes its derivatives by complex step.
 """
 
@@ -140,7 +140,7 @@ def compiled_support(problem: Problem, kind: str) -> Support:
     Returns
     -------
     Support
-        Whether the library runs the problem, and the reason.
+        True if the library runs the problem, with the reason.
 
     Raises
     ------

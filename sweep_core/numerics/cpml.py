@@ -46,7 +46,7 @@ def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ..
     Raises
     ------
     UnsupportedError
-        Where the equation cannot absorb with such a layer.
+        If the equation cannot absorb with such a layer.
     """
     known = known_types(equation)
     asked = equation.default_pml_type(ndim, free_surface) if value is None else value

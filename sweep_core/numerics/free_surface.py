@@ -82,8 +82,8 @@ def rows_under_surface(stencil: Stencil, field, rows: int) -> np.ndarray:
 def closure_rows(order: int, field) -> np.ndarray:
     """Return the first rows of the difference along z of a field that is not mirrored, for unit spacing.
 
-    Without what they would have to know of the surface: the value of a field that is zero on it, and the derivative
-    of one that is not.
+    The rows leave out the known values at the surface: the value of a field that is zero there, and the derivative
+    of a field that is not.
     """
     forward, odd = "z" not in field.stagger, field.parity < 0
     rows = (closure(order).forward if forward else closure(order).backward).copy()

@@ -50,7 +50,7 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     Raises
     ------
     ShapeError, DomainError
-        Where a number of cells or a spacing is missing or not positive.
+        If a number of cells or a spacing is missing or not positive.
     """
     try:
         cells = tuple(shape)

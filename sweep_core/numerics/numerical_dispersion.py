@@ -1,4 +1,4 @@
-"""How far waves of a grid are slower than those of the earth, from the dispersion relation of the differences."""
+"""The loss of speed of waves on a grid against those of the earth, from the dispersion relation of the differences."""
 
 from functools import lru_cache
 

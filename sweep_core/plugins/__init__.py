@@ -1,4 +1,4 @@
-"""Backends, equations and observers of others: what a plugin implements, and how it is found."""
+"""Backends, equations and observers of other packages: protocols of plugins, and their discovery."""
 
 from .discovery import backend, backends, equation_failures, equations, load, registry
 from .executor import IMPLS, DifferentiatingExecutor, Executor, Support, check_support, choose_impl

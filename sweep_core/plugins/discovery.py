@@ -164,9 +164,9 @@ def backend(name: str, **options: Any) -> Any:
     Raises
     ------
     PluginError
-        Where no such backend is known, something it requires is missing, it fails to load or is no executor.
+        If no such backend is known, a requirement is missing, or the backend fails to load or is no executor.
     UnknownOptionError
-        Where the backend takes no such option.
+        If the backend takes no such option.
 
     Examples
     --------

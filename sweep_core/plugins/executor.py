@@ -1,4 +1,4 @@
-"""The protocol that a backend implements, and what it may answer."""
+"""The protocol that a backend implements, and its possible answers."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
@@ -19,7 +19,7 @@ class Support:
     ok : bool
         True if the backend runs the problem.
     reason : str
-        Why it does, or does not.
+        The reason why it does, or does not.
     """
 
     ok: bool

@@ -1,4 +1,4 @@
-"""Whether a class states an equation: what it declares, and a step of it on a few cells; looked at once."""
+"""The check that a class states an equation: its declarations, and one step on a few cells. It runs once."""
 
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -86,8 +86,8 @@ class _State(dict):
 def check_statement(equation: Equation, ndim: int) -> None:
     """Raise an OptionError if an equation breaks its contract in `ndim` dimensions.
 
-    Run on a few cells along each axis: coefficients, speed, fits, what is derived, sources, and a step from rest. An
-    equation that does not want these values, such as one that holds an array of a model's shape, is let pass.
+    Run on a few cells along each axis: coefficients, speed, fits, derived quantities, sources, and a step from rest. An
+    equation that rejects these values passes, such as one that holds an array of a model's shape.
     """
     with suppress(_Unprobed):
         _run_once(equation, ndim)

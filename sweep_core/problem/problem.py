@@ -156,7 +156,7 @@ PRESSURES = "h1", "p"
 
 
 def absent(field: str, equation: Equation, known: Sequence[str]) -> str:
-    """Return what a refusal says of a field that an equation does not have, with a hint at its pressure."""
+    """Return the end of an error message about a field that an equation lacks, with a hint at its pressure."""
     pressure = [name for name in known if name in PRESSURES and field in (*PRESSURES, "pressure")]
     hint = f"; its pressure is {pressure[0]!r}" if pressure else ""
     return f"which {equation.name} does not have; its fields are {known}{hint}"
