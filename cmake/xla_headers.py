@@ -1,4 +1,4 @@
-"""Prints "version folder" of the XLA FFI headers in the jaxlib that this Python has, without importing it."""
+"""Print "version folder" of the XLA FFI headers in the jaxlib of this Python, without an import of jaxlib."""
 
 import sys
 from importlib.metadata import version
@@ -7,8 +7,8 @@ from pathlib import Path
 
 spec = find_spec("jaxlib")
 if spec is None or spec.origin is None:
-    sys.exit("no jaxlib where SWEEP was built, whose headers it needs")
+    sys.exit("jaxlib, whose headers the build needs, is not installed in this Python")
 headers = Path(spec.origin).parent / "include"
 if not (headers / "xla/ffi/api/ffi.h").is_file():
-    sys.exit(f"jaxlib {version('jaxlib')} brings no xla/ffi/api/ffi.h")
+    sys.exit(f"jaxlib {version('jaxlib')} has no header xla/ffi/api/ffi.h")
 print(version("jaxlib"), headers)

@@ -1,4 +1,4 @@
-// The buffers of every operation, stated once: sweep_buffers answers from here, and calls are taken apart by it.
+// The one table of the buffers of every operation: sweep_buffers answers from it, and sweep_run binds buffers by it.
 #ifndef SWEEP_ABI_BUFFERS_H
 #define SWEEP_ABI_BUFFERS_H
 
@@ -9,8 +9,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// X(name, type, role in forward, adjoint and born), in the order in which they are handed over. Of the points, those of
-// an inject list are sorted by cell within a shot and field, those of a gather list by column, trace by trace.
+// X(name, type, role in forward, adjoint and born), in the order of the ABI. The points of an inject list are sorted by
+// cell within a shot and field, those of a gather list by column, trace by trace.
 #define SWEEP_EVERY_BUFFER(X)                                                  \
   X(coefficients, VALUES, IN, IN, IN) /* (earths, coefficients, *shape) */     \
   X(wavelet, VALUES, IN, IN, IN)      /* (shots, steps, source columns) */     \
@@ -60,7 +60,7 @@ constexpr int buffers_of(int operation) {
   return count;
 }
 
-// Bytes of each buffer, as an operation needs it.
+// The bytes that an operation needs of each buffer.
 struct BufferSizes {
   Size bytes[BufferId::count];
 
@@ -97,12 +97,12 @@ struct BufferSizes {
   }
 };
 
-// The buffers of a call by name.
+// The buffers of a call, by name.
 template <class T>
 struct BoundBuffers {
   void* at[BufferId::count] = {};
 
-  // Those of an operation, in their order; refuses what is too small.
+  // Binds the buffers of an operation, in the order of the ABI; refuses one that is too small.
   int take(const sweep_buffer* given, const BufferSizes& need, int operation, const sweep_context* context) {
     for (int b = 0; b < BufferId::count; ++b) {
       if (roles[b].role[operation] == SWEEP_NONE) continue;
@@ -116,7 +116,7 @@ struct BoundBuffers {
   }
   T* values(BufferId::Buffer b) const { return static_cast<T*>(at[b]); }
   int32_t* indices(int b) const { return static_cast<int32_t*>(at[b]); }
-  // A list of points by the first of its three buffers.
+  // The list of points whose first of three buffers is `first`.
   Points<T> points(BufferId::Buffer first, const sweep_problem& p) const {
     const bool source = first < BufferId::receiver_inject_cell;
     const int32_t* const counts = source ? p.source_points : p.receiver_points;

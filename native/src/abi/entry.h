@@ -1,6 +1,6 @@
-// From the C ABI to typed runs: checks the call, lays pointers over the caller's buffers, hands over to the device.
-// A device (cpu/, cuda/) is told of large arrays, looks at the values when a run starts, executes and finishes it, and
-// poisons the results of a run that it could not refuse.
+// From the C ABI to typed runs: checks the call, binds the caller's buffers, and passes the run to the device.
+// A device (cpu/, cuda/) puts large arrays in large pages, checks the values when a run starts, executes and finishes
+// the run, and poisons the results of a run that it could not refuse.
 #ifndef SWEEP_ABI_ENTRY_H
 #define SWEEP_ABI_ENTRY_H
 
@@ -12,7 +12,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// All operations refuse the same problems.
+// Checks the sizes of all operations, so that all of them refuse the same problems.
 template <class Eq, int NDIM>
 int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context* context) {
   ptrdiff_t longest = plan.layout.field.total;
@@ -60,7 +60,7 @@ struct Entry {
     R run{plan, given.values(BufferId::tables), given.values(BufferId::coefficients),
           p.earths > 1 ? plan.coefficient_cells() : 0, workspace};
     run.stencils.take(p.weights, workspace, plan.half);
-    // A call that continues a run goes on with the flag of the one before.
+    // A call that continues a run keeps the flag of the call before.
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
     if (const int status = check(device, run, p, given)) return status;
@@ -83,7 +83,7 @@ struct Entry {
   }
 
  private:
-  // The lists of points that an operation takes.
+  // Checks the lists of points that an operation has.
   static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& given) {
     constexpr struct {
       BufferId::Buffer first;
@@ -140,8 +140,9 @@ struct Entry {
   }
 };
 
-// How many orders have loops of their own: 4, then 8, then 2 and 6. The others share one, as all do in the build for
-// any processor and, beside planes of second order, in double precision.
+// The number of spatial orders with loops of their own: order 4 comes first, then 8, then 2 and 6. All other orders
+// share one loop. So do all orders in the build for any processor, and in double precision except for second order in
+// 2-D.
 #if !defined(SWEEP_MOST_ORDERS)
 #define SWEEP_MOST_ORDERS 4
 #endif
@@ -154,7 +155,7 @@ constexpr int own_orders() {
   return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 
-// The calls that fit dtype, dimensions and order.
+// The calls for a dtype, a number of dimensions and an order.
 template <class Physics, class T, int NDIM, int HALF>
 constexpr Calls calls_of = {buffers<typename Equation<Physics, T, NDIM, HALF>::Any, NDIM>,
                             Entry<Equation<Physics, T, NDIM, HALF>, T, NDIM, HALF>::run};
@@ -191,7 +192,7 @@ int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
               p.ndim, p.dtype);
 }
 
-// What an equation's header says of itself in so many dimensions.
+// Describes an equation by its tables.
 template <class Eq>
 void describe(sweep_equation* out) {
   memset(out, 0, sizeof(*out));

@@ -1,4 +1,4 @@
-// The exported functions: find the equation in the build that was asked for, and call it.
+// The exported functions: they find the equation in the requested build, and call it.
 #include <stddef.h>
 
 #include <new>

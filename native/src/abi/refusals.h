@@ -1,4 +1,4 @@
-// What of a problem is refused before anything is laid out: what contradicts itself, and what this build does not hold.
+// Checks of a problem before its arrays are laid out: it must not contradict itself, and this build must support it.
 #ifndef SWEEP_ABI_REFUSALS_H
 #define SWEEP_ABI_REFUSALS_H
 
@@ -8,8 +8,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Refuses points of fields that there are not, and points and columns that do not share out among traces, or are
-// without each other.
+// Refuses points of missing fields, points and columns that cannot be divided equally among the traces, and traces,
+// columns or points without the other two.
 inline int check_points(const sweep_problem& p, const int32_t* points, int traces, int columns, int fields,
                         const sweep_context* context) {
   for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
@@ -28,7 +28,7 @@ inline int check_points(const sweep_problem& p, const int32_t* points, int trace
   return SWEEP_OK;
 }
 
-// Refuses what is no role of a face, and roles that a face cannot have.
+// Refuses a value that is not a sweep_face, and a role that a face cannot have.
 inline int check_faces(const sweep_problem& p, const sweep_context* context) {
   for (int a = 0; a < SWEEP_MAX_AXES; ++a)
     for (int high = 0; high < 2; ++high) {
@@ -50,10 +50,9 @@ inline int check_faces(const sweep_problem& p, const sweep_context* context) {
   return SWEEP_OK;
 }
 
-// Refuses a problem that this build does not hold or that contradicts itself. In what remains each axis has at least
-// two cells, so fewer than 2^30, and whatever is counted along axes or in steps, half a stencil or twice as many too,
-// fits into an int, and what belongs to one grid into 64 bits; only what is multiplied by shots, steps or points is a
-// Size.
+// Refuses a problem that this build does not support or that contradicts itself. In an accepted problem each axis has
+// at least two cells, and so fewer than 2^30. Counts along axes or in steps, doubled or extended by half a stencil, fit
+// into an int. Counts of one grid fit into 64 bits. Only products with shots, steps or points need a Size.
 template <class Eq, int NDIM>
 int check_problem(const sweep_problem& p, const sweep_context* context) {
   if (p.order < 2 || p.order % 2 || p.order > SWEEP_MAX_ORDER || p.shots < 1 || p.steps < 1 || p.chunk < 0 ||

@@ -1,5 +1,5 @@
-// The only file that knows XLA: custom calls that hand XLA's buffers to a kernel library. Python binds the functions of
-// that library when it loads it, so compiled programs hold no address, and the kernels need no XLA header.
+// The only file that knows XLA: custom calls that pass XLA's buffers to a kernel library. Python binds the functions of
+// a library when it loads the library, so compiled programs hold no address, and the kernels need no XLA header.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -20,7 +20,7 @@ enum Kind { CPU, CUDA, KINDS };
 
 using Run = decltype(&sweep_run);
 
-// sweep_run of kernel libraries by their package. Never destroyed, since threads of XLA may outlive main().
+// The sweep_run of each kernel library, by its package. Never destroyed, since threads of XLA may outlive main().
 struct Bound {
   std::mutex guard;
   std::map<std::string, Run, std::less<>> functions[KINDS];
@@ -39,7 +39,7 @@ Run find(Kind kind, std::string_view package) {
 
 bool is_value(int status) { return status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE; }
 
-// sweep_jax.native.refusals reads the status out of the text.
+// sweep_jax.native.refusals parses the status from this text.
 ffi::Error refusal(int status, const std::string& text) {
   ffi::ErrorCode code = ffi::ErrorCode::kInternal;
   if (is_value(status)) code = ffi::ErrorCode::kInvalidArgument;
@@ -51,17 +51,17 @@ sweep_buffer as_buffer(const ffi::AnyBuffer& buffer) {
   return {buffer.untyped_data(), static_cast<int64_t>(buffer.size_bytes())};
 }
 
-// As a GPU does, which cannot return an error: every result becomes NaN, the last one holds the status.
+// Reports an error as a GPU does, which cannot return one: every result becomes NaN, and the last one holds the status.
 void poison(int status, const sweep_buffer* results, size_t count) {
   for (size_t i = 0; i + 1 < count; ++i)
     if (results[i].data) std::memset(results[i].data, 0xff, static_cast<size_t>(results[i].bytes));
   *static_cast<int32_t*>(results[count - 1].data) = status;
 }
 
-// `problem` holds the bytes of a sweep_problem; the buffers are the arguments and then the results, in the order of
-// sweep_buffers. What a call of a run in slices goes on with comes once more as the last arguments, which lie where the
-// results of the numbers `aliased` do. Where `together`, other devices may wait for this one, and an error would let
-// them wait forever.
+// `problem` holds the bytes of a sweep_problem. The buffers are the arguments and then the results, in the order of
+// sweep_buffers. In a run in slices the last arguments are results of the call before; they lie in the same memory as
+// the results whose numbers are in `aliased`. With `together` other devices may wait for this one, and after an error
+// they would wait forever.
 ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
                ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool together,
                ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
@@ -94,7 +94,7 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
     const auto number = static_cast<size_t>(aliased.begin()[i]);
     if (number >= results.size() || as_buffer(*buffer).data != buffers[read + number].data)
       return refusal(SWEEP_BAD_CALL, "XLA has not put a result where the argument is that it aliases");
-    // A call before this one has failed.
+    // An earlier call of the run has failed.
     if (kind == CPU && number + 1 == results.size())
       if (const int status = *static_cast<const int32_t*>(buffers[read + number].data)) {
         poison(status, buffers + read, results.size());
@@ -148,12 +148,12 @@ auto call(Binding binding) {
 
 extern "C" {
 
-// The jaxlib whose headers this file was compiled with: it runs on that one and on newer ones.
+// The version of the jaxlib whose headers this file was compiled with; the shim runs on that version and newer ones.
 SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLIB_VERSION; }
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Lets calls of a package's library on `kind` ("cpu", "cuda") reach its sweep_run.
+// Binds the sweep_run of a package's library on `kind` ("cpu", "cuda") for later custom calls.
 SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* package, Run function) {
   const bool cuda = std::strcmp(kind, "cuda") == 0;
   if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
@@ -167,6 +167,6 @@ SWEEP_EXPORT XLA_FFI_Error* sweep_xla_cuda(XLA_FFI_CallFrame*);
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cpu, run_cpu, call(ffi::Ffi::Bind()));
-// Calls on a GPU queue launches and decide nothing by their results, so XLA may record and replay them.
+// Calls on a GPU queue launches and never depend on their results, so XLA may record and replay them.
 XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cuda, run_cuda, call(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<CUstream_st*>>()),
                               {ffi::Traits::kCmdBufferCompatible});

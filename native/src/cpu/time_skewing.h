@@ -1,8 +1,9 @@
-// Time steps of a run on CPU threads: some at once, while their fields are in the cache (time skewing). Planes of the
-// first axis, rows in two dimensions, are made by stage i as soon as those of stage i - 1 which lie half a stencil
-// further are there; in space block after block of the second axis, whose borders move back by as much from stage to
-// stage. Threads have planes between borders that sink likewise, so that each needs of the next only what that one
-// makes first. Where there are more threads than such parts, they share out one stage after the other.
+// Time skewing on CPU threads: several time steps are computed at once, while their fields are in the cache. A plane of
+// the first axis (a row in two dimensions) is computed at stage i as soon as stage i - 1 has computed the plane half a
+// stencil further. In three dimensions this is done block after block of the second axis, and the borders of a block
+// move back by half a stencil from stage to stage. The borders between the planes of two threads move in the same way,
+// so that a thread needs from the next only the planes that the next thread computes first. If there are more threads
+// than such shares, all threads share each stage in turn.
 #ifndef SWEEP_CPU_TIME_SKEWING_H
 #define SWEEP_CPU_TIME_SKEWING_H
 
@@ -12,10 +13,10 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// A barrier costs about as much as this many cells.
+// A barrier takes about as long as the computation of this many cells.
 constexpr ptrdiff_t worthwhile = 8192;
 
-// f(field, p, end) of the points of a shot that lie in cells from .. to - 1: those of each cell together.
+// Calls f(field, p, end) for the points [p, end) of each cell among from .. to - 1 that has points of a shot.
 template <class T, class F>
 void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t to, const F& f) {
   points.each(shot, [&](int field, ptrdiff_t begin, int count) {
@@ -25,7 +26,7 @@ void points_within(const Points<T>& points, int shot, ptrdiff_t from, ptrdiff_t 
   });
 }
 
-// The first I stages of so many time steps.
+// The first I stages of ROOM time steps.
 template <class TimeSteps, int I, int ROOM>
 struct Tile : Tile<TimeSteps, I - 1, ROOM> {
   static const TimeSteps& any();
@@ -43,17 +44,18 @@ class TimeSkewing {
   using Equation = typename decltype(any().run)::Equation;
   static constexpr int ndim = Step::ndim, last = ndim - 1, stages = Equation::stages;
   static constexpr int most = most_tile_stages, room = most / stages;
-  // Planes of a stage that follow each other, so that differences find them in the cache.
+  // Consecutive planes of one stage, so that differences find their neighbours in the cache.
   static constexpr int planes_at_once = ndim == 2 ? 8 : 1;
 
   Launcher& launcher_;
   const TimeSteps& time_steps_;
   int shot_, rank_, size_, half_, planes_, near_;
-  int rows_ = 1;      // in space, of a block
-  ptrdiff_t points_;  // of this shot that values are gathered at
-  Value* gathered_;   // values there, of the time steps of a tile; in the plane also of the tile before
+  int rows_ = 1;      // in three dimensions: rows of a block
+  ptrdiff_t points_;  // points of this shot where values are gathered
+  Value* gathered_;   // the values there in the time steps of a tile; in two dimensions also of the tile before
   int parity_ = 0;
-  int32_t *row_begin_, *order_;  // in the plane: those in row r of fields of the first stage, then of the others
+  int32_t *row_begin_,
+      *order_;  // in two dimensions: the points in row r, for fields of the first stage, then the others
 
  public:
   TimeSkewing(Launcher& launcher, const TimeSteps& time_steps, int shot, int rank, int size)
@@ -78,8 +80,9 @@ class TimeSkewing {
     }
   }
 
-  // The second-level cache holds so many time steps of all arrays, or in space of blocks of the fields.
-  // There no more than leave behind all that receivers see.
+  // The number of time steps whose arrays fit into the second-level cache; in three dimensions, whose blocks of the
+  // fields fit. There a tile has at most as many steps as the equation has time levels, so that the values of all its
+  // steps are still in memory when receivers read them.
   int steps_per_tile() const {
     constexpr ptrdiff_t cache = 1 << 20, arrays = ndim == 3 ? 2 : Equation::second ? 6 : 24;
     ptrdiff_t count = cache / (row_bytes() * rows_ * arrays * half_);
@@ -89,14 +92,15 @@ class TimeSkewing {
     return ndim == 3 && time_steps > Equation::levels ? Equation::levels : time_steps;
   }
 
-  // So many time steps from k on, no more than `steps_per_tile`. Values are gathered while the next tile is computed.
+  // Computes `count` time steps from k on, at most steps_per_tile(). Values are gathered while the next tile is
+  // computed.
   void make(int k, int count) {
     Value* const gathered = gathered_ + parity_ * most * points_;
     parity_ ^= ndim == 2;
     Tile<TimeSteps, stages, room> tile;
     View views[most], seen[most];
     Box<ndim> box[most];
-    const auto each = [&](const auto& f) {  // f(stage, its number among all of the tile), one after the other
+    const auto each = [&](const auto& f) {  // calls f(stage, number in the tile, time step, index) in order
       for (int i = 0; i < count; ++i)
         for_axes<stages>([&](auto index) {
           constexpr int s = decltype(index)::value;
@@ -113,7 +117,7 @@ class TimeSkewing {
         if (box[i].low[a] < any.low[a]) any.low[a] = box[i].low[a];
         if (box[i].high[a] > any.high[a]) any.high[a] = box[i].high[a];
       }
-    // Planes from .. to - 1 of stage i; in space, rows low .. high - 1 of them.
+    // Computes planes from .. to - 1 of stage i; in three dimensions rows low .. high - 1 of them.
     const auto make_of = [&](int i, int from, int to, int low, int high) SWEEP_APART {
       Box<ndim> part = box[i];
       if (from > part.low[0]) part.low[0] = from;
@@ -130,7 +134,7 @@ class TimeSkewing {
                       gathered + i * points_);
       });
     };
-    // f(low, high) for each block at the first stage.
+    // Calls f(low, high) for the rows of each block at the first stage.
     const auto blocks = [&](const auto& f) {
       if constexpr (ndim == 2) return f(0, 0);
       for (int low = any.low[1]; low < any.high[1] + sunk; low += rows_)
@@ -169,12 +173,12 @@ class TimeSkewing {
     return time_steps_.run.plan.layout.field.stride[last - 1] * static_cast<ptrdiff_t>(sizeof(Value));
   }
 
-  // The planes of a thread at the first stage, and whether another has those above and below.
+  // The planes of a thread at the first stage; `above` and `below` are true if another thread has the planes there.
   struct Share {
     int begin, end;
     bool above, below;
   };
-  // Threads that have a share, at least one.
+  // The number of threads that have a share, at least one.
   int sharers(int planes, int sunk) const {
     const int most = planes / (2 * (sunk + half_) + planes_at_once + near_);
     return most < 1 ? 1 : most < size_ ? most : size_;
@@ -189,7 +193,7 @@ class TimeSkewing {
     return {border(rank_), border(rank_ + 1), rank_ > 0, rank_ + 1 < threads};
   }
 
-  // So many stages, each half a stencil behind the one before.
+  // Runs the stages of a tile, each half a stencil behind the stage before.
   template <class Blocks, class Make, class Poll>
   void skewed(const Box<ndim>& any, int all, const Blocks& blocks, const Make& make_of, const Poll& poll) {
     const int sunk = (all - 1) * half_, near = near_ < any.high[0] ? near_ : any.high[0];
@@ -202,7 +206,7 @@ class TimeSkewing {
             const int by = i * half_, first = mine.begin + mine.above * by, end = mine.end + mine.below * by;
             int from = at - by > first ? at - by : first;
             const int to = at - by + planes_at_once < end ? at - by + planes_at_once : end;
-            // Under a free surface a row depends on more of the rows below: the first ones wait for the last of them.
+            // Under a free surface a row depends on more rows below, so the first rows wait for the last row near it.
             if (from < near) from = to < near ? to : 0;
             if (from < to) make_of(i, from, to, low > 0 ? low - by : low, high - by);
           }
@@ -259,7 +263,7 @@ class TimeSkewing {
     }
   }
 
-  // At the points in rows of a plane.
+  // Injects at the points in rows of a plane.
   template <class Inject>
   void inject(const Inject& inject, const View& view, const Box<ndim>& plane) {
     const int z = plane.low[0];
@@ -280,7 +284,7 @@ class TimeSkewing {
     return field;
   }
 
-  // Counts and lists the points of each row, in their order.
+  // Counts and lists the points of each row, in the order of the points.
   template <class Gather>
   void sort(const Gather& gather) {
     const auto& out = gather.points;

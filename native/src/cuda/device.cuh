@@ -1,5 +1,5 @@
-// A GPU as a device. A call queues its work and returns: what is wrong with values in the GPU's memory is found there,
-// noted in the caller's flag, and turns the results into NaN.
+// A GPU as a device. A call queues its work and returns. The GPU checks values in its memory, writes an error status to
+// the caller's flag, and then turns the results into NaN.
 #ifndef SWEEP_CUDA_DEVICE_H
 #define SWEEP_CUDA_DEVICE_H
 
@@ -12,7 +12,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Of several findings the largest stays, whoever comes first.
+// Raises the flag to a status. The largest of several statuses stays, in any order of threads.
 SWEEP_HD void raise(int32_t* flag, int32_t status) {
 #if defined(__CUDA_ARCH__)
   atomicMax(flag, status);
@@ -42,7 +42,7 @@ struct CheckCoefficient {
 template <class T>
 struct CheckPoint {
   Points<T> points;
-  ptrdiff_t begin, cells;  // of a field in the first shot
+  ptrdiff_t begin, cells;  // the first point of a field in the first shot; cells of the grid
   int of_trace;
   bool inject;
   int32_t* flag;
@@ -100,7 +100,7 @@ class Device {
     return with_launcher([&](Launcher& launcher) { launcher.elements(f, count, Span{0, parts}); });
   }
 
-  void in_large_pages(void*, int64_t) const {}  // as all of a card's memory is
+  void in_large_pages(void*, int64_t) const {}  // all memory of a card has large pages
 
   template <class T>
   int poison(T* values, int64_t count) const {

@@ -1,5 +1,5 @@
-// Kernels: body.cell(shot, i, part) for the cells of boxes, body.element(shot, i) for numbered things, of every shot,
-// by threads of a GPU or, where a test emulates one, by loops on the CPU.
+// Kernels call body.cell(shot, i, part) for the cells of boxes, or body.element(shot, i) for numbered elements, of
+// every shot: in threads of a GPU or, where a test emulates one, in loops on the CPU.
 #ifndef SWEEP_CUDA_LAUNCH_H
 #define SWEEP_CUDA_LAUNCH_H
 
@@ -12,7 +12,7 @@ inline namespace SWEEP_VARIANT {
 
 constexpr int warp = 32, block = 128;
 
-// x / n for x below 2^31, where n is known before the launch: no division.
+// Computes x / n for x below 2^31 without a division; n is known before the launch.
 struct Divisor {
   unsigned n = 1, magic = 1u << 31, shift = 0;
 
@@ -30,8 +30,8 @@ struct Divisor {
   }
 };
 
-// Some boxes as blocks of threads, shot after shot: 32 along the last axis times 4 along the one before, and each
-// thread has `deep` cells along the first axis, among which it shares out what it learns of its shot and place.
+// Blocks of threads over some boxes, shot after shot: 32 threads along the last axis times 4 along the one before. Each
+// thread has `deep` cells along the first axis, so that it computes its shot and offsets once for all of them.
 template <int NDIM>
 struct Blocks {
   static constexpr int most = 2 * NDIM, last = NDIM - 1;
@@ -42,7 +42,7 @@ struct Blocks {
   };
   Part part[most] = {};
   int parts = 0, deep;
-  unsigned count = 0;  // of blocks of a shot
+  unsigned count = 0;  // blocks of one shot
   Divisor each;
 
   explicit Blocks(int cells) : deep(cells) {}
@@ -90,8 +90,8 @@ SWEEP_HD void cell_of(const Body& body, const Blocks<NDIM>& blocks, unsigned num
   while (++i[0] < end);
 }
 
-// A thread among `threads` along the indices, in one of `rows` along the shots. A launch is limited in both, so each
-// thread strides over what is left.
+// A thread's place: its number among `threads` along the indices, in one of `rows` along the shots. A launch limits
+// both numbers, so each thread strides over the remaining indices and shots.
 struct Place {
   ptrdiff_t thread, threads;
   int row, rows;
@@ -103,7 +103,8 @@ SWEEP_HD void stride(const Body& body, ptrdiff_t count, Span shots, const Place&
     for (ptrdiff_t i = at.thread; i < count; i += at.threads) body.element(shots.first + static_cast<int>(shot), i);
 }
 
-// f(0) + ... + f(31), one by each thread of a warp, for the first of them: always added in the same order.
+// Returns f(0) + ... + f(31) to the first thread of a warp. Each thread computes one term, and the order of the
+// additions is always the same.
 template <class T, class F>
 SWEEP_HD T sum_of_warp(int lane, const F& f) {
 #if defined(__CUDA_ARCH__)
@@ -119,11 +120,11 @@ SWEEP_HD T sum_of_warp(int lane, const F& f) {
 #endif
 }
 
-// Both launches return the text of what went wrong, null if nothing did.
+// Both launches return an error message; null without an error.
 #if defined(SWEEP_EMULATE)
 
-// f(i) for i below a count, in an order that changes from launch to launch: what depended on it would not equal the
-// CPU's answer.
+// Calls f(i) for i below a count, in an order that changes from launch to launch. A result that depended on the order
+// would differ from the CPU's.
 template <class F>
 void in_some_order(ptrdiff_t count, const F& f) {
   const ptrdiff_t order = emulated::launched() % 3, half = (count + 1) / 2;
@@ -162,7 +163,7 @@ const char* launch_kernel(void (*kernel)(Arguments...), void* stream, unsigned c
   config.stream = static_cast<cudaStream_t>(stream);
   const cudaError_t status = cudaLaunchKernelEx(&config, kernel, arguments...);
   if (status == cudaSuccess) return nullptr;
-  cudaGetLastError();  // told to the caller, so not left behind for somebody else's launch
+  cudaGetLastError();  // clears the error, which the caller gets, before another library's launch could read it
   return cudaGetErrorString(status);
 }
 

@@ -1,6 +1,6 @@
-// A GPU as a Launcher: every verb is a launch over all shots on the caller's stream, of bodies that call the same
-// functors as the CPU's loops. No thread writes what another one of its launch reads or writes, so answers do not
-// depend on their order.
+// A GPU as a Launcher: every function launches kernels over all shots on the caller's stream, whose bodies call the
+// same functors as the CPU's loops. No thread writes a value that another thread of the same launch reads or writes, so
+// results do not depend on the order of threads.
 #ifndef SWEEP_CUDA_LAUNCHER_H
 #define SWEEP_CUDA_LAUNCHER_H
 
@@ -9,7 +9,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// What cells see of each shot: that of the first, and how far its arrays lie from those of the next.
+// The views of all shots: the view of the first, and the distance of each of its arrays from that of the next shot.
 template <class View>
 struct Views {
   View first;
@@ -34,7 +34,7 @@ struct Views {
   }
 };
 
-// Cells in the PML of the axes whose bits are set, and of no other, away from a free surface: of none, in the interior.
+// Cells that lie in the PML of exactly the axes whose bits are set, away from a free surface. MASK = 0: the interior.
 template <class F, unsigned MASK>
 struct InPml {
   static constexpr int parts = 1;
@@ -53,7 +53,7 @@ struct InShell {
     F::template cell<typename F::Value>(view, view.layout.cell(i), somewhere(view.layout, i));
   }
 };
-// The PML of every axis, the low face and the high one.
+// Cells in the PML of every axis, at its low face and at its high face.
 template <class F>
 struct Slabs {
   static constexpr int parts = 2 * F::ndim;
@@ -67,7 +67,7 @@ struct Slabs {
   }
 };
 
-// Cells of a thread, where so many are made at once: no more than leave every processor threads enough.
+// Cells per thread for a number of cells: as many as still leave enough threads for every processor of a GPU.
 inline int deep_in(ptrdiff_t cells) {
 #if defined(SWEEP_EMULATE)
   constexpr ptrdiff_t threads = 1 << 9;
@@ -78,12 +78,12 @@ inline int deep_in(ptrdiff_t cells) {
   while (deep < 8 && cells / (2 * deep) >= threads) deep *= 2;
   return deep;
 }
-// The interior, what is around it, and the PML of every axis.
+// The interior, the shell around it, and the PML of every axis.
 template <int NDIM>
 struct Regions {
   Blocks<NDIM> inner, shell, slabs;
 
-  // Of the cells of a box, or of those around the one inside it.
+  // The regions of a box; with `inside` the shell is the cells of the box outside `inside`, and the interior is empty.
   Regions(const Layout<NDIM>& layout, const Box<NDIM>& box, const Box<NDIM>* inside, int deep)
       : inner(deep), shell(deep), slabs(deep) {
     Box<NDIM> plain = box;
@@ -104,13 +104,13 @@ struct Regions {
   }
 };
 
-// The first of the points that lie in one cell adds them all, in their order, and those of the fields after it: no
-// atomics, and the same sum every time.
+// The thread of the first point in a cell adds all points of that cell, in their order, and those of the later fields.
+// This needs no atomics, and gives the same sum every time.
 template <class F>
 struct Injected {
   F f;
   Views<typename F::View> views;
-  int first;  // of the shots
+  int first;  // the first shot of the launch
   Lists lists;
 
   Injected(const F& inject, int shot) : f(inject), views(f, shot), first(shot), lists(f.points, f.fields) {}
@@ -132,24 +132,24 @@ struct Injected {
   SWEEP_HD ptrdiff_t end(int shot, int l) const {
     return f.points.begin(shot) + lists.list[l].begin + lists.list[l].count;
   }
-  // The first point of a list in a cell, -1 if there is none.
+  // The first point of a list in a cell, or -1.
   SWEEP_HD ptrdiff_t of_cell(int shot, int l, int32_t cell) const {
     const ptrdiff_t to = end(shot, l), p = lower_bound(f.points.cell, to - lists.list[l].count, to, cell);
     return p < to && f.points.cell[p] == cell ? p : -1;
   }
 };
 
-// Columns of traces of few points are added by a thread each, others by a warp.
+// A thread adds a column of traces that have few points; a warp adds a column of other traces.
 template <class F>
 struct Gathered {
   static constexpr int few = 8;
   F f;
   Views<typename F::View> views;
-  int first;  // of the shots
+  int first;  // the first shot of the launch
   Lists lists;
-  Divisor of_trace;  // columns
+  Divisor of_trace;  // columns of a trace
   bool many = false;
-  ptrdiff_t threads;  // in whole warps
+  ptrdiff_t threads;  // a whole number of warps
 
   Gathered(const F& gather, int shot)
       : f(gather),
@@ -174,12 +174,12 @@ struct Gathered {
   }
 };
 
-// Both at once: what is injected does not touch what is gathered.
+// Injects and gathers in one launch: no value that is gathered depends on one that is injected.
 template <class Inject, class Gather>
 struct AtPoints {
   Injected<Inject> inject;
   Gathered<Gather> gather;
-  ptrdiff_t gathering;  // threads, in whole warps
+  ptrdiff_t gathering;  // threads that gather, a whole number of warps
   AtPoints(const Inject& i, const Gather& g, bool gathers, int shot)
       : inject(i, shot), gather(g, shot), gathering(gathers ? gather.threads : 0) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
@@ -190,12 +190,12 @@ struct AtPoints {
   }
 };
 
-// The shell of cells that a step calls once they are computed.
+// The shell of cells for which a step makes another call, once the cells are computed.
 template <class F>
 struct AtShell {
   F f;
   Views<typename F::View> views;
-  int first;  // of the shots
+  int first;  // the first shot of the launch
 
   AtShell(const F& step, int shot) : f(step), views(step, shot), first(shot) {}
   ptrdiff_t cells() const {
@@ -210,7 +210,7 @@ struct AtShell {
   }
 };
 
-// What is still to be gathered of a stage: before its fields are made again.
+// The values of a stage that are not gathered yet; they must be before the stage computes its fields again.
 template <class Gather>
 struct Pending {
   Gather gather;
@@ -225,10 +225,10 @@ class Launcher {
 
   Launcher(void* stream, sweep_control* control) : stream_(stream), control_(control) {}
 
-  // What a stream is given it does in order.
+  // A stream runs its launches in order.
   void sync() const {}
 
-  // The host looks at the control word as it queues a step, which may run some time later.
+  // The host reads the control word when it queues a step, which may run some time later.
   void poll(int k) {
     if (!control_) return;
     control_->progress = k;
@@ -238,14 +238,14 @@ class Launcher {
   bool cancelled() const { return cancelled_; }
   const char* error() const { return error_; }
 
-  // Everywhere: all shots advance in one launch.
+  // All cells, because all shots advance in one launch.
   template <class R>
   ActiveBox<R> active_box(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&,
                           Span) const {
     return {whole(run.plan.layout), whole(run.plan.layout)};
   }
-  // Time steps [begin, end) of a run, stage by stage. The values that a stage shows to receivers are gathered as soon
-  // as something is injected, so that one launch does both, or else at the last moment.
+  // Runs time steps [begin, end), stage by stage. The values of a stage at receivers are gathered together with the
+  // next injection, so that one launch does both, or otherwise just before they are overwritten.
   template <class TimeSteps>
   void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
     const auto& layout = time_steps.run.plan.layout;

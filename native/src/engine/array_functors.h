@@ -1,4 +1,4 @@
-// What is done to whole arrays, as functors of (shot, index): a Launcher shares the calls out.
+// Work on whole arrays, as functors of (shot, index). A Launcher distributes the calls.
 #ifndef SWEEP_ENGINE_ARRAY_FUNCTORS_H
 #define SWEEP_ENGINE_ARRAY_FUNCTORS_H
 
@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Copies one part to another; without a source it fills with zero.
+// Copies one shot's part of an array to another array; without a source it fills with zero.
 template <class T>
 struct Copy {
   ShotGroups groups;
@@ -25,7 +25,7 @@ void copy(Launcher& launcher, Span shots, const ShotGroups& groups, PerShotArray
   launcher.elements(Copy<T>{groups, to, from}, count, shots);
 }
 
-// Row `row` of an array with ghost cells and what lies between it and the next, which is zero.
+// Copies row `row` into an array with ghost cells, and zeroes the ghost cells up to the next row.
 template <class Layout, class Value>
 SWEEP_HD void row_with_ghosts(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
   const int n = layout.field.n[sizeof(layout.field.n) / sizeof(int) - 1];
@@ -35,7 +35,7 @@ SWEEP_HD void row_with_ghosts(const Layout& layout, Value* to, const Value* from
     to[i] = i >= begin && i < begin + n ? from[row * n + i - begin] : Value(0);
 }
 
-// Coefficients, with ghost cells: part is earth times coefficient, and an index a row.
+// Copies coefficients into arrays with ghost cells. A part is one coefficient of one earth, an index a row.
 template <class R>
 struct WithGhosts {
   using Value = typename R::Value;
@@ -43,13 +43,13 @@ struct WithGhosts {
   const Value* from;
   Value* to;
   static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
-  ptrdiff_t count;  // of rows
+  ptrdiff_t count;  // rows of a part
   SWEEP_HD void element(int part, ptrdiff_t row) const {
     row_with_ghosts(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
   }
 };
 
-// Stencil weights: part is an axis.
+// Copies the stencil weights. A part is an axis.
 template <class R>
 struct Weights {
   using Value = typename R::Value;
@@ -63,8 +63,8 @@ struct Weights {
   SWEEP_HD void element(int part, ptrdiff_t i) const { to[part * count + i] = weights[part][i]; }
 };
 
-// Profiles of the PML: part is one of those of an axis, and an index a node, zero beyond the grid. Behind those that
-// are given are one that is 1 on the grid, and 1 / (1 + gain).
+// Writes the profiles of the PML, padded with zeros. A part is one profile of an axis, an index a node. Behind the
+// caller's profiles of an axis lie a profile that is 1 on the grid, and 1 / (1 + gain).
 template <class R>
 struct Profiles {
   using Value = typename R::Value;
@@ -87,14 +87,14 @@ struct Profiles {
   }
 };
 
-// Fields of level k in the region of the snapshots, (shots, times, fields, *region).
+// Writes the fields of level k in the region of the snapshots, (shots, times, fields, *region).
 template <class R>
 struct Snapshot {
   using T = typename R::Value;
   R run;
   typename R::Wave wave;
   int k;
-  Box<R::ndim> box;  // beyond it nothing was computed
+  Box<R::ndim> box;  // the computed cells
   Snapshots<R::ndim> asked;
   T* out;
 
@@ -114,7 +114,7 @@ struct Snapshot {
   }
 };
 
-// The images of a shot, once they are made, onto the sum of those of its group.
+// Adds the complete images of a shot to the sum of its group.
 template <class R>
 struct AddImages {
   using Value = typename R::Value;
@@ -130,7 +130,8 @@ struct AddImages {
   }
 };
 
-// d misfit / d coefficient: images of shots group by group, in the same order whether they were summed before or not.
+// Computes d misfit / d coefficient from the images of the shots, group by group. The order of the additions is the
+// same with and without sums of groups.
 template <class R>
 struct Reduce {
   using Value = typename R::Value;

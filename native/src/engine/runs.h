@@ -1,5 +1,5 @@
-// The runs as sequences of time steps: forward, Born, and the adjoint over the history. Written once for every equation
-// and device.
+// The runs as sequences of time steps: forward, Born, and the adjoint over the history. The code is the same for every
+// equation and device.
 #ifndef SWEEP_ENGINE_RUNS_H
 #define SWEEP_ENGINE_RUNS_H
 
@@ -14,8 +14,8 @@ int with_ghosts(const Device& device, const R& run, const Value* from, Value* to
   return device.finish(WithGhosts<R>{run, from, to, rows}, earths * run.plan.coefficients, rows);
 }
 
-// What a run reads many times, where the device has it at hand: weights of an order that the compiler does not know,
-// and in whole vectors profiles and coefficients, with zeros around them.
+// Copies the arrays that a run reads many times to the workspace: the weights of an order that the compiler does not
+// know, and profiles and coefficients in whole vectors with zeros around them.
 template <class Device, class R, class Value>
 int prepare(const Device& device, const R& run, const sweep_problem& p, Value* to) {
   const auto& plan = run.plan;
@@ -47,7 +47,7 @@ struct Forward {
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
     const PerShotArray<Value> wave{state, plan.state, plan.sliced};
-    // Snapshots show all cells, and whoever goes backward needs them.
+    // Snapshots show all cells, and a run backward in time needs all of them.
     const bool everywhere = asked.every || history.needs_all_cells();
     const auto active = launcher.active_box(run, sources, everywhere ? Points<Value>{} : receivers, shots);
     history.begin(launcher, shots, wave);
@@ -68,7 +68,7 @@ struct Forward {
   }
 
  private:
-  // The time step before which a segment begins, or after which wavefields are handed out.
+  // The end of a series of steps without an interruption: the next segment, or the step behind the next snapshot.
   int next_event(int k) const {
     const int end = history.next_segment(k);
     const int seen = asked.every ? (k + asked.every - 1) / asked.every * asked.every + 1 : end;
@@ -85,7 +85,7 @@ struct Born {
   const Value* tangent_coefficients;  // with ghost cells
   const Value* tangent_wavelet;
   Value* record;
-  Value* state;  // twice
+  Value* state;  // of the field, then of the scattered field
   Value* scratch;
 
   template <class Launcher>
@@ -105,7 +105,7 @@ struct Born {
 template <class R>
 struct Adjoint;
 
-// Time steps of an adjoint run, which go backward: number n is step last - n.
+// The time steps of an adjoint run, which goes backward in time: number n is step last - n.
 template <class R>
 struct AdjointSteps {
   using Value = typename R::Value;
@@ -117,7 +117,7 @@ struct AdjointSteps {
   AdjointHistory<R> history;
   int last;
 
-  // The stages in reverse, unless they are their own adjoint.
+  // The stages in reverse order, unless the step is its own adjoint.
   template <int NUMBER>
   auto stage(int n) const {
     constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
@@ -137,7 +137,7 @@ template <class R>
 struct Adjoint {
   using Value = typename R::Value;
   R run;
-  Points<Value> forward_sources, sources, receivers;  // to inject again, to gather at, to inject at
+  Points<Value> forward_sources, sources, receivers;  // inject again; gather the wavelet's gradient; inject residuals
   const Value* wavelet;
   const Value* cotangent;
   Value* gradient_wavelet;
@@ -146,13 +146,13 @@ struct Adjoint {
   History<R> history;
   Value* sums = history.working + run.plan.groups * run.plan.segment_size(SWEEP_ADJOINT).count;  // of images
   Value* scratch = sums + (run.plan.sums() ? run.plan.groups * run.plan.coefficient_size() : 0);
-  // Memory of the filters of points: receivers, then sources.
+  // Memory of the filters at points: receivers, then sources.
   Value* filter_memory =
       state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.adjoint_state_and_images();
 
   Value* source_filter_memory() const { return filter_memory + run.plan.shots * run.plan.receivers * R::ndim; }
   PerShotArray<Value> adjoint() const { return {state, run.plan.adjoint_state_and_images(), run.plan.sliced}; }
-  // The values that sources take from the adjoint fields of a stage of a time step.
+  // Gathers the values of the adjoint fields of a stage at the sources.
   template <int STAGE>
   Gather<R, true> gather(int time_step, int sample, const Box<R::ndim>& box) const {
     constexpr unsigned fields = R::Equation::template fields_of_stage<STAGE>;
@@ -197,7 +197,7 @@ struct Adjoint {
       copy<Launcher, Value>(launcher, shots, plan, {source_filter_memory(), sources, true}, {}, sources);
     }
     launcher.sync();
-    // The last sample acts on no field at whole steps that anybody sees.
+    // The last sample acts on fields at whole steps after the last recorded index, so its gradient is zero there.
     for_axes<R::Equation::stages>([&](auto index) {
       constexpr int STAGE = R::Equation::stages - 1 - decltype(index)::value;
       if constexpr (!R::Equation::template later<STAGE>)

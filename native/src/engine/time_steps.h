@@ -1,4 +1,4 @@
-// The time steps of each run: as many stages as the equation has, and the samples that they inject and record.
+// The time steps of each run: the stages of the equation, and the samples that they inject and record.
 #ifndef SWEEP_ENGINE_TIME_STEPS_H
 #define SWEEP_ENGINE_TIME_STEPS_H
 
@@ -24,7 +24,7 @@ struct ForwardSteps {
   ForwardHistory<R> history;
   Points<Value> sources, receivers;
   const Value* wavelet;
-  Value* record;  // null: nothing is recorded
+  Value* record;  // null if nothing is recorded
   Value* scratch;
 
   template <int STAGE>

@@ -1,4 +1,4 @@
-// History options that are refused before anything is laid out.
+// Checks of the history options, before arrays are laid out.
 #ifndef SWEEP_HISTORY_REFUSALS_H
 #define SWEEP_HISTORY_REFUSALS_H
 

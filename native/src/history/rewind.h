@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Boundary strips of a time step into the fields of a state.
+// Copies the boundary strips of a time step into the fields of a state.
 template <class R>
 struct PutBack {
   R run;
@@ -31,7 +31,7 @@ struct PutBack {
   }
 };
 
-// The fields that stage STAGE of a step had made, from those of later steps, where no PML is felt.
+// Computes the fields of stage STAGE of a step from those of later steps, in the cells that no PML influences.
 template <class R, int STAGE>
 struct RewindCells : Cells<R, STAGE> {
   using Value = typename R::Value;
@@ -43,7 +43,7 @@ struct RewindCells : Cells<R, STAGE> {
   Box<R::ndim> forward_box;  // the cells that the forward run computed
 
   static constexpr bool slabs = false, inner = true, none = R::Equation::second && STAGE == 0;
-  // All cells of the model: those of the strips are put back.
+  // All cells of the model; the cells of the strips are put back from the strips.
   SWEEP_HD Box<R::ndim> box() const {
     if constexpr (none) return {};
     return this->run.plan.pml.inner;
@@ -73,7 +73,7 @@ struct RewindCells : Cells<R, STAGE> {
   }
 };
 
-// Time steps that go backward: number n makes the fields once more that step top - n had left.
+// Time steps backward in time: number n computes the fields at the end of step top - n again.
 template <class R>
 struct RewindSteps {
   using Value = typename R::Value;

@@ -1,5 +1,5 @@
-// What the stages of a forward run write to the history, and what those of an adjoint run read: the only side of the
-// history that stages of time steps know.
+// The interface of the history to the stages of time steps: stages of a forward run write to it, stages of an adjoint
+// run read from it.
 #ifndef SWEEP_HISTORY_STAGE_HISTORY_H
 #define SWEEP_HISTORY_STAGE_HISTORY_H
 
@@ -24,14 +24,14 @@ struct Cells;
 template <class R, int STAGE>
 struct StageHistory;
 
-// The history that a forward run writes; by default none.
+// The history that a forward run writes; none by default.
 template <class R>
 struct ForwardHistory {
   using Value = typename R::Value;
   PerShotArray<Value> slots = {};
   int begin = 0;  // the time step whose slot is the first
   BoundaryStrips<Value> strips = {};
-  bool replay_pml = false;  // the PML alone is computed, between strips that were recorded before
+  bool replay_pml = false;  // only the PML is computed, between strips of an earlier run
 
   template <int STAGE>
   StageHistory<R, STAGE> stage(const Cells<R, STAGE>& cells) const {
@@ -39,16 +39,16 @@ struct ForwardHistory {
   }
 };
 
-// The same of one stage of one time step.
+// The same for one stage of one time step.
 template <class R, int STAGE>
 struct StageHistory {
   static constexpr int ndim = R::ndim;
   using Value = typename R::Value;
   using View = typename R::View;
   ForwardHistory<R> of;
-  Box<ndim> forward_box = {};  // of a replay: the cells that the forward run computed
+  Box<ndim> forward_box = {};  // in a replay: the cells that the forward run computed
 
-  // The cells to compute: where fields of the history are differentiated, those around them too.
+  // The cells to compute. If fields of the history are differentiated, the cells around are included.
   SWEEP_HD Box<ndim> box(const R& run, const Box<ndim>& active) const {
     if (!R::Equation::history_has_fields || !of.slots.base || STAGE != R::Equation::table.history_stage) return active;
     return run.reached(run.reached(active, 1), 1);
@@ -57,8 +57,8 @@ struct StageHistory {
     if (of.slots.base) open_slot(run, v, of.slots.of(run.plan, shot), step - of.begin);
     v.strip = of.strips.of(run.plan, shot, step);
   }
-  // f(box, whether all of it) for each part of a plane to compute. Beside the PML whole vectors leave values behind
-  // that nobody reads.
+  // Calls f(box, all) for each part of a plane to compute, as Cells::parts does. Whole vectors also write values beside
+  // the PML, which no code reads.
   template <class F>
   void parts(const R& run, const Box<ndim>& plane, const F& f) const {
     constexpr int last = ndim - 1, others = 2 * last;
@@ -81,8 +81,8 @@ struct StageHistory {
     else
       StripCells<R, STAGE>::record(run, v, number, i, count);
   }
-  // Zeros between row z of the slot and the next, where either is differentiated across: vectors of `size` cells have
-  // written some.
+  // Zeroes the ghost cells between row z of the slot and the next row if differences read them; vectors of `size` cells
+  // have written to some of them.
   SWEEP_HD static void close_row(const View& v, int z, const Box<2>& box, int size) {
     constexpr bool written = STAGE == R::Equation::table.history_stage && R::Equation::history_has_fields;
     const int n = v.layout.field.n[1], at[] = {z, 0};

@@ -1,4 +1,4 @@
-// Boundary strips: the values of cells along the PML, from which the interior is run backward in time.
+// Boundary strips: the values of cells along the PML, which let the interior run backward in time.
 #ifndef SWEEP_HISTORY_STRIPS_H
 #define SWEEP_HISTORY_STRIPS_H
 
@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Boundary strips of the time steps from `first` on; a null base where there are none.
+// Boundary strips of the time steps from `first` on; the base is null if there are none.
 template <class T>
 struct BoundaryStrips {
   PerShotArray<T> steps;
@@ -38,7 +38,7 @@ struct StripCells {
     each(run, v, number, i,
          [&](auto, const Value* field, Value* strip, const auto&) SWEEP_INLINE { copy_row(strip, field, count); });
   }
-  // Beyond the `forward_box`, which the forward run computed, its fields were zero.
+  // Outside the `forward_box`, which the forward run computed, its fields were zero.
   SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, int count,
                                 const Box<R::ndim>& forward_box) {
     constexpr int last = R::ndim - 1;

@@ -1,5 +1,5 @@
-// As much of the CUDA runtime as the library asks for beside launches, for tests: two cards, of which the second one
-// holds the memory that a test states.
+// The functions of the CUDA runtime that the library calls beside launches, for tests. There are two cards; the second
+// holds the memory that a test assigns to it.
 #ifndef SWEEP_TEST_CUDA_RUNTIME_H
 #define SWEEP_TEST_CUDA_RUNTIME_H
 

@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Cells low .. high - 1 of each axis.
+// The cells low .. high - 1 of each axis.
 template <int NDIM>
 struct Box {
   int low[NDIM], high[NDIM];
@@ -22,7 +22,7 @@ struct Box {
     for (int a = 0; a < NDIM; ++a) count *= high[a] - low[a];
     return count;
   }
-  // The cell of a number, in C order.
+  // Writes to i the cell of a number, in C order.
   SWEEP_HD void cell(ptrdiff_t number, int* i) const {
     auto rest = static_cast<unsigned>(number);
     for (int a = NDIM - 1; a >= 0; --a) {
@@ -47,8 +47,8 @@ SWEEP_HD Box<NDIM> overlap(Box<NDIM> box, const Box<NDIM>& other) {
   return box;
 }
 
-// The cells of a box that do not lie in one inside it: those before and behind it along each axis in turn, numbered one
-// after the other.
+// The cells of a box that lie outside an inner box. Its parts are the cells before and behind the inner box, axis after
+// axis, and its cells are numbered part after part.
 template <int NDIM>
 struct BoxShell {
   static constexpr int most = 2 * NDIM;
@@ -68,13 +68,13 @@ struct BoxShell {
       }
   }
   SWEEP_HD ptrdiff_t cells() const { return begin[most]; }
-  // The cell of a number.
+  // Writes to i the cell of a number.
   SWEEP_HD void cell(ptrdiff_t number, int* i) const {
     int p = 0;
     while (number >= begin[p + 1]) ++p;
     part[p].cell(number - begin[p], i);
   }
-  // f(number, cell, count) for each row of its cells in a box.
+  // Calls f(number, cell, count) for each row of the shell's cells in a box.
   template <class F>
   void rows(const Box<NDIM>& box, const F& f) const {
     for (int p = 0; p < most; ++p) {

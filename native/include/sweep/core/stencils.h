@@ -7,14 +7,15 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0), where they are kept.
+// The weights of one stencil: HALF of them, a number that the compiler knows, or (HALF = 0) a number known at run time
+// only; those weights stay in the workspace.
 template <class T, int HALF>
 struct Taps {
   T w[HALF];
   void take(const double* from, const T*, int) {
     for (int k = 0; k < HALF; ++k) w[k] = static_cast<T>(from[k]);
   }
-  // w_1 term(1) + w_2 term(2) + ..., where a term may be a vector.
+  // Returns w_1 term(1) + w_2 term(2) + ...; a term may be a vector.
   template <class V, int K = 0, class F>
   SWEEP_HD V over(const F& term) const {
     if constexpr (K + 1 < HALF)
@@ -45,13 +46,13 @@ struct Taps<T, 0> {
   }
 };
 
-// Those of D, D1, D2 and MEAN along all axes.
+// The weights of D, D1, D2 and MEAN along all axes.
 template <class T, int NDIM, int HALF>
 struct Stencils {
   Taps<T, HALF> taps[4][NDIM];
-  T centre[NDIM];  // of D2
+  T centre[NDIM];  // middle weight of D2
 
-  // As a sweep_problem states them; `kept` holds the same one axis after the other.
+  // Reads the weights of a sweep_problem; `kept` points to the same weights, axis after axis, in memory of the device.
   void take(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* kept, int half) {
     const int begin[] = {0, half, 2 * half + 1, 3 * half + 1};
     for (int a = 0; a < NDIM; ++a, kept += 4 * half + 1) {

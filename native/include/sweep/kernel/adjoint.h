@@ -1,5 +1,6 @@
-// The adjoint of a cell, as it follows from the tables of an equation: each stage transposed, in reverse order; or of
-// second order, where a step is its own adjoint, that step. docs/theory/elastic.md and acoustic.md derive them.
+// The adjoint step of a cell, derived from the tables of an equation. Of first order in time it is each stage
+// transposed, in reverse order. Of second order a step is its own adjoint. docs/theory/elastic.md and acoustic.md
+// derive both.
 #ifndef SWEEP_KERNEL_ADJOINT_H
 #define SWEEP_KERNEL_ADJOINT_H
 
@@ -16,11 +17,11 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   static constexpr Tables table = Forward::table;
   static constexpr bool second = Forward::second;
 
-  // Of the adjoint of second order, beside memory variables: one for each modulus.
+  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus.
   static constexpr int filters = second ? table.moduli : 0;
 
-  // The transpose of all that reads the fields of a stage, and what follows from it at their nodes: the adjoint field
-  // f', its multiples e' of the rates of f, which the stages before differentiate, and images f' e.
+  // The transpose of all operators that read the fields of a stage. At the nodes of these fields it updates the adjoint
+  // field f', the adjoint rates e' (multiples of f' that the stages before differentiate), and the images f' e.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void adjoint_stage(const View& v, const Cell& c, Where where) {
     if constexpr (second && STAGE == 0)
@@ -31,7 +32,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       transposed<V, STAGE>(v, c, where);
   }
 
-  // A residual into the adjoint field, after the cells of its stage were made.
+  // Adds a residual to the adjoint field, after the cells of its stage have been computed.
   template <int STAGE>
   SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
     if constexpr (second) {
@@ -68,7 +69,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     });
   }
 
-  // Whether there are sources that history_rates know nothing of, though they are multiplied with a modulus.
+  // True if a modulus multiplies sources that history_rates does not contain.
   template <int STAGE>
   static constexpr bool correlates_sources =
       table.any_made(STAGE, [](int f) { return table.history_index[f] < 0 && table.own(f) >= 0; });
@@ -82,7 +83,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     });
   }
 
-  // What a source of the forward run takes from the adjoint field.
+  // The value that a source of the forward run reads from the adjoint field.
   SWEEP_HD static Value value_at_source(const View& v, const Cell& c, int field, Value* filter_memory) {
     if constexpr (second) return unstretch(v, c, filter_memory, v.field[v.at(field, c)]);
     Value value = 0;
@@ -101,7 +102,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     return value;
   }
 
-  // d misfit / d coefficient of one cell from what was correlated; coefficients lie `cells` apart.
+  // d misfit / d coefficient of one cell from its image; the coefficients of the cell are `cells` elements apart.
   SWEEP_HD static Value gradient(int c, const Value* coefficient, ptrdiff_t cells, Value image) {
     if constexpr (second) {
       for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
@@ -116,7 +117,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   }
 
  protected:
-  // What device code looks up by an index that it learns at run time: a bit for each, since it cannot see the tables.
+  // A mask with one bit for each index. Device code looks up an index that is known at run time in a mask, since it
+  // cannot see the tables.
   template <class Of>
   static constexpr unsigned bits(const Of& of) {
     unsigned mask = 0;
@@ -136,7 +138,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if (table.modulus[m].target == f) return m;
     return -1;
   }
-  // A field that a rate changes: all of them lie at the same nodes.
+  // A field that a rate changes; all fields of a rate lie at the same nodes.
   static constexpr int target_of(int rate) {
     for (int m = 0; m < table.moduli; ++m)
       if (table.modulus[m].rate == rate) return table.modulus[m].target;
@@ -224,7 +226,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     correlate<V, STAGE>(v, c, made, kept, e);
   }
 
-  // What the history tells of the rates of this unit: those of held fields times their moduli.
+  // The rates of this time step from the history. For fields in the history they are the rates times their moduli.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void history_rates(const View& v, const Cell& c, Where where, V* e) {
     if constexpr (table.history_holds == RATES)
@@ -269,8 +271,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // --- second order ----------------------------------------------------------------------------------------------
 
-  // One step of an equation that is its own adjoint, in a field that is S times the adjoint state; the images are what
-  // coefficients are multiplied with, without S, times the forward field.
+  // One step of an equation that is its own adjoint. The field is S times the adjoint state. An image is the factor of
+  // a coefficient, without S, times the forward field.
   template <class V, class Where>
   SWEEP_HD static void reverse(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
@@ -294,7 +296,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       }
     });
   }
-  // y of (1 + P) y = g, a filter with a memory of one number.
+  // Solves (1 + P) y = g for y: a filter with a memory of one number.
   template <class V, int A>
   SWEEP_HD static V undo(const View& v, const Cell& c, Value* filter_memory, V g) {
     prefetch_next_row<V>(v.layout.slab[A], filter_memory);
@@ -302,8 +304,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     store(filter_memory, y - g);
     return y;
   }
-  // A value that a point adds to such a field is stretched, one that it takes is not any more; `filter_memory` holds
-  // one number for each axis. S is one outside the PML.
+  // stretch() multiplies a value that a point adds to such a field by S; unstretch() divides a value that a point reads
+  // by S. `filter_memory` holds one number for each axis. S is one outside the PML.
   SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* filter_memory, Value amount) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;

@@ -1,5 +1,5 @@
-// The step of one cell, or of the neighbours that a vector holds (V is the type of a number or a vector of them), and
-// its Born, as they follow from the tables of an equation. docs/theory/elastic.md derives them.
+// The forward step of one cell and its Born derivative, from the tables of an equation. With a vector type V the step
+// is that of the neighbours in the vector. docs/theory/elastic.md derives both.
 #ifndef SWEEP_KERNEL_FORWARD_H
 #define SWEEP_KERNEL_FORWARD_H
 
@@ -13,10 +13,12 @@ struct ForwardStep {
   using View = sweep::View<Value, NDIM, HALF>;
   using Cell = sweep::Cell<NDIM>;
   static constexpr Tables table = tables_of<Physics, NDIM>();
-  static constexpr bool second = table.second;  // order in time; then its own adjoint, as its differences are symmetric
+  // Of second order in time an equation is its own adjoint, because its differences are symmetric.
+  static constexpr bool second = table.second;
 
-  // e = sign * sum over terms of what they take of fields, for the rates of a stage; of a history's fields with the
-  // memory variables that it holds, or with new ones. Of second order `old` is the level before that of `field`.
+  // Computes the rates of a stage: e = sign * sum over terms of an operator of a field. From a history the fields come
+  // with the memory variables of that history; otherwise memory variables are updated. Of second order `old` is the
+  // time level before that of `field`.
   template <class V, int STAGE, bool FROM_HISTORY = false, class Where>
   SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
                              Where where, V* e) {
@@ -36,7 +38,7 @@ struct ForwardStep {
     });
   }
 
-  // What the PML remembers of fields that are differentiated twice, before they are.
+  // Updates psi of the fields that are differentiated twice; the second differences then read it.
   template <class V, class Where>
   SWEEP_HD static void gradients(const View& v, const Cell& c, Where where, const Value* now, Value* memory) {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
@@ -56,8 +58,8 @@ struct ForwardStep {
     if (v.in_slot(c)) hold<V, STAGE>(v, c, where, change, e);
   }
 
-  // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
-  // arithmetic on other levels; otherwise f <- f - change, the stages in reverse order.
+  // The step backward in time, outside the PML. Of second order it is u[k - 1] = 2 u[k] - u[k + 1] + change, the same
+  // arithmetic on other levels. Of first order it is f <- f - change, with the stages in reverse order.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void reverse_stage(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
@@ -119,7 +121,7 @@ struct ForwardStep {
   }
 
  protected:
-  // Of all moduli of its target, or of those with coefficients.
+  // True for the first of all moduli of its target, or of those that have coefficients.
   static constexpr bool first_of_target(int modulus, bool all) {
     for (int m = 0; m < modulus; ++m)
       if (table.modulus[m].target == table.modulus[modulus].target && (all || table.modulus[m].coefficient >= 0))
@@ -127,7 +129,7 @@ struct ForwardStep {
     return true;
   }
 
-  // What one term takes of its field, stretched where a PML is.
+  // The value of one term, stretched inside a PML.
   template <class V, int I, bool FROM_HISTORY, class Where>
   SWEEP_HD static V taken(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
                           Where where) {
@@ -147,7 +149,7 @@ struct ForwardStep {
           Value* const m =
               memory + (FROM_HISTORY ? v.slot_slab(v.layout, a, term.history_index, c) : v.slab(a, term.slot, c));
           prefetch_next_row<V>(v.layout.slab[a], m);
-          // Rows of a history come from afar, and those beside the PML of the last axis are short.
+          // A history is not in the cache, and its rows beside the PML of the last axis are short.
           if constexpr (FROM_HISTORY && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
           V psi = load<V>(m);
           if constexpr (!FROM_HISTORY) {
@@ -161,7 +163,7 @@ struct ForwardStep {
     }
   }
 
-  // A coefficient, or one, times something: zero beyond the grid, so that fields stay so.
+  // A coefficient, or one, times a value; zero beyond the grid, so that fields stay zero there.
   template <class V, int COEFFICIENT>
   SWEEP_HD static V multiple(const Value* coefficient, const View& v, const Cell& c, V of) {
     if constexpr (COEFFICIENT >= 0) {
@@ -175,8 +177,8 @@ struct ForwardStep {
     }
   }
 
-  // What the fields of a stage change by: coefficients times rates, and those without coefficients unless they are left
-  // out.
+  // Computes the change of the fields of a stage: coefficients times rates. Rates without coefficients count only with
+  // ALL.
   template <class V, int STAGE, bool ALL = true>
   SWEEP_HD static void applied(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
@@ -192,8 +194,8 @@ struct ForwardStep {
     });
   }
 
-  // f <- f + change, where f is damped in a PML; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives
-  // within the step is what it changes by.
+  // Advances the fields of a stage. Of first order f <- f + change, where f is damped in a PML. Of second order u[k +
+  // 1] = 2 u[k] - u[k - 1] + change. A field that lives within the step only is equal to its change.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void add(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
@@ -215,8 +217,8 @@ struct ForwardStep {
   }
 
  private:
-  // Into the history: fields as this stage has made them, or memory variables of its differences; or rates. Past the
-  // caches, unless it is read READ_SOON.
+  // Writes to the history: the fields of this stage or the memory variables of its differences, or rates. Stores bypass
+  // the caches unless the values are READ_SOON.
   template <class V, int STAGE, bool READ_SOON = false, class Where>
   SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made, const V* e) {
     if constexpr (table.history_holds == RATES)

@@ -1,4 +1,4 @@
-// Wave equations as tables: what they state, and what follows from it before any number is known.
+// Wave equations as tables: the statements of an equation, and the conclusions that need no number of a problem.
 #ifndef SWEEP_KERNEL_TABLES_H
 #define SWEEP_KERNEL_TABLES_H
 
@@ -7,24 +7,24 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Axes of three dimensions. In two, what has to do with y is left out.
+// Axes of three dimensions. In two dimensions everything along y is left out.
 enum { z, y, x };
-// Along which axes a field's nodes lie half a cell, and in time half a step, further.
+// The axes along which a field's nodes lie half a cell further; T: in time, half a step.
 enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
-// What is taken of a field along an axis: its staggered difference, which lies half a cell further; the central first
-// and second difference, and the mean of the nodes around half a cell further. Or, along none, the field itself, and of
-// second order twice its change, 2 (u[k] - u[k - 1]).
+// Operators along an axis: the staggered difference (half a cell further), the central first and second differences,
+// and the mean of the nodes around (half a cell further). Operators without an axis: the field itself and, of second
+// order in time, twice its change, 2 (u[k] - u[k - 1]).
 enum Operator { D, D1, D2, MEAN, SAME, CHANGE };  // as sweep_operator
-// Values that a coefficient may have.
+// The allowed values of a coefficient.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
 struct Field {
   const char* name = nullptr;
   unsigned stagger = NODE;
   int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
-  int source = -1;    // the coefficient that a source is multiplied with, or -1
-  bool deep = false;  // only in three dimensions
-  int order = 1;      // of its derivative in time: 2 for all fields or none, 0 where it lives within a step only
+  int source = -1;    // the coefficient that multiplies its sources, or -1
+  bool deep = false;  // the field exists only in three dimensions
+  int order = 1;      // of its time derivative: 2 for all fields or none; 0 if the field lives within a step only
 };
 struct Coefficient {
   const char* name = nullptr;
@@ -33,7 +33,7 @@ struct Coefficient {
 struct Term {
   int axis = 0, field = -1;
 };
-// `sign` times the sum over terms of what is taken of a field along an axis. The PML of the axis stretches differences.
+// `sign` times the sum over terms of operator `of` along an axis. The PML of the axis stretches differences.
 struct Rate {
   Term terms[3];
   int sign = 1;
@@ -46,61 +46,61 @@ struct Modulus {
   int target = 0, rate = 0, coefficient = ONE;
 };
 
-// A term with what follows for it.
+// A term with the constants that follow for it.
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
   Operator of = D;
-  int memories = 0;        // that its PML needs
-  int slot = 0;            // of those among all of the axis
-  int history_index = -1;  // of those that a history holds
-  int closure = 0;         // where it is along z: its rows under a free surface
-  bool forward = false;    // whether it lies half a cell further than the field
-  bool first = false;      // of its rate
+  int memories = 0;        // memory variables that its PML needs
+  int slot = 0;            // number of its first memory variable among those of the axis
+  int history_index = -1;  // number of its memory variable among those in a history, or -1
+  int closure = 0;         // of a term along z: number of its set of rows under a free surface
+  bool forward = false;    // the result lies half a cell further than the field
+  bool first = false;      // the first term of its rate
   constexpr bool between() const { return of == D || of == MEAN; }
-  constexpr bool odd() const { return of == D || of == D1; }  // whether its transpose is minus itself, far from faces
+  constexpr bool odd() const { return of == D || of == D1; }  // far from faces the transpose is minus the operator
 };
 
-// What a history holds, of each unit.
+// The contents of a history, for each time step.
 enum HistoryContent {
-  FIELDS,  // those of one stage, and the memory variables of what differentiates them: the rates of the other stage
-           // follow from these, and those of its own from how the fields have changed
-  RATES,   // all that are multiplied with coefficients
+  FIELDS,  // the fields of one stage and the memory variables of their derivatives. The rates of the other stage follow
+           // from these, and the rates of this stage from the change of the fields
+  RATES,   // all rates that coefficients multiply
 };
 
-// The tables of an equation in NDIM dimensions, indices without gaps.
+// The tables of an equation in NDIM dimensions; indices have no gaps.
 struct Tables {
   int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0, stages = 0, closures = 0;
-  bool second = false;  // whether fields are of second order in time
-  bool sound = true;    // whether fields read only what was made before them
+  bool second = false;  // the fields are of second order in time
+  bool sound = true;    // every field depends only on fields that are computed before it
   Field field[SWEEP_MAX_FIELDS] = {};
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
-  bool stretched[SWEEP_MAX_FIELDS] = {};  // a rate by the PML
-  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field
-  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: that of the fields that it changes
+  bool stretched[SWEEP_MAX_FIELDS] = {};  // of a rate: the PML stretches it
+  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field: the stage that computes it
+  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: the stage of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
-  bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is computed beside that of its rates
+  bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: the adjoint run holds it beside the adjoint rates
   HistoryContent history_holds = RATES;
   int history_stage = -1;  // the stage whose fields a history holds
   int history_fields = 0, history_memories = 0;
-  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field that a history holds, or -1
-  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate that it holds, or -1
-  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
+  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field: its number in the history, or -1
+  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate: its number in the history, or -1
+  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: its image contains the coefficient itself as a factor
 
-  constexpr bool later(int f) const { return field[f].stagger & T; }  // known half a step after others
+  constexpr bool later(int f) const { return field[f].stagger & T; }  // at half time steps
   constexpr bool local(int f) const { return field[f].order == 0; }
-  // Whether term i lies half a cell further along its axis than whole nodes.
+  // True if the result of term i lies at half nodes of its axis.
   constexpr bool between(int i) const { return term[i].between() ? term[i].forward : !term[i].forward; }
   template <class Of>
-  constexpr bool any_made(int in_stage, const Of& of) const {  // of the fields that a stage makes
+  constexpr bool any_made(int in_stage, const Of& of) const {  // of the fields that a stage computes
     for (int f = 0; f < fields; ++f)
       if (at_stage[f] == in_stage && of(f)) return true;
     return false;
   }
   constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
-  // Whether fields of second order depend on themselves alone, by one modulus of second differences, whose coefficient
-  // multiplies their sources, so that each is its own adjoint.
+  // True if every field of second order depends on itself alone, through one modulus of second differences whose
+  // coefficient multiplies the sources of the field. Each field is then its own adjoint.
   constexpr bool symmetric() const {
     for (int f = 0; f < fields; ++f)
       if (field[f].order != 2 || own(f) < 0) return false;
@@ -111,8 +111,8 @@ struct Tables {
           return false;
     return true;
   }
-  // Whether a step can be undone where no PML is: fields change by differences of others alone, and a history holds
-  // fields.
+  // True if a step can be undone outside the PML: fields change by differences of other fields alone, and a history
+  // holds fields.
   constexpr bool reversible() const {
     for (int i = 0; i < terms; ++i)
       if (term[i].of != D && term[i].of != D2) return false;
@@ -125,7 +125,7 @@ struct Tables {
   }
 };
 
-// What Physics states, without what has fields or axes that NDIM dimensions lack.
+// The tables of Physics, without the fields and axes that NDIM dimensions lack.
 template <class Physics, int NDIM>
 constexpr Tables stated() {
   constexpr int fields = sizeof(Physics::fields) / sizeof(Field), rates = sizeof(Physics::rates) / sizeof(Rate);
@@ -181,10 +181,11 @@ constexpr Tables stated() {
   return t;
 }
 
-// A step makes fields at whole steps, then those at half steps; before either, one after the other, what lives within
-// the step only and is made of the others. Of second order, what the PML remembers comes first.
+// Orders the stages of a step: first the fields at whole steps, then those at half steps. Before either come the fields
+// that live within the step only, one after the other. Of second order the first stage updates psi of the PML.
 constexpr void order_stages(Tables& t) {
-  int depth[SWEEP_MAX_FIELDS] = {};  // of fields that live within a step only
+  int depth[SWEEP_MAX_FIELDS] =
+      {};  // of a field that lives within a step only: the longest chain of its kind before it
   const auto reads = [&t](int f, int other) {
     for (int m = 0; m < t.moduli; ++m)
       for (int i = 0; i < t.terms; ++i)
@@ -204,7 +205,7 @@ constexpr void order_stages(Tables& t) {
     t.stages = 2;
     for (int f = 0; f < t.fields; ++f) t.at_stage[f] = 1;
   } else {
-    // What is made of fields at half steps, and those at whole steps; then the others.
+    // Fields that are computed from half steps and fields at whole steps; then the others.
     for (int half = 0; half < 2; ++half) {
       for (int d = 0; d <= deepest && t.sound; ++d) {
         bool any = false;
@@ -230,7 +231,7 @@ constexpr void order_stages(Tables& t) {
   }
 }
 
-// Rows of a free surface: those of each field and operator that is taken along z, in this order.
+// Numbers the sets of rows under a free surface: one for each field and operator along z, in this order.
 constexpr void close_surface(Tables& t) {
   for (int f = 0; f < t.fields; ++f)
     for (int of = D; of <= MEAN; ++of) {
@@ -242,7 +243,7 @@ constexpr void close_surface(Tables& t) {
     }
 }
 
-// Which adjoint fields are computed beside their multiples, and what a history holds.
+// Chooses the adjoint fields that are computed beside their multiples, and the contents of a history.
 constexpr void choose_history(Tables& t) {
   for (int f = 0; f < t.fields; ++f) {
     int of_field = 0, of_rate = 0;
@@ -255,7 +256,7 @@ constexpr void choose_history(Tables& t) {
     }
     t.separate_adjoint[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  // Where two fields share a coefficient, both are or none.
+  // Two fields that share a coefficient have the same choice.
   for (int round = 0; round < t.moduli; ++round)
     for (int m = 0; m < t.moduli; ++m)
       for (int n = 0; n < t.moduli; ++n)
@@ -301,7 +302,7 @@ constexpr Tables tables_of() {
   return t;
 }
 
-// Names as a list that has their number, as an array would.
+// A list of names whose type has their number, as an array would.
 template <int N>
 struct Names {
   const char* name[N];
