@@ -67,7 +67,7 @@ struct BufferSizes {
   template <class Eq, int NDIM>
   BufferSizes(const sweep_problem& p, const Plan<Eq, NDIM>& plan, int operation) {
     const Size item = p.dtype == SWEEP_FLOAT32 ? 4 : 8, samples = Size(p.shots) * p.steps;
-    const Snapshots<NDIM> asked(p);
+    const Snapshots<NDIM> request(p);
     const auto list = [&](int first, Size points) {
       bytes[first] = bytes[first + 1] = p.shots * points * 4;
       bytes[first + 2] = p.shots * points * item;
@@ -82,7 +82,7 @@ struct BufferSizes {
     const Size wavelet = samples * p.source_columns * item;
     bytes[BufferId::wavelet] = bytes[BufferId::tangent_wavelet] = bytes[BufferId::gradient_wavelet] = wavelet;
     bytes[BufferId::record] = bytes[BufferId::cotangent] = samples * p.receiver_columns * item;
-    bytes[BufferId::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
+    bytes[BufferId::snapshots] = Size(p.shots) * request.times * request.size() * item;
     bytes[BufferId::tables] = Size(plan.tables) * item;
     bytes[BufferId::history] = p.shots * plan.history_bytes(static_cast<int>(item.count));
     bytes[BufferId::checkpoints] = plan.checkpoints_size(p.shots) * item;
@@ -103,14 +103,14 @@ struct BoundBuffers {
   void* at[BufferId::count] = {};
 
   // Binds the buffers of an operation, in the order of the ABI; refuses one that is too small.
-  int take(const sweep_buffer* given, const BufferSizes& need, int operation, const sweep_context* context) {
+  int bind(const sweep_buffer* buffer, const BufferSizes& need, int operation, const sweep_context* context) {
     for (int b = 0; b < BufferId::count; ++b) {
       if (roles[b].role[operation] == SWEEP_NONE) continue;
       const long long bytes = need.bytes[b].count;
-      if (given->bytes < bytes || (bytes > 0 && !given->data))
+      if (buffer->bytes < bytes || (bytes > 0 && !buffer->data))
         return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes, the problem needs %lld", roles[b].name,
-                    static_cast<long long>(given->bytes), bytes);
-      at[b] = given++->data;
+                    static_cast<long long>(buffer->bytes), bytes);
+      at[b] = buffer++->data;
     }
     return SWEEP_OK;
   }

@@ -51,40 +51,40 @@ struct Entry {
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
       return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
     const BufferSizes need(p, plan, operation);
-    BoundBuffers<T> given;
-    if (const int status = given.take(buffers, need, operation, context)) return status;
-    Device device(context, given.indices(BufferId::flag));
+    BoundBuffers<T> bound;
+    if (const int status = bound.bind(buffers, need, operation, context)) return status;
+    Device device(context, bound.indices(BufferId::flag));
     for (int b = 0; b < BufferId::count; ++b)
-      if (given.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(given.at[b], need.bytes[b].count);
-    T* const workspace = given.values(BufferId::workspace);
-    R run{plan, given.values(BufferId::tables), given.values(BufferId::coefficients),
+      if (bound.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(bound.at[b], need.bytes[b].count);
+    T* const workspace = bound.values(BufferId::workspace);
+    R run{plan, bound.values(BufferId::tables), bound.values(BufferId::coefficients),
           p.earths > 1 ? plan.coefficient_cells() : 0, workspace};
-    run.stencils.take(p.weights, workspace, plan.half);
+    run.stencils.set(p.weights, workspace, plan.half);
     // A call that continues a run keeps the flag of the call before.
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
-    if (const int status = check(device, run, p, given)) return status;
+    if (const int status = check(device, run, p, bound)) return status;
     if (const int status = prepare(device, run, p, workspace)) return status;
     T* const scratch = workspace + prepared_size(plan, p.earths).count;
     if (operation == SWEEP_BORN)
-      if (const int status = with_ghosts(device, run, given.values(BufferId::tangent_coefficients), scratch, p.earths))
+      if (const int status = with_ghosts(device, run, bound.values(BufferId::tangent_coefficients), scratch, p.earths))
         return status;
-    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, given, scratch))
-                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, given, scratch))
-                                                    : device.execute(run.plan, born(run, p, given, scratch));
+    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, bound, scratch))
+                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, bound, scratch))
+                                                    : device.execute(run.plan, born(run, p, bound, scratch));
     if (status) return status;
     if (operation == SWEEP_ADJOINT)
-      if (const int finished = adjoint(run, p, given, scratch).finish(device, p.earths)) return finished;
+      if (const int finished = adjoint(run, p, bound, scratch).finish(device, p.earths)) return finished;
     for (int b = 0; b < BufferId::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
-        if (const int status = device.poison(static_cast<T*>(given.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
+        if (const int status = device.poison(static_cast<T*>(bound.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
           return status;
     return SWEEP_OK;
   }
 
  private:
   // Checks the lists of points that an operation has.
-  static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& given) {
+  static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& bound) {
     constexpr struct {
       BufferId::Buffer first;
       bool inject;
@@ -93,49 +93,49 @@ struct Entry {
                  {BufferId::receiver_inject_cell, true},
                  {BufferId::receiver_gather_cell, false}};
     for (const auto& list : lists)
-      if (given.at[list.first])
-        if (const int status = device.check(run, p, given.points(list.first, p), list.inject)) return status;
+      if (bound.at[list.first])
+        if (const int status = device.check(run, p, bound.points(list.first, p), list.inject)) return status;
     return SWEEP_OK;
   }
 
-  static History<R> history(const R& run, int operation, const BoundBuffers<T>& given, T* room) {
-    return {run, operation, given.values(BufferId::history), given.values(BufferId::checkpoints), room};
+  static History<R> history(const R& run, int operation, const BoundBuffers<T>& bound, T* room) {
+    return {run, operation, bound.values(BufferId::history), bound.values(BufferId::checkpoints), room};
   }
 
-  static Forward<R> forward(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
+  static Forward<R> forward(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* scratch) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::receiver_gather_cell, p),
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::receiver_gather_cell, p),
             Snapshots<NDIM>(p),
-            given.values(BufferId::wavelet),
-            given.values(BufferId::record),
-            given.values(BufferId::snapshots),
-            given.values(BufferId::state),
-            history(run, SWEEP_FORWARD, given, scratch)};
+            bound.values(BufferId::wavelet),
+            bound.values(BufferId::record),
+            bound.values(BufferId::snapshots),
+            bound.values(BufferId::state),
+            history(run, SWEEP_FORWARD, bound, scratch)};
   }
 
-  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
+  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* scratch) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::source_gather_cell, p),
-            given.points(BufferId::receiver_inject_cell, p),
-            given.values(BufferId::wavelet),
-            given.values(BufferId::cotangent),
-            given.values(BufferId::gradient_wavelet),
-            given.values(BufferId::state),
-            given.values(BufferId::gradient_coefficients),
-            history(run, SWEEP_ADJOINT, given, scratch)};
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::source_gather_cell, p),
+            bound.points(BufferId::receiver_inject_cell, p),
+            bound.values(BufferId::wavelet),
+            bound.values(BufferId::cotangent),
+            bound.values(BufferId::gradient_wavelet),
+            bound.values(BufferId::state),
+            bound.values(BufferId::gradient_coefficients),
+            history(run, SWEEP_ADJOINT, bound, scratch)};
   }
 
-  static Born<R> born(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* tangent) {
+  static Born<R> born(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* tangent) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::receiver_gather_cell, p),
-            given.values(BufferId::wavelet),
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::receiver_gather_cell, p),
+            bound.values(BufferId::wavelet),
             tangent,
-            given.values(BufferId::tangent_wavelet),
-            given.values(BufferId::record),
-            given.values(BufferId::state),
+            bound.values(BufferId::tangent_wavelet),
+            bound.values(BufferId::record),
+            bound.values(BufferId::state),
             tangent + p.earths * run.plan.coefficient_size()};
   }
 };
@@ -164,7 +164,7 @@ template <class Physics, class T, int NDIM>
 int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   using Any = typename Equation<Physics, T, NDIM, 0>::Any;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
-  constexpr int own = own_orders<T, NDIM, Any::second>();
+  constexpr int own = own_orders<T, NDIM, Any::is_second_order>();
   *calls = calls_of<Physics, T, NDIM, 0>;
   if constexpr (own >= 1)
     if (p.order == 4) *calls = calls_of<Physics, T, NDIM, 2>;
@@ -210,7 +210,7 @@ void describe(sweep_equation* out) {
   out->rates = table.rates;
   out->terms = table.terms;
   out->moduli = table.moduli;
-  out->reversible = table.reversible();
+  out->reversible = table.is_reversible();
   for (int i = 0; i < table.fields; ++i) {
     out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
     out->parity[i] = table.field[i].parity;

@@ -58,9 +58,9 @@ int32_t sweep_layout(int64_t* values, int32_t count) {
                             offsetof(sweep_need, name),
                             offsetof(sweep_needs, buffer),
                             offsetof(sweep_equation, coefficient)};
-  constexpr int32_t known = sizeof(layout) / sizeof(layout[0]);
-  for (int32_t i = 0; i < known && i < count; ++i) values[i] = layout[i];
-  return known;
+  constexpr int32_t size = sizeof(layout) / sizeof(layout[0]);
+  for (int32_t i = 0; i < size && i < count; ++i) values[i] = layout[i];
+  return size;
 }
 
 const char* sweep_isa(int32_t index) {

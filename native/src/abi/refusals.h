@@ -19,10 +19,10 @@ inline int check_points(const sweep_problem& p, const int32_t* points, int trace
   const long long total = sum(points, SWEEP_MAX_FIELDS);
   if (total > INT32_MAX)
     return fail(context, SWEEP_BAD_CALL, "a shot has %lld points, more than the 2^31 - 1 that int32 can count", total);
-  bool shared = (traces > 0) == (columns > 0) && (traces > 0) == (total > 0);
-  if (shared && traces) shared = columns % traces == 0;
-  for (int f = 0; f < SWEEP_MAX_FIELDS && shared && traces; ++f) shared = points[f] % traces == 0;
-  if (!shared)
+  bool is_divisible = (traces > 0) == (columns > 0) && (traces > 0) == (total > 0);
+  if (is_divisible && traces) is_divisible = columns % traces == 0;
+  for (int f = 0; f < SWEEP_MAX_FIELDS && is_divisible && traces; ++f) is_divisible = points[f] % traces == 0;
+  if (!is_divisible)
     return fail(context, SWEEP_BAD_CALL, "%d columns and %lld points do not share out among %d traces", columns, total,
                 traces);
   return SWEEP_OK;

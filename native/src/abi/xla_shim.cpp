@@ -21,20 +21,20 @@ enum Kind { CPU, CUDA, KINDS };
 using Run = decltype(&sweep_run);
 
 // The sweep_run of each kernel library, by its package. Never destroyed, since threads of XLA may outlive main().
-struct Bound {
+struct Registry {
   std::mutex guard;
   std::map<std::string, Run, std::less<>> functions[KINDS];
 };
 
-Bound& bound() {
-  static Bound& all = *new Bound;
+Registry& registry() {
+  static Registry& all = *new Registry;
   return all;
 }
 
 Run find(Kind kind, std::string_view package) {
-  const std::lock_guard<std::mutex> lock(bound().guard);
-  const auto found = bound().functions[kind].find(package);
-  return found == bound().functions[kind].end() ? nullptr : found->second;
+  const std::lock_guard<std::mutex> lock(registry().guard);
+  const auto entry = registry().functions[kind].find(package);
+  return entry == registry().functions[kind].end() ? nullptr : entry->second;
 }
 
 bool is_value(int status) { return status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE; }
@@ -63,21 +63,21 @@ void poison(int status, const sweep_buffer* results, size_t count) {
 // the results whose numbers are in `aliased`. With `together` other devices may wait for this one, and after an error
 // they would wait forever.
 ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
-               ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool together,
+               ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool others_wait,
                ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  constexpr size_t most = SWEEP_MAX_BUFFERS;
+  constexpr size_t max_buffers = SWEEP_MAX_BUFFERS;
   if (aliased.size() > arguments.size()) return refusal(SWEEP_BAD_CALL, "more is aliased than there are arguments");
   const size_t read = arguments.size() - aliased.size();
   const size_t count = read + results.size();
   const Run function = find(kind, package);
   if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to " + std::string(package));
-  if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
+  if (count > max_buffers) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
 
-  sweep_problem stated;
-  if (problem.size() != sizeof(stated)) return refusal(SWEEP_BAD_CALL, "sweep_problem has another size");
-  std::memcpy(&stated, problem.begin(), sizeof(stated));
+  sweep_problem problem_struct;
+  if (problem.size() != sizeof(problem_struct)) return refusal(SWEEP_BAD_CALL, "sweep_problem has another size");
+  std::memcpy(&problem_struct, problem.begin(), sizeof(problem_struct));
 
-  sweep_buffer buffers[most];
+  sweep_buffer buffers[max_buffers];
   for (size_t i = 0; i < read; ++i) {
     const auto buffer = arguments.get<ffi::AnyBuffer>(i);
     if (!buffer.has_value()) return buffer.error();
@@ -110,23 +110,23 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   context.stream = stream;
   context.error = text;
   context.error_bytes = sizeof(text);
-  const int status = function(&stated, operation, buffers, static_cast<int32_t>(count), &context);
+  const int status = function(&problem_struct, operation, buffers, static_cast<int32_t>(count), &context);
   if (status == SWEEP_OK) return ffi::Error::Success();
-  if (kind != CPU || !together || !is_value(status)) return refusal(status, text);
+  if (kind != CPU || !others_wait || !is_value(status)) return refusal(status, text);
   poison(status, buffers + read, results.size());
   return ffi::Error::Success();
 }
 
 ffi::Error run_cpu(std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
-                   int32_t isa, bool together, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
+                   int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
                    ffi::RemainingRets results) {
-  return run(CPU, nullptr, package, operation, problem, threads, isa, together, aliased, arguments, results);
+  return run(CPU, nullptr, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
 ffi::Error run_cuda(CUstream_st* stream, std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem,
-                    int32_t threads, int32_t isa, bool together, ffi::Span<const int32_t> aliased,
+                    int32_t threads, int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased,
                     ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CUDA, stream, package, operation, problem, threads, isa, together, aliased, arguments, results);
+  return run(CUDA, stream, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
 // The attributes and buffers of every handler.
@@ -157,8 +157,8 @@ SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* package, Run function) {
   const bool cuda = std::strcmp(kind, "cuda") == 0;
   if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
-  const std::lock_guard<std::mutex> lock(bound().guard);
-  bound().functions[cuda ? CUDA : CPU][package] = function;
+  const std::lock_guard<std::mutex> lock(registry().guard);
+  registry().functions[cuda ? CUDA : CPU][package] = function;
   return SWEEP_OK;
 }
 

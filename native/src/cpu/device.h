@@ -45,9 +45,11 @@ class Device {
   int execute(const Plan& plan, const Body& body) const {
     volatile int32_t stop = 0;
     // A thread with too few cells takes less time to compute them than the others wait for it at a barrier.
-    const ptrdiff_t useful = 1 + plan.layout.cells * plan.shots / worthwhile;
-    const int most = threads_of(context_), threads = most < useful ? most : static_cast<int>(useful);
-    const bool apart = plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
+    const ptrdiff_t useful_threads = 1 + plan.layout.cells * plan.shots / cells_per_barrier;
+    const int max_threads = threads_of(context_),
+              threads = max_threads < useful_threads ? max_threads : static_cast<int>(useful_threads);
+    const bool one_group_per_thread =
+        plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
 #pragma omp parallel num_threads(threads)
     {
       const FlushDenormals mode;
@@ -56,7 +58,7 @@ class Device {
 #else
       const int rank = 0, size = 1;
 #endif
-      if (apart || size == 1) {
+      if (one_group_per_thread || size == 1) {
         Launcher launcher(0, 1, context_, &stop);
 #pragma omp for schedule(dynamic, 1)
         for (int group = 0; group < plan.groups; ++group)
@@ -121,10 +123,10 @@ class Device {
       good &= static_cast<int>(value[i] > floor) & static_cast<int>(value[i] <= limit);
     if (good) return SWEEP_OK;
     ptrdiff_t i = 0;
-    while (!judge(value[i], floor, limit)) ++i;
+    while (!status_of_value(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
     const double given = static_cast<double>(value[i]);
-    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE)
+    if (status_of_value(value[i], floor, limit) == SWEEP_UNSTABLE)
       return fail_unstable(p, *std::max_element(value, value + cells));
     return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
                 static_cast<long long>(i),

@@ -65,7 +65,8 @@ class Launcher {
   template <class R>
   ActiveBox<R> active_box(const R& run, const Points<typename R::Value>& sources,
                           const Points<typename R::Value>& receivers, Span shots) const {
-    return {around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
+    return {box_of_points(run.plan.layout, sources, shots.first),
+            box_of_points(run.plan.layout, receivers, shots.first)};
   }
 
   // This thread's planes of the first axis of a box.
@@ -80,22 +81,22 @@ class Launcher {
   template <class TimeSteps>
   SWEEP_APART void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
     TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
-    for (int u = begin, most = tiles.steps_per_tile(); u < end && !stopped(); u += most)
-      tiles.make(u, u + most < end ? most : end - u);
+    for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
+      tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
   }
 
   template <class F>
   void gather(const F& f, Span shots) const {
     for (int shot = shots.first; shot < shots.first + shots.count && f.acts(); ++shot) {
       const auto view = f.view(shot);
-      take(f, shot, [&](int field, ptrdiff_t p, const auto& c) { return f.value(view, c, field, p); });
+      record_traces(f, shot, [&](int field, ptrdiff_t p, const auto& c) { return f.value(view, c, field, p); });
     }
   }
   // Records this thread's traces. They are the same at all stages, because one stage may add to the column of another.
   template <class F, class Of>
-  void take(const F& f, int shot, const Of& of) const {
+  void record_traces(const F& f, int shot, const Of& of) const {
     const int traces = f.points.traces;
-    f.take(shot, static_cast<int>(share(traces, rank_)), static_cast<int>(share(traces, rank_ + 1)), of);
+    f.record_traces(shot, static_cast<int>(share(traces, rank_)), static_cast<int>(share(traces, rank_ + 1)), of);
   }
 
   template <class F>
@@ -111,7 +112,7 @@ class Launcher {
   template <class F>
   void rows(const F& f, Span shots) const {
     const auto shell = f.shell();
-    auto mine = whole(f.run.plan.layout);
+    auto mine = whole_grid(f.run.plan.layout);
     const Span planes = part(mine);
     mine.low[0] = planes.first;
     mine.high[0] = planes.first + planes.count;
@@ -124,8 +125,8 @@ class Launcher {
 
   // The smallest box around the points of a shot; all cells without points.
   template <int NDIM, class T>
-  Box<NDIM> around(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
-    Box<NDIM> box = whole(layout);
+  Box<NDIM> box_of_points(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
+    Box<NDIM> box = whole_grid(layout);
     const ptrdiff_t begin = points.begin(shot);
     for (ptrdiff_t p = begin; p < begin + points.total && !everywhere_; ++p) {
       const Cell<NDIM> c = layout.cell(points.cell[p]);
@@ -145,11 +146,11 @@ class Launcher {
 
 // The most threads that a call uses: the process would end if the system could not start them.
 inline int threads_of(const sweep_context* context) {
-  int most = 16;
+  int max_threads = 16;
 #if defined(_OPENMP)
-  if (omp_get_num_procs() > most) most = omp_get_num_procs();
+  if (omp_get_num_procs() > max_threads) max_threads = omp_get_num_procs();
 #endif
-  return context->threads < most ? context->threads : most;
+  return context->threads < max_threads ? context->threads : max_threads;
 }
 
 }  // namespace SWEEP_VARIANT

@@ -20,7 +20,7 @@ constexpr int simd_bytes = 16;
 #endif
 
 // Makes streamed stores, which bypass the caches, visible to every thread.
-inline void settle() {
+inline void fence_streams() {
 #if defined(__AVX__)
   _mm_sfence();
 #endif
@@ -35,7 +35,7 @@ struct Simd {
 
   SWEEP_HD Simd() {}
   SWEEP_HD Simd(Vector value) : v(value) {}
-  SWEEP_HD static Simd every(T value) { return Simd(value - Vector{}); }
+  SWEEP_HD static Simd broadcast(T value) { return Simd(value - Vector{}); }
   SWEEP_HD static Simd load(const T* from) { return Simd(static_cast<Vector>(*reinterpret_cast<const Loose*>(from))); }
   SWEEP_HD void store(T* to) const { *reinterpret_cast<Loose*>(to) = v; }
   // Stores past the caches if the address is aligned: for values that are read much later, or never.
@@ -76,7 +76,7 @@ SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int h
   const ptrdiff_t begin = c.at;
   using Value = typename F::Value;
   int x = low;
-  for (; F::inner ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
+  for (; F::is_interior ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
     // In three dimensions the compiler would keep pointers to some forty rows on the stack and advance each. The empty
@@ -84,7 +84,7 @@ SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int h
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
     F::template cell<Simd<Value>>(v, c, where);
   }
-  if constexpr (F::inner) SWEEP_ROLLED for (; x < high; ++x) {
+  if constexpr (F::is_interior) SWEEP_ROLLED for (; x < high; ++x) {
       c.i[last] = x;
       c.at = begin + x;
       F::template cell<Value>(v, c, where);
@@ -116,7 +116,7 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
       part(side ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[2 * side], x[2 * side + 1], within);
     if (middle) part(0, x[1], x[2], beside);
   };
-  if constexpr (NDIM == 3 && decltype(F::run)::Equation::second) {
+  if constexpr (NDIM == 3 && decltype(F::run)::Equation::is_second_order) {
     const View v = view;
     for (; rows > 0; --rows, ++row.at[last - 1])
       each([&](int shift, int low, int high, auto where)
@@ -162,23 +162,25 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     int at[NDIM] = {box.low[0]};
     at[across] = from;
     const unsigned mask = somewhere(layout, at).mask & ~end;
-    const auto make = [&](auto apart, auto inside) { simd_rows<F>(view, first, to - from, x, middle, apart, inside); };
-    if constexpr (F::slabs) {
-      if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
+    const auto compute = [&](auto middle_where, auto pml_where) {
+      simd_rows<F>(view, first, to - from, x, middle, middle_where, pml_where);
+    };
+    if constexpr (F::is_pml_update) {
+      if (x[0] < x[1] || x[2] < x[3]) compute(Within<0>{}, Within<end>{});
       for_axes<last>([&](auto index) {
         constexpr Within<1u << decltype(index)::value> axis{};
-        if (mask & axis.mask) make(axis, axis);
+        if (mask & axis.mask) compute(axis, axis);
       });
-    } else if constexpr (F::inner) {
+    } else if constexpr (F::is_interior) {
       constexpr Somewhere<NDIM> surface{1u << NDIM};
       if (mask & surface.mask)
-        make(surface, surface);
+        compute(surface, surface);
       else
-        make(Within<0>{}, Within<0>{});
+        compute(Within<0>{}, Within<0>{});
     } else {
       with_mask<F::known_masks>(
-          mask, [&](auto known) { make(known, Within<decltype(known)::mask | end>{}); },
-          [&] { make(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
+          mask, [&](auto known) { compute(known, Within<decltype(known)::mask | end>{}); },
+          [&] { compute(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
     }
   };
   const int borders[] = {across ? 0 : layout.near, beside(across), beyond(across)};

@@ -11,11 +11,11 @@ inline namespace SWEEP_VARIANT {
 class Card {
  public:
   explicit Card(const void* buffer) {
-    cudaPointerAttributes found;
+    cudaPointerAttributes attributes;
     status_ = cudaGetDevice(&before_);
-    if (status_ == cudaSuccess) status_ = cudaPointerGetAttributes(&found, buffer);
-    if (status_ != cudaSuccess || found.type != cudaMemoryTypeDevice || found.device == before_) return;
-    status_ = cudaSetDevice(found.device);
+    if (status_ == cudaSuccess) status_ = cudaPointerGetAttributes(&attributes, buffer);
+    if (status_ != cudaSuccess || attributes.type != cudaMemoryTypeDevice || attributes.device == before_) return;
+    status_ = cudaSetDevice(attributes.device);
     changed_ = status_ == cudaSuccess;
   }
   ~Card() {

@@ -13,7 +13,7 @@ namespace sweep {
 inline namespace SWEEP_VARIANT {
 
 // Raises the flag to a status. The largest of several statuses stays, in any order of threads.
-SWEEP_HD void raise(int32_t* flag, int32_t status) {
+SWEEP_HD void raise_flag(int32_t* flag, int32_t status) {
 #if defined(__CUDA_ARCH__)
   atomicMax(flag, status);
 #else
@@ -35,7 +35,8 @@ struct CheckCoefficient {
   int32_t* flag;
   SWEEP_HD void element(int earth, ptrdiff_t cell) const {
     const T value = run.coefficient[earth * run.earth_stride + coefficient * run.plan.layout.cells + cell];
-    if (const int status = judge(value, floor_of<typename R::Equation, T>(coefficient), limit)) raise(flag, status);
+    if (const int status = status_of_value(value, floor_of<typename R::Equation, T>(coefficient), limit))
+      raise_flag(flag, status);
   }
 };
 
@@ -49,9 +50,9 @@ struct CheckPoint {
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const ptrdiff_t p = points.begin(shot) + begin + i;
     if (!points.fits(p, cells))
-      raise(flag, SWEEP_BAD_VALUE);
+      raise_flag(flag, SWEEP_BAD_VALUE);
     else if (!points.in_order(p, static_cast<int>(i), of_trace, inject))
-      raise(flag, SWEEP_BAD_CALL);
+      raise_flag(flag, SWEEP_BAD_CALL);
   }
 };
 

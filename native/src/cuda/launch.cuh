@@ -34,31 +34,31 @@ struct Divisor {
 // thread has `deep` cells along the first axis, so that it computes its shot and offsets once for all of them.
 template <int NDIM>
 struct Blocks {
-  static constexpr int most = 2 * NDIM, last = NDIM - 1;
+  static constexpr int max_parts = 2 * NDIM, last = NDIM - 1;
   struct Part {
     Box<NDIM> box;
     unsigned begin;
     Divisor across, down;  // blocks along the last axis and the one before
   };
-  Part part[most] = {};
-  int parts = 0, deep;
+  Part part[max_parts] = {};
+  int parts = 0, depth;
   unsigned count = 0;  // blocks of one shot
   Divisor each;
 
-  explicit Blocks(int cells) : deep(cells) {}
+  explicit Blocks(int cells) : depth(cells) {}
   void add(const Box<NDIM>& box) {
-    Part& made = part[parts++];
-    made.box = box;
-    made.begin = count;
-    unsigned more = 1;
+    Part& added = part[parts++];
+    added.box = box;
+    added.begin = count;
+    unsigned blocks_of_box = 1;
     for (int a = 0; a < NDIM; ++a) {
       const int n = box.high[a] - box.low[a], size = a == last ? warp : a == last - 1 ? block / warp : 1;
-      const unsigned blocks = n > 0 ? (n - 1) / (a == 0 ? size * deep : size) + 1 : 0;
-      if (a == last) made.across = Divisor(blocks ? blocks : 1);
-      if (a == last - 1) made.down = Divisor(blocks ? blocks : 1);
-      more *= blocks;
+      const unsigned blocks = n > 0 ? (n - 1) / (a == 0 ? size * depth : size) + 1 : 0;
+      if (a == last) added.across = Divisor(blocks ? blocks : 1);
+      if (a == last - 1) added.down = Divisor(blocks ? blocks : 1);
+      blocks_of_box *= blocks;
     }
-    count += more;
+    count += blocks_of_box;
     if (count) each = Divisor(count);
   }
 };
@@ -79,13 +79,13 @@ SWEEP_HD void cell_of(const Body& body, const Blocks<NDIM>& blocks, unsigned num
   unsigned down = rest;
   if constexpr (NDIM == 3) {
     const unsigned planes = part.down.quotient(rest);
-    i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.deep;
+    i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.depth;
     down = rest - planes * part.down.n;
   }
   const auto row = static_cast<int>(down * (block / warp) + thread / warp);
-  i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.deep);
+  i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.depth);
   if (i[last] >= part.box.high[last] || i[last - 1] >= part.box.high[last - 1]) return;
-  const int deep = i[0] + blocks.deep, end = deep < part.box.high[0] ? deep : part.box.high[0];
+  const int limit = i[0] + blocks.depth, end = limit < part.box.high[0] ? limit : part.box.high[0];
   SWEEP_ROLLED do body.cell(static_cast<int>(shot), i, p);
   while (++i[0] < end);
 }
@@ -126,7 +126,7 @@ SWEEP_HD T sum_of_warp(int lane, const F& f) {
 // Calls f(i) for i below a count, in an order that changes from launch to launch. A result that depended on the order
 // would differ from the CPU's.
 template <class F>
-void in_some_order(ptrdiff_t count, const F& f) {
+void in_changing_order(ptrdiff_t count, const F& f) {
   const ptrdiff_t order = emulated::launched() % 3, half = (count + 1) / 2;
   for (ptrdiff_t i = 0; i < count; ++i)
     f(order == 0 ? i : order == 1 ? count - 1 - i : i < half ? 2 * i : 2 * (i - half) + 1);
@@ -134,7 +134,7 @@ void in_some_order(ptrdiff_t count, const F& f) {
 
 template <class Body, int NDIM>
 const char* launch(void*, const Body& body, const Blocks<NDIM>& blocks, int shots) {
-  in_some_order(static_cast<ptrdiff_t>(blocks.count) * shots * block, [&](ptrdiff_t i) {
+  in_changing_order(static_cast<ptrdiff_t>(blocks.count) * shots * block, [&](ptrdiff_t i) {
     cell_of(body, blocks, static_cast<unsigned>(i / block), static_cast<unsigned>(i % block));
   });
   return nullptr;
@@ -145,7 +145,7 @@ template <class Body>
 const char* launch(void*, const Body& body, ptrdiff_t count, Span shots) {
   const ptrdiff_t threads = count < 1024 ? count : 1024;
   const int rows = shots.count < 2 ? shots.count : 2;
-  in_some_order(rows * threads, [&](ptrdiff_t i) {
+  in_changing_order(rows * threads, [&](ptrdiff_t i) {
     stride(body, count, shots, Place{i % threads, threads, static_cast<int>(i / threads), rows});
   });
   return nullptr;

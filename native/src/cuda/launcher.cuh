@@ -68,15 +68,15 @@ struct Slabs {
 };
 
 // Cells per thread for a number of cells: as many as still leave enough threads for every processor of a GPU.
-inline int deep_in(ptrdiff_t cells) {
+inline int cells_per_thread(ptrdiff_t cells) {
 #if defined(SWEEP_EMULATE)
   constexpr ptrdiff_t threads = 1 << 9;
 #else
   constexpr ptrdiff_t threads = 1 << 19;
 #endif
-  int deep = 1;
-  while (deep < 8 && cells / (2 * deep) >= threads) deep *= 2;
-  return deep;
+  int depth = 1;
+  while (depth < 8 && cells / (2 * depth) >= threads) depth *= 2;
+  return depth;
 }
 // The interior, the shell around it, and the PML of every axis.
 template <int NDIM>
@@ -84,15 +84,15 @@ struct Regions {
   Blocks<NDIM> inner, shell, slabs;
 
   // The regions of a box; with `inside` the shell is the cells of the box outside `inside`, and the interior is empty.
-  Regions(const Layout<NDIM>& layout, const Box<NDIM>& box, const Box<NDIM>* inside, int deep)
-      : inner(deep), shell(deep), slabs(deep) {
+  Regions(const Layout<NDIM>& layout, const Box<NDIM>& box, const Box<NDIM>* inside, int depth)
+      : inner(depth), shell(depth), slabs(depth) {
     Box<NDIM> plain = box;
     for (int a = 0; a < NDIM; ++a) {
       const int n = layout.field.n[a], near = a == 0 ? layout.near : 0;
       const int low = layout.region_low[a] > near ? layout.region_low[a] : near, high = n - layout.region_high[a];
       if (low > plain.low[a]) plain.low[a] = low < plain.high[a] ? low : plain.high[a];
       if (high < plain.high[a]) plain.high[a] = high > plain.low[a] ? high : plain.low[a];
-      Box<NDIM> slab = whole(layout);
+      Box<NDIM> slab = whole_grid(layout);
       slab.high[a] = layout.pml_low[a];
       slabs.add(slab);
       slab.low[a] = n - layout.pml_high[a];
@@ -115,7 +115,7 @@ struct Injected {
 
   Injected(const F& inject, int shot) : f(inject), views(f, shot), first(shot), lists(f.points, f.fields) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    int l = lists.of(i);
+    int l = lists.list_of(i);
     const ptrdiff_t p = f.points.begin(shot) + lists.list[l].begin + i;
     const int32_t cell = f.points.cell[p];
     if (i > 0 && f.points.cell[p - 1] == cell) return;
@@ -142,13 +142,13 @@ struct Injected {
 // A thread adds a column of traces that have few points; a warp adds a column of other traces.
 template <class F>
 struct Gathered {
-  static constexpr int few = 8;
+  static constexpr int max_points_of_thread = 8;
   F f;
   Views<typename F::View> views;
   int first;  // the first shot of the launch
   Lists lists;
   Divisor of_trace;  // columns of a trace
-  bool many = false;
+  bool uses_warp = false;
   ptrdiff_t threads;  // a whole number of warps
 
   Gathered(const F& gather, int shot)
@@ -157,20 +157,20 @@ struct Gathered {
         first(shot),
         lists(f.lists()),
         of_trace(static_cast<unsigned>(f.points.columns_of_trace())) {
-    for (int l = 0; l < lists.count; ++l) many |= lists.list[l].of_trace > few;
+    for (int l = 0; l < lists.count; ++l) uses_warp |= lists.list[l].of_trace > max_points_of_thread;
     const ptrdiff_t columns = f.points.columns;
-    threads = many ? columns * warp : (columns + warp - 1) / warp * warp;
+    threads = uses_warp ? columns * warp : (columns + warp - 1) / warp * warp;
   }
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const auto lane = static_cast<int>(i % warp), column = static_cast<int>(many ? i / warp : i);
+    const auto lane = static_cast<int>(i % warp), column = static_cast<int>(uses_warp ? i / warp : i);
     if (column >= f.points.columns) return;
     const auto view = views.of(shot - first);
     const auto trace = static_cast<int>(of_trace.quotient(static_cast<unsigned>(column)));
     bool any = false;
     const auto of = [&](int field, ptrdiff_t p, const Cell<F::ndim>& c) { return f.value(view, c, field, p); };
-    const auto part = [&](int from) { return f.sum(lists, shot, trace, column, any, of, from, many ? warp : 1); };
-    const auto sum = many ? sum_of_warp<typename F::Value>(lane, part) : part(0);
-    if (any && (!many || lane == 0)) f.put(lists, shot, trace, column, sum);
+    const auto part = [&](int from) { return f.sum(lists, shot, trace, column, any, of, from, uses_warp ? warp : 1); };
+    const auto sum = uses_warp ? sum_of_warp<typename F::Value>(lane, part) : part(0);
+    if (any && (!uses_warp || lane == 0)) f.write_sample(lists, shot, trace, column, sum);
   }
 };
 
@@ -179,14 +179,14 @@ template <class Inject, class Gather>
 struct AtPoints {
   Injected<Inject> inject;
   Gathered<Gather> gather;
-  ptrdiff_t gathering;  // threads that gather, a whole number of warps
+  ptrdiff_t gather_threads;  // threads that gather, a whole number of warps
   AtPoints(const Inject& i, const Gather& g, bool gathers, int shot)
-      : inject(i, shot), gather(g, shot), gathering(gathers ? gather.threads : 0) {}
+      : inject(i, shot), gather(g, shot), gather_threads(gathers ? gather.threads : 0) {}
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    if (i < gathering)
+    if (i < gather_threads)
       gather.element(shot, i);
     else
-      inject.element(shot, i - gathering);
+      inject.element(shot, i - gather_threads);
   }
 };
 
@@ -242,7 +242,7 @@ class Launcher {
   template <class R>
   ActiveBox<R> active_box(const R& run, const Points<typename R::Value>&, const Points<typename R::Value>&,
                           Span) const {
-    return {whole(run.plan.layout), whole(run.plan.layout)};
+    return {whole_grid(run.plan.layout), whole_grid(run.plan.layout)};
   }
   // Runs time steps [begin, end), stage by stage. The values of a stage at receivers are gathered together with the
   // next injection, so that one launch does both, or otherwise just before they are overwritten.
@@ -250,14 +250,14 @@ class Launcher {
   void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
     const auto& layout = time_steps.run.plan.layout;
     const auto step = time_steps.template stage<0>(begin).step;
-    const Regions regions(layout, step.extent(), step.inside(), deep_in(layout.cells * shots.count));
-    Pending<decltype(time_steps.template stage<0>(begin).gather)> seen{time_steps.template stage<0>(begin).gather};
+    const Regions regions(layout, step.extent(), step.inside(), cells_per_thread(layout.cells * shots.count));
+    Pending<decltype(time_steps.template stage<0>(begin).gather)> pending{time_steps.template stage<0>(begin).gather};
     for (int u = begin; u < end && !stopped(); ++u) {
       for_axes<decltype(time_steps.run)::Equation::stages>(
-          [&](auto index) { stage(time_steps.template stage<decltype(index)::value>(u), u, regions, shots, seen); });
+          [&](auto index) { stage(time_steps.template stage<decltype(index)::value>(u), u, regions, shots, pending); });
       poll(u);
     }
-    gather(seen, shots);
+    gather(pending, shots);
   }
 
   template <class F>
@@ -277,42 +277,42 @@ class Launcher {
 
  private:
   template <class Stage, int NDIM, class Gather>
-  void stage(const Stage& s, int u, const Regions<NDIM>& regions, Span shots, Pending<Gather>& seen) {
+  void stage(const Stage& s, int u, const Regions<NDIM>& regions, Span shots, Pending<Gather>& pending) {
     using Step = decltype(s.step);
     using Loops = typename Step::Loops;
-    if constexpr (Step::none) return;
-    if constexpr (Step::slabs) return cells<Slabs<Loops>>(s.step, regions.slabs, shots);
+    if constexpr (Step::is_empty) return;
+    if constexpr (Step::is_pml_update) return cells<Slabs<Loops>>(s.step, regions.slabs, shots);
     constexpr int levels = decltype(s.step.run)::Equation::levels;
-    if (seen.stage == Stage::number && u - seen.time_step >= levels) gather(seen, shots);
+    if (pending.stage == Stage::number && u - pending.time_step >= levels) gather(pending, shots);
     cells<InPml<Loops, 0>>(s.step, regions.inner, shots);
     cells<InShell<Loops>>(s.step, regions.shell, shots);
-    if (s.inject.acts()) inject(s.inject, seen, shots);
+    if (s.inject.acts()) inject(s.inject, pending, shots);
     if constexpr (Stage::correlates_sources)
-      if (s.correlation.acts()) inject(s.correlation, seen, shots);
+      if (s.correlation.acts()) inject(s.correlation, pending, shots);
     if (const AtShell<Step> shell(s.step, shots.first); shell.cells()) elements(shell, shell.cells(), shots);
     if (!s.gather.acts()) return;
-    gather(seen, shots);
-    seen = {s.gather, Stage::number, u, true};
+    gather(pending, shots);
+    pending = {s.gather, Stage::number, u, true};
   }
 
   template <class Inject, class Gather>
-  void inject(const Inject& f, Pending<Gather>& seen, Span shots) {
-    const AtPoints<Inject, Gather> both(f, seen.gather, seen.waits, shots.first);
-    elements(both, both.gathering + both.inject.lists.points, shots);
-    seen.waits = false;
+  void inject(const Inject& f, Pending<Gather>& pending, Span shots) {
+    const AtPoints<Inject, Gather> at_points(f, pending.gather, pending.waits, shots.first);
+    elements(at_points, at_points.gather_threads + at_points.inject.lists.points, shots);
+    pending.waits = false;
   }
   template <class Gather>
-  void gather(Pending<Gather>& seen, Span shots) {
-    if (seen.waits) gather(seen.gather, shots);
-    seen.waits = false;
+  void gather(Pending<Gather>& pending, Span shots) {
+    if (pending.waits) gather(pending.gather, shots);
+    pending.waits = false;
   }
 
   template <class Body, class F, int NDIM>
   void cells(const F& f, const Blocks<NDIM>& blocks, Span shots) {
     if (!blocks.count) return;
-    const int most = static_cast<int>(INT32_MAX / blocks.count);
-    for (int shot = 0; shot < shots.count && !error_; shot += most) {
-      const int count = shots.count - shot < most ? shots.count - shot : most;
+    const int max_shots = static_cast<int>(INT32_MAX / blocks.count);
+    for (int shot = 0; shot < shots.count && !error_; shot += max_shots) {
+      const int count = shots.count - shot < max_shots ? shots.count - shot : max_shots;
       error_ = launch(stream_, Body{{f, shots.first + shot}}, blocks, count);
     }
   }

@@ -73,17 +73,17 @@ struct Profiles {
   SWEEP_HD void element(int part, ptrdiff_t i) const {
     const Value* from = run.tables;
     Value* out = to;
-    constexpr int each = decltype(run.plan)::profiles_of_axis, given = decltype(run.plan)::profiles_given;
-    const int axis = part / each, which = part % each;
+    constexpr int each = decltype(run.plan)::profiles_of_axis, of_caller = decltype(run.plan)::profiles_of_caller;
+    const int axis = part / each, kind = part % each;
     for (int a = 0; a < axis; ++a) {
-      from += given * run.plan.layout.field.n[a];
+      from += of_caller * run.plan.layout.field.n[a];
       out += each * run.plan.profile[a];
     }
     const int n = run.plan.layout.field.n[axis];
     if (i >= run.plan.profile[axis]) return;
-    Value& made = out[which * run.plan.profile[axis] + i];
-    made = i >= n ? Value(0) : which < given ? from[which * n + i] : Value(1);
-    if (i < n && which > given) made /= made + from[n + i];
+    Value& value = out[kind * run.plan.profile[axis] + i];
+    value = i >= n ? Value(0) : kind < of_caller ? from[kind * n + i] : Value(1);
+    if (i < n && kind > of_caller) value /= value + from[n + i];
   }
 };
 
@@ -95,21 +95,21 @@ struct Snapshot {
   typename R::Wave wave;
   int k;
   Box<R::ndim> box;  // the computed cells
-  Snapshots<R::ndim> asked;
+  Snapshots<R::ndim> request;
   T* out;
 
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t region = asked.region.cells();
+    const ptrdiff_t region = request.region.cells();
     int field = 0, at[R::ndim];
-    for (ptrdiff_t before = i / region; !(asked.fields >> field & 1) || before-- > 0;) ++field;
+    for (ptrdiff_t before = i / region; !(request.fields >> field & 1) || before-- > 0;) ++field;
     ptrdiff_t rest = i % region;
     for (int a = R::ndim - 1; a >= 0; --a) {
-      const int n = asked.region.high[a] - asked.region.low[a];
-      at[a] = asked.region.low[a] + static_cast<int>(rest % n);
+      const int n = request.region.high[a] - request.region.low[a];
+      at[a] = request.region.low[a] + static_cast<int>(rest % n);
       rest /= n;
     }
     const auto& array = run.plan.layout.field;
-    T* const to = out + (static_cast<ptrdiff_t>(shot) * asked.times + k / asked.every) * asked.size();
+    T* const to = out + (static_cast<ptrdiff_t>(shot) * request.times + k / request.every) * request.size();
     to[i] = box.contains(at) ? run.level(wave, shot, k)[field * array.total + array.at(at)] : T(0);
   }
 };

@@ -44,7 +44,7 @@ SWEEP_HD T floor_of(int c) {
 
 // The sweep_status of the value of a coefficient.
 template <class T>
-SWEEP_HD int judge(T value, T floor, T limit) {
+SWEEP_HD int status_of_value(T value, T floor, T limit) {
   if (value > floor && value <= limit) return SWEEP_OK;
   return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
 }
@@ -58,15 +58,15 @@ struct ActiveBox {
 
   // The active cells of step k.
   SWEEP_HD_APART Box<ndim> after(const R& run, int k) const {
-    const int left = run.last_step() - k;
-    return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
+    const int remaining = run.last_step() - k;
+    return overlap(run.reached(sources, k), run.reached(receivers, remaining > 0 ? remaining : 0));
   }
 };
 
 // Cells that a wave crosses in k steps towards a face that is `room` cells away and has `pml` cells of PML. Inside the
 // PML psi carries it twice as far.
 template <int NDIM>
-SWEEP_HD ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
+SWEEP_HD ptrdiff_t cells_crossed(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
   const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
   return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
 }
@@ -82,8 +82,8 @@ SWEEP_HD Box<NDIM> reached_by_steps(const Layout<NDIM>& layout, const Box<NDIM>&
     const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
     if (last < inner_low) last = inner_low;
     if (first > inner_high) first = inner_high;
-    const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
-    const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
+    const ptrdiff_t low = first - cells_crossed(layout, k, layout.pml_low[a], first);
+    const ptrdiff_t high = last + cells_crossed(layout, k, layout.pml_high[a], n - 1 - last);
     box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
     box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
   }
@@ -136,13 +136,13 @@ struct KernelContext {
   Stencils<Value, NDIM, HALF> stencils = {};
 
   SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
-    if constexpr (Eq::second) return reached_by_steps(plan.layout, from, differences);
+    if constexpr (Eq::is_second_order) return reached_by_steps(plan.layout, from, differences);
     return reached_by_differences(plan.layout, from, differences);
   }
-  SWEEP_HD int last_step() const { return Eq::second ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
+  SWEEP_HD int last_step() const { return Eq::is_second_order ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
   // The fields that time step u computes. Of second order the two levels alternate.
   SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
-    return wave.of(plan, shot) + (Eq::second && u % 2 ? field_count<Eq> * plan.total : 0);
+    return wave.of(plan, shot) + (Eq::is_second_order && u % 2 ? field_count<Eq> * plan.total : 0);
   }
   SWEEP_HD const Value* earth(const Value* with_ghosts, int shot) const {
     return with_ghosts + (earth_stride ? shot : 0) * plan.coefficient_size();
@@ -153,11 +153,11 @@ struct KernelContext {
     v.layout = plan.layout;
     const Value *table = tables, *profile = prepared + plan.weights();
     for (int a = 0; a < NDIM; ++a) {
-      table += plan.profiles_given * plan.layout.field.n[a];
+      table += plan.profiles_of_caller * plan.layout.field.n[a];
       for (int i = 0; i < 3; ++i) v.profile[a][i] = profile + i * plan.profile[a];
-      v.profile[a][3] = profile + (plan.profiles_given + 1) * plan.profile[a];
+      v.profile[a][3] = profile + (plan.profiles_of_caller + 1) * plan.profile[a];
       v.half_profile[a] = 3 * plan.profile[a];
-      if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
+      if (a == NDIM - 1) v.inside = profile + plan.profiles_of_caller * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];
       v.slab_at[a] = plan.slab_at[a];
     }

@@ -18,7 +18,7 @@ constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coeffici
 template <class Eq, int NDIM>
 struct ArrayLayout {
   static constexpr int rates = Eq::table.rates, coefficients = coefficient_count<Eq>;
-  static constexpr int profiles_given = 6, profiles_of_axis = 8;  // the caller's; all, with two of the library
+  static constexpr int profiles_of_caller = 6, profiles_of_axis = 8;  // the caller's; all, with two of the library
   Layout<NDIM> layout;
   int half;
   ptrdiff_t slabs;  // elements of one memory variable on all axes
@@ -44,7 +44,7 @@ struct ArrayLayout {
     tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
     slabs = 0;
     for (int a = 0; a < NDIM; ++a) {
-      tables += profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
+      tables += profiles_of_caller * static_cast<ptrdiff_t>(p.shape[a]);
       profile[a] = whole_vectors(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
@@ -60,7 +60,7 @@ struct ArrayLayout {
   // Elements of the fields of all levels; memory variables follow them. In an adjoint run of first order rates come
   // before the fields; of second order filters come behind the memory variables.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
-  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
+  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::is_second_order ? wave() : (rates + field_count<Eq>)*total; }
   SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * slabs; }
   // Elements of an adjoint run: fields and memory variables, then images.
   SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }

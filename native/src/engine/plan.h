@@ -52,7 +52,7 @@ struct Snapshots {
       region.high[a] = every ? p.snapshot_high[a] : 0;
     }
   }
-  SWEEP_HD bool wanted(int k) const { return every && k % every == 0; }
+  SWEEP_HD bool is_due(int k) const { return every && k % every == 0; }
   // Elements of one shot at one time.
   SWEEP_HD ptrdiff_t size() const {
     ptrdiff_t count = 0;

@@ -65,10 +65,10 @@ struct Points {
   SWEEP_HD ptrdiff_t begin_of(const List& list, int shot, int trace) const {
     return begin(shot) + list.begin + static_cast<ptrdiff_t>(trace) * list.of_trace;
   }
-  SWEEP_HD ptrdiff_t first_of_column(const List& list, int shot, int trace, int32_t wanted) const {
+  SWEEP_HD ptrdiff_t first_of_column(const List& list, int shot, int trace, int32_t number) const {
     const ptrdiff_t end = begin_of(list, shot, trace + 1);
-    const ptrdiff_t p = lower_bound(column, end - list.of_trace, end, wanted);
-    return p < end && column[p] == wanted ? p : -1;
+    const ptrdiff_t p = lower_bound(column, end - list.of_trace, end, number);
+    return p < end && column[p] == number ? p : -1;
   }
   // The end of the points in the cell of point p, in a list sorted by cell.
   SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
@@ -85,14 +85,14 @@ struct Lists {
   ptrdiff_t points = 0;
 
   template <class T>
-  explicit Lists(const Points<T>& given, unsigned fields, unsigned others = 0) {
-    add(given, fields);
+  explicit Lists(const Points<T>& shot_points, unsigned fields, unsigned others = 0) {
+    add(shot_points, fields);
     count = all;
     for (int l = 0; l < count; ++l) points += list[l].count;
-    add(given, others);
+    add(shot_points, others);
   }
   // Returns the list of point i of the first fields, and changes i to its number in that list.
-  SWEEP_HD int of(ptrdiff_t& i) const {
+  SWEEP_HD int list_of(ptrdiff_t& i) const {
     int l = 0;
     while (i >= list[l].count) i -= list[l++].count;
     return l;
@@ -100,9 +100,9 @@ struct Lists {
 
  private:
   template <class T>
-  void add(const Points<T>& given, unsigned fields) {
-    given.each(0, [&](int field, ptrdiff_t begin, int number) {
-      if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / given.traces};
+  void add(const Points<T>& shot_points, unsigned fields) {
+    shot_points.each(0, [&](int field, ptrdiff_t begin, int number) {
+      if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / shot_points.traces};
     });
   }
 };

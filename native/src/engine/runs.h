@@ -35,7 +35,7 @@ struct Forward {
   using Value = typename R::Value;
   R run;
   Points<Value> sources, receivers;
-  Snapshots<R::ndim> asked;
+  Snapshots<R::ndim> request;
   const Value* wavelet;
   Value* record;
   Value* snapshots;
@@ -48,7 +48,7 @@ struct Forward {
     const auto& plan = run.plan;
     const PerShotArray<Value> wave{state, plan.state, plan.sliced};
     // Snapshots show all cells, and a run backward in time needs all of them.
-    const bool everywhere = asked.every || history.needs_all_cells();
+    const bool everywhere = request.every || history.needs_all_cells();
     const auto active = launcher.active_box(run, sources, everywhere ? Points<Value>{} : receivers, shots);
     history.begin(launcher, shots, wave);
     for (int k = plan.first, begin = k, end; k < plan.last && !launcher.stopped(); k = end) {
@@ -58,9 +58,9 @@ struct Forward {
           ForwardSteps<R>{run, active, wave, history.forward(begin), sources, receivers, wavelet, record, scratch}, k,
           end, shots);
       if (end == plan.last || history.begins_segment(end)) history.end_segment(launcher, shots, begin, end);
-      if (asked.wanted(end - 1)) {
+      if (request.is_due(end - 1)) {
         const auto box = Cells<R, R::Equation::stages - 1>{run, active, end - 1}.box();
-        launcher.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
+        launcher.elements(Snapshot<R>{run, wave, end - 1, box, request, snapshots}, request.size(), shots);
         launcher.sync();
       }
     }
@@ -71,8 +71,8 @@ struct Forward {
   // The end of a series of steps without an interruption: the next segment, or the step behind the next snapshot.
   int next_event(int k) const {
     const int end = history.next_segment(k);
-    const int seen = asked.every ? (k + asked.every - 1) / asked.every * asked.every + 1 : end;
-    return seen < end ? seen : end;
+    const int snapshot_end = request.every ? (k + request.every - 1) / request.every * request.every + 1 : end;
+    return snapshot_end < end ? snapshot_end : end;
   }
 };
 
@@ -109,7 +109,7 @@ struct Adjoint;
 template <class R>
 struct AdjointSteps {
   using Value = typename R::Value;
-  const Adjoint<R>& of;
+  const Adjoint<R>& adjoint_run;
   R run;
   Value* scratch;
   ActiveBox<R> active;
@@ -120,15 +120,15 @@ struct AdjointSteps {
   // The stages in reverse order, unless the step is its own adjoint.
   template <int NUMBER>
   auto stage(int n) const {
-    constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
+    constexpr int STAGE = R::Equation::is_second_order ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = AdjointCells<R, STAGE>;
     const int k = last - n, sample = sample_of<R, STAGE>(k);
-    Step step{{run, active, k}, adjoint, history, of.filter_memory, {}};
-    step.computed = step.box();
-    const auto gather = of.template gather<STAGE>(k, sample, step.computed);
-    const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, k, active.receivers};
-    const Inject<SourceCorrelation<Step>, STAGE> correlation{{step}, of.forward_sources, of.wavelet, nullptr,
-                                                             sample, active.sources};
+    Step step{{run, active, k}, adjoint, history, adjoint_run.filter_memory, {}};
+    step.computed_cells = step.box();
+    const auto gather = adjoint_run.template gather<STAGE>(k, sample, step.computed_cells);
+    const Inject<Step, STAGE> inject{step, adjoint_run.receivers, adjoint_run.cotangent, nullptr, k, active.receivers};
+    const Inject<SourceCorrelation<Step>, STAGE> correlation{
+        {step}, adjoint_run.forward_sources, adjoint_run.wavelet, nullptr, sample, active.sources};
     return CorrelatingStage<Step, STAGE>{{step, inject, gather}, correlation};
   }
 };
@@ -191,7 +191,7 @@ struct Adjoint {
   void begin(Launcher& launcher, Span shots, const PerShotArray<Value>& adjoint) const {
     const auto& plan = run.plan;
     copy<Launcher, Value>(launcher, shots, plan, adjoint, {}, plan.adjoint_state_and_images());
-    if constexpr (R::Equation::second) {
+    if constexpr (R::Equation::is_second_order) {
       const ptrdiff_t receivers = plan.receivers * R::ndim, sources = plan.sources * R::ndim;
       copy<Launcher, Value>(launcher, shots, plan, {filter_memory, receivers, true}, {}, receivers);
       copy<Launcher, Value>(launcher, shots, plan, {source_filter_memory(), sources, true}, {}, sources);
@@ -200,8 +200,8 @@ struct Adjoint {
     // The last sample acts on fields at whole steps after the last recorded index, so its gradient is zero there.
     for_axes<R::Equation::stages>([&](auto index) {
       constexpr int STAGE = R::Equation::stages - 1 - decltype(index)::value;
-      if constexpr (!R::Equation::template later<STAGE>)
-        launcher.gather(gather<STAGE>(0, plan.steps - 1, whole(plan.layout)), shots);
+      if constexpr (!R::Equation::template at_half_step<STAGE>)
+        launcher.gather(gather<STAGE>(0, plan.steps - 1, whole_grid(plan.layout)), shots);
     });
     launcher.sync();
   }

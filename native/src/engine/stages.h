@@ -19,18 +19,18 @@ struct Cells {
   int time_step;
 
   // Of second order the first stage updates psi in the PML, which the second stage differentiates.
-  static constexpr bool slabs = R::Equation::second && STAGE == 0;
-  static constexpr bool inner =
+  static constexpr bool is_pml_update = R::Equation::is_second_order && STAGE == 0;
+  static constexpr bool is_interior =
       false;  // only cells outside every PML: rows end with their last cell, not a whole vector
   // The number of sets of axes, without the last axis, that have loops of their own for cells in the PMLs of these
   // axes. The empty set (the interior) is the first.
-  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
+  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::is_second_order ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
-    if constexpr (!R::Equation::second) return active.after(run, stages * time_step - (stages - 1 - STAGE));
+    if constexpr (!R::Equation::is_second_order) return active.after(run, stages * time_step - (stages - 1 - STAGE));
     Box<ndim> box = {};
     if (time_step > 0) box = active.after(run, time_step - 1);
-    for (int a = 0; slabs && a < ndim; ++a) {
+    for (int a = 0; is_pml_update && a < ndim; ++a) {
       const int n = run.plan.layout.field.n[a], more = a == ndim - 1 ? 16 * ((run.plan.half + 15) / 16) : run.plan.half;
       box.low[a] = box.low[a] > more ? box.low[a] - more : 0;
       box.high[a] = box.high[a] < n - more ? box.high[a] + more : n;
@@ -46,9 +46,9 @@ struct Cells {
     f(plane, true);
   }
   // The same for a device that computes all cells at once: the cells of extent() outside inside().
-  Box<ndim> extent() const { return whole(run.plan.layout); }
+  Box<ndim> extent() const { return whole_grid(run.plan.layout); }
   const Box<ndim>* inside() const { return nullptr; }
-  static constexpr bool none = false;  // true for a stage that computes nothing
+  static constexpr bool is_empty = false;  // true for a stage that computes nothing
   // A shell of cells for which shell_row is called once they are computed, for consecutive cells along the last axis.
   SWEEP_HD static const BoxShell<ndim>* shell(const View&) { return nullptr; }
   SWEEP_HD static void shell_row(const View&, ptrdiff_t, const int*, int) {}
@@ -112,9 +112,10 @@ struct BornCells : Cells<R, STAGE> {
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template born_stage<V, STAGE>(v, c, where);
   }
-  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value varied) const {
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount,
+                      Value variation) const {
     R::Equation::inject(v, c, field, amount);
-    R::Equation::scatter_source(v, c, field, amount, varied);
+    R::Equation::scatter_source(v, c, field, amount, variation);
   }
 };
 
@@ -125,8 +126,8 @@ struct AdjointCells : Cells<R, STAGE> {
   using Loops = AdjointCells;
   PerShotArray<Value> adjoint;  // (rates, then fields), then memory variables, then images
   AdjointHistory<R> history;
-  Value* filter_memory;   // of the points where residuals are injected
-  Box<R::ndim> computed;  // the cells that this stage computes
+  Value* filter_memory;         // of the points where residuals are injected
+  Box<R::ndim> computed_cells;  // the cells that this stage computes
 
   SWEEP_HD View view(int shot) const {
     const auto& plan = this->run.plan;
@@ -143,7 +144,7 @@ struct AdjointCells : Cells<R, STAGE> {
   }
   // Where the forward field is still zero, the adjoint field is not computed.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
-    if (computed.contains(c.i))
+    if (computed_cells.contains(c.i))
       R::Equation::template inject_adjoint<STAGE>(v, c, field, amount, filter_memory + p * R::ndim);
   }
 };
@@ -166,9 +167,9 @@ struct Inject {
   Step step;
   Points<Value> points;
   const Value* signal;
-  const Value* varied;  // may be null
+  const Value* variation;  // may be null
   int sample;
-  Box<ndim> around;  // contains all points
+  Box<ndim> point_box;  // contains all points
 
   static constexpr unsigned fields = decltype(step.run)::Equation::template fields_of_stage<STAGE>;
   SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
@@ -179,7 +180,7 @@ struct Inject {
     const int steps = step.run.plan.steps;
     const Value amount = amount_of(points, p, end, signal, shot, steps, sample);
     step.point(v, v.layout.cell(points.cell[p]), field, p, amount,
-               varied ? amount_of(points, p, end, varied, shot, steps, sample) : Value(0));
+               variation ? amount_of(points, p, end, variation, shot, steps, sample) : Value(0));
   }
 };
 
@@ -212,9 +213,9 @@ struct Gather {
       return v.field[v.at(field, c)];
   }
   // The weighted sum of of(field, p, cell) over the points of a column of a trace, in the fields just computed: point
-  // number `from` of each list and every `every`-th after it. Sets `any` if the column has points.
+  // number `from` of each list and every `every`-th after it. Sets `has_points` if the column has points.
   template <class Of>
-  SWEEP_HD Value sum(const Lists& lists, int shot, int trace, int column, bool& any, const Of& of, int from = 0,
+  SWEEP_HD Value sum(const Lists& lists, int shot, int trace, int column, bool& has_points, const Of& of, int from = 0,
                      int every = 1) const {
     const auto& layout = run.plan.layout;
     Value sum = 0;
@@ -222,7 +223,7 @@ struct Gather {
       const auto& list = lists.list[l];
       ptrdiff_t p = points.first_of_column(list, shot, trace, column);
       if (p < 0) continue;
-      any = true;
+      has_points = true;
       const ptrdiff_t end = points.begin_of(list, shot, trace + 1);
       for (p += from; p < end && points.column[p] == column; p += every) {
         if (!layout.holds(points.cell[p])) continue;
@@ -233,7 +234,7 @@ struct Gather {
     return sum;
   }
   // Writes a sum to the sample, or adds it if fields of a stage before have written to the sample.
-  SWEEP_HD void put(const Lists& lists, int shot, int trace, int column, Value sum) const {
+  SWEEP_HD void write_sample(const Lists& lists, int shot, int trace, int column, Value sum) const {
     Value& to = record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + column];
     for (int l = lists.count; l < lists.all; ++l)
       if (points.first_of_column(lists.list[l], shot, trace, column) >= 0) {
@@ -244,14 +245,14 @@ struct Gather {
   }
   // Records all columns of traces from .. to - 1.
   template <class Of>
-  void take(int shot, int from, int to, const Of& of) const {
+  void record_traces(int shot, int from, int to, const Of& of) const {
     const Lists lists = this->lists();
     const int columns = points.columns_of_trace();
     for (int trace = from; trace < to; ++trace)
       for (int column = trace * columns, end = column + columns; column < end; ++column) {
-        bool any = false;
-        const Value value = sum(lists, shot, trace, column, any, of);
-        if (any) put(lists, shot, trace, column, value);
+        bool has_points = false;
+        const Value value = sum(lists, shot, trace, column, has_points, of);
+        if (has_points) write_sample(lists, shot, trace, column, value);
       }
   }
 };

@@ -10,7 +10,7 @@ inline namespace SWEEP_VARIANT {
 // The sample that acts on the fields of a stage of time step k.
 template <class R, int STAGE>
 SWEEP_HD int sample_of(int k) {
-  return k - !R::Equation::template later<STAGE>;
+  return k - !R::Equation::template at_half_step<STAGE>;
 }
 
 // Time step k of a forward run computes the fields at whole steps, with sample k - 1 injected, then those at half

@@ -55,7 +55,7 @@ struct PmlState {
   using Value = typename R::Value;
   R run;
   PerShotArray<Value> wave, saved;
-  bool back;
+  bool restores;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     int at[R::ndim];
     shell().cell(i, at);
@@ -67,7 +67,7 @@ struct PmlState {
     Value* here = wave.of(plan, shot) + plan.layout.field.at(at);
     Value* there = saved.of(plan, shot) + i;
     for (int f = 0; f < fields; ++f, here += plan.total, there += shell().cells())
-      copy_row(back ? here : there, back ? there : here, count);
+      copy_row(restores ? here : there, restores ? there : here, count);
   }
   SWEEP_HD const BoxShell<R::ndim>& shell() const { return run.plan.pml; }
 };
@@ -80,7 +80,7 @@ struct PartToSlot {
   PerShotArray<const Value> from;  // null stands for zeros
   PerShotArray<Value> slots;
   ptrdiff_t slot;
-  bool placed;  // `from` has only the fields of a slot, not all fields
+  bool from_slot;  // `from` has only the fields of a slot, not all fields
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     int at[R::ndim];
     if constexpr (PML)
@@ -102,7 +102,7 @@ struct PartToSlot {
       constexpr int f = decltype(index)::value, place = R::Equation::table.history_index[f];
       if constexpr (place >= 0)
         copy_row(slots.of(plan, shot) + (slot * plan.history_fields + place) * plan.slot.field_stride + cell,
-                 from.base ? from.of(plan, shot) + (placed ? place : f) * plan.total + cell : nullptr, count);
+                 from.base ? from.of(plan, shot) + (from_slot ? place : f) * plan.total + cell : nullptr, count);
     });
   }
 };

@@ -109,10 +109,10 @@ struct History {
   }
   // The strips of a segment that begins with time step `begin`, and of the time step before it.
   BoundaryStrips<Value> strips_around(int begin) const { return strips(begin ? begin - 1 : 0); }
-  // State number `which` of a forward run that is computed again.
-  PerShotArray<Value> forward_state(int which) const {
+  // State number `number` of a forward run that is computed again.
+  PerShotArray<Value> forward_state(int number) const {
     PerShotArray<Value> state = segment_memory();
-    state.base += run.plan.slots_size().count + which * run.plan.state;
+    state.base += run.plan.slots_size().count + number * run.plan.state;
     return state;
   }
   // The checkpoint before time step k, which begins a segment; null before the first step, where the state is zero.
@@ -154,13 +154,13 @@ struct History {
   }
   // Copies the state of the PML to its checkpoint before time step k, or back.
   template <class Launcher>
-  void copy_pml(Launcher& launcher, Span shots, PerShotArray<Value> wave, int k, bool back) const {
+  void copy_pml(Launcher& launcher, Span shots, PerShotArray<Value> wave, int k, bool restores) const {
     const auto& plan = run.plan;
     PerShotArray<Value> saved = pml_checkpoint(k);
-    launcher.rows(PmlState<R>{run, wave, saved, back}, shots);
+    launcher.rows(PmlState<R>{run, wave, saved, restores}, shots);
     wave.base += plan.wave();
     saved.base += plan.pml_state() - R::Equation::memories * plan.slabs;
-    copy(launcher, shots, plan, back ? wave : saved, read_only(back ? saved : wave),
+    copy(launcher, shots, plan, restores ? wave : saved, read_only(restores ? saved : wave),
          R::Equation::memories * plan.slabs);
   }
 
@@ -178,7 +178,7 @@ struct History {
   // Packs time steps [begin, end) into blocks, or unpacks them with the slot before them, which the segment before has
   // packed. Number n of the stored steps is step n times the interval. With an interval above one the slot before is
   // not needed.
-  template <bool BACK, class Launcher>
+  template <bool UNPACK, class Launcher>
   void pack(Launcher& launcher, Span shots, int begin, int end) const {
     const auto& plan = run.plan;
     // Packs `steps` time steps, each of `arrays` arrays of `size` values; `before` blocks lie before them.
@@ -186,7 +186,7 @@ struct History {
       unsigned char* const to = reinterpret_cast<unsigned char*>(stored) + before * plan.packed.bytes();
       const ptrdiff_t stride = plan.packed.interval * arrays * size;
       const PerShotArray<unsigned char> packed{to, plan.history_bytes(sizeof(Value)).count, true};
-      const Pack<Value, BACK> copies{plan, plan.packed, values, packed, size, arrays, stride, steps};
+      const Pack<Value, UNPACK> copies{plan, plan.packed, values, packed, size, arrays, stride, steps};
       launcher.elements(copies, copies.blocks(), shots);
     };
     if (plan.boundary) {
@@ -196,7 +196,7 @@ struct History {
     } else {
       const int first = plan.packed.before(begin), steps = plan.packed.before(end) - first;
       const int skipped = first * plan.packed.interval - begin;  // steps before the first that is stored
-      const int ahead = plan.packed.interval == 1 && (BACK || begin == 0);
+      const int ahead = plan.packed.interval == 1 && (UNPACK || begin == 0);
       const ptrdiff_t slot_fields = plan.history_fields * plan.slot.field_stride;
       const ptrdiff_t slot_memories = plan.history_memories * plan.slot.memory_stride;
       PerShotArray<Value> fields = slots(), memories = fields;
@@ -226,11 +226,11 @@ struct History {
   void reconstruct(Launcher& launcher, Span shots, Steps steps, int end) const {
     const auto& plan = run.plan;
     const int begin = steps.history.begin;
-    const bool last = end == plan.last;
+    const bool is_last = end == plan.last;
     const PerShotArray<Value> state = forward_state(0);
-    steps.active.receivers = whole(plan.layout);
+    steps.active.receivers = whole_grid(plan.layout);
     steps.history.strips = strips_around(begin);
-    if (last) {
+    if (is_last) {
       fill(launcher, shots, slots(), plan.slots_size().count);
       copy(launcher, shots, plan, state, read_only(last_state()), plan.state);
       launcher.sync();
@@ -238,18 +238,18 @@ struct History {
     if (plan.boundary == SWEEP_EXACT) replay_pml(launcher, shots, steps, end);
     // The state holds the last step (and the one before it, if the scheme has two time levels). For an earlier segment
     // the last step is in the first slot of the segment that follows in time.
-    const int known = last ? R::Equation::levels : 1;
-    for (int i = 0; i < known && end - i >= begin; ++i) {
+    const int known_levels = is_last ? R::Equation::levels : 1;
+    for (int i = 0; i < known_levels && end - i >= begin; ++i) {
       const PerShotArray<Value> level{run.level(state, 0, end - 1 - i), state.stride, false};
-      fill_slot<false>(launcher, shots, last ? level : slots(), end - i - begin, !last);
+      fill_slot<false>(launcher, shots, is_last ? level : slots(), end - i - begin, !is_last);
     }
     launcher.sync();
     if (begin == 0) fill_slot<false>(launcher, shots, {}, 0, false);
     launcher.sync();
-    const int top = end - 1 - known, count = top - (begin ? begin - 1 : 0) + 1;
-    const RewindSteps<R> back{run,   steps.active, state,         slots(),       steps.history.strips,
-                              begin, top,          steps.sources, steps.wavelet, steps.scratch};
-    if (count > 0) launcher.steps(back, 0, count, shots);
+    const int top = end - 1 - known_levels, count = top - (begin ? begin - 1 : 0) + 1;
+    const RewindSteps<R> rewind{run,   steps.active, state,         slots(),       steps.history.strips,
+                                begin, top,          steps.sources, steps.wavelet, steps.scratch};
+    if (count > 0) launcher.steps(rewind, 0, count, shots);
   }
   // Computes the checkpoints of the PML between two saved ones, before the last segment between them is computed.
   template <class Launcher>
@@ -275,7 +275,7 @@ struct History {
     const int begin = steps.history.begin;
     steps.wave = forward_state(1);
     steps.history.replay_pml = true;
-    steps.active.receivers = whole(plan.layout);
+    steps.active.receivers = whole_grid(plan.layout);
     fill(launcher, shots, steps.wave, plan.state);
     launcher.sync();
     if (!begin) return;

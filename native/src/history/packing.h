@@ -79,18 +79,18 @@ struct Block {
     return reinterpret_cast<typename As::Stored*>(at + (As::top ? sizeof(float) : 0));
   }
   SWEEP_HD void pack(const Value* from, Value* after) const {
-    float by = 1;
-    if constexpr (As::top > 0) by = set_scale(from);
+    float factor = 1;
+    if constexpr (As::top > 0) factor = set_scale(from);
     for (int i = 0; i < count; ++i) {
       Wide value = static_cast<Wide>(from[i]);
-      if constexpr (As::top > 0) value = by > 0 ? value * by : 0;
+      if constexpr (As::top > 0) value = factor > 0 ? value * factor : 0;
       stored()[i] = As::store(value);
     }
-    if (As::top > 0 && after) give(from, after);
+    if (As::top > 0 && after) carry_error(from, after);
   }
   SWEEP_HD void unpack(Value* to) const {
-    const float by = scale();
-    for (int i = 0; i < count; ++i) to[i] = value(i, by);
+    const float factor = scale();
+    for (int i = 0; i < count; ++i) to[i] = value(i, factor);
   }
 
  private:
@@ -104,9 +104,9 @@ struct Block {
     if constexpr (As::top > 0) value *= scale;
     return static_cast<Value>(value);
   }
-  SWEEP_HD void give(const Value* from, Value* after) const {
-    const float by = scale();
-    for (int i = 0; i < count; ++i) after[i] += from[i] - value(i, by);
+  SWEEP_HD void carry_error(const Value* from, Value* after) const {
+    const float factor = scale();
+    for (int i = 0; i < count; ++i) after[i] += from[i] - value(i, factor);
   }
   // Writes the scale, and returns the factor that values are multiplied by, or 0. Magnitudes are compared as integers,
   // which have the same order. A value that is not finite stays so in the scale.
@@ -116,9 +116,9 @@ struct Block {
       const uint32_t magnitude = bits_of(static_cast<float>(from[i])) & 0x7fffffffu;
       largest = magnitude > largest ? magnitude : largest;
     }
-    constexpr float least = 1e-35f;  // its reciprocal is finite
+    constexpr float smallest = 1e-35f;  // its reciprocal is finite
     float scale = float_of(largest) / As::top;
-    if (scale < least) scale = 0;
+    if (scale < smallest) scale = 0;
     memcpy(at, &scale, sizeof(scale));
     return scale > 0 && largest < 0x7f800000u ? 1 / scale : 0;
   }
@@ -126,7 +126,7 @@ struct Block {
 
 // Packs arrays of `size` values into blocks, or unpacks them. Element i is block i of every time step. The values of
 // two steps lie `stride` apart; the blocks of two steps are adjacent.
-template <class Value, bool BACK>
+template <class Value, bool UNPACK>
 struct Pack {
   ShotGroups groups;
   PackedFormat as;
@@ -155,7 +155,7 @@ struct Pack {
   template <class Block>
   SWEEP_HD void move(Value* plain, Block block) const {
     for (int u = 0; u < units; ++u, plain += stride, block.at += blocks() * as.bytes())
-      if constexpr (BACK)
+      if constexpr (UNPACK)
         block.unpack(plain);
       else
         block.pack(plain, u + 1 < units ? plain + stride : nullptr);

@@ -54,19 +54,19 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
     // Images need differences, and differences in the rows near a free surface reach all of these rows.
     slot = {layout, p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half};
     boundary = p.boundary;
-    Box<NDIM> inside, unfelt;
+    Box<NDIM> inside, interior;
     for (int a = 0; a < NDIM; ++a) {
       inside.low[a] = p.pml_low[a];
-      inside.high[a] =
-          p.shape[a] - p.pml_high[a] - (p.pml_high[a] && !Eq::second);  // its PML also acts half a cell further
-      unfelt.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
-      unfelt.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
-      if (unfelt.high[a] < unfelt.low[a]) unfelt.high[a] = unfelt.low[a];
+      inside.high[a] = p.shape[a] - p.pml_high[a] -
+                       (p.pml_high[a] && !Eq::is_second_order);  // its PML also acts half a cell further
+      interior.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
+      interior.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
+      if (interior.high[a] < interior.low[a]) interior.high[a] = interior.low[a];
     }
     // Differences near a free surface reach into the PML, so no row is run backward and all cells are strips.
-    if (inside.high[0] < layout.near) unfelt.high[0] = unfelt.low[0];
-    band = BoxShell<NDIM>(inside, unfelt);
-    pml = BoxShell<NDIM>(whole(layout), inside);
+    if (inside.high[0] < layout.near) interior.high[0] = interior.low[0];
+    band = BoxShell<NDIM>(inside, interior);
+    pml = BoxShell<NDIM>(whole_grid(layout), inside);
     const bool whole_run = p.chunk > 0 && p.chunk >= last - first - 1;
     packed = PackedFormat(p);
     keeps_all = whole_run && !boundary && !packed;

@@ -21,13 +21,13 @@ int check_history(const sweep_problem& p, const sweep_context* context) {
     return fail(context, SWEEP_BAD_CALL, "images are to begin at plane %d of %d", p.imaged_from, p.shape[0]);
   if (p.interval < 1 || p.interval > SWEEP_MAX_STEPS)
     return fail(context, SWEEP_BAD_CALL, "interval is %d steps", p.interval);
-  if (p.interval > 1 && (p.boundary || !Eq::second))
+  if (p.interval > 1 && (p.boundary || !Eq::is_second_order))
     return fail(
         context, SWEEP_UNSUPPORTED,
         "an interval of %d steps: equation %s is imaged at each step, where it is of first order in time or has "
         "boundary strips",
         p.interval, p.equation);
-  if (p.boundary && !Eq::table.reversible())
+  if (p.boundary && !Eq::table.is_reversible())
     return fail(context, SWEEP_UNSUPPORTED, "equation %s cannot be run backward in time from boundary strips",
                 p.equation);
   return SWEEP_OK;

@@ -45,7 +45,7 @@ struct StripCells {
     Box<R::ndim> row;
     for (int a = 0; a < R::ndim; ++a) row.low[a] = i[a], row.high[a] = i[a] + (a < last ? 1 : count);
     row = overlap(row, forward_box);
-    const int from = row.low[last] - i[last], length = row.any() ? row.high[last] - row.low[last] : 0;
+    const int from = row.low[last] - i[last], length = row.has_cells() ? row.high[last] - row.low[last] : 0;
     each(run, v, number, i, [&](auto index, Value* field, const Value* strip, const auto& c) SWEEP_INLINE {
       constexpr int place = table.history_index[decltype(index)::value];
       if (length < count) copy_row<Value>(field, nullptr, count);

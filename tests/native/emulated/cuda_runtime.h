@@ -25,9 +25,9 @@ inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 2, cudaSucce
 inline cudaError_t cudaGetDevice(int* device) { return *device = emulated::current, cudaSuccess; }
 inline cudaError_t cudaSetDevice(int device) { return emulated::current = device, cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return ""; }
-inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* found, const void* address) {
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   const char* const at = static_cast<const char*>(address);
-  *found = {cudaMemoryTypeDevice, at >= emulated::begin && at < emulated::end};
+  *attributes = {cudaMemoryTypeDevice, at >= emulated::begin && at < emulated::end};
   return cudaSuccess;
 }
 

@@ -31,7 +31,7 @@ struct Box {
       rest /= n;
     }
   }
-  SWEEP_HD bool any() const {
+  SWEEP_HD bool has_cells() const {
     bool all = true;
     for (int a = 0; a < NDIM; ++a) all &= low[a] < high[a];
     return all;
@@ -51,23 +51,23 @@ SWEEP_HD Box<NDIM> overlap(Box<NDIM> box, const Box<NDIM>& other) {
 // axis, and its cells are numbered part after part.
 template <int NDIM>
 struct BoxShell {
-  static constexpr int most = 2 * NDIM;
-  Box<NDIM> inner, part[most];
-  ptrdiff_t begin[most + 1];
+  static constexpr int max_parts = 2 * NDIM;
+  Box<NDIM> inner, part[max_parts];
+  ptrdiff_t begin[max_parts + 1];
 
   BoxShell() = default;
-  BoxShell(Box<NDIM> left, const Box<NDIM>& inside) : inner(inside) {
+  BoxShell(Box<NDIM> remainder, const Box<NDIM>& inside) : inner(inside) {
     begin[0] = 0;
     for (int a = 0; a < NDIM; ++a)
       for (int side = 0; side < 2; ++side) {
         const int p = 2 * a + side;
-        part[p] = left;
+        part[p] = remainder;
         (side ? part[p].low[a] : part[p].high[a]) = side ? inside.high[a] : inside.low[a];
-        (side ? left.high[a] : left.low[a]) = side ? inside.high[a] : inside.low[a];
+        (side ? remainder.high[a] : remainder.low[a]) = side ? inside.high[a] : inside.low[a];
         begin[p + 1] = begin[p] + part[p].cells();
       }
   }
-  SWEEP_HD ptrdiff_t cells() const { return begin[most]; }
+  SWEEP_HD ptrdiff_t cells() const { return begin[max_parts]; }
   // Writes to i the cell of a number.
   SWEEP_HD void cell(ptrdiff_t number, int* i) const {
     int p = 0;
@@ -77,7 +77,7 @@ struct BoxShell {
   // Calls f(number, cell, count) for each row of the shell's cells in a box.
   template <class F>
   void rows(const Box<NDIM>& box, const F& f) const {
-    for (int p = 0; p < most; ++p) {
+    for (int p = 0; p < max_parts; ++p) {
       const Box<NDIM> in = overlap(part[p], box);
       const int count = in.high[NDIM - 1] - in.low[NDIM - 1];
       if (count <= 0) continue;
@@ -104,7 +104,7 @@ struct BoxShell {
 };
 
 template <int NDIM>
-SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
+SWEEP_HD Box<NDIM> whole_grid(const Layout<NDIM>& layout) {
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) box.low[a] = 0, box.high[a] = layout.field.n[a];
   return box;

@@ -32,7 +32,7 @@ struct HaloLayout {
 
 // The distance between two arrays is a whole number of pages plus 9 cache lines, because a cache maps addresses that
 // are whole pages apart to the same set.
-inline ptrdiff_t apart(ptrdiff_t total) { return total + (1024 + 144 - total % 1024) % 1024; }
+inline ptrdiff_t padded_size(ptrdiff_t total) { return total + (1024 + 144 - total % 1024) % 1024; }
 
 template <int NDIM>
 HaloLayout<NDIM> halo_layout(const int* n, int half) {
@@ -47,7 +47,7 @@ HaloLayout<NDIM> halo_layout(const int* n, int half) {
     if (a == NDIM - 1) stride = round(stride);
   }
   f.lead = static_cast<Offset>(round(lead));
-  f.total = apart(round(round(lead) - lead + stride));
+  f.total = padded_size(round(round(lead) - lead + stride));
   return f;
 }
 

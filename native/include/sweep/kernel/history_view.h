@@ -17,13 +17,13 @@ struct SlotLayout {
   SlotLayout() = default;
   SlotLayout(const Layout<NDIM>& layout, int first) : first_plane(first) {
     skipped = first * static_cast<ptrdiff_t>(layout.field.stride[0]);
-    field_stride = apart(layout.field.total - skipped);
+    field_stride = padded_size(layout.field.total - skipped);
     memory_stride = 0;
     for (int a = 0; a < NDIM; ++a) {
       const int planes = a || first < layout.region_low[0] ? first : layout.region_low[0];
       const ptrdiff_t lacking = planes * static_cast<ptrdiff_t>(layout.slab[a].stride[0]);
       memory_at[a] = memory_stride - lacking;
-      memory_stride += apart(layout.slab[a].total - lacking);
+      memory_stride += padded_size(layout.slab[a].total - lacking);
     }
   }
 };

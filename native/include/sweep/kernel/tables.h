@@ -56,8 +56,10 @@ struct Derivative {
   int closure = 0;         // of a term along z: number of its set of rows under a free surface
   bool forward = false;    // the result lies half a cell further than the field
   bool first = false;      // the first term of its rate
-  constexpr bool between() const { return of == D || of == MEAN; }
-  constexpr bool odd() const { return of == D || of == D1; }  // far from faces the transpose is minus the operator
+  constexpr bool is_staggered() const { return of == D || of == MEAN; }
+  constexpr bool is_antisymmetric() const {
+    return of == D || of == D1;
+  }  // far from faces the transpose is minus the operator
 };
 
 // The contents of a history, for each time step.
@@ -70,8 +72,8 @@ enum HistoryContent {
 // The tables of an equation in NDIM dimensions; indices have no gaps.
 struct Tables {
   int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0, stages = 0, closures = 0;
-  bool second = false;  // the fields are of second order in time
-  bool sound = true;    // every field depends only on fields that are computed before it
+  bool is_second_order = false;  // the fields are of second order in time
+  bool is_consistent = true;     // every field depends only on fields that are computed before it
   Field field[SWEEP_MAX_FIELDS] = {};
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
@@ -81,44 +83,44 @@ struct Tables {
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
   bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: the adjoint run holds it beside the adjoint rates
-  HistoryContent history_holds = RATES;
+  HistoryContent history_content = RATES;
   int history_stage = -1;  // the stage whose fields a history holds
   int history_fields = 0, history_memories = 0;
   int history_index[SWEEP_MAX_FIELDS] = {};          // of a field: its number in the history, or -1
   int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate: its number in the history, or -1
   bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: its image contains the coefficient itself as a factor
 
-  constexpr bool later(int f) const { return field[f].stagger & T; }  // at half time steps
-  constexpr bool local(int f) const { return field[f].order == 0; }
+  constexpr bool is_at_half_step(int f) const { return field[f].stagger & T; }  // at half time steps
+  constexpr bool is_local(int f) const { return field[f].order == 0; }
   // True if the result of term i lies at half nodes of its axis.
-  constexpr bool between(int i) const { return term[i].between() ? term[i].forward : !term[i].forward; }
-  template <class Of>
-  constexpr bool any_made(int in_stage, const Of& of) const {  // of the fields that a stage computes
+  constexpr bool is_at_half_node(int i) const { return term[i].is_staggered() ? term[i].forward : !term[i].forward; }
+  template <class Predicate>
+  constexpr bool any_of_stage(int in_stage, const Predicate& holds) const {  // of the fields that a stage computes
     for (int f = 0; f < fields; ++f)
-      if (at_stage[f] == in_stage && of(f)) return true;
+      if (at_stage[f] == in_stage && holds(f)) return true;
     return false;
   }
-  constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
+  constexpr bool is_zero_on_surface(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
   // True if every field of second order depends on itself alone, through one modulus of second differences whose
   // coefficient multiplies the sources of the field. Each field is then its own adjoint.
-  constexpr bool symmetric() const {
+  constexpr bool is_symmetric() const {
     for (int f = 0; f < fields; ++f)
-      if (field[f].order != 2 || own(f) < 0) return false;
+      if (field[f].order != 2 || source_modulus(f) < 0) return false;
     for (int m = 0; m < moduli; ++m)
       for (int i = 0; i < terms; ++i)
         if (term[i].rate == modulus[m].rate &&
-            (term[i].field != modulus[m].target || term[i].of != (m == own(term[i].field) ? D2 : CHANGE)))
+            (term[i].field != modulus[m].target || term[i].of != (m == source_modulus(term[i].field) ? D2 : CHANGE)))
           return false;
     return true;
   }
   // True if a step can be undone outside the PML: fields change by differences of other fields alone, and a history
   // holds fields.
-  constexpr bool reversible() const {
+  constexpr bool is_reversible() const {
     for (int i = 0; i < terms; ++i)
       if (term[i].of != D && term[i].of != D2) return false;
-    return history_holds == FIELDS;
+    return history_content == FIELDS;
   }
-  constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
+  constexpr int source_modulus(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
       if (modulus[m].target == f && modulus[m].coefficient >= 0 && modulus[m].coefficient == field[f].source) return m;
     return -1;
@@ -127,13 +129,13 @@ struct Tables {
 
 // The tables of Physics, without the fields and axes that NDIM dimensions lack.
 template <class Physics, int NDIM>
-constexpr Tables stated() {
+constexpr Tables reduced_tables() {
   constexpr int fields = sizeof(Physics::fields) / sizeof(Field), rates = sizeof(Physics::rates) / sizeof(Rate);
   constexpr int coefficients = sizeof(Physics::coefficients) / sizeof(Coefficient);
   Tables t;
   int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
-  t.second = Physics::fields[0].order == 2;
-  const auto there = [&](const Term& term) {
+  t.is_second_order = Physics::fields[0].order == 2;
+  const auto exists = [&](const Term& term) {
     return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
   };
   for (int f = 0; f < fields; ++f) {
@@ -141,28 +143,30 @@ constexpr Tables stated() {
     if (field[f] >= 0) t.field[t.fields++] = Physics::fields[f];
   }
   for (int r = 0; r < rates; ++r) {
-    const Rate& said = Physics::rates[r];
+    const Rate& full_rate = Physics::rates[r];
     bool used = false, any = false;
     for (const Modulus& m : Physics::moduli) used |= m.rate == r && field[m.target] >= 0;
-    for (const Term& term : said.terms) any |= there(term);
+    for (const Term& term : full_rate.terms) any |= exists(term);
     rate[r] = used && any ? t.rates : -1;
     if (rate[r] < 0) continue;
-    t.sign[t.rates] = said.sign;
-    t.stretched[t.rates] = said.stretched;
+    t.sign[t.rates] = full_rate.sign;
+    t.stretched[t.rates] = full_rate.stretched;
     bool first = true;
-    for (const Term& term : said.terms)
-      if (there(term)) {
-        auto& made = t.term[t.terms++];
-        made.rate = t.rates;
-        made.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
-        made.field = field[term.field];
-        made.of = said.of;
-        made.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
-        made.first = first;
-        made.memories = !said.stretched ? 0 : said.of == D2 ? 2 : said.of == D || said.of == D1;
+    for (const Term& term : full_rate.terms)
+      if (exists(term)) {
+        auto& derivative = t.term[t.terms++];
+        derivative.rate = t.rates;
+        derivative.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
+        derivative.field = field[term.field];
+        derivative.of = full_rate.of;
+        derivative.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
+        derivative.first = first;
+        derivative.memories = !full_rate.stretched ? 0
+                              : full_rate.of == D2 ? 2
+                                                   : full_rate.of == D || full_rate.of == D1;
         for (int i = 0; i + 1 < t.terms; ++i)
-          if (t.term[i].axis == made.axis) made.slot += t.term[i].memories;
-        if (made.slot + made.memories > t.memories) t.memories = made.slot + made.memories;
+          if (t.term[i].axis == derivative.axis) derivative.slot += t.term[i].memories;
+        if (derivative.slot + derivative.memories > t.memories) t.memories = derivative.slot + derivative.memories;
         first = false;
       }
     ++t.rates;
@@ -196,37 +200,37 @@ constexpr void order_stages(Tables& t) {
   for (int round = 0; round <= t.fields; ++round)
     for (int f = 0; f < t.fields; ++f)
       for (int g = 0; g < t.fields; ++g)
-        if (t.local(f) && t.local(g) && reads(f, g) && depth[f] <= depth[g]) {
+        if (t.is_local(f) && t.is_local(g) && reads(f, g) && depth[f] <= depth[g]) {
           depth[f] = depth[g] + 1;
           if (depth[f] > deepest) deepest = depth[f];
         }
-  t.sound = deepest <= t.fields;
-  if (t.second) {
+  t.is_consistent = deepest <= t.fields;
+  if (t.is_second_order) {
     t.stages = 2;
     for (int f = 0; f < t.fields; ++f) t.at_stage[f] = 1;
   } else {
     // Fields that are computed from half steps and fields at whole steps; then the others.
     for (int half = 0; half < 2; ++half) {
-      for (int d = 0; d <= deepest && t.sound; ++d) {
+      for (int d = 0; d <= deepest && t.is_consistent; ++d) {
         bool any = false;
         for (int f = 0; f < t.fields; ++f)
-          if (t.local(f) && t.later(f) != half && depth[f] == d) any = true, t.at_stage[f] = t.stages;
+          if (t.is_local(f) && t.is_at_half_step(f) != half && depth[f] == d) any = true, t.at_stage[f] = t.stages;
         t.stages += any;
       }
       for (int f = 0; f < t.fields; ++f)
-        if (!t.local(f) && t.later(f) == half) t.at_stage[f] = t.stages;
+        if (!t.is_local(f) && t.is_at_half_step(f) == half) t.at_stage[f] = t.stages;
       ++t.stages;
     }
   }
   for (int m = 0; m < t.moduli; ++m) t.stage[t.modulus[m].rate] = t.at_stage[t.modulus[m].target];
   for (int m = 0; m < t.moduli; ++m) {
     const int target = t.modulus[m].target;
-    t.sound &= t.stage[t.modulus[m].rate] == t.at_stage[target];
-    for (int i = 0; i < t.terms && !t.second; ++i) {
+    t.is_consistent &= t.stage[t.modulus[m].rate] == t.at_stage[target];
+    for (int i = 0; i < t.terms && !t.is_second_order; ++i) {
       const auto& term = t.term[i];
       if (term.rate != t.modulus[m].rate) continue;
-      t.sound &= term.of != D2 && term.of != CHANGE;
-      if (t.at_stage[term.field] == t.at_stage[target]) t.sound &= term.of == SAME && !t.local(target);
+      t.is_consistent &= term.of != D2 && term.of != CHANGE;
+      if (t.at_stage[term.field] == t.at_stage[target]) t.is_consistent &= term.of == SAME && !t.is_local(target);
     }
   }
 }
@@ -269,25 +273,25 @@ constexpr void choose_history(Tables& t) {
   for (int i = 0; i < t.terms; ++i) plain &= t.term[i].of != SAME;
   const auto may_hold = [&t, plain](int stage) {
     for (int f = 0; f < t.fields; ++f)
-      if (t.at_stage[f] == stage && (t.separate_adjoint[f] || t.own(f) < 0)) return false;
+      if (t.at_stage[f] == stage && (t.separate_adjoint[f] || t.source_modulus(f) < 0)) return false;
     return plain;
   };
-  int later = 0;
-  for (int f = 0; f < t.fields; ++f) later += t.at_stage[f];
-  if (t.second || may_hold(1) || may_hold(0)) {
-    t.history_holds = FIELDS;
-    t.history_stage = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
+  int fields_of_second_stage = 0;
+  for (int f = 0; f < t.fields; ++f) fields_of_second_stage += t.at_stage[f];
+  if (t.is_second_order || may_hold(1) || may_hold(0)) {
+    t.history_content = FIELDS;
+    t.history_stage = t.is_second_order || (may_hold(1) && (!may_hold(0) || 2 * fields_of_second_stage <= t.fields));
   }
   for (int f = 0; f < t.fields; ++f) t.history_index[f] = t.at_stage[f] == t.history_stage ? t.history_fields++ : -1;
   for (int r = 0; r < t.rates; ++r) {
     bool multiplied = false;
     for (int m = 0; m < t.moduli; ++m) multiplied |= t.modulus[m].rate == r && t.modulus[m].coefficient >= 0;
-    t.history_index_of_rate[r] = t.history_holds == RATES && multiplied ? t.history_fields++ : -1;
+    t.history_index_of_rate[r] = t.history_content == RATES && multiplied ? t.history_fields++ : -1;
   }
   int memories[3] = {};
   for (int i = 0; i < t.terms; ++i) {
     auto& term = t.term[i];
-    if (t.history_holds == RATES || t.stage[term.rate] == t.history_stage || !term.memories) continue;
+    if (t.history_content == RATES || t.stage[term.rate] == t.history_stage || !term.memories) continue;
     term.history_index = memories[term.axis]++;
     if (term.history_index >= t.history_memories) t.history_memories = term.history_index + 1;
   }
@@ -295,7 +299,7 @@ constexpr void choose_history(Tables& t) {
 
 template <class Physics, int NDIM>
 constexpr Tables tables_of() {
-  Tables t = stated<Physics, NDIM>();
+  Tables t = reduced_tables<Physics, NDIM>();
   order_stages(t);
   close_surface(t);
   choose_history(t);

@@ -45,11 +45,11 @@ SWEEP_HD V load(const Value* from) {
     return V::load(from);
 }
 template <class V, class Value>
-SWEEP_HD V every(Value value) {
+SWEEP_HD V broadcast(Value value) {
   if constexpr (sizeof(V) == sizeof(Value))
     return value;
   else
-    return V::every(value);
+    return V::broadcast(value);
 }
 template <class V, class Value>
 SWEEP_HD void store(Value* to, V value) {
@@ -102,7 +102,7 @@ struct View : Stencils<Value, NDIM, HALF>, HistoryView<Value, NDIM> {
     f(this->slot), f(this->previous_slot), f(this->slot_memory), f(adjoint), f(image), f(this->strip);
   }
 
-  SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
+  SWEEP_HD ptrdiff_t at(int number, const Cell<NDIM>& c) const { return number * layout.field.total + c.at; }
   SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
     return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
   }
