@@ -1,7 +1,7 @@
-# sweep_choose_architectures(result asked known): what CMAKE_CUDA_ARCHITECTURES is to be. nvcc takes minutes for each, so
-# that by default it is the GPUs of this machine; where there is none, PTX for the oldest that SWEEP runs on, which the driver
-# of a later one translates at its first use. `asked` is a list to be taken as it is, or "all": from Turing to Blackwell,
-# and PTX for what comes later. `known` is what nvcc --list-gpu-code says.
+# sweep_choose_architectures(result asked known): set `result` to the value of CMAKE_CUDA_ARCHITECTURES. nvcc takes minutes
+# for each architecture, so the default is the GPUs of this machine. Without a GPU it is PTX for the oldest architecture that
+# SWEEP runs on; the driver of a later GPU translates it at its first use. `asked` is a list to use as it is, or "all": from
+# Turing to Blackwell, and PTX for later ones. `known` is the output of nvcc --list-gpu-code.
 function(sweep_choose_architectures result asked known)
   set(chosen ${asked})
   if(asked STREQUAL "all")
@@ -23,7 +23,7 @@ function(sweep_choose_architectures result asked known)
         if(architecture GREATER_EQUAL 75 AND known MATCHES "sm_${architecture}\n")
           list(APPEND chosen ${architecture}-real)
         else()
-          list(APPEND chosen 75-virtual) # younger than this nvcc
+          list(APPEND chosen 75-virtual) # the GPU is newer than this nvcc
         endif()
       endforeach()
       list(REMOVE_DUPLICATES chosen)

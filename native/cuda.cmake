@@ -1,4 +1,4 @@
-# libsweep_cuda.
+# libsweep_cuda: every equation for one or more GPU architectures.
 include(architectures.cmake)
 execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-code OUTPUT_VARIABLE known)
 sweep_choose_architectures(architectures "${SWEEP_CUDA_ARCHITECTURES}" "${known}")
@@ -7,12 +7,12 @@ enable_language(CUDA)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 target_compile_features(sweep_options INTERFACE cuda_std_17)
 
-# Compressed, the kernels are an eighth as large. A driver that runs CUDA 13 reads them; of older ones we are not sure.
+# Compressed kernels have an eighth of the size. A driver that runs CUDA 13 reads them; older drivers are untested.
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(sweep_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
 endif()
 
-# As many architectures at once as there are cores (0): one after the other, the largest equation is waited for.
+# --threads=0 compiles as many architectures at once as there are cores; otherwise the build waits for the largest equation.
 target_compile_options(sweep_options INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:--threads=0;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>"
   "$<$<AND:$<BOOL:${SWEEP_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings>")

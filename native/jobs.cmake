@@ -1,5 +1,5 @@
-# sweep_choose_jobs(result cores memory): compilers at once, one for each core, and for each 4.8 GB of `memory`, in MiB,
-# since the largest equations take as much.
+# sweep_choose_jobs(result cores memory): set `result` to the number of compilers at once: one for each core, but at most
+# one for each 4.8 GB of `memory` (in MiB), which the largest equations need.
 function(sweep_choose_jobs result cores memory)
   math(EXPR jobs "${memory} * 1048576 / 4800000000")
   if(jobs GREATER cores)
@@ -10,7 +10,8 @@ function(sweep_choose_jobs result cores memory)
   set(${result} ${jobs} PARENT_SCOPE)
 endfunction()
 
-# sweep_available_memory(result group): MiB that are left to this machine, or that its control group may have at most.
+# sweep_available_memory(result group): set `result` to the free memory of this machine in MiB, or the limit of its control
+# group if that is less.
 function(sweep_available_memory result group)
   cmake_host_system_information(RESULT memory QUERY AVAILABLE_PHYSICAL_MEMORY)
   if(EXISTS "${group}/memory.max")

@@ -1,5 +1,5 @@
-# libsweep_xla: the shim between XLA and the kernels. It runs on the jaxlib whose headers it was made with and on newer
-# ones, never on an older one, so it carries their version. SWEEP_JAXLIB is "version folder".
+# libsweep_xla: the shim between XLA and the kernels. It runs on the jaxlib whose headers it was compiled with and on newer
+# ones, never on an older one, so it holds the version. SWEEP_JAXLIB is "version folder".
 string(REGEX MATCH "^([^ ]+) (.+)$" SWEEP_JAXLIB "${SWEEP_JAXLIB}")
 set(version "${CMAKE_MATCH_1}")
 set(headers "${CMAKE_MATCH_2}")

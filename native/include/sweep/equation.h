@@ -1,4 +1,4 @@
-// An equation as the engine sees it: what follows from its tables.
+// An equation as the engine sees it: constants and functions that follow from its tables.
 #ifndef SWEEP_EQUATION_H
 #define SWEEP_EQUATION_H
 
@@ -10,20 +10,24 @@ inline namespace SWEEP_VARIANT {
 template <class Physics, class Value, int NDIM, int HALF>
 struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   using Base = AdjointStep<Physics, Value, NDIM, HALF>;
-  using Any = Equation<Physics, float, NDIM, 0>;  // what is counted is the same in every precision and order
+  using Any = Equation<Physics, float, NDIM, 0>;  // every precision and order has the same counts
   static constexpr Tables table = Base::table;
-  static constexpr bool second = Base::second;
+  static constexpr bool is_second_order = Base::is_second_order;
   static constexpr const char* name = Physics::name;
-  static_assert(table.sound, "fields must be made of what was made before them; D2 and CHANGE are of second order");
-  static_assert(!second || table.symmetric(), "a field of second order must have one modulus, of its own D2 alone");
-  static constexpr int levels = second ? 2 : 1, memories = table.memories, stages = table.stages;
+  static_assert(table.is_consistent,
+                "a field must depend on fields computed before it; D2 and CHANGE are of second order");
+  static_assert(!is_second_order || table.is_symmetric(),
+                "a field of second order must have one modulus, of its own D2 alone");
+  static constexpr int levels = is_second_order ? 2 : 1, memories = table.memories, stages = table.stages;
   static constexpr int ndim_mask = 1 << 2 | 1 << 3;
-  // Whether a history is differentiated, so that there must be zeros around what it holds.
-  static constexpr bool history_has_fields = table.history_holds == FIELDS && !second;
+  // True if the adjoint differentiates fields of the history, which then need zeros around them.
+  static constexpr bool history_has_fields = table.history_content == FIELDS && !is_second_order;
 
-  // Rows from a free surface down whose differences, or those of their transposes, are not as everywhere: a table has
+  // Rows from a free surface down whose stencils, or transposed stencils, differ from those elsewhere; a table holds
   // them.
-  static constexpr int near_rows(int half) { return second ? half : (half == 1 ? 1 : half > 4 ? half : 4) + half; }
+  static constexpr int near_rows(int half) {
+    return is_second_order ? half : (half == 1 ? 1 : half > 4 ? half : 4) + half;
+  }
 
   static constexpr Names<table.fields> names_of_fields() {
     Names<table.fields> names = {};
@@ -38,28 +42,30 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   static constexpr Names<table.fields> fields = names_of_fields();
   static constexpr Names<table.coefficients> coefficients = names_of_coefficients();
 
-  // A bit for each field that a stage makes: that of a field which a list of points names is known at run time only.
+  // A bit for each field that a stage computes. It is a mask because the field of a list of points is known at run time
+  // only.
   template <int STAGE>
   static constexpr unsigned fields_of_stage =
       Base::bits([](int f) { return f < table.fields && table.at_stage[f] == STAGE; });
-  // Whether a stage makes fields at half steps.
+  // True if a stage computes fields at half steps.
   template <int STAGE>
-  static constexpr bool later = table.any_made(STAGE, [](int f) { return table.later(f); });
-  // Of which fields a sample has been taken before those of a stage: by receivers, and by sources of an adjoint run,
-  // where those at half steps follow in the unit that is run through next.
+  static constexpr bool at_half_step = table.any_of_stage(STAGE, [](int f) { return table.is_at_half_step(f); });
+  // A bit for each field that has added to a sample before the fields of a stage do: of the record here, and of the
+  // wavelet's gradient below. In an adjoint run the fields at half steps follow in the next time step that is run.
   template <int STAGE>
   static constexpr unsigned gathered_before =
       Base::bits([](int f) { return f < table.fields && table.at_stage[f] < STAGE; });
   template <int STAGE>
   static constexpr unsigned adjoint_gathered_before = Base::bits([](int f) {
-    return f < table.fields && (table.later(f) == later<STAGE> ? table.at_stage[f] > STAGE : later<STAGE>);
+    return f < table.fields &&
+           (table.is_at_half_step(f) == at_half_step<STAGE> ? table.at_stage[f] > STAGE : at_half_step<STAGE>);
   });
   SWEEP_HD static Range range(int c) {
-    constexpr unsigned any =
+    constexpr unsigned unrestricted =
         Base::bits([](int k) { return k < table.coefficients && table.coefficient[k].range == ANY; });
-    constexpr unsigned fluid =
+    constexpr unsigned not_negative =
         Base::bits([](int k) { return k < table.coefficients && table.coefficient[k].range == NOT_NEGATIVE; });
-    return any >> c & 1 ? ANY : fluid >> c & 1 ? NOT_NEGATIVE : POSITIVE;
+    return unrestricted >> c & 1 ? ANY : not_negative >> c & 1 ? NOT_NEGATIVE : POSITIVE;
   }
 };
 

@@ -1,4 +1,4 @@
-// The buffers of every operation, stated once: sweep_buffers answers from here, and calls are taken apart by it.
+// The one table of the buffers of every operation: sweep_buffers answers from it, and sweep_run binds buffers by it.
 #ifndef SWEEP_ABI_BUFFERS_H
 #define SWEEP_ABI_BUFFERS_H
 
@@ -9,8 +9,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// X(name, type, role in forward, adjoint and born), in the order in which they are handed over. Of the points, those of
-// an inject list are sorted by cell within a shot and field, those of a gather list by column, trace by trace.
+// X(name, type, role in forward, adjoint and born), in the order of the ABI. The points of an inject list are sorted by
+// cell within a shot and field, those of a gather list by column, trace by trace.
 #define SWEEP_EVERY_BUFFER(X)                                                  \
   X(coefficients, VALUES, IN, IN, IN) /* (earths, coefficients, *shape) */     \
   X(wavelet, VALUES, IN, IN, IN)      /* (shots, steps, source columns) */     \
@@ -60,14 +60,14 @@ constexpr int buffers_of(int operation) {
   return count;
 }
 
-// Bytes of each buffer, as an operation needs it.
+// The bytes that an operation needs of each buffer.
 struct BufferSizes {
   Size bytes[BufferId::count];
 
   template <class Eq, int NDIM>
   BufferSizes(const sweep_problem& p, const Plan<Eq, NDIM>& plan, int operation) {
     const Size item = p.dtype == SWEEP_FLOAT32 ? 4 : 8, samples = Size(p.shots) * p.steps;
-    const Snapshots<NDIM> asked(p);
+    const Snapshots<NDIM> request(p);
     const auto list = [&](int first, Size points) {
       bytes[first] = bytes[first + 1] = p.shots * points * 4;
       bytes[first + 2] = p.shots * points * item;
@@ -82,7 +82,7 @@ struct BufferSizes {
     const Size wavelet = samples * p.source_columns * item;
     bytes[BufferId::wavelet] = bytes[BufferId::tangent_wavelet] = bytes[BufferId::gradient_wavelet] = wavelet;
     bytes[BufferId::record] = bytes[BufferId::cotangent] = samples * p.receiver_columns * item;
-    bytes[BufferId::snapshots] = Size(p.shots) * asked.times * asked.size() * item;
+    bytes[BufferId::snapshots] = Size(p.shots) * request.times * request.size() * item;
     bytes[BufferId::tables] = Size(plan.tables) * item;
     bytes[BufferId::history] = p.shots * plan.history_bytes(static_cast<int>(item.count));
     bytes[BufferId::checkpoints] = plan.checkpoints_size(p.shots) * item;
@@ -97,26 +97,26 @@ struct BufferSizes {
   }
 };
 
-// The buffers of a call by name.
+// The buffers of a call, by name.
 template <class T>
 struct BoundBuffers {
   void* at[BufferId::count] = {};
 
-  // Those of an operation, in their order; refuses what is too small.
-  int take(const sweep_buffer* given, const BufferSizes& need, int operation, const sweep_context* context) {
+  // Binds the buffers of an operation, in the order of the ABI; refuses one that is too small.
+  int bind(const sweep_buffer* buffer, const BufferSizes& need, int operation, const sweep_context* context) {
     for (int b = 0; b < BufferId::count; ++b) {
       if (roles[b].role[operation] == SWEEP_NONE) continue;
       const long long bytes = need.bytes[b].count;
-      if (given->bytes < bytes || (bytes > 0 && !given->data))
-        return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes, the problem needs %lld", roles[b].name,
-                    static_cast<long long>(given->bytes), bytes);
-      at[b] = given++->data;
+      if (buffer->bytes < bytes || (bytes > 0 && !buffer->data))
+        return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes; this problem needs %lld", roles[b].name,
+                    static_cast<long long>(buffer->bytes), bytes);
+      at[b] = buffer++->data;
     }
     return SWEEP_OK;
   }
   T* values(BufferId::Buffer b) const { return static_cast<T*>(at[b]); }
   int32_t* indices(int b) const { return static_cast<int32_t*>(at[b]); }
-  // A list of points by the first of its three buffers.
+  // The list of points whose first of three buffers is `first`.
   Points<T> points(BufferId::Buffer first, const sweep_problem& p) const {
     const bool source = first < BufferId::receiver_inject_cell;
     const int32_t* const counts = source ? p.source_points : p.receiver_points;

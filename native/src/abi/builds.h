@@ -1,6 +1,7 @@
-// Every build of a library as sweep_builds.h, written by CMake, lists them: SWEEP_EVERY_VARIANT(X) is X(variant) ...,
-// plain to best; SWEEP_EVERY_TABLE(X) is X(variant, equation) ...; SWEEP_TABLES_OF_<variant>(X) those of one variant.
-// Whoever includes this file defines SWEEP_RUNS_<variant>, the function that says whether this machine runs it.
+// Every build of a library, from the lists in sweep_builds.h that CMake writes: SWEEP_EVERY_VARIANT(X) is X(variant)
+// ..., plain to best; SWEEP_EVERY_TABLE(X) is X(variant, equation) ...; SWEEP_TABLES_OF_<variant>(X) those of one
+// variant. A file that includes this one defines SWEEP_RUNS_<variant>, the function that tells if this machine runs the
+// variant.
 #ifndef SWEEP_ABI_BUILDS_H
 #define SWEEP_ABI_BUILDS_H
 

@@ -1,6 +1,6 @@
-// From the C ABI to typed runs: checks the call, lays pointers over the caller's buffers, hands over to the device.
-// A device (cpu/, cuda/) is told of large arrays, looks at the values when a run starts, executes and finishes it, and
-// poisons the results of a run that it could not refuse.
+// From the C ABI to typed runs: checks the call, binds the caller's buffers, and passes the run to the device.
+// A device (cpu/, cuda/) puts large arrays in large pages, checks the values when a run starts, executes and finishes
+// the run, and poisons the results of a run that it could not refuse.
 #ifndef SWEEP_ABI_ENTRY_H
 #define SWEEP_ABI_ENTRY_H
 
@@ -12,16 +12,18 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// All operations refuse the same problems.
+// Checks the sizes of all operations, so that all of them refuse the same problems.
 template <class Eq, int NDIM>
 int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context* context) {
   ptrdiff_t longest = plan.layout.field.total;
   for (const auto& slab : plan.layout.slab) longest = slab.total > longest ? slab.total : longest;
   if (longest > INT32_MAX)
-    return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
+    return fail(context, SWEEP_BAD_CALL,
+                "the padded grid with its ghost cells has more than 2^31 - 1 cells; use a smaller grid");
   for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
     if (!BufferSizes(p, plan, operation).total().fits())
-      return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
+      return fail(context, SWEEP_BAD_CALL,
+                  "the buffers of this problem have 2^60 bytes or more; use fewer shots, steps or points");
   return SWEEP_OK;
 }
 
@@ -49,42 +51,42 @@ struct Entry {
     const Plan<typename Eq::Any, NDIM> plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
-      return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
+      return fail(context, SWEEP_BAD_CALL, "chunk is %d; an adjoint run needs a history (chunk >= 1)", p.chunk);
     const BufferSizes need(p, plan, operation);
-    BoundBuffers<T> given;
-    if (const int status = given.take(buffers, need, operation, context)) return status;
-    Device device(context, given.indices(BufferId::flag));
+    BoundBuffers<T> bound;
+    if (const int status = bound.bind(buffers, need, operation, context)) return status;
+    Device device(context, bound.indices(BufferId::flag));
     for (int b = 0; b < BufferId::count; ++b)
-      if (given.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(given.at[b], need.bytes[b].count);
-    T* const workspace = given.values(BufferId::workspace);
-    R run{plan, given.values(BufferId::tables), given.values(BufferId::coefficients),
+      if (bound.at[b] && roles[b].type == SWEEP_BYTES) device.in_large_pages(bound.at[b], need.bytes[b].count);
+    T* const workspace = bound.values(BufferId::workspace);
+    R run{plan, bound.values(BufferId::tables), bound.values(BufferId::coefficients),
           p.earths > 1 ? plan.coefficient_cells() : 0, workspace};
-    run.stencils.take(p.weights, workspace, plan.half);
-    // A call that continues a run goes on with the flag of the one before.
+    run.stencils.set(p.weights, workspace, plan.half);
+    // A call that continues a run keeps the flag of the call before.
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
-    if (const int status = check(device, run, p, given)) return status;
+    if (const int status = check(device, run, p, bound)) return status;
     if (const int status = prepare(device, run, p, workspace)) return status;
     T* const scratch = workspace + prepared_size(plan, p.earths).count;
     if (operation == SWEEP_BORN)
-      if (const int status = with_ghosts(device, run, given.values(BufferId::tangent_coefficients), scratch, p.earths))
+      if (const int status = with_ghosts(device, run, bound.values(BufferId::tangent_coefficients), scratch, p.earths))
         return status;
-    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, given, scratch))
-                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, given, scratch))
-                                                    : device.execute(run.plan, born(run, p, given, scratch));
+    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, bound, scratch))
+                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, bound, scratch))
+                                                    : device.execute(run.plan, born(run, p, bound, scratch));
     if (status) return status;
     if (operation == SWEEP_ADJOINT)
-      if (const int finished = adjoint(run, p, given, scratch).finish(device, p.earths)) return finished;
+      if (const int finished = adjoint(run, p, bound, scratch).finish(device, p.earths)) return finished;
     for (int b = 0; b < BufferId::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
-        if (const int status = device.poison(static_cast<T*>(given.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
+        if (const int status = device.poison(static_cast<T*>(bound.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
           return status;
     return SWEEP_OK;
   }
 
  private:
-  // The lists of points that an operation takes.
-  static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& given) {
+  // Checks the lists of points that an operation has.
+  static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& bound) {
     constexpr struct {
       BufferId::Buffer first;
       bool inject;
@@ -93,55 +95,56 @@ struct Entry {
                  {BufferId::receiver_inject_cell, true},
                  {BufferId::receiver_gather_cell, false}};
     for (const auto& list : lists)
-      if (given.at[list.first])
-        if (const int status = device.check(run, p, given.points(list.first, p), list.inject)) return status;
+      if (bound.at[list.first])
+        if (const int status = device.check(run, p, bound.points(list.first, p), list.inject)) return status;
     return SWEEP_OK;
   }
 
-  static History<R> history(const R& run, int operation, const BoundBuffers<T>& given, T* room) {
-    return {run, operation, given.values(BufferId::history), given.values(BufferId::checkpoints), room};
+  static History<R> history(const R& run, int operation, const BoundBuffers<T>& bound, T* room) {
+    return {run, operation, bound.values(BufferId::history), bound.values(BufferId::checkpoints), room};
   }
 
-  static Forward<R> forward(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
+  static Forward<R> forward(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* scratch) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::receiver_gather_cell, p),
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::receiver_gather_cell, p),
             Snapshots<NDIM>(p),
-            given.values(BufferId::wavelet),
-            given.values(BufferId::record),
-            given.values(BufferId::snapshots),
-            given.values(BufferId::state),
-            history(run, SWEEP_FORWARD, given, scratch)};
+            bound.values(BufferId::wavelet),
+            bound.values(BufferId::record),
+            bound.values(BufferId::snapshots),
+            bound.values(BufferId::state),
+            history(run, SWEEP_FORWARD, bound, scratch)};
   }
 
-  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* scratch) {
+  static Adjoint<R> adjoint(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* scratch) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::source_gather_cell, p),
-            given.points(BufferId::receiver_inject_cell, p),
-            given.values(BufferId::wavelet),
-            given.values(BufferId::cotangent),
-            given.values(BufferId::gradient_wavelet),
-            given.values(BufferId::state),
-            given.values(BufferId::gradient_coefficients),
-            history(run, SWEEP_ADJOINT, given, scratch)};
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::source_gather_cell, p),
+            bound.points(BufferId::receiver_inject_cell, p),
+            bound.values(BufferId::wavelet),
+            bound.values(BufferId::cotangent),
+            bound.values(BufferId::gradient_wavelet),
+            bound.values(BufferId::state),
+            bound.values(BufferId::gradient_coefficients),
+            history(run, SWEEP_ADJOINT, bound, scratch)};
   }
 
-  static Born<R> born(const R& run, const sweep_problem& p, const BoundBuffers<T>& given, T* tangent) {
+  static Born<R> born(const R& run, const sweep_problem& p, const BoundBuffers<T>& bound, T* tangent) {
     return {run,
-            given.points(BufferId::source_inject_cell, p),
-            given.points(BufferId::receiver_gather_cell, p),
-            given.values(BufferId::wavelet),
+            bound.points(BufferId::source_inject_cell, p),
+            bound.points(BufferId::receiver_gather_cell, p),
+            bound.values(BufferId::wavelet),
             tangent,
-            given.values(BufferId::tangent_wavelet),
-            given.values(BufferId::record),
-            given.values(BufferId::state),
+            bound.values(BufferId::tangent_wavelet),
+            bound.values(BufferId::record),
+            bound.values(BufferId::state),
             tangent + p.earths * run.plan.coefficient_size()};
   }
 };
 
-// How many orders have loops of their own: 4, then 8, then 2 and 6. The others share one, as all do in the build for
-// any processor and, beside planes of second order, in double precision.
+// The number of spatial orders with loops of their own: order 4 comes first, then 8, then 2 and 6. All other orders
+// share one loop. So do all orders in the build for any processor, and in double precision except for second order in
+// 2-D.
 #if !defined(SWEEP_MOST_ORDERS)
 #define SWEEP_MOST_ORDERS 4
 #endif
@@ -154,7 +157,7 @@ constexpr int own_orders() {
   return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 
-// The calls that fit dtype, dimensions and order.
+// The calls for a dtype, a number of dimensions and an order.
 template <class Physics, class T, int NDIM, int HALF>
 constexpr Calls calls_of = {buffers<typename Equation<Physics, T, NDIM, HALF>::Any, NDIM>,
                             Entry<Equation<Physics, T, NDIM, HALF>, T, NDIM, HALF>::run};
@@ -163,7 +166,7 @@ template <class Physics, class T, int NDIM>
 int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   using Any = typename Equation<Physics, T, NDIM, 0>::Any;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
-  constexpr int own = own_orders<T, NDIM, Any::second>();
+  constexpr int own = own_orders<T, NDIM, Any::is_second_order>();
   *calls = calls_of<Physics, T, NDIM, 0>;
   if constexpr (own >= 1)
     if (p.order == 4) *calls = calls_of<Physics, T, NDIM, 2>;
@@ -187,11 +190,13 @@ int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 3>(p, context, calls);
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 3>(p, context, calls);
   }
-  return fail(context, SWEEP_UNSUPPORTED, "equation %s is not compiled for %d dimensions and dtype %d", p.equation,
-              p.ndim, p.dtype);
+  return fail(
+      context, SWEEP_UNSUPPORTED,
+      "equation %s is not compiled for %d dimensions and dtype %d; expected 2 or 3, and SWEEP_FLOAT32 or SWEEP_FLOAT64",
+      p.equation, p.ndim, p.dtype);
 }
 
-// What an equation's header says of itself in so many dimensions.
+// Describes an equation by its tables.
 template <class Eq>
 void describe(sweep_equation* out) {
   memset(out, 0, sizeof(*out));
@@ -209,7 +214,7 @@ void describe(sweep_equation* out) {
   out->rates = table.rates;
   out->terms = table.terms;
   out->moduli = table.moduli;
-  out->reversible = table.reversible();
+  out->reversible = table.is_reversible();
   for (int i = 0; i < table.fields; ++i) {
     out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
     out->parity[i] = table.field[i].parity;

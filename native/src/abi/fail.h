@@ -1,4 +1,4 @@
-// The error of a call, in the caller's words.
+// The error message of a call, written to the caller's buffer.
 #ifndef SWEEP_ABI_FAIL_H
 #define SWEEP_ABI_FAIL_H
 

@@ -1,4 +1,4 @@
-// The table of one equation on one device: cpu/kernels.cpp and cuda/kernels.cu say which.
+// The table of one equation on one device, which cpu/kernels.cpp or cuda/kernels.cu sets.
 #ifndef SWEEP_ABI_KERNELS_H
 #define SWEEP_ABI_KERNELS_H
 

@@ -1,4 +1,4 @@
-// One equation in one build: what the library dispatches to.
+// One equation in one build: the functions to which the library dispatches.
 #ifndef SWEEP_ABI_TABLE_H
 #define SWEEP_ABI_TABLE_H
 
@@ -6,7 +6,7 @@
 
 namespace sweep {
 
-// What is compiled for a dtype, a number of dimensions and an order.
+// The functions compiled for a dtype, a number of dimensions and an order.
 struct Calls {
   int (*buffers)(const sweep_problem&, int operation, sweep_needs*, const sweep_context*);
   int (*run)(const sweep_problem&, int operation, const sweep_buffer*, const sweep_context*);
@@ -15,17 +15,17 @@ struct Calls {
 struct Table {
   const char* name;
   void (*describe)(int ndim, sweep_equation*);
-  int (*find)(const sweep_problem&, const sweep_context*, Calls*);  // those that fit a problem, once it is checked
+  int (*find)(const sweep_problem&, const sweep_context*, Calls*);  // checks a problem and finds its calls
 };
 
-// A build for one instruction set (CPU) or for a GPU, and whether this machine can run it.
+// A build for one instruction set (CPU) or for a GPU.
 struct Build {
   const char* name;
-  bool (*runs)();
-  const Table* (*tables)();  // ends with one without a name
+  bool (*runs)();            // true if this machine can run the build
+  const Table* (*tables)();  // the last one has no name
 };
 
-// Provided by builds.h: plain to best.
+// Defined by builds.h, plain to best.
 extern const Build builds[];
 extern const int build_count;
 

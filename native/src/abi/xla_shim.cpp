@@ -1,5 +1,5 @@
-// The only file that knows XLA: custom calls that hand XLA's buffers to a kernel library. Python binds the functions of
-// that library when it loads it, so compiled programs hold no address, and the kernels need no XLA header.
+// The only file that knows XLA: custom calls that pass XLA's buffers to a kernel library. Python binds the functions of
+// a library when it loads the library, so compiled programs hold no address, and the kernels need no XLA header.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -20,26 +20,26 @@ enum Kind { CPU, CUDA, KINDS };
 
 using Run = decltype(&sweep_run);
 
-// sweep_run of kernel libraries by their package. Never destroyed, since threads of XLA may outlive main().
-struct Bound {
+// The sweep_run of each kernel library, by its package. Never destroyed, since threads of XLA may outlive main().
+struct Registry {
   std::mutex guard;
   std::map<std::string, Run, std::less<>> functions[KINDS];
 };
 
-Bound& bound() {
-  static Bound& all = *new Bound;
+Registry& registry() {
+  static Registry& all = *new Registry;
   return all;
 }
 
 Run find(Kind kind, std::string_view package) {
-  const std::lock_guard<std::mutex> lock(bound().guard);
-  const auto found = bound().functions[kind].find(package);
-  return found == bound().functions[kind].end() ? nullptr : found->second;
+  const std::lock_guard<std::mutex> lock(registry().guard);
+  const auto entry = registry().functions[kind].find(package);
+  return entry == registry().functions[kind].end() ? nullptr : entry->second;
 }
 
 bool is_value(int status) { return status == SWEEP_BAD_VALUE || status == SWEEP_UNSTABLE; }
 
-// sweep_jax.native.refusals reads the status out of the text.
+// sweep_jax.native.refusals parses the status from this text.
 ffi::Error refusal(int status, const std::string& text) {
   ffi::ErrorCode code = ffi::ErrorCode::kInternal;
   if (is_value(status)) code = ffi::ErrorCode::kInvalidArgument;
@@ -51,33 +51,36 @@ sweep_buffer as_buffer(const ffi::AnyBuffer& buffer) {
   return {buffer.untyped_data(), static_cast<int64_t>(buffer.size_bytes())};
 }
 
-// As a GPU does, which cannot return an error: every result becomes NaN, the last one holds the status.
+// Reports an error as a GPU does, which cannot return one: every result becomes NaN, and the last one holds the status.
 void poison(int status, const sweep_buffer* results, size_t count) {
   for (size_t i = 0; i + 1 < count; ++i)
     if (results[i].data) std::memset(results[i].data, 0xff, static_cast<size_t>(results[i].bytes));
   *static_cast<int32_t*>(results[count - 1].data) = status;
 }
 
-// `problem` holds the bytes of a sweep_problem; the buffers are the arguments and then the results, in the order of
-// sweep_buffers. What a call of a run in slices goes on with comes once more as the last arguments, which lie where the
-// results of the numbers `aliased` do. Where `together`, other devices may wait for this one, and an error would let
-// them wait forever.
+// `problem` holds the bytes of a sweep_problem. The buffers are the arguments and then the results, in the order of
+// sweep_buffers. In a run in slices the last arguments are results of the call before; they lie in the same memory as
+// the results whose numbers are in `aliased`. With `together` other devices may wait for this one, and after an error
+// they would wait forever.
 ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
-               ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool together,
+               ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool others_wait,
                ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  constexpr size_t most = SWEEP_MAX_BUFFERS;
-  if (aliased.size() > arguments.size()) return refusal(SWEEP_BAD_CALL, "more is aliased than there are arguments");
+  constexpr size_t max_buffers = SWEEP_MAX_BUFFERS;
+  if (aliased.size() > arguments.size())
+    return refusal(SWEEP_BAD_CALL, "there are more aliased results than arguments");
   const size_t read = arguments.size() - aliased.size();
   const size_t count = read + results.size();
   const Run function = find(kind, package);
-  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to " + std::string(package));
-  if (count > most) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
+  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to package " + std::string(package));
+  if (count > max_buffers)
+    return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers; expected at most " + std::to_string(max_buffers));
 
-  sweep_problem stated;
-  if (problem.size() != sizeof(stated)) return refusal(SWEEP_BAD_CALL, "sweep_problem has another size");
-  std::memcpy(&stated, problem.begin(), sizeof(stated));
+  sweep_problem problem_struct;
+  if (problem.size() != sizeof(problem_struct))
+    return refusal(SWEEP_BAD_CALL, "sweep_problem has another size; expected the struct of this ABI");
+  std::memcpy(&problem_struct, problem.begin(), sizeof(problem_struct));
 
-  sweep_buffer buffers[most];
+  sweep_buffer buffers[max_buffers];
   for (size_t i = 0; i < read; ++i) {
     const auto buffer = arguments.get<ffi::AnyBuffer>(i);
     if (!buffer.has_value()) return buffer.error();
@@ -93,8 +96,8 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
     if (!buffer.has_value()) return buffer.error();
     const auto number = static_cast<size_t>(aliased.begin()[i]);
     if (number >= results.size() || as_buffer(*buffer).data != buffers[read + number].data)
-      return refusal(SWEEP_BAD_CALL, "XLA has not put a result where the argument is that it aliases");
-    // A call before this one has failed.
+      return refusal(SWEEP_BAD_CALL, "XLA placed a result apart from the argument that it aliases");
+    // An earlier call of the run has failed.
     if (kind == CPU && number + 1 == results.size())
       if (const int status = *static_cast<const int32_t*>(buffers[read + number].data)) {
         poison(status, buffers + read, results.size());
@@ -110,23 +113,23 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   context.stream = stream;
   context.error = text;
   context.error_bytes = sizeof(text);
-  const int status = function(&stated, operation, buffers, static_cast<int32_t>(count), &context);
+  const int status = function(&problem_struct, operation, buffers, static_cast<int32_t>(count), &context);
   if (status == SWEEP_OK) return ffi::Error::Success();
-  if (kind != CPU || !together || !is_value(status)) return refusal(status, text);
+  if (kind != CPU || !others_wait || !is_value(status)) return refusal(status, text);
   poison(status, buffers + read, results.size());
   return ffi::Error::Success();
 }
 
 ffi::Error run_cpu(std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
-                   int32_t isa, bool together, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
+                   int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
                    ffi::RemainingRets results) {
-  return run(CPU, nullptr, package, operation, problem, threads, isa, together, aliased, arguments, results);
+  return run(CPU, nullptr, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
 ffi::Error run_cuda(CUstream_st* stream, std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem,
-                    int32_t threads, int32_t isa, bool together, ffi::Span<const int32_t> aliased,
+                    int32_t threads, int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased,
                     ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CUDA, stream, package, operation, problem, threads, isa, together, aliased, arguments, results);
+  return run(CUDA, stream, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
 // The attributes and buffers of every handler.
@@ -148,17 +151,17 @@ auto call(Binding binding) {
 
 extern "C" {
 
-// The jaxlib whose headers this file was compiled with: it runs on that one and on newer ones.
+// The version of the jaxlib whose headers this file was compiled with; the shim runs on that version and newer ones.
 SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLIB_VERSION; }
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Lets calls of a package's library on `kind` ("cpu", "cuda") reach its sweep_run.
+// Binds the sweep_run of a package's library on `kind` ("cpu", "cuda") for later custom calls.
 SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* package, Run function) {
   const bool cuda = std::strcmp(kind, "cuda") == 0;
   if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
-  const std::lock_guard<std::mutex> lock(bound().guard);
-  bound().functions[cuda ? CUDA : CPU][package] = function;
+  const std::lock_guard<std::mutex> lock(registry().guard);
+  registry().functions[cuda ? CUDA : CPU][package] = function;
   return SWEEP_OK;
 }
 
@@ -167,6 +170,6 @@ SWEEP_EXPORT XLA_FFI_Error* sweep_xla_cuda(XLA_FFI_CallFrame*);
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cpu, run_cpu, call(ffi::Ffi::Bind()));
-// Calls on a GPU queue launches and decide nothing by their results, so XLA may record and replay them.
+// Calls on a GPU queue launches and never depend on their results, so XLA may record and replay them.
 XLA_FFI_DEFINE_HANDLER_SYMBOL(sweep_xla_cuda, run_cuda, call(ffi::Ffi::Bind().Ctx<ffi::PlatformStream<CUstream_st*>>()),
                               {ffi::Traits::kCmdBufferCompatible});

@@ -1,4 +1,4 @@
-// The instruction sets that CMake compiled.
+// The builds for the instruction sets that CMake compiled.
 #include "runs.h"
 
 #define SWEEP_RUNS_portable runs_portable

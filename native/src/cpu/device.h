@@ -1,4 +1,4 @@
-// The CPU as a device: values are checked before anything runs, and an error is returned at once.
+// The CPU as a device: it checks values before a run starts, and returns an error at once.
 #ifndef SWEEP_CPU_DEVICE_H
 #define SWEEP_CPU_DEVICE_H
 
@@ -20,8 +20,8 @@ class Device {
  public:
   Device(const sweep_context* context, int32_t* flag) : context_(context) { *flag = SWEEP_OK; }
 
-  // Before an array is filled: a cell reads many rows, each of them in another small page. A wish, of which nothing
-  // depends on whether the system grants it.
+  // Asks for large pages before an array is filled: a cell reads many rows, and each would lie in another small page.
+  // No result depends on the answer of the system.
   void in_large_pages(void* data, int64_t bytes) const {
 #if defined(MADV_HUGEPAGE)
     constexpr uintptr_t page = 2 << 20;
@@ -39,15 +39,17 @@ class Device {
     return SWEEP_OK;
   }
 
-  // Runs body(launcher, shot) for all shots: a thread for each group where the groups share out evenly, otherwise all
-  // threads on one shot after the other. What is summed, and in which order, does not depend on it.
+  // Runs body(launcher, shot) for all shots: one thread for each group where the groups divide evenly among threads,
+  // otherwise all threads on one shot after the other. Sums and their order are the same in both cases.
   template <class Plan, class Body>
   int execute(const Plan& plan, const Body& body) const {
     volatile int32_t stop = 0;
-    // A thread with fewer cells than a barrier costs would only be waited for.
-    const ptrdiff_t useful = 1 + plan.layout.cells * plan.shots / worthwhile;
-    const int most = threads_of(context_), threads = most < useful ? most : static_cast<int>(useful);
-    const bool apart = plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
+    // A thread with too few cells takes less time to compute them than the others wait for it at a barrier.
+    const ptrdiff_t useful_threads = 1 + plan.layout.cells * plan.shots / cells_per_barrier;
+    const int max_threads = threads_of(context_),
+              threads = max_threads < useful_threads ? max_threads : static_cast<int>(useful_threads);
+    const bool one_group_per_thread =
+        plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
 #pragma omp parallel num_threads(threads)
     {
       const FlushDenormals mode;
@@ -56,7 +58,7 @@ class Device {
 #else
       const int rank = 0, size = 1;
 #endif
-      if (apart || size == 1) {
+      if (one_group_per_thread || size == 1) {
         Launcher launcher(0, 1, context_, &stop);
 #pragma omp for schedule(dynamic, 1)
         for (int group = 0; group < plan.groups; ++group)
@@ -70,7 +72,7 @@ class Device {
     return stop ? fail(context_, SWEEP_CANCELLED, "cancelled by the caller") : SWEEP_OK;
   }
 
-  // f.element(part, i) for all parts and i, outside of any run.
+  // Calls f.element(part, i) for all parts and i, before or after the time steps.
   template <class F>
   int finish(const F& f, int parts, ptrdiff_t count) const {
 #pragma omp parallel num_threads(threads_of(context_))
@@ -121,10 +123,10 @@ class Device {
       good &= static_cast<int>(value[i] > floor) & static_cast<int>(value[i] <= limit);
     if (good) return SWEEP_OK;
     ptrdiff_t i = 0;
-    while (!judge(value[i], floor, limit)) ++i;
+    while (!status_of_value(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
     const double given = static_cast<double>(value[i]);
-    if (judge(value[i], floor, limit) == SWEEP_UNSTABLE)
+    if (status_of_value(value[i], floor, limit) == SWEEP_UNSTABLE)
       return fail_unstable(p, *std::max_element(value, value + cells));
     return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
                 static_cast<long long>(i),
@@ -133,7 +135,7 @@ class Device {
                              : " and not negative");
   }
 
-  // In the words of sweep_core.execution.call_checks.check_values: six digits, rounded down.
+  // The text equals that of sweep_core.execution.call_checks.check_values: six digits, rounded down.
   int fail_unstable(const sweep_problem& p, double largest) const {
     char spacing[128] = "";
     for (int a = 0, n = 0; a < p.ndim; ++a)

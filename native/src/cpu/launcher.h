@@ -1,4 +1,4 @@
-// CPU threads as a Launcher. The only place, with kernels.cpp beside it, that knows a loop over cells.
+// CPU threads as a Launcher.
 #ifndef SWEEP_CPU_LAUNCHER_H
 #define SWEEP_CPU_LAUNCHER_H
 
@@ -15,7 +15,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Decaying fields would crawl through denormals; torch and XLA leave the mode differently, so each thread sets it.
+// Denormal numbers in decaying fields would slow a run down. torch and XLA leave this mode in different states, so each
+// thread sets it.
 class FlushDenormals {
 #if defined(__SSE__)
   unsigned saved_ = _mm_getcsr();
@@ -37,7 +38,7 @@ class FlushDenormals {
 
 class Launcher {
  public:
-  // Whether the rows of a history are closed as they are made, as TimeSkewing does in the plane.
+  // True if ghost cells of a history are cleared row by row, as TimeSkewing does in two dimensions.
   template <int NDIM>
   static constexpr bool closes_rows = NDIM == 2;
 
@@ -52,7 +53,7 @@ class Launcher {
 #endif
   }
 
-  // Rank 0 looks between the two barriers of a step, so that all ranks of a launcher leave together.
+  // Rank 0 reads the control word between the two barriers of a step, so that all ranks of a launcher stop together.
   void poll(int k) {
     if (!control_ || rank_) return;
     control_->progress = k;
@@ -60,14 +61,15 @@ class Launcher {
   }
   bool stopped() const { return *stop_ != 0; }
 
-  // The cells of a shot that matter; a launcher has one shot at a time. Without receivers all may be heard.
+  // The active cells of a shot; a launcher has one shot at a time. Without receivers every cell may matter.
   template <class R>
   ActiveBox<R> active_box(const R& run, const Points<typename R::Value>& sources,
                           const Points<typename R::Value>& receivers, Span shots) const {
-    return {around(run.plan.layout, sources, shots.first), around(run.plan.layout, receivers, shots.first)};
+    return {box_of_points(run.plan.layout, sources, shots.first),
+            box_of_points(run.plan.layout, receivers, shots.first)};
   }
 
-  // This thread's part of the first axis of a box.
+  // This thread's planes of the first axis of a box.
   template <int NDIM>
   Span part(const Box<NDIM>& box) const {
     const ptrdiff_t count = box.high[0] - box.low[0];
@@ -75,26 +77,26 @@ class Launcher {
     return {box.low[0] + begin, end - begin};
   }
 
-  // Time steps [begin, end) of a run of one shot.
+  // Runs time steps [begin, end) of one shot.
   template <class TimeSteps>
   SWEEP_APART void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
     TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
-    for (int u = begin, most = tiles.steps_per_tile(); u < end && !stopped(); u += most)
-      tiles.make(u, u + most < end ? most : end - u);
+    for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
+      tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
   }
 
   template <class F>
   void gather(const F& f, Span shots) const {
     for (int shot = shots.first; shot < shots.first + shots.count && f.acts(); ++shot) {
       const auto view = f.view(shot);
-      take(f, shot, [&](int field, ptrdiff_t p, const auto& c) { return f.value(view, c, field, p); });
+      record_traces(f, shot, [&](int field, ptrdiff_t p, const auto& c) { return f.value(view, c, field, p); });
     }
   }
-  // This thread's traces, the same of all stages, of which one may add to what another has put into a column.
+  // Records this thread's traces. They are the same at all stages, because one stage may add to the column of another.
   template <class F, class Of>
-  void take(const F& f, int shot, const Of& of) const {
+  void record_traces(const F& f, int shot, const Of& of) const {
     const int traces = f.points.traces;
-    f.take(shot, static_cast<int>(share(traces, rank_)), static_cast<int>(share(traces, rank_ + 1)), of);
+    f.record_traces(shot, static_cast<int>(share(traces, rank_)), static_cast<int>(share(traces, rank_ + 1)), of);
   }
 
   template <class F>
@@ -110,7 +112,7 @@ class Launcher {
   template <class F>
   void rows(const F& f, Span shots) const {
     const auto shell = f.shell();
-    auto mine = whole(f.run.plan.layout);
+    auto mine = whole_grid(f.run.plan.layout);
     const Span planes = part(mine);
     mine.low[0] = planes.first;
     mine.high[0] = planes.first + planes.count;
@@ -121,10 +123,10 @@ class Launcher {
  private:
   ptrdiff_t share(ptrdiff_t count, int rank) const { return count * rank / size_; }
 
-  // The cells of the points of a shot, and those between them.
+  // The smallest box around the points of a shot; all cells without points.
   template <int NDIM, class T>
-  Box<NDIM> around(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
-    Box<NDIM> box = whole(layout);
+  Box<NDIM> box_of_points(const Layout<NDIM>& layout, const Points<T>& points, int shot) const {
+    Box<NDIM> box = whole_grid(layout);
     const ptrdiff_t begin = points.begin(shot);
     for (ptrdiff_t p = begin; p < begin + points.total && !everywhere_; ++p) {
       const Cell<NDIM> c = layout.cell(points.cell[p]);
@@ -142,13 +144,13 @@ class Launcher {
   volatile int32_t* stop_;
 };
 
-// Threads that a call uses at most: a number that the system cannot start would end the process.
+// The most threads that a call uses: the process would end if the system could not start them.
 inline int threads_of(const sweep_context* context) {
-  int most = 16;
+  int max_threads = 16;
 #if defined(_OPENMP)
-  if (omp_get_num_procs() > most) most = omp_get_num_procs();
+  if (omp_get_num_procs() > max_threads) max_threads = omp_get_num_procs();
 #endif
-  return context->threads < most ? context->threads : most;
+  return context->threads < max_threads ? context->threads : max_threads;
 }
 
 }  // namespace SWEEP_VARIANT

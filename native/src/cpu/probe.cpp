@@ -1,4 +1,4 @@
-// Whether this machine runs a build: CMake compiles and runs this file, with SWEEP_RUNS the function that says so.
+// Tells CMake if this machine runs a build: CMake compiles and runs this file, with SWEEP_RUNS the function to ask.
 #include "runs.h"
 
 int main() { return !SWEEP_RUNS(); }

@@ -1,4 +1,4 @@
-// What a processor needs to run each of the builds. CMake asks too, for the machine that it builds on.
+// The processor features that each build needs. CMake also asks, for the machine on which it builds.
 #ifndef SWEEP_CPU_RUNS_H
 #define SWEEP_CPU_RUNS_H
 

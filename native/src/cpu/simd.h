@@ -1,4 +1,4 @@
-// As many numbers as a vector register of this build holds, and a row of cells in such steps.
+// A vector of as many numbers as a register of this build holds, and loops over rows of cells in such vectors.
 #ifndef SWEEP_CPU_SIMD_H
 #define SWEEP_CPU_SIMD_H
 
@@ -19,8 +19,8 @@ constexpr int simd_bytes = 32;
 constexpr int simd_bytes = 16;
 #endif
 
-// What was streamed past the caches is there for every thread.
-inline void settle() {
+// Makes streamed stores, which bypass the caches, visible to every thread.
+inline void fence_streams() {
 #if defined(__AVX__)
   _mm_sfence();
 #endif
@@ -35,10 +35,10 @@ struct Simd {
 
   SWEEP_HD Simd() {}
   SWEEP_HD Simd(Vector value) : v(value) {}
-  SWEEP_HD static Simd every(T value) { return Simd(value - Vector{}); }
+  SWEEP_HD static Simd broadcast(T value) { return Simd(value - Vector{}); }
   SWEEP_HD static Simd load(const T* from) { return Simd(static_cast<Vector>(*reinterpret_cast<const Loose*>(from))); }
   SWEEP_HD void store(T* to) const { *reinterpret_cast<Loose*>(to) = v; }
-  // Past the caches, where whole vectors lie in line with the registers: for what is read much later, or never.
+  // Stores past the caches if the address is aligned: for values that are read much later, or never.
   SWEEP_HD void stream(T* to) const {
     if (reinterpret_cast<uintptr_t>(to) % simd_bytes) return store(to);
 #if defined(__AVX512F__)
@@ -58,14 +58,14 @@ struct Simd {
   SWEEP_HD friend Simd operator/(Simd a, Simd b) { return Simd(a.v / b.v); }
 };
 
-// A row of cells, by its place along the axes before the last. It is handed on in registers: a cell, written to memory
-// number by number and read as a whole at once, would be waited for.
+// A row of cells: its index along each axis before the last. It is passed in registers. A Cell would be written to
+// memory number by number and read back as a whole, which stalls the processor.
 template <int NDIM>
 struct Row {
   int at[NDIM - 1];
 };
 
-// Cells low .. high - 1 of a row that lie in the same PMLs; `shift` is that of the last axis.
+// Computes cells low .. high - 1 of a row, all in the same PMLs; `shift` is that of the last axis.
 template <class F, class View, int NDIM, class Where>
 SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int high, Where where) {
   constexpr int last = NDIM - 1;
@@ -76,34 +76,37 @@ SWEEP_HD void simd_cells(const View& v, Row<NDIM> row, int shift, int low, int h
   const ptrdiff_t begin = c.at;
   using Value = typename F::Value;
   int x = low;
-  for (; F::inner ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
+  for (; F::is_interior ? x + Simd<Value>::size <= high : x < high; x += Simd<Value>::size) {
     c.i[last] = x;
     c.at = begin + x;
-    // In space a pointer for each of some forty rows would be kept on the stack: let the compiler add, not step them.
+    // In three dimensions the compiler would keep pointers to some forty rows on the stack and advance each. The empty
+    // asm makes it add offsets instead.
     if constexpr (NDIM == 3) asm("" : "+r"(c.at));
     F::template cell<Simd<Value>>(v, c, where);
   }
-  if constexpr (F::inner) SWEEP_ROLLED for (; x < high; ++x) {
+  if constexpr (F::is_interior) SWEEP_ROLLED for (; x < high; ++x) {
       c.i[last] = x;
       c.at = begin + x;
       F::template cell<Value>(v, c, where);
     }
 }
 
-// The same of rows that follow each other. A copy of the view, which no store can change, stays in registers.
+// Computes the same cells of consecutive rows. No store can change the local copy of the view, so it stays in
+// registers.
 template <class F, class View, int NDIM, class Where>
 SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int rows, int shift, int low, int high,
                                   Where where) {
   const View v = view;
   for (; rows > 0; --rows, ++row.at[NDIM - 2]) {
-    // Some forty pointers would be stepped from row to row: more code than it saves time.
+    // Otherwise some forty pointers would be advanced from row to row, for much code and little time saved.
     asm("" : "+r"(row.at[NDIM - 2]));
     simd_cells<F>(v, row, shift, low, high, where);
   }
 }
 
-// Rows of cells x[0] .. x[3] - 1, from x[1] to x[2] beside the PML of the last axis. In space loops over small cells
-// share one copy of the view, of others each has its registers for itself.
+// Computes cells x[0] .. x[3] - 1 of some rows; those from x[1] to x[2] - 1 lie between the PMLs of the last axis.
+// Loops over cells with little work (second order in three dimensions) share one copy of the view. Other loops are
+// functions of their own, each with all registers.
 template <class F, class View, int NDIM, class Beside, class Inside>
 SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
@@ -113,7 +116,7 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
       part(side ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[2 * side], x[2 * side + 1], within);
     if (middle) part(0, x[1], x[2], beside);
   };
-  if constexpr (NDIM == 3 && decltype(F::run)::Equation::second) {
+  if constexpr (NDIM == 3 && decltype(F::run)::Equation::is_second_order) {
     const View v = view;
     for (; rows > 0; --rows, ++row.at[last - 1])
       each([&](int shift, int low, int high, auto where)
@@ -125,7 +128,7 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
   }
 }
 
-// f(Within<mask>) where the mask is one of the first COUNT, which the compiler then knows; otherwise g().
+// Calls f(Within<mask>) if the mask is one of the first COUNT, which the compiler then knows; otherwise g().
 template <unsigned COUNT, unsigned MASK = 0, class F, class G>
 void with_mask(unsigned mask, const F& f, const G& g) {
   if constexpr (MASK == COUNT)
@@ -136,15 +139,16 @@ void with_mask(unsigned mask, const F& f, const G& g) {
     with_mask<COUNT, MASK + 1>(mask, f, g);
 }
 
-// Cells of a box, in space of one plane, and what rounds rows up to whole vectors: there coefficients and profiles are
-// zero. Rows that lie in the same PMLs are computed together, in loops that know it for the first sets of axes. What
-// the PML remembers is made axis by axis. Without the `middle`, cells beside the PML of the last axis are left out.
+// Computes the cells of a box (in three dimensions, of one plane), with rows rounded up to whole vectors: coefficients
+// and profiles are zero there. Rows in the same PMLs are computed together, with loops of their own for the first sets
+// of axes. Memory variables psi are updated axis by axis. Without the `middle`, cells between the PMLs of the last axis
+// are left out.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1, across = last - 1;
   constexpr unsigned end = 1u << last;
   const auto& layout = view.layout;
-  // Where the low PML of an axis ends, and where the high one begins.
+  // The end of the low PML of an axis, and the begin of the high one.
   const auto beside = [&](int a) { return layout.region_low[a]; };
   const auto beyond = [&](int a) { return layout.field.n[a] - layout.region_high[a]; };
   const auto within = [&](int i) {
@@ -158,23 +162,25 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     int at[NDIM] = {box.low[0]};
     at[across] = from;
     const unsigned mask = somewhere(layout, at).mask & ~end;
-    const auto make = [&](auto apart, auto inside) { simd_rows<F>(view, first, to - from, x, middle, apart, inside); };
-    if constexpr (F::slabs) {
-      if (x[0] < x[1] || x[2] < x[3]) make(Within<0>{}, Within<end>{});
+    const auto compute = [&](auto middle_where, auto pml_where) {
+      simd_rows<F>(view, first, to - from, x, middle, middle_where, pml_where);
+    };
+    if constexpr (F::is_pml_update) {
+      if (x[0] < x[1] || x[2] < x[3]) compute(Within<0>{}, Within<end>{});
       for_axes<last>([&](auto index) {
         constexpr Within<1u << decltype(index)::value> axis{};
-        if (mask & axis.mask) make(axis, axis);
+        if (mask & axis.mask) compute(axis, axis);
       });
-    } else if constexpr (F::inner) {
+    } else if constexpr (F::is_interior) {
       constexpr Somewhere<NDIM> surface{1u << NDIM};
       if (mask & surface.mask)
-        make(surface, surface);
+        compute(surface, surface);
       else
-        make(Within<0>{}, Within<0>{});
+        compute(Within<0>{}, Within<0>{});
     } else {
       with_mask<F::known_masks>(
-          mask, [&](auto known) { make(known, Within<decltype(known)::mask | end>{}); },
-          [&] { make(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
+          mask, [&](auto known) { compute(known, Within<decltype(known)::mask | end>{}); },
+          [&] { compute(Somewhere<NDIM>{mask}, Somewhere<NDIM>{mask | end}); });
     }
   };
   const int borders[] = {across ? 0 : layout.near, beside(across), beyond(across)};

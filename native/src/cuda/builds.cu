@@ -1,4 +1,4 @@
-// The one build of the CUDA library. It loads on a machine without a driver, where it has no device to run on.
+// The one build of the CUDA library. The library also loads on a machine without a driver, and then has no device.
 #include <cuda_runtime.h>
 
 static bool has_device() {

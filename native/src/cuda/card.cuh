@@ -1,4 +1,4 @@
-// A call computes where its buffers are, whatever thread it is made in and whichever card is current there.
+// A call computes on the card that holds its buffers, in any thread and with any current card.
 #ifndef SWEEP_CUDA_CARD_H
 #define SWEEP_CUDA_CARD_H
 
@@ -7,15 +7,15 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// While it lives, the card that holds `buffer` is the current one of this thread.
+// Makes the card that holds `buffer` the current one of this thread, for the lifetime of the object.
 class Card {
  public:
   explicit Card(const void* buffer) {
-    cudaPointerAttributes found;
+    cudaPointerAttributes attributes;
     status_ = cudaGetDevice(&before_);
-    if (status_ == cudaSuccess) status_ = cudaPointerGetAttributes(&found, buffer);
-    if (status_ != cudaSuccess || found.type != cudaMemoryTypeDevice || found.device == before_) return;
-    status_ = cudaSetDevice(found.device);
+    if (status_ == cudaSuccess) status_ = cudaPointerGetAttributes(&attributes, buffer);
+    if (status_ != cudaSuccess || attributes.type != cudaMemoryTypeDevice || attributes.device == before_) return;
+    status_ = cudaSetDevice(attributes.device);
     changed_ = status_ == cudaSuccess;
   }
   ~Card() {
@@ -24,7 +24,7 @@ class Card {
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
-  // The text of what went wrong, null if nothing did.
+  // The message of a CUDA error; null without an error.
   const char* error() const { return status_ == cudaSuccess ? nullptr : cudaGetErrorString(status_); }
 
  private:

@@ -1,5 +1,5 @@
-// A GPU as a device. A call queues its work and returns: what is wrong with values in the GPU's memory is found there,
-// noted in the caller's flag, and turns the results into NaN.
+// A GPU as a device. A call queues its work and returns. The GPU checks values in its memory, writes an error status to
+// the caller's flag, and then turns the results into NaN.
 #ifndef SWEEP_CUDA_DEVICE_H
 #define SWEEP_CUDA_DEVICE_H
 
@@ -12,8 +12,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Of several findings the largest stays, whoever comes first.
-SWEEP_HD void raise(int32_t* flag, int32_t status) {
+// Raises the flag to a status. The largest of several statuses stays, in any order of threads.
+SWEEP_HD void raise_flag(int32_t* flag, int32_t status) {
 #if defined(__CUDA_ARCH__)
   atomicMax(flag, status);
 #else
@@ -35,23 +35,24 @@ struct CheckCoefficient {
   int32_t* flag;
   SWEEP_HD void element(int earth, ptrdiff_t cell) const {
     const T value = run.coefficient[earth * run.earth_stride + coefficient * run.plan.layout.cells + cell];
-    if (const int status = judge(value, floor_of<typename R::Equation, T>(coefficient), limit)) raise(flag, status);
+    if (const int status = status_of_value(value, floor_of<typename R::Equation, T>(coefficient), limit))
+      raise_flag(flag, status);
   }
 };
 
 template <class T>
 struct CheckPoint {
   Points<T> points;
-  ptrdiff_t begin, cells;  // of a field in the first shot
+  ptrdiff_t begin, cells;  // the first point of a field in the first shot; cells of the grid
   int of_trace;
   bool inject;
   int32_t* flag;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     const ptrdiff_t p = points.begin(shot) + begin + i;
     if (!points.fits(p, cells))
-      raise(flag, SWEEP_BAD_VALUE);
+      raise_flag(flag, SWEEP_BAD_VALUE);
     else if (!points.in_order(p, static_cast<int>(i), of_trace, inject))
-      raise(flag, SWEEP_BAD_CALL);
+      raise_flag(flag, SWEEP_BAD_CALL);
   }
 };
 
@@ -100,7 +101,7 @@ class Device {
     return with_launcher([&](Launcher& launcher) { launcher.elements(f, count, Span{0, parts}); });
   }
 
-  void in_large_pages(void*, int64_t) const {}  // as all of a card's memory is
+  void in_large_pages(void*, int64_t) const {}  // all memory of a card has large pages
 
   template <class T>
   int poison(T* values, int64_t count) const {

@@ -1,5 +1,5 @@
-// Kernels: body.cell(shot, i, part) for the cells of boxes, body.element(shot, i) for numbered things, of every shot,
-// by threads of a GPU or, where a test emulates one, by loops on the CPU.
+// Kernels call body.cell(shot, i, part) for the cells of boxes, or body.element(shot, i) for numbered elements, of
+// every shot. They run in threads of a GPU or, where a test emulates one, in loops on the CPU.
 #ifndef SWEEP_CUDA_LAUNCH_H
 #define SWEEP_CUDA_LAUNCH_H
 
@@ -12,7 +12,7 @@ inline namespace SWEEP_VARIANT {
 
 constexpr int warp = 32, block = 128;
 
-// x / n for x below 2^31, where n is known before the launch: no division.
+// Computes x / n for x below 2^31 without a division; n is known before the launch.
 struct Divisor {
   unsigned n = 1, magic = 1u << 31, shift = 0;
 
@@ -30,35 +30,35 @@ struct Divisor {
   }
 };
 
-// Some boxes as blocks of threads, shot after shot: 32 along the last axis times 4 along the one before, and each
-// thread has `deep` cells along the first axis, among which it shares out what it learns of its shot and place.
+// Blocks of threads over some boxes, shot after shot: 32 threads along the last axis times 4 along the one before. Each
+// thread has `deep` cells along the first axis, so that it computes its shot and offsets once for all of them.
 template <int NDIM>
 struct Blocks {
-  static constexpr int most = 2 * NDIM, last = NDIM - 1;
+  static constexpr int max_parts = 2 * NDIM, last = NDIM - 1;
   struct Part {
     Box<NDIM> box;
     unsigned begin;
     Divisor across, down;  // blocks along the last axis and the one before
   };
-  Part part[most] = {};
-  int parts = 0, deep;
-  unsigned count = 0;  // of blocks of a shot
+  Part part[max_parts] = {};
+  int parts = 0, depth;
+  unsigned count = 0;  // blocks of one shot
   Divisor each;
 
-  explicit Blocks(int cells) : deep(cells) {}
+  explicit Blocks(int cells) : depth(cells) {}
   void add(const Box<NDIM>& box) {
-    Part& made = part[parts++];
-    made.box = box;
-    made.begin = count;
-    unsigned more = 1;
+    Part& added = part[parts++];
+    added.box = box;
+    added.begin = count;
+    unsigned blocks_of_box = 1;
     for (int a = 0; a < NDIM; ++a) {
       const int n = box.high[a] - box.low[a], size = a == last ? warp : a == last - 1 ? block / warp : 1;
-      const unsigned blocks = n > 0 ? (n - 1) / (a == 0 ? size * deep : size) + 1 : 0;
-      if (a == last) made.across = Divisor(blocks ? blocks : 1);
-      if (a == last - 1) made.down = Divisor(blocks ? blocks : 1);
-      more *= blocks;
+      const unsigned blocks = n > 0 ? (n - 1) / (a == 0 ? size * depth : size) + 1 : 0;
+      if (a == last) added.across = Divisor(blocks ? blocks : 1);
+      if (a == last - 1) added.down = Divisor(blocks ? blocks : 1);
+      blocks_of_box *= blocks;
     }
-    count += more;
+    count += blocks_of_box;
     if (count) each = Divisor(count);
   }
 };
@@ -79,19 +79,19 @@ SWEEP_HD void cell_of(const Body& body, const Blocks<NDIM>& blocks, unsigned num
   unsigned down = rest;
   if constexpr (NDIM == 3) {
     const unsigned planes = part.down.quotient(rest);
-    i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.deep;
+    i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.depth;
     down = rest - planes * part.down.n;
   }
   const auto row = static_cast<int>(down * (block / warp) + thread / warp);
-  i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.deep);
+  i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.depth);
   if (i[last] >= part.box.high[last] || i[last - 1] >= part.box.high[last - 1]) return;
-  const int deep = i[0] + blocks.deep, end = deep < part.box.high[0] ? deep : part.box.high[0];
+  const int limit = i[0] + blocks.depth, end = limit < part.box.high[0] ? limit : part.box.high[0];
   SWEEP_ROLLED do body.cell(static_cast<int>(shot), i, p);
   while (++i[0] < end);
 }
 
-// A thread among `threads` along the indices, in one of `rows` along the shots. A launch is limited in both, so each
-// thread strides over what is left.
+// A thread's place: its number among `threads` along the indices, in one of `rows` along the shots. A launch limits
+// both numbers, so each thread strides over the remaining indices and shots.
 struct Place {
   ptrdiff_t thread, threads;
   int row, rows;
@@ -103,7 +103,8 @@ SWEEP_HD void stride(const Body& body, ptrdiff_t count, Span shots, const Place&
     for (ptrdiff_t i = at.thread; i < count; i += at.threads) body.element(shots.first + static_cast<int>(shot), i);
 }
 
-// f(0) + ... + f(31), one by each thread of a warp, for the first of them: always added in the same order.
+// Returns f(0) + ... + f(31) to the first thread of a warp. Each thread computes one term, and the order of the
+// additions is always the same.
 template <class T, class F>
 SWEEP_HD T sum_of_warp(int lane, const F& f) {
 #if defined(__CUDA_ARCH__)
@@ -119,13 +120,13 @@ SWEEP_HD T sum_of_warp(int lane, const F& f) {
 #endif
 }
 
-// Both launches return the text of what went wrong, null if nothing did.
+// Both launches return an error message; null without an error.
 #if defined(SWEEP_EMULATE)
 
-// f(i) for i below a count, in an order that changes from launch to launch: what depended on it would not equal the
-// CPU's answer.
+// Calls f(i) for i below a count, in an order that changes from launch to launch. A result that depended on the order
+// would differ from the CPU's.
 template <class F>
-void in_some_order(ptrdiff_t count, const F& f) {
+void in_changing_order(ptrdiff_t count, const F& f) {
   const ptrdiff_t order = emulated::launched() % 3, half = (count + 1) / 2;
   for (ptrdiff_t i = 0; i < count; ++i)
     f(order == 0 ? i : order == 1 ? count - 1 - i : i < half ? 2 * i : 2 * (i - half) + 1);
@@ -133,7 +134,7 @@ void in_some_order(ptrdiff_t count, const F& f) {
 
 template <class Body, int NDIM>
 const char* launch(void*, const Body& body, const Blocks<NDIM>& blocks, int shots) {
-  in_some_order(static_cast<ptrdiff_t>(blocks.count) * shots * block, [&](ptrdiff_t i) {
+  in_changing_order(static_cast<ptrdiff_t>(blocks.count) * shots * block, [&](ptrdiff_t i) {
     cell_of(body, blocks, static_cast<unsigned>(i / block), static_cast<unsigned>(i % block));
   });
   return nullptr;
@@ -144,7 +145,7 @@ template <class Body>
 const char* launch(void*, const Body& body, ptrdiff_t count, Span shots) {
   const ptrdiff_t threads = count < 1024 ? count : 1024;
   const int rows = shots.count < 2 ? shots.count : 2;
-  in_some_order(rows * threads, [&](ptrdiff_t i) {
+  in_changing_order(rows * threads, [&](ptrdiff_t i) {
     stride(body, count, shots, Place{i % threads, threads, static_cast<int>(i / threads), rows});
   });
   return nullptr;
@@ -162,7 +163,7 @@ const char* launch_kernel(void (*kernel)(Arguments...), void* stream, unsigned c
   config.stream = static_cast<cudaStream_t>(stream);
   const cudaError_t status = cudaLaunchKernelEx(&config, kernel, arguments...);
   if (status == cudaSuccess) return nullptr;
-  cudaGetLastError();  // told to the caller, so not left behind for somebody else's launch
+  cudaGetLastError();  // clears the error, which the caller gets, before another library's launch could read it
   return cudaGetErrorString(status);
 }
 

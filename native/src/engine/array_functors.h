@@ -1,4 +1,4 @@
-// What is done to whole arrays, as functors of (shot, index): a Launcher shares the calls out.
+// Work on whole arrays, as functors of (shot, index). A Launcher distributes the calls.
 #ifndef SWEEP_ENGINE_ARRAY_FUNCTORS_H
 #define SWEEP_ENGINE_ARRAY_FUNCTORS_H
 
@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Copies one part to another; without a source it fills with zero.
+// Copies one shot's part of an array to another array; without a source it fills with zero.
 template <class T>
 struct Copy {
   ShotGroups groups;
@@ -25,7 +25,7 @@ void copy(Launcher& launcher, Span shots, const ShotGroups& groups, PerShotArray
   launcher.elements(Copy<T>{groups, to, from}, count, shots);
 }
 
-// Row `row` of an array with ghost cells and what lies between it and the next, which is zero.
+// Copies row `row` into an array with ghost cells, and zeroes the ghost cells up to the next row.
 template <class Layout, class Value>
 SWEEP_HD void row_with_ghosts(const Layout& layout, Value* to, const Value* from, ptrdiff_t row, ptrdiff_t rows) {
   const int n = layout.field.n[sizeof(layout.field.n) / sizeof(int) - 1];
@@ -35,7 +35,7 @@ SWEEP_HD void row_with_ghosts(const Layout& layout, Value* to, const Value* from
     to[i] = i >= begin && i < begin + n ? from[row * n + i - begin] : Value(0);
 }
 
-// Coefficients, with ghost cells: part is earth times coefficient, and an index a row.
+// Copies coefficients into arrays with ghost cells. A part is one coefficient of one earth, an index a row.
 template <class R>
 struct WithGhosts {
   using Value = typename R::Value;
@@ -43,13 +43,13 @@ struct WithGhosts {
   const Value* from;
   Value* to;
   static ptrdiff_t rows(const R& run) { return run.plan.layout.cells / run.plan.layout.field.n[R::ndim - 1]; }
-  ptrdiff_t count;  // of rows
+  ptrdiff_t count;  // rows of a part
   SWEEP_HD void element(int part, ptrdiff_t row) const {
     row_with_ghosts(run.plan.layout, to + part * run.plan.total, from + part * run.plan.layout.cells, row, count);
   }
 };
 
-// Stencil weights: part is an axis.
+// Copies the stencil weights. A part is an axis.
 template <class R>
 struct Weights {
   using Value = typename R::Value;
@@ -63,8 +63,8 @@ struct Weights {
   SWEEP_HD void element(int part, ptrdiff_t i) const { to[part * count + i] = weights[part][i]; }
 };
 
-// Profiles of the PML: part is one of those of an axis, and an index a node, zero beyond the grid. Behind those that
-// are given are one that is 1 on the grid, and 1 / (1 + gain).
+// Writes the profiles of the PML, padded with zeros. A part is one profile of an axis, an index a node. Behind the
+// caller's profiles of an axis lie a profile that is 1 on the grid, and 1 / (1 + gain).
 template <class R>
 struct Profiles {
   using Value = typename R::Value;
@@ -73,48 +73,48 @@ struct Profiles {
   SWEEP_HD void element(int part, ptrdiff_t i) const {
     const Value* from = run.tables;
     Value* out = to;
-    constexpr int each = decltype(run.plan)::profiles_of_axis, given = decltype(run.plan)::profiles_given;
-    const int axis = part / each, which = part % each;
+    constexpr int each = decltype(run.plan)::profiles_of_axis, of_caller = decltype(run.plan)::profiles_of_caller;
+    const int axis = part / each, kind = part % each;
     for (int a = 0; a < axis; ++a) {
-      from += given * run.plan.layout.field.n[a];
+      from += of_caller * run.plan.layout.field.n[a];
       out += each * run.plan.profile[a];
     }
     const int n = run.plan.layout.field.n[axis];
     if (i >= run.plan.profile[axis]) return;
-    Value& made = out[which * run.plan.profile[axis] + i];
-    made = i >= n ? Value(0) : which < given ? from[which * n + i] : Value(1);
-    if (i < n && which > given) made /= made + from[n + i];
+    Value& value = out[kind * run.plan.profile[axis] + i];
+    value = i >= n ? Value(0) : kind < of_caller ? from[kind * n + i] : Value(1);
+    if (i < n && kind > of_caller) value /= value + from[n + i];
   }
 };
 
-// Fields of level k in the region of the snapshots, (shots, times, fields, *region).
+// Writes the fields of level k in the region of the snapshots, (shots, times, fields, *region).
 template <class R>
 struct Snapshot {
   using T = typename R::Value;
   R run;
   typename R::Wave wave;
   int k;
-  Box<R::ndim> box;  // beyond it nothing was computed
-  Snapshots<R::ndim> asked;
+  Box<R::ndim> box;  // the computed cells
+  Snapshots<R::ndim> request;
   T* out;
 
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
-    const ptrdiff_t region = asked.region.cells();
+    const ptrdiff_t region = request.region.cells();
     int field = 0, at[R::ndim];
-    for (ptrdiff_t before = i / region; !(asked.fields >> field & 1) || before-- > 0;) ++field;
+    for (ptrdiff_t before = i / region; !(request.fields >> field & 1) || before-- > 0;) ++field;
     ptrdiff_t rest = i % region;
     for (int a = R::ndim - 1; a >= 0; --a) {
-      const int n = asked.region.high[a] - asked.region.low[a];
-      at[a] = asked.region.low[a] + static_cast<int>(rest % n);
+      const int n = request.region.high[a] - request.region.low[a];
+      at[a] = request.region.low[a] + static_cast<int>(rest % n);
       rest /= n;
     }
     const auto& array = run.plan.layout.field;
-    T* const to = out + (static_cast<ptrdiff_t>(shot) * asked.times + k / asked.every) * asked.size();
+    T* const to = out + (static_cast<ptrdiff_t>(shot) * request.times + k / request.every) * request.size();
     to[i] = box.contains(at) ? run.level(wave, shot, k)[field * array.total + array.at(at)] : T(0);
   }
 };
 
-// The images of a shot, once they are made, onto the sum of those of its group.
+// Adds the complete images of a shot to the sum of its group.
 template <class R>
 struct AddImages {
   using Value = typename R::Value;
@@ -130,7 +130,8 @@ struct AddImages {
   }
 };
 
-// d misfit / d coefficient: images of shots group by group, in the same order whether they were summed before or not.
+// Computes d misfit / d coefficient from the images of the shots, group by group. The order of the additions is the
+// same with and without sums of groups.
 template <class R>
 struct Reduce {
   using Value = typename R::Value;

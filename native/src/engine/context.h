@@ -1,4 +1,4 @@
-// A typed run: what waves of a shot reach, and where its arrays lie.
+// A typed run: the cells that the waves of a shot reach, and the pointers to its arrays.
 #ifndef SWEEP_ENGINE_CONTEXT_H
 #define SWEEP_ENGINE_CONTEXT_H
 
@@ -10,7 +10,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Copies values that follow each other; without a source it fills with zero.
+// Copies consecutive values; without a source it fills with zero.
 template <class T>
 SWEEP_HD void copy_row(T* to, const T* from, ptrdiff_t count) {
   if constexpr (all_shots_per_launch)
@@ -33,7 +33,8 @@ T limit_of(const sweep_problem& p, int c) {
   return c == 0 && limit < largest<T>() ? static_cast<T>(limit) : largest<T>();
 }
 
-// What a coefficient must be larger than: zero, or what admits zero, or anything finite.
+// The bound that a coefficient must exceed: zero, or a tiny negative number that admits zero, or minus the largest
+// number.
 template <class Eq, class T>
 SWEEP_HD T floor_of(int c) {
   if (Eq::range(c) == NOT_NEGATIVE) return sizeof(T) == 4 ? static_cast<T>(-1.2e-38) : static_cast<T>(-2.3e-308);
@@ -41,56 +42,56 @@ SWEEP_HD T floor_of(int c) {
   return 0;
 }
 
-// What is wrong with the value of a coefficient.
+// The sweep_status of the value of a coefficient.
 template <class T>
-SWEEP_HD int judge(T value, T floor, T limit) {
+SWEEP_HD int status_of_value(T value, T floor, T limit) {
   if (value > floor && value <= limit) return SWEEP_OK;
   return value > floor && value <= largest<T>() ? SWEEP_UNSTABLE : SWEEP_BAD_VALUE;
 }
 
-// The cells of one shot that matter: its sources' waves may have reached them, and get from them to its receivers by
-// the end. Other cells hold zero, or what nobody will hear of, and need not be computed.
+// The active cells of one shot: a wave of its sources may have reached them, and can get from them to a receiver by the
+// end. Other cells hold zero, or values that no receiver records, and need not be computed.
 template <class R>
 struct ActiveBox {
   static constexpr int ndim = R::ndim;
   Box<ndim> sources, receivers;
 
-  // What step k makes.
+  // The active cells of step k.
   SWEEP_HD_APART Box<ndim> after(const R& run, int k) const {
-    const int left = run.last_step() - k;
-    return overlap(run.reached(sources, k), run.reached(receivers, left > 0 ? left : 0));
+    const int remaining = run.last_step() - k;
+    return overlap(run.reached(sources, k), run.reached(receivers, remaining > 0 ? remaining : 0));
   }
 };
 
-// Cells that k steps cross towards a face that is `room` cells away and has `pml` cells of PML, where psi takes them
-// twice as far.
+// Cells that a wave crosses in k steps towards a face that is `room` cells away and has `pml` cells of PML. Inside the
+// PML psi carries it twice as far.
 template <int NDIM>
-SWEEP_HD ptrdiff_t reach(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
+SWEEP_HD ptrdiff_t cells_crossed(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
   const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
   return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
 }
 
-// What k steps reach from the cells of a box. Rows begin and end with whole vectors.
+// The cells that k steps reach from the cells of a box. Rows begin and end with whole vectors.
 template <int NDIM>
 SWEEP_HD Box<NDIM> reached_by_steps(const Layout<NDIM>& layout, const Box<NDIM>& from, int k) {
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) {
     const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
     int first = from.low[a], last = from.high[a] - 1;
-    // Out of a PML, too, they reach twice as far, until they have left it.
+    // On the way out of a PML, too, steps reach twice as far.
     const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
     if (last < inner_low) last = inner_low;
     if (first > inner_high) first = inner_high;
-    const ptrdiff_t low = first - reach(layout, k, layout.pml_low[a], first);
-    const ptrdiff_t high = last + reach(layout, k, layout.pml_high[a], n - 1 - last);
+    const ptrdiff_t low = first - cells_crossed(layout, k, layout.pml_low[a], first);
+    const ptrdiff_t high = last + cells_crossed(layout, k, layout.pml_high[a], n - 1 - last);
     box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
     box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
   }
   return box;
 }
 
-// What so many differences, one after the other, reach from the cells of a box, in whole vectors. Those beside a free
-// surface reach all of the first rows.
+// The cells that a number of differences, one after the other, reach from the cells of a box, in whole vectors.
+// Differences beside a free surface reach all of the first rows.
 template <int NDIM>
 SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> from, int differences) {
   const int near = layout.near;
@@ -108,7 +109,7 @@ SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> 
   return box;
 }
 
-// An array with a part for each shot, or for each group, whose shots follow each other.
+// An array with a part for each shot, or for each group of shots, which use it one after the other.
 template <class T>
 struct PerShotArray {
   T* base;
@@ -129,19 +130,19 @@ struct KernelContext {
 
   Plan<typename Eq::Any, NDIM> plan;
   const Value* tables;
-  const Value* coefficient;  // as the caller gives them
+  const Value* coefficient;  // the caller's
   ptrdiff_t earth_stride;
   const Value* prepared;  // stencil weights, profiles, then coefficients of each earth
   Stencils<Value, NDIM, HALF> stencils = {};
 
   SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
-    if constexpr (Eq::second) return reached_by_steps(plan.layout, from, differences);
+    if constexpr (Eq::is_second_order) return reached_by_steps(plan.layout, from, differences);
     return reached_by_differences(plan.layout, from, differences);
   }
-  SWEEP_HD int last_step() const { return Eq::second ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
-  // Fields that unit u makes; where they are of second order, of what the unit before has made.
+  SWEEP_HD int last_step() const { return Eq::is_second_order ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
+  // The fields that time step u computes. For second order the two levels alternate.
   SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
-    return wave.of(plan, shot) + (Eq::second && u % 2 ? field_count<Eq> * plan.total : 0);
+    return wave.of(plan, shot) + (Eq::is_second_order && u % 2 ? field_count<Eq> * plan.total : 0);
   }
   SWEEP_HD const Value* earth(const Value* with_ghosts, int shot) const {
     return with_ghosts + (earth_stride ? shot : 0) * plan.coefficient_size();
@@ -152,11 +153,11 @@ struct KernelContext {
     v.layout = plan.layout;
     const Value *table = tables, *profile = prepared + plan.weights();
     for (int a = 0; a < NDIM; ++a) {
-      table += plan.profiles_given * plan.layout.field.n[a];
+      table += plan.profiles_of_caller * plan.layout.field.n[a];
       for (int i = 0; i < 3; ++i) v.profile[a][i] = profile + i * plan.profile[a];
-      v.profile[a][3] = profile + (plan.profiles_given + 1) * plan.profile[a];
+      v.profile[a][3] = profile + (plan.profiles_of_caller + 1) * plan.profile[a];
       v.half_profile[a] = 3 * plan.profile[a];
-      if (a == NDIM - 1) v.inside = profile + plan.profiles_given * plan.profile[a];
+      if (a == NDIM - 1) v.inside = profile + plan.profiles_of_caller * plan.profile[a];
       profile += plan.profiles_of_axis * plan.profile[a];
       v.slab_at[a] = plan.slab_at[a];
     }

@@ -1,4 +1,4 @@
-// Where the arrays of a run lie: fields, memory variables, coefficients, PML profiles. Pure integers, the same on any
+// Layout of the arrays of a run: fields, memory variables, coefficients, PML profiles. Integers only, the same on any
 // device.
 #ifndef SWEEP_ENGINE_LAYOUT_H
 #define SWEEP_ENGINE_LAYOUT_H
@@ -9,7 +9,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// By sizeof: nvcc does not deduce the length of an array of names.
+// sizeof, because nvcc does not deduce the length of an array of names.
 template <class Eq>
 constexpr int field_count = sizeof(Eq::fields) / sizeof(Eq::fields[0]);
 template <class Eq>
@@ -18,14 +18,14 @@ constexpr int coefficient_count = sizeof(Eq::coefficients) / sizeof(Eq::coeffici
 template <class Eq, int NDIM>
 struct ArrayLayout {
   static constexpr int rates = Eq::table.rates, coefficients = coefficient_count<Eq>;
-  static constexpr int profiles_given = 6, profiles_of_axis = 8;  // with two of the library's own
+  static constexpr int profiles_of_caller = 6, profiles_of_axis = 8;  // the caller's; all, with two of the library
   Layout<NDIM> layout;
   int half;
   ptrdiff_t slabs;  // elements of one memory variable on all axes
   ptrdiff_t slab_at[NDIM];
-  ptrdiff_t total;  // elements of one field
-  ptrdiff_t state;  // of one shot: fields, then memory variables
-  ptrdiff_t tables;
+  ptrdiff_t total;          // elements of one field
+  ptrdiff_t state;          // elements of the state of one shot: fields, then memory variables
+  ptrdiff_t tables;         // elements of the buffer `tables`
   ptrdiff_t profile[NDIM];  // elements of one profile of an axis, padded to whole vectors
 
   ArrayLayout() = default;
@@ -44,7 +44,7 @@ struct ArrayLayout {
     tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
     slabs = 0;
     for (int a = 0; a < NDIM; ++a) {
-      tables += profiles_given * static_cast<ptrdiff_t>(p.shape[a]);
+      tables += profiles_of_caller * static_cast<ptrdiff_t>(p.shape[a]);
       profile[a] = whole_vectors(p.shape[a]) + 16;
       int n[NDIM];
       for (int b = 0; b < NDIM; ++b) n[b] = layout.field.n[b];
@@ -57,11 +57,12 @@ struct ArrayLayout {
     state = wave() + Eq::memories * slabs;
   }
 
-  // Fields of all levels, which their memory variables follow; of an adjoint run, rates before them, or filters behind.
+  // Elements of the fields of all levels; memory variables follow them. In an adjoint run of first order rates come
+  // before the fields; of second order filters come behind the memory variables.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
-  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::second ? wave() : (rates + field_count<Eq>)*total; }
+  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::is_second_order ? wave() : (rates + field_count<Eq>)*total; }
   SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * slabs; }
-  // Of an adjoint run: fields and memory variables, then images.
+  // Elements of an adjoint run: fields and memory variables, then images.
   SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
@@ -75,9 +76,9 @@ struct ArrayLayout {
  private:
   SWEEP_HD static int whole_vectors(int n) { return (n + 15) / 16 * 16; }
 
-  // Sets where the PML of an axis acts and returns the number of cells of its slab. The adjoint differentiates memory
-  // variables, half a stencil beyond the PML, which at half nodes is one cell longer at the high face. Along the last
-  // axis regions are whole vectors, or whole sectors of a GPU's memory.
+  // Sets the regions where the PML of an axis acts, and returns the number of cells of its slab. The adjoint
+  // differentiates memory variables, half a stencil beyond the PML. At half nodes the PML is one cell longer at the
+  // high face. Along the last axis regions are whole vectors, or whole sectors of a GPU's memory.
   int set_regions(const sweep_problem& p, int a) {
     const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : all_shots_per_launch ? 8 : 16;
     const int end = a == NDIM - 1 ? whole_vectors(n) : n;

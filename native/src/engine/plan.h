@@ -1,5 +1,5 @@
-// The plan of a run: which shots, receivers and time steps it has, how its shots are grouped, where its arrays lie and
-// how its history is kept. Pure integers, the same on any device.
+// The plan of a run: its shots, points and time steps, the groups of shots, the layout of its arrays, and the storage
+// of its history. Integers only, the same on any device.
 #ifndef SWEEP_ENGINE_PLAN_H
 #define SWEEP_ENGINE_PLAN_H
 
@@ -14,9 +14,8 @@ inline int64_t sum(const int32_t* values, int count) {
   return total;
 }
 
-// Shots, and the groups that they are cut into. Shots of a group are summed one after the other in the same order,
-// whoever runs them. Large grids are shared out in space instead, one shot after the other: one group, which also
-// saves memory.
+// Shots and their groups. The shots of a group are summed one after the other, in the same order on any threads. Large
+// grids form one group: all threads share the grid of one shot after the other, which also saves memory.
 struct ShotGroups {
   int shots, groups;
 
@@ -39,7 +38,7 @@ struct ShotGroups {
   }
 };
 
-// The wavefields that are handed out.
+// The snapshots of a problem.
 template <int NDIM>
 struct Snapshots {
   int every, times, fields;
@@ -53,7 +52,7 @@ struct Snapshots {
       region.high[a] = every ? p.snapshot_high[a] : 0;
     }
   }
-  SWEEP_HD bool wanted(int k) const { return every && k % every == 0; }
+  SWEEP_HD bool is_due(int k) const { return every && k % every == 0; }
   // Elements of one shot at one time.
   SWEEP_HD ptrdiff_t size() const {
     ptrdiff_t count = 0;
@@ -62,11 +61,11 @@ struct Snapshots {
   }
 };
 
-// A time step makes the values that one time index records: step k leaves k dt and, of fields at half steps,
-// (k + 1/2) dt.
+// A time step computes the values that one time index records: step k ends with fields at time k dt and, of fields at
+// half steps, (k + 1/2) dt.
 template <class Eq, int NDIM>
 struct Plan : ShotGroups, HistoryPlan<Eq, NDIM> {
-  bool sliced;                   // the run is not made in one call: states wait for the next
+  bool sliced;                   // the run has several calls, so every shot has a state that waits for the next call
   ptrdiff_t sources, receivers;  // points of one shot
 
   Plan() = default;
@@ -76,7 +75,7 @@ struct Plan : ShotGroups, HistoryPlan<Eq, NDIM> {
     sources = sum(p.source_points, SWEEP_MAX_FIELDS);
     receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
   }
-  // The images of a group, where its shots follow each other in one.
+  // True if the shots of a group use the same images, one after the other, so that the group needs a sum.
   SWEEP_HD bool sums() const { return !all_shots_per_launch && !sliced && groups < shots; }
 };
 

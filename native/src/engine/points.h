@@ -1,4 +1,4 @@
-// Where shots act and listen: sparse rows (trace; field, cell, weight).
+// Points of sources and receivers: sparse rows (trace; field, cell, weight).
 #ifndef SWEEP_ENGINE_POINTS_H
 #define SWEEP_ENGINE_POINTS_H
 
@@ -24,13 +24,13 @@ SWEEP_HD ptrdiff_t lower_bound(const int32_t* sorted, ptrdiff_t begin, ptrdiff_t
   return begin;
 }
 
-// The points of a field: `begin` is the first one, of the first shot.
+// The points of a field: `begin` is the first of them in the first shot, `of_trace` the number of each trace.
 struct List {
   int field, begin, count, of_trace;
 };
 
-// Where one shot's sources act or its receivers listen: lists of all shots, field after field. Each trace has as many
-// columns of a sample as any other, and as many points in a field.
+// The points of sources or receivers: lists of all shots, field after field. All traces have equally many columns of a
+// sample, and equally many points in a field.
 template <class T>
 struct Points {
   const int32_t* cell;
@@ -43,7 +43,7 @@ struct Points {
 
   // The first point of a shot.
   SWEEP_HD ptrdiff_t begin(int shot) const { return static_cast<ptrdiff_t>(shot) * total; }
-  // f(field, its first point, their number) for each field that has points.
+  // Calls f(field, first point, number of points) for each field that has points.
   template <class F>
   void each(int shot, const F& f) const {
     ptrdiff_t first = begin(shot);
@@ -51,26 +51,26 @@ struct Points {
       if (count[field]) f(field, first, count[field]);
   }
   SWEEP_HD int columns_of_trace() const { return traces ? columns / traces : 1; }
-  // Whether point p may be used: a device that cannot return an error runs on without the points that do not fit.
+  // True if point p lies in the grid and its column exists. A device that cannot return an error skips other points.
   SWEEP_HD bool fits(ptrdiff_t p, ptrdiff_t cells) const {
     return cell[p] >= 0 && cell[p] < cells && column[p] >= 0 && column[p] < columns;
   }
-  // Whether point p, number n of a field that has so many of each trace, lies where it is looked for: of a list to
-  // inject behind smaller cells, of one to gather among the points of its trace, behind smaller columns.
+  // True if point p is sorted as searches expect; p is number n of a field with `of_trace` points in each trace. A list
+  // to inject is sorted by cell, a list to gather by trace and then by column.
   SWEEP_HD bool in_order(ptrdiff_t p, int n, int of_trace, bool inject) const {
     if (inject) return n == 0 || cell[p] >= cell[p - 1];
     return column[p] / columns_of_trace() == n / of_trace && (n == 0 || column[p] >= column[p - 1]);
   }
-  // The first point of a trace in a list; and of those the first of a column, or -1.
+  // The first point of a trace in a list; and the first point of a column of that trace, or -1.
   SWEEP_HD ptrdiff_t begin_of(const List& list, int shot, int trace) const {
     return begin(shot) + list.begin + static_cast<ptrdiff_t>(trace) * list.of_trace;
   }
-  SWEEP_HD ptrdiff_t first_of_column(const List& list, int shot, int trace, int32_t wanted) const {
+  SWEEP_HD ptrdiff_t first_of_column(const List& list, int shot, int trace, int32_t number) const {
     const ptrdiff_t end = begin_of(list, shot, trace + 1);
-    const ptrdiff_t p = lower_bound(column, end - list.of_trace, end, wanted);
-    return p < end && column[p] == wanted ? p : -1;
+    const ptrdiff_t p = lower_bound(column, end - list.of_trace, end, number);
+    return p < end && column[p] == number ? p : -1;
   }
-  // Of a list sorted by cell, the end of the points that lie in the cell of point p.
+  // The end of the points in the cell of point p, in a list sorted by cell.
   SWEEP_HD ptrdiff_t end_of_cell(ptrdiff_t p, ptrdiff_t end) const {
     ptrdiff_t next = p + 1;
     while (next < end && cell[next] == cell[p]) ++next;
@@ -78,21 +78,21 @@ struct Points {
   }
 };
 
-// Those of some fields, then those of others.
+// The lists of some fields, then the lists of other fields.
 struct Lists {
   List list[SWEEP_MAX_FIELDS];
   int count = 0, all = 0;
   ptrdiff_t points = 0;
 
   template <class T>
-  explicit Lists(const Points<T>& given, unsigned fields, unsigned others = 0) {
-    add(given, fields);
+  explicit Lists(const Points<T>& shot_points, unsigned fields, unsigned others = 0) {
+    add(shot_points, fields);
     count = all;
     for (int l = 0; l < count; ++l) points += list[l].count;
-    add(given, others);
+    add(shot_points, others);
   }
-  // The list of point i of the first ones, and its number among those.
-  SWEEP_HD int of(ptrdiff_t& i) const {
+  // Returns the list of point i of the first fields, and changes i to its number in that list.
+  SWEEP_HD int list_of(ptrdiff_t& i) const {
     int l = 0;
     while (i >= list[l].count) i -= list[l++].count;
     return l;
@@ -100,15 +100,15 @@ struct Lists {
 
  private:
   template <class T>
-  void add(const Points<T>& given, unsigned fields) {
-    given.each(0, [&](int field, ptrdiff_t begin, int number) {
-      if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / given.traces};
+  void add(const Points<T>& shot_points, unsigned fields) {
+    shot_points.each(0, [&](int field, ptrdiff_t begin, int number) {
+      if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / shot_points.traces};
     });
   }
 };
 
-// A sample of a signal, (shots, steps, columns), at points [p, end) of one cell. They may be many, so their sum is in
-// double, which leaves the product of a single one as it is.
+// A sample of a signal, (shots, steps, columns), summed over the points [p, end) of one cell. There may be many points,
+// so the sum is in double precision; the product of a single point rounds to the same number as without it.
 template <class T>
 SWEEP_HD T amount_of(const Points<T>& points, ptrdiff_t p, ptrdiff_t end, const T* signal, int shot, int steps,
                      int sample) {

@@ -1,5 +1,5 @@
-// The runs as sequences of time steps: forward, Born, and the adjoint over the history. Written once for every equation
-// and device.
+// The runs as sequences of time steps: forward, Born, and the adjoint over the history. The code is the same for every
+// equation and device.
 #ifndef SWEEP_ENGINE_RUNS_H
 #define SWEEP_ENGINE_RUNS_H
 
@@ -14,8 +14,8 @@ int with_ghosts(const Device& device, const R& run, const Value* from, Value* to
   return device.finish(WithGhosts<R>{run, from, to, rows}, earths * run.plan.coefficients, rows);
 }
 
-// What a run reads many times, where the device has it at hand: weights of an order that the compiler does not know,
-// and in whole vectors profiles and coefficients, with zeros around them.
+// Copies the arrays that a run reads many times to the workspace: the weights of an order that the compiler does not
+// know, and profiles and coefficients in whole vectors with zeros around them.
 template <class Device, class R, class Value>
 int prepare(const Device& device, const R& run, const sweep_problem& p, Value* to) {
   const auto& plan = run.plan;
@@ -35,7 +35,7 @@ struct Forward {
   using Value = typename R::Value;
   R run;
   Points<Value> sources, receivers;
-  Snapshots<R::ndim> asked;
+  Snapshots<R::ndim> request;
   const Value* wavelet;
   Value* record;
   Value* snapshots;
@@ -47,8 +47,8 @@ struct Forward {
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
     const PerShotArray<Value> wave{state, plan.state, plan.sliced};
-    // Snapshots show all cells, and whoever goes backward needs them.
-    const bool everywhere = asked.every || history.needs_all_cells();
+    // Snapshots show all cells, and a run backward in time needs all of them.
+    const bool everywhere = request.every || history.needs_all_cells();
     const auto active = launcher.active_box(run, sources, everywhere ? Points<Value>{} : receivers, shots);
     history.begin(launcher, shots, wave);
     for (int k = plan.first, begin = k, end; k < plan.last && !launcher.stopped(); k = end) {
@@ -58,9 +58,9 @@ struct Forward {
           ForwardSteps<R>{run, active, wave, history.forward(begin), sources, receivers, wavelet, record, scratch}, k,
           end, shots);
       if (end == plan.last || history.begins_segment(end)) history.end_segment(launcher, shots, begin, end);
-      if (asked.wanted(end - 1)) {
+      if (request.is_due(end - 1)) {
         const auto box = Cells<R, R::Equation::stages - 1>{run, active, end - 1}.box();
-        launcher.elements(Snapshot<R>{run, wave, end - 1, box, asked, snapshots}, asked.size(), shots);
+        launcher.elements(Snapshot<R>{run, wave, end - 1, box, request, snapshots}, request.size(), shots);
         launcher.sync();
       }
     }
@@ -68,11 +68,11 @@ struct Forward {
   }
 
  private:
-  // The time step before which a segment begins, or after which wavefields are handed out.
+  // The end of a series of steps without an interruption: the next segment, or the step behind the next snapshot.
   int next_event(int k) const {
     const int end = history.next_segment(k);
-    const int seen = asked.every ? (k + asked.every - 1) / asked.every * asked.every + 1 : end;
-    return seen < end ? seen : end;
+    const int snapshot_end = request.every ? (k + request.every - 1) / request.every * request.every + 1 : end;
+    return snapshot_end < end ? snapshot_end : end;
   }
 };
 
@@ -85,7 +85,7 @@ struct Born {
   const Value* tangent_coefficients;  // with ghost cells
   const Value* tangent_wavelet;
   Value* record;
-  Value* state;  // twice
+  Value* state;  // of the field, then of the scattered field
   Value* scratch;
 
   template <class Launcher>
@@ -105,11 +105,11 @@ struct Born {
 template <class R>
 struct Adjoint;
 
-// Time steps of an adjoint run, which go backward: number n is step last - n.
+// The time steps of an adjoint run, which goes backward in time: number n is step last - n.
 template <class R>
 struct AdjointSteps {
   using Value = typename R::Value;
-  const Adjoint<R>& of;
+  const Adjoint<R>& adjoint_run;
   R run;
   Value* scratch;
   ActiveBox<R> active;
@@ -117,18 +117,18 @@ struct AdjointSteps {
   AdjointHistory<R> history;
   int last;
 
-  // The stages in reverse, unless they are their own adjoint.
+  // The stages in reverse order, unless the step is its own adjoint.
   template <int NUMBER>
   auto stage(int n) const {
-    constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
+    constexpr int STAGE = R::Equation::is_second_order ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = AdjointCells<R, STAGE>;
     const int k = last - n, sample = sample_of<R, STAGE>(k);
-    Step step{{run, active, k}, adjoint, history, of.filter_memory, {}};
-    step.computed = step.box();
-    const auto gather = of.template gather<STAGE>(k, sample, step.computed);
-    const Inject<Step, STAGE> inject{step, of.receivers, of.cotangent, nullptr, k, active.receivers};
-    const Inject<SourceCorrelation<Step>, STAGE> correlation{{step}, of.forward_sources, of.wavelet, nullptr,
-                                                             sample, active.sources};
+    Step step{{run, active, k}, adjoint, history, adjoint_run.filter_memory, {}};
+    step.computed_cells = step.box();
+    const auto gather = adjoint_run.template gather<STAGE>(k, sample, step.computed_cells);
+    const Inject<Step, STAGE> inject{step, adjoint_run.receivers, adjoint_run.cotangent, nullptr, k, active.receivers};
+    const Inject<SourceCorrelation<Step>, STAGE> correlation{
+        {step}, adjoint_run.forward_sources, adjoint_run.wavelet, nullptr, sample, active.sources};
     return CorrelatingStage<Step, STAGE>{{step, inject, gather}, correlation};
   }
 };
@@ -137,7 +137,7 @@ template <class R>
 struct Adjoint {
   using Value = typename R::Value;
   R run;
-  Points<Value> forward_sources, sources, receivers;  // to inject again, to gather at, to inject at
+  Points<Value> forward_sources, sources, receivers;  // inject again; gather the wavelet's gradient; inject residuals
   const Value* wavelet;
   const Value* cotangent;
   Value* gradient_wavelet;
@@ -146,13 +146,13 @@ struct Adjoint {
   History<R> history;
   Value* sums = history.working + run.plan.groups * run.plan.segment_size(SWEEP_ADJOINT).count;  // of images
   Value* scratch = sums + (run.plan.sums() ? run.plan.groups * run.plan.coefficient_size() : 0);
-  // Memory of the filters of points: receivers, then sources.
+  // Memory of the filters at points: receivers, then sources.
   Value* filter_memory =
       state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.adjoint_state_and_images();
 
   Value* source_filter_memory() const { return filter_memory + run.plan.shots * run.plan.receivers * R::ndim; }
   PerShotArray<Value> adjoint() const { return {state, run.plan.adjoint_state_and_images(), run.plan.sliced}; }
-  // The values that sources take from the adjoint fields of a stage of a time step.
+  // Gathers the values of the adjoint fields of a stage at the sources.
   template <int STAGE>
   Gather<R, true> gather(int time_step, int sample, const Box<R::ndim>& box) const {
     constexpr unsigned fields = R::Equation::template fields_of_stage<STAGE>;
@@ -191,17 +191,17 @@ struct Adjoint {
   void begin(Launcher& launcher, Span shots, const PerShotArray<Value>& adjoint) const {
     const auto& plan = run.plan;
     copy<Launcher, Value>(launcher, shots, plan, adjoint, {}, plan.adjoint_state_and_images());
-    if constexpr (R::Equation::second) {
+    if constexpr (R::Equation::is_second_order) {
       const ptrdiff_t receivers = plan.receivers * R::ndim, sources = plan.sources * R::ndim;
       copy<Launcher, Value>(launcher, shots, plan, {filter_memory, receivers, true}, {}, receivers);
       copy<Launcher, Value>(launcher, shots, plan, {source_filter_memory(), sources, true}, {}, sources);
     }
     launcher.sync();
-    // The last sample acts on no field at whole steps that anybody sees.
+    // The last sample acts on fields at whole steps after the last recorded index, so its gradient is zero there.
     for_axes<R::Equation::stages>([&](auto index) {
       constexpr int STAGE = R::Equation::stages - 1 - decltype(index)::value;
-      if constexpr (!R::Equation::template later<STAGE>)
-        launcher.gather(gather<STAGE>(0, plan.steps - 1, whole(plan.layout)), shots);
+      if constexpr (!R::Equation::template at_half_step<STAGE>)
+        launcher.gather(gather<STAGE>(0, plan.steps - 1, whole_grid(plan.layout)), shots);
     });
     launcher.sync();
   }

@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// A count from 0 on. Beyond 2^60 it stays there in every sum and product, and fits() is false.
+// A count of at least 0. At 2^60 it saturates: sums and products with it stay at 2^60, and fits() is false.
 struct Size {
   static constexpr int64_t beyond = int64_t{1} << 60;
   int64_t count;

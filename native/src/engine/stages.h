@@ -1,5 +1,5 @@
-// What a step consists of, as functors: a view for each shot, then a call for each cell or point. A Launcher shares the
-// calls out among whatever executes them.
+// The parts of a time step, as functors: a view for each shot, then a call for each cell or point. A Launcher
+// distributes the calls among threads.
 #ifndef SWEEP_ENGINE_STAGES_H
 #define SWEEP_ENGINE_STAGES_H
 
@@ -18,37 +18,38 @@ struct Cells {
   ActiveBox<R> active;
   int time_step;
 
-  // Where an equation of second order is concerned, the first stage makes what the second differentiates.
-  static constexpr bool slabs = R::Equation::second && STAGE == 0;
-  static constexpr bool inner = false;  // only where no PML is felt: rows end with their last cell, not a whole vector
-  // So many sets of axes, but for the last, in whose PML cells may lie have loops of their own, the interior first.
-  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::second ? 3 : 1;
+  // For second order the first stage updates psi in the PML, which the second stage differentiates.
+  static constexpr bool is_pml_update = R::Equation::is_second_order && STAGE == 0;
+  static constexpr bool is_interior =
+      false;  // only cells outside every PML: rows end with their last cell, not a whole vector
+  // The number of sets of axes, without the last axis, that have loops of their own for cells in the PMLs of these
+  // axes. The empty set (the interior) is the first.
+  static constexpr unsigned known_masks = !View::knows_order ? 1 : ndim == 2 ? 2 : R::Equation::is_second_order ? 3 : 1;
   SWEEP_HD Box<ndim> box() const {
     constexpr int stages = R::Equation::stages;
-    if constexpr (!R::Equation::second) return active.after(run, stages * time_step - (stages - 1 - STAGE));
+    if constexpr (!R::Equation::is_second_order) return active.after(run, stages * time_step - (stages - 1 - STAGE));
     Box<ndim> box = {};
     if (time_step > 0) box = active.after(run, time_step - 1);
-    for (int a = 0; slabs && a < ndim; ++a) {
+    for (int a = 0; is_pml_update && a < ndim; ++a) {
       const int n = run.plan.layout.field.n[a], more = a == ndim - 1 ? 16 * ((run.plan.half + 15) / 16) : run.plan.half;
       box.low[a] = box.low[a] > more ? box.low[a] - more : 0;
       box.high[a] = box.high[a] < n - more ? box.high[a] + more : n;
     }
     return box;
   }
-  // Row z of the view is computed, the cells of a box.
+  // Called when row z of the view has been computed, in the cells of a box.
   SWEEP_HD static void close_row(const View&, int, const Box<ndim>&, int) {}
-  // f(box, whether all of it) for each part of a plane that is to be made; or without what lies beside the PML of the
-  // last axis.
+  // Calls f(box, all) for each part of a plane to compute. If `all` is false, cells between the PMLs of the last axis
+  // are left out.
   template <class F>
   static void parts(const Box<ndim>& plane, const F& f) {
     f(plane, true);
   }
-  // The same on a device that makes all cells: those of a box, unless they lie inside another one.
-  Box<ndim> extent() const { return whole(run.plan.layout); }
+  // The same for a device that computes all cells at once: the cells of extent() outside inside().
+  Box<ndim> extent() const { return whole_grid(run.plan.layout); }
   const Box<ndim>* inside() const { return nullptr; }
-  static constexpr bool none = false;  // whether it makes nothing
-  // A shell of cells that get a call of their own once they are computed: so many at once, one after the other along
-  // the last axis.
+  static constexpr bool is_empty = false;  // true for a stage that computes nothing
+  // A shell of cells for which shell_row is called once they are computed, for consecutive cells along the last axis.
   SWEEP_HD static const BoxShell<ndim>* shell(const View&) { return nullptr; }
   SWEEP_HD static void shell_row(const View&, ptrdiff_t, const int*, int) {}
 };
@@ -96,7 +97,7 @@ struct BornCells : Cells<R, STAGE> {
   PerShotArray<Value> wave, scattered;
   const Value* tangent;  // with ghost cells
 
-  // In space its cells are large, and few wait for them.
+  // In three dimensions the code of a cell is large, and Born runs are rare, so fewer loops are compiled.
   static constexpr unsigned known_masks = R::ndim == 3 ? 1 : Cells<R, STAGE>::known_masks;
   SWEEP_HD View view(int shot) const {
     View v = this->run.view(wave, shot, this->time_step);
@@ -111,9 +112,10 @@ struct BornCells : Cells<R, STAGE> {
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template born_stage<V, STAGE>(v, c, where);
   }
-  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value varied) const {
+  SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount,
+                      Value variation) const {
     R::Equation::inject(v, c, field, amount);
-    R::Equation::scatter_source(v, c, field, amount, varied);
+    R::Equation::scatter_source(v, c, field, amount, variation);
   }
 };
 
@@ -124,8 +126,8 @@ struct AdjointCells : Cells<R, STAGE> {
   using Loops = AdjointCells;
   PerShotArray<Value> adjoint;  // (rates, then fields), then memory variables, then images
   AdjointHistory<R> history;
-  Value* filter_memory;   // of the points that it injects at
-  Box<R::ndim> computed;  // by this stage
+  Value* filter_memory;         // of the points where residuals are injected
+  Box<R::ndim> computed_cells;  // the cells that this stage computes
 
   SWEEP_HD View view(int shot) const {
     const auto& plan = this->run.plan;
@@ -140,14 +142,14 @@ struct AdjointCells : Cells<R, STAGE> {
   SWEEP_HD static void cell(const View& v, const Cell<R::ndim>& c, Where where) {
     R::Equation::template adjoint_stage<V, STAGE>(v, c, where);
   }
-  // Where the forward field is still zero, the adjoint's is not computed any more.
+  // Where the forward field is still zero, the adjoint field is not computed.
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t p, Value amount, Value) const {
-    if (computed.contains(c.i))
+    if (computed_cells.contains(c.i))
       R::Equation::template inject_adjoint<STAGE>(v, c, field, amount, filter_memory + p * R::ndim);
   }
 };
 
-// The part of the sources of the forward run in the images of a time step.
+// Adds the contribution of the forward sources to the images of a time step.
 template <class Step>
 struct SourceCorrelation : Step {
   SWEEP_HD void point(const typename Step::View& v, const Cell<Step::ndim>& c, int field, ptrdiff_t,
@@ -156,7 +158,7 @@ struct SourceCorrelation : Step {
   }
 };
 
-// A sample of a signal, and of what varies it, into the fields that a stage has just made.
+// Injects a sample of a signal, and of its variation, into the fields that a stage has just computed.
 template <class Step, int STAGE>
 struct Inject {
   using Value = typename Step::Value;
@@ -165,9 +167,9 @@ struct Inject {
   Step step;
   Points<Value> points;
   const Value* signal;
-  const Value* varied;  // may be null
+  const Value* variation;  // may be null
   int sample;
-  Box<ndim> around;  // its points
+  Box<ndim> point_box;  // contains all points
 
   static constexpr unsigned fields = decltype(step.run)::Equation::template fields_of_stage<STAGE>;
   SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
@@ -178,24 +180,24 @@ struct Inject {
     const int steps = step.run.plan.steps;
     const Value amount = amount_of(points, p, end, signal, shot, steps, sample);
     step.point(v, v.layout.cell(points.cell[p]), field, p, amount,
-               varied ? amount_of(points, p, end, varied, shot, steps, sample) : Value(0));
+               variation ? amount_of(points, p, end, variation, shot, steps, sample) : Value(0));
   }
 };
 
-// What receivers see of fields, or sources take from adjoint ones.
+// Gathers the values of fields at receivers, or of adjoint fields at sources.
 template <class R, bool ADJOINT>
 struct Gather {
   static constexpr int ndim = R::ndim;
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  unsigned fields, before;  // a bit for each that it concerns; and for those that the same sample has heard already
+  unsigned fields, before;  // a bit for each field to gather; and for each that has added to the same sample before
   PerShotArray<Value> wave;
   Points<Value> points;
   Value* record;
   int time_step, sample;
-  Box<ndim> box;         // beyond it nothing was computed
-  Value* filter_memory;  // adjoint: of the filters of the points
+  Box<ndim> box;         // the computed cells
+  Value* filter_memory;  // adjoint: memory of the filters at the points
 
   bool acts() const { return sample >= 0 && (points.used & fields); }
   Lists lists() const { return Lists(points, fields, before); }
@@ -210,10 +212,10 @@ struct Gather {
     else
       return v.field[v.at(field, c)];
   }
-  // What a column of a trace takes of the fields that were just made, if it has points in `any`: the sum of
-  // of(field, p, cell) over point number `from` in each and every so many after it.
+  // The weighted sum of of(field, p, cell) over the points of a column of a trace, in the fields just computed: point
+  // number `from` of each list and every `every`-th after it. Sets `has_points` if the column has points.
   template <class Of>
-  SWEEP_HD Value sum(const Lists& lists, int shot, int trace, int column, bool& any, const Of& of, int from = 0,
+  SWEEP_HD Value sum(const Lists& lists, int shot, int trace, int column, bool& has_points, const Of& of, int from = 0,
                      int every = 1) const {
     const auto& layout = run.plan.layout;
     Value sum = 0;
@@ -221,7 +223,7 @@ struct Gather {
       const auto& list = lists.list[l];
       ptrdiff_t p = points.first_of_column(list, shot, trace, column);
       if (p < 0) continue;
-      any = true;
+      has_points = true;
       const ptrdiff_t end = points.begin_of(list, shot, trace + 1);
       for (p += from; p < end && points.column[p] == column; p += every) {
         if (!layout.holds(points.cell[p])) continue;
@@ -231,8 +233,8 @@ struct Gather {
     }
     return sum;
   }
-  // Into the sample, to which fields made before may have given their part.
-  SWEEP_HD void put(const Lists& lists, int shot, int trace, int column, Value sum) const {
+  // Writes a sum to the sample, or adds it if fields of a stage before have written to the sample.
+  SWEEP_HD void write_sample(const Lists& lists, int shot, int trace, int column, Value sum) const {
     Value& to = record[(static_cast<ptrdiff_t>(shot) * run.plan.steps + sample) * points.columns + column];
     for (int l = lists.count; l < lists.all; ++l)
       if (points.first_of_column(lists.list[l], shot, trace, column) >= 0) {
@@ -241,21 +243,21 @@ struct Gather {
       }
     to = sum;
   }
-  // All columns of traces from .. to - 1.
+  // Records all columns of traces from .. to - 1.
   template <class Of>
-  void take(int shot, int from, int to, const Of& of) const {
+  void record_traces(int shot, int from, int to, const Of& of) const {
     const Lists lists = this->lists();
     const int columns = points.columns_of_trace();
     for (int trace = from; trace < to; ++trace)
       for (int column = trace * columns, end = column + columns; column < end; ++column) {
-        bool any = false;
-        const Value value = sum(lists, shot, trace, column, any, of);
-        if (any) put(lists, shot, trace, column, value);
+        bool has_points = false;
+        const Value value = sum(lists, shot, trace, column, has_points, of);
+        if (has_points) write_sample(lists, shot, trace, column, value);
       }
   }
 };
 
-// A stage of a time step: its cells, the samples that are injected then, and the values that are gathered last.
+// A stage of a time step: it computes cells, then injects samples, and last gathers values.
 template <class Step, class Inject, class Gather, int STAGE>
 struct Stage {
   static constexpr int number = STAGE;
@@ -265,7 +267,7 @@ struct Stage {
   Gather gather;
 };
 
-// With sources of the forward run that images have to be told of.
+// A stage of an adjoint run whose images also need the sources of the forward run.
 template <class Step, int STAGE, class R = decltype(Step::run)>
 struct CorrelatingStage : Stage<Step, Inject<Step, STAGE>, Gather<R, true>, STAGE> {
   static constexpr bool correlates_sources = R::Equation::template correlates_sources<STAGE>;

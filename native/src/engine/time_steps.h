@@ -1,4 +1,4 @@
-// The time steps of each run: as many stages as the equation has, and the samples that they inject and record.
+// The time steps of each run: the stages of the equation, and the samples that they inject and record.
 #ifndef SWEEP_ENGINE_TIME_STEPS_H
 #define SWEEP_ENGINE_TIME_STEPS_H
 
@@ -10,7 +10,7 @@ inline namespace SWEEP_VARIANT {
 // The sample that acts on the fields of a stage of time step k.
 template <class R, int STAGE>
 SWEEP_HD int sample_of(int k) {
-  return k - !R::Equation::template later<STAGE>;
+  return k - !R::Equation::template at_half_step<STAGE>;
 }
 
 // Time step k of a forward run computes the fields at whole steps, with sample k - 1 injected, then those at half
@@ -24,7 +24,7 @@ struct ForwardSteps {
   ForwardHistory<R> history;
   Points<Value> sources, receivers;
   const Value* wavelet;
-  Value* record;  // null: nothing is recorded
+  Value* record;  // null if nothing is recorded
   Value* scratch;
 
   template <int STAGE>

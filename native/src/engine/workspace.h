@@ -7,11 +7,11 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Stages of one tile (cpu/time_skewing.h), at most.
+// The most stages of one tile (cpu/time_skewing.h).
 constexpr int most_tile_stages = 16;
 
-// In the plane: values at points that the stages of two tiles leave behind, and lists of points by rows. A device that
-// makes all cells of a stage at once needs none.
+// In two dimensions: the values at points from the stages of two tiles, and lists of points by rows. A device that
+// computes all cells of a stage at once needs none of them.
 template <class Eq, int NDIM>
 ptrdiff_t gathered_size(const Plan<Eq, NDIM>& plan, ptrdiff_t points) {
   const ptrdiff_t rows = plan.layout.field.n[0];
@@ -19,19 +19,19 @@ ptrdiff_t gathered_size(const Plan<Eq, NDIM>& plan, ptrdiff_t points) {
   return 2 * most_tile_stages * points + 2 * (points + Eq::stages * rows + 2);
 }
 
-// Memory of the filters of points that may lie in the PML: receivers, then sources.
+// Memory of the filters at points, which may lie in the PML: receivers, then sources.
 template <class Eq, int NDIM>
 Size filter_size(const Plan<Eq, NDIM>& plan) {
   return Size(Eq::filters) * plan.shots * (plan.sources + plan.receivers) * NDIM;
 }
 
-// Stencil weights, then profiles and coefficients with room around them, so that whole vectors may be read.
+// Stencil weights, then profiles and coefficients with padding, so that whole vectors can be read.
 template <class Eq, int NDIM>
 Size prepared_size(const Plan<Eq, NDIM>& plan, int earths) {
   return plan.weights() + plan.profiles() + Size(earths) * plan.coefficient_size();
 }
 
-// The state that an operation hands on to the next slice of the run.
+// The state that an operation passes to the next slice of the run.
 template <class Eq, int NDIM>
 Size state_size(const Plan<Eq, NDIM>& plan, int operation) {
   const Size states = plan.sliced ? plan.shots : plan.groups;
@@ -39,7 +39,7 @@ Size state_size(const Plan<Eq, NDIM>& plan, int operation) {
   return states * (operation == SWEEP_BORN ? 2 : 1) * plan.state;
 }
 
-// Everything else that an operation writes to and forgets.
+// The working memory of one call.
 template <class Eq, int NDIM>
 Size scratch_size(const Plan<Eq, NDIM>& plan, int operation, int earths) {
   const Size prepared = prepared_size(plan, earths), groups = plan.groups, room = plan.segment_size(operation);

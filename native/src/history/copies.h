@@ -1,4 +1,4 @@
-// Copies between states, slots and checkpoints, as functors of (shot, index): a Launcher shares the calls out.
+// Copies between states, slots and checkpoints, as functors of (shot, index). A Launcher distributes the calls.
 #ifndef SWEEP_HISTORY_COPIES_H
 #define SWEEP_HISTORY_COPIES_H
 
@@ -7,8 +7,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Zeroes what lies between the rows of every slot of a history, which no step ever writes; without those `between`,
-// what lies before the first and after the last.
+// Zeroes the ghost cells of every slot of a history, which no step writes: those between rows and at both ends. Without
+// `between`, only those before the first row and after the last.
 template <class R>
 struct ClearGhostCells {
   using T = typename R::Value;
@@ -32,7 +32,7 @@ struct ClearGhostCells {
   }
 };
 
-// Fields of a state into the slot that comes before all units.
+// Copies the fields of a state into the first slot, which precedes all time steps of a segment.
 template <class R>
 struct StateToSlot {
   using Value = typename R::Value;
@@ -49,13 +49,13 @@ struct StateToSlot {
   }
 };
 
-// The fields of a state in the PML, into what is saved of it or back.
+// Copies the fields of a state in the PML to a saved state of the PML, or back.
 template <class R>
 struct PmlState {
   using Value = typename R::Value;
   R run;
   PerShotArray<Value> wave, saved;
-  bool back;
+  bool restores;
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     int at[R::ndim];
     shell().cell(i, at);
@@ -67,20 +67,20 @@ struct PmlState {
     Value* here = wave.of(plan, shot) + plan.layout.field.at(at);
     Value* there = saved.of(plan, shot) + i;
     for (int f = 0; f < fields; ++f, here += plan.total, there += shell().cells())
-      copy_row(back ? here : there, back ? there : here, count);
+      copy_row(restores ? here : there, restores ? there : here, count);
   }
   SWEEP_HD const BoxShell<R::ndim>& shell() const { return run.plan.pml; }
 };
 
-// Fields of a state, or of another slot, into a slot: those of the PML, or of all other cells.
+// Copies fields of a state, or of another slot, into a slot: in the cells of the PML, or in all other cells.
 template <class R, bool PML>
 struct PartToSlot {
   using Value = typename R::Value;
   R run;
-  PerShotArray<const Value> from;  // null: zero
+  PerShotArray<const Value> from;  // null stands for zeros
   PerShotArray<Value> slots;
   ptrdiff_t slot;
-  bool placed;  // where `from` has only what a slot holds
+  bool from_slot;  // `from` has only the fields of a slot, not all fields
   SWEEP_HD void element(int shot, ptrdiff_t i) const {
     int at[R::ndim];
     if constexpr (PML)
@@ -102,7 +102,7 @@ struct PartToSlot {
       constexpr int f = decltype(index)::value, place = R::Equation::table.history_index[f];
       if constexpr (place >= 0)
         copy_row(slots.of(plan, shot) + (slot * plan.history_fields + place) * plan.slot.field_stride + cell,
-                 from.base ? from.of(plan, shot) + (placed ? place : f) * plan.total + cell : nullptr, count);
+                 from.base ? from.of(plan, shot) + (from_slot ? place : f) * plan.total + cell : nullptr, count);
     });
   }
 };

@@ -1,5 +1,5 @@
-// The imaging history of a run: written by the forward run as it is, packed segment by segment, or made for the adjoint
-// from checkpoints or boundary strips. The runs know these verbs; only this folder knows which of these it is.
+// The imaging history of a run. The forward run writes it as it is, or packed segment by segment; or it is computed for
+// the adjoint from checkpoints or boundary strips. Runs call the functions here; only this folder knows the method.
 #ifndef SWEEP_HISTORY_HISTORY_H
 #define SWEEP_HISTORY_HISTORY_H
 
@@ -17,18 +17,18 @@ struct History {
   using Steps = ForwardSteps<R>;
   R run;
   int operation;
-  Value* stored;  // the caller's: slots, boundary strips, or the blocks into which either is packed
+  Value* stored;  // the caller's: slots, boundary strips, or packed blocks of either
   Value* checkpoints;
-  Value* working;  // memory of groups, for one segment
+  Value* working;  // memory for one segment of each group
 
-  // Whether cells that no receiver hears of are needed.
+  // True if the history needs cells from which no wave reaches a receiver.
   bool needs_all_cells() const { return run.plan.boundary; }
 
   // --- forward ---------------------------------------------------------------------------------------------------
 
-  // The history that time steps from `begin` on write.
+  // The history for time steps from `begin` on, for a forward run to write.
   ForwardHistory<R> forward(int begin) const { return {slots(), begin, strips(begin)}; }
-  // The first time step of the segment after that of step k, where something is done between segments.
+  // The first time step of the segment after that of step k, if there is work between segments; otherwise the end.
   int next_segment(int k) const {
     const auto& plan = run.plan;
     if (!plan.packed && !plan.checkpoints()) return plan.last;
@@ -38,7 +38,7 @@ struct History {
   }
   bool begins_segment(int k) const { return k == run.plan.first || next_segment(k - 1) == k; }
 
-  // Before the first time step. Cells that no wave reaches are packed, too: they are zero.
+  // Called before the first time step. Cells that no wave reaches are packed too, so they must be zero.
   template <class Launcher>
   void begin(Launcher& launcher, Span shots, const PerShotArray<Value>& wave) const {
     const auto& plan = run.plan;
@@ -71,8 +71,8 @@ struct History {
     const int begin = plan.first + number * plan.segment_length, rest = plan.last - begin;
     return {begin, rest > plan.segment_length ? plan.segment_length : rest};
   }
-  // Makes the slots of time steps [begin, end), a segment; the segment after it was made before. `steps` are those of a
-  // forward run without records.
+  // Computes the slots of time steps [begin, end), a segment; the segment after it must have been computed before.
+  // `steps` are those of a forward run without a record.
   template <class Launcher>
   AdjointHistory<R> make(Launcher& launcher, Span shots, Steps steps, int begin, int end) const {
     const auto& plan = run.plan;
@@ -91,14 +91,14 @@ struct History {
     return {array.base, array.stride, array.by_shot};
   }
   PerShotArray<Value> segment_memory() const { return {working, run.plan.segment_size(operation).count, false}; }
-  // Slots of a whole run, or of one segment; null where a forward run writes none.
+  // The slots of a whole run, or of one segment; null if a forward run writes none.
   PerShotArray<Value> slots() const {
     const auto& plan = run.plan;
     if (plan.keeps_all) return {stored, plan.slots_size().count, true};
     if (operation == SWEEP_ADJOINT || (plan.packed && !plan.boundary)) return segment_memory();
     return {nullptr, 0, false};
   }
-  // Boundary strips, those from time step `first` on if they are packed; null if there are none.
+  // The boundary strips; packed ones start with time step `first`; null if there are none.
   BoundaryStrips<Value> strips(int first) const {
     const auto& plan = run.plan;
     if (!plan.boundary) return {{nullptr, 0, false}, 0};
@@ -107,12 +107,12 @@ struct History {
     last.base += last.stride - (plan.segment_length + 1) * plan.strip_values_per_step();
     return {last, first};
   }
-  // The strips of a segment that begins with time step `begin`, and of the step before.
+  // The strips of a segment that begins with time step `begin`, and of the time step before it.
   BoundaryStrips<Value> strips_around(int begin) const { return strips(begin ? begin - 1 : 0); }
-  // State number `which` of a forward run that is computed once more.
-  PerShotArray<Value> forward_state(int which) const {
+  // State number `number` of a forward run that is computed again.
+  PerShotArray<Value> forward_state(int number) const {
     PerShotArray<Value> state = segment_memory();
-    state.base += run.plan.slots_size().count + which * run.plan.state;
+    state.base += run.plan.slots_size().count + number * run.plan.state;
     return state;
   }
   // The checkpoint before time step k, which begins a segment; null before the first step, where the state is zero.
@@ -121,11 +121,11 @@ struct History {
     const ptrdiff_t number = (k - plan.first) / plan.segment_length / plan.checkpoint_every - (plan.first == 0);
     return {k ? checkpoints + number * plan.checkpoint_size() : nullptr, plan.checkpoints_of_shot(), true};
   }
-  // Segments from the last checkpoint that was saved to that of time step k.
+  // Segments from the last saved checkpoint to the segment of time step k.
   int segments_since_checkpoint(int k) const {
     return (k - run.plan.first) / run.plan.segment_length % run.plan.checkpoint_every;
   }
-  // The state of the PML before time step k: saved, or computed once more.
+  // The state of the PML before time step k: a saved one, or one that is computed again.
   PerShotArray<Value> pml_checkpoint(int k) const {
     const int segments = segments_since_checkpoint(k);
     if (!segments) return checkpoint(k);
@@ -133,7 +133,7 @@ struct History {
     state.base += (segments - 1) * run.plan.pml_state();
     return state;
   }
-  // With boundary strips, the state after the last time step.
+  // The state after the last time step, which boundary strips need.
   PerShotArray<Value> last_state() const {
     const auto& plan = run.plan;
     return {checkpoints + plan.checkpoints() * plan.checkpoint_size(), plan.checkpoints_of_shot(), true};
@@ -152,39 +152,41 @@ struct History {
       copy(launcher, shots, plan, checkpoint(k), read_only(wave), plan.state);
     launcher.sync();
   }
-  // The state of the PML into its checkpoint before time step k, or back.
+  // Copies the state of the PML to its checkpoint before time step k, or back.
   template <class Launcher>
-  void copy_pml(Launcher& launcher, Span shots, PerShotArray<Value> wave, int k, bool back) const {
+  void copy_pml(Launcher& launcher, Span shots, PerShotArray<Value> wave, int k, bool restores) const {
     const auto& plan = run.plan;
     PerShotArray<Value> saved = pml_checkpoint(k);
-    launcher.rows(PmlState<R>{run, wave, saved, back}, shots);
+    launcher.rows(PmlState<R>{run, wave, saved, restores}, shots);
     wave.base += plan.wave();
     saved.base += plan.pml_state() - R::Equation::memories * plan.slabs;
-    copy(launcher, shots, plan, back ? wave : saved, read_only(back ? saved : wave),
+    copy(launcher, shots, plan, restores ? wave : saved, read_only(restores ? saved : wave),
          R::Equation::memories * plan.slabs);
   }
 
-  // The slot before those of a segment. Where rows are closed as they are computed, nothing between them is cleared.
+  // Prepares the slots of a segment, and fills the slot before its first step. If a Launcher closes rows, ghost cells
+  // between rows are not cleared here.
   template <class Launcher>
   void begin_slots(Launcher& launcher, Span shots, const PerShotArray<Value>& wave) const {
-    if constexpr (!R::Equation::history_has_fields) return;  // nobody differentiates it
+    if constexpr (!R::Equation::history_has_fields) return;  // only differences need ghost cells
     const ClearGhostCells<R> ghosts{run, slots(), !Launcher::template closes_rows<R::ndim>};
     launcher.elements(ghosts, ghosts.count(), shots);
     launcher.elements(StateToSlot<R>{run, wave, slots()}, run.plan.total - run.plan.slot.skipped, shots);
     launcher.sync();
   }
 
-  // Time steps [begin, end) into blocks, or back with the slot before them, which the segment before has packed. Number
-  // n of the stored steps is step n times the interval; if that is above one, the slot before is not needed.
-  template <bool BACK, class Launcher>
+  // Packs time steps [begin, end) into blocks, or unpacks them with the slot before them, which the segment before has
+  // packed. Number n of the stored steps is step n times the interval. With an interval above one the slot before is
+  // not needed.
+  template <bool UNPACK, class Launcher>
   void pack(Launcher& launcher, Span shots, int begin, int end) const {
     const auto& plan = run.plan;
-    // So many time steps, each of so many arrays of a size; `before` are the blocks before them.
+    // Packs `steps` time steps, each of `arrays` arrays of `size` values; `before` blocks lie before them.
     const auto blocks = [&](PerShotArray<Value> values, ptrdiff_t before, ptrdiff_t size, ptrdiff_t arrays, int steps) {
       unsigned char* const to = reinterpret_cast<unsigned char*>(stored) + before * plan.packed.bytes();
       const ptrdiff_t stride = plan.packed.interval * arrays * size;
       const PerShotArray<unsigned char> packed{to, plan.history_bytes(sizeof(Value)).count, true};
-      const Pack<Value, BACK> copies{plan, plan.packed, values, packed, size, arrays, stride, steps};
+      const Pack<Value, UNPACK> copies{plan, plan.packed, values, packed, size, arrays, stride, steps};
       launcher.elements(copies, copies.blocks(), shots);
     };
     if (plan.boundary) {
@@ -193,8 +195,8 @@ struct History {
       blocks(strips(begin).steps, begin * fields * PackedFormat::blocks(size), size, fields, end - begin);
     } else {
       const int first = plan.packed.before(begin), steps = plan.packed.before(end) - first;
-      const int skipped = first * plan.packed.interval - begin;  // steps to the first that is stored
-      const int ahead = plan.packed.interval == 1 && (BACK || begin == 0);
+      const int skipped = first * plan.packed.interval - begin;  // steps before the first that is stored
+      const int ahead = plan.packed.interval == 1 && (UNPACK || begin == 0);
       const ptrdiff_t slot_fields = plan.history_fields * plan.slot.field_stride;
       const ptrdiff_t slot_memories = plan.history_memories * plan.slot.memory_stride;
       PerShotArray<Value> fields = slots(), memories = fields;
@@ -208,7 +210,7 @@ struct History {
     launcher.sync();
   }
 
-  // From a checkpoint, the segment once more.
+  // Computes a segment again from a checkpoint.
   template <class Launcher>
   void recompute(Launcher& launcher, Span shots, Steps steps, int end) const {
     const int begin = steps.history.begin;
@@ -219,37 +221,37 @@ struct History {
     launcher.steps(steps, begin, end, shots);
   }
 
-  // From boundary strips: the PML forward, where its gradient is asked for, then the interior backward.
+  // Computes a segment from boundary strips: the PML forward if its gradient is wanted, then the interior backward.
   template <class Launcher>
   void reconstruct(Launcher& launcher, Span shots, Steps steps, int end) const {
     const auto& plan = run.plan;
     const int begin = steps.history.begin;
-    const bool last = end == plan.last;
+    const bool is_last = end == plan.last;
     const PerShotArray<Value> state = forward_state(0);
-    steps.active.receivers = whole(plan.layout);
+    steps.active.receivers = whole_grid(plan.layout);
     steps.history.strips = strips_around(begin);
-    if (last) {
+    if (is_last) {
       fill(launcher, shots, slots(), plan.slots_size().count);
       copy(launcher, shots, plan, state, read_only(last_state()), plan.state);
       launcher.sync();
     }
     if (plan.boundary == SWEEP_EXACT) replay_pml(launcher, shots, steps, end);
-    // The state holds the last step (and the one before it, if the scheme has two time levels). Earlier steps are in
-    // the first slot of the segment that comes after this one.
-    const int known = last ? R::Equation::levels : 1;
-    for (int i = 0; i < known && end - i >= begin; ++i) {
+    // The state holds the last step (and the one before it, if the scheme has two time levels). For an earlier segment
+    // the last step is in the first slot of the segment that follows in time.
+    const int known_levels = is_last ? R::Equation::levels : 1;
+    for (int i = 0; i < known_levels && end - i >= begin; ++i) {
       const PerShotArray<Value> level{run.level(state, 0, end - 1 - i), state.stride, false};
-      fill_slot<false>(launcher, shots, last ? level : slots(), end - i - begin, !last);
+      fill_slot<false>(launcher, shots, is_last ? level : slots(), end - i - begin, !is_last);
     }
     launcher.sync();
     if (begin == 0) fill_slot<false>(launcher, shots, {}, 0, false);
     launcher.sync();
-    const int top = end - 1 - known, count = top - (begin ? begin - 1 : 0) + 1;
-    const RewindSteps<R> back{run,   steps.active, state,         slots(),       steps.history.strips,
-                              begin, top,          steps.sources, steps.wavelet, steps.scratch};
-    if (count > 0) launcher.steps(back, 0, count, shots);
+    const int top = end - 1 - known_levels, count = top - (begin ? begin - 1 : 0) + 1;
+    const RewindSteps<R> rewind{run,   steps.active, state,         slots(),       steps.history.strips,
+                                begin, top,          steps.sources, steps.wavelet, steps.scratch};
+    if (count > 0) launcher.steps(rewind, 0, count, shots);
   }
-  // The checkpoints of the PML between two that are saved, before the last segment of these.
+  // Computes the checkpoints of the PML between two saved ones, before the last segment between them is computed.
   template <class Launcher>
   void make_pml_checkpoints(Launcher& launcher, Span shots, Steps steps, int end) const {
     const auto& plan = run.plan;
@@ -265,15 +267,15 @@ struct History {
       save(launcher, shots, steps.wave, k + plan.segment_length);
     }
   }
-  // Makes `steps` a replay of the PML from its checkpoint before step steps.history.begin, between the strips around
-  // it.
+  // Turns `steps` into a replay of the PML from its checkpoint before step steps.history.begin, between the boundary
+  // strips.
   template <class Launcher>
   void restore_pml(Launcher& launcher, Span shots, Steps& steps) const {
     const auto& plan = run.plan;
     const int begin = steps.history.begin;
     steps.wave = forward_state(1);
     steps.history.replay_pml = true;
-    steps.active.receivers = whole(plan.layout);
+    steps.active.receivers = whole_grid(plan.layout);
     fill(launcher, shots, steps.wave, plan.state);
     launcher.sync();
     if (!begin) return;

@@ -1,4 +1,5 @@
-// Values of a history in fewer bits: those of few bits in blocks with a scale, so that no wave is too weak for them.
+// Values of a history in fewer bits. float16 and int8 have a scale for each block, so that no wave is too weak for
+// them.
 #ifndef SWEEP_HISTORY_PACKING_H
 #define SWEEP_HISTORY_PACKING_H
 
@@ -18,7 +19,8 @@ SWEEP_HD float float_of(uint32_t bits) {
   return value;
 }
 
-// How a value is stored. Where there is a `top` it is a multiple of the scale of its block, at most so large.
+// Formats of a stored value. If `top` is above 0, values are multiples of the scale of their block, at most `top` of
+// it.
 template <class Value>
 struct AsItIs {
   using Wide = Value;
@@ -38,12 +40,12 @@ struct AsBfloat16 {
   }
   SWEEP_HD static Wide read(Stored stored) { return float_of(static_cast<uint32_t>(stored) << 16); }
 };
-// IEEE half precision of values up to 1, those below its normal numbers as zero.
+// IEEE half precision of values up to 1; values below its normal numbers become zero.
 struct AsFloat16 {
   using Wide = float;
   using Stored = uint16_t;
   static constexpr int top = 1;
-  static constexpr uint32_t rebias = 112;  // of exponents: 127 - 15
+  static constexpr uint32_t rebias = 112;  // difference of the exponent biases, 127 - 15
   SWEEP_HD static Stored store(Wide value) {
     const uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffffu;
     const uint32_t half = (magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
@@ -63,9 +65,10 @@ struct AsInt8 {
   SWEEP_HD static Wide read(Stored stored) { return stored; }
 };
 
-// A block: its scale, if it has one, then its values. What rounding to multiples of a scale takes from them is given to
-// those of the next unit, `after` them, if there is one (noise shaping): images add up products with a smooth wave, in
-// which it cancels. Not so in a few steps of noise, where it would treble the error of bfloat16, which does without.
+// A block: its scale, if it has one, then its values. The rounding error of values with a scale is added to the values
+// of the next time step (`after`), if there is one (noise shaping). Images sum products with a smooth wave, in which
+// these errors cancel. In a few steps of noise they do not, and noise shaping would treble the error of bfloat16, which
+// therefore has none.
 template <class As, class Value>
 struct Block {
   using Wide = typename As::Wide;
@@ -76,18 +79,18 @@ struct Block {
     return reinterpret_cast<typename As::Stored*>(at + (As::top ? sizeof(float) : 0));
   }
   SWEEP_HD void pack(const Value* from, Value* after) const {
-    float by = 1;
-    if constexpr (As::top > 0) by = set_scale(from);
+    float factor = 1;
+    if constexpr (As::top > 0) factor = set_scale(from);
     for (int i = 0; i < count; ++i) {
       Wide value = static_cast<Wide>(from[i]);
-      if constexpr (As::top > 0) value = by > 0 ? value * by : 0;
+      if constexpr (As::top > 0) value = factor > 0 ? value * factor : 0;
       stored()[i] = As::store(value);
     }
-    if (As::top > 0 && after) give(from, after);
+    if (As::top > 0 && after) carry_error(from, after);
   }
   SWEEP_HD void unpack(Value* to) const {
-    const float by = scale();
-    for (int i = 0; i < count; ++i) to[i] = value(i, by);
+    const float factor = scale();
+    for (int i = 0; i < count; ++i) to[i] = value(i, factor);
   }
 
  private:
@@ -101,29 +104,29 @@ struct Block {
     if constexpr (As::top > 0) value *= scale;
     return static_cast<Value>(value);
   }
-  SWEEP_HD void give(const Value* from, Value* after) const {
-    const float by = scale();
-    for (int i = 0; i < count; ++i) after[i] += from[i] - value(i, by);
+  SWEEP_HD void carry_error(const Value* from, Value* after) const {
+    const float factor = scale();
+    for (int i = 0; i < count; ++i) after[i] += from[i] - value(i, factor);
   }
-  // What values are multiplied with, or 0. Magnitudes are compared as integers, which order them alike. What is not
-  // finite stays so, as the scale.
+  // Writes the scale, and returns the factor that values are multiplied by, or 0. Magnitudes are compared as integers,
+  // which have the same order. A value that is not finite stays so in the scale.
   SWEEP_HD float set_scale(const Value* from) const {
     uint32_t largest = 0;
     for (int i = 0; i < count; ++i) {
       const uint32_t magnitude = bits_of(static_cast<float>(from[i])) & 0x7fffffffu;
       largest = magnitude > largest ? magnitude : largest;
     }
-    constexpr float least = 1e-35f;  // of which the reciprocal is a number
+    constexpr float smallest = 1e-35f;  // its reciprocal is finite
     float scale = float_of(largest) / As::top;
-    if (scale < least) scale = 0;
+    if (scale < smallest) scale = 0;
     memcpy(at, &scale, sizeof(scale));
     return scale > 0 && largest < 0x7f800000u ? 1 / scale : 0;
   }
 };
 
-// Arrays of `size` values into blocks, or back: number i is a block of each of so many units, whose values lie `stride`
-// apart, and whose blocks follow each other.
-template <class Value, bool BACK>
+// Packs arrays of `size` values into blocks, or unpacks them. Element i is block i of every time step. The values of
+// two steps lie `stride` apart; the blocks of two steps are adjacent.
+template <class Value, bool UNPACK>
 struct Pack {
   ShotGroups groups;
   PackedFormat as;
@@ -152,7 +155,7 @@ struct Pack {
   template <class Block>
   SWEEP_HD void move(Value* plain, Block block) const {
     for (int u = 0; u < units; ++u, plain += stride, block.at += blocks() * as.bytes())
-      if constexpr (BACK)
+      if constexpr (UNPACK)
         block.unpack(plain);
       else
         block.pack(plain, u + 1 < units ? plain + stride : nullptr);

@@ -1,5 +1,5 @@
-// How the history of a run is kept, and how much memory that takes: in slots of a whole run or of one segment, as
-// boundary strips, in less precision, or as checkpoints from which a segment is computed once more.
+// The storage of the history of a run and its memory use: slots of a whole run or of one segment, boundary strips, less
+// precision, or checkpoints from which a segment is computed again.
 #ifndef SWEEP_HISTORY_PLAN_H
 #define SWEEP_HISTORY_PLAN_H
 
@@ -9,12 +9,12 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The precision of a stored history, and the steps that it has, if these are not all in that of the run: packing.h.
+// The format of a packed history: less precision than the run, or only some of its time steps. See packing.h.
 struct PackedFormat {
   static constexpr int block = 64;  // values
   int type = 0;                     // a sweep_dtype
-  int width = 0;                    // bytes of one value; 0: the history is not packed
-  int interval = 1;                 // every so many steps
+  int width = 0;                    // bytes of one value; 0 if the history is not packed
+  int interval = 1;                 // time steps from one stored step to the next
 
   PackedFormat() = default;
   explicit PackedFormat(const sweep_problem& p) : type(p.stored), interval(p.interval) {
@@ -25,21 +25,21 @@ struct PackedFormat {
   // Stored steps before step k.
   SWEEP_HD constexpr int before(int k) const { return (k + interval - 1) / interval; }
   SWEEP_HD static constexpr ptrdiff_t blocks(ptrdiff_t values) { return (values + block - 1) / block; }
-  // Bytes of a block, with its scale where it has one.
+  // Bytes of a block, with its scale if it has one.
   SWEEP_HD constexpr ptrdiff_t bytes() const { return (type >= SWEEP_FLOAT16 ? 4 : 0) + block * width; }
 };
 
 template <class Eq, int NDIM>
 struct HistoryPlan : ArrayLayout<Eq, NDIM> {
   static constexpr int history_fields = Eq::table.history_fields, history_memories = Eq::table.history_memories;
-  int steps, first, last;  // of the whole run, and those of this call
+  int steps, first, last;  // steps of the whole run; this call runs [first, last)
   int segment_length, segments;
   int boundary;          // a sweep_boundary
-  int checkpoint_every;  // so many segments the state is saved
+  int checkpoint_every;  // segments from one saved state to the next
   bool keeps_all;        // one segment: the forward run writes the history itself
   PackedFormat packed;
-  ptrdiff_t slots;           // steps that a segment holds, and the one before
-  BoxShell<NDIM> band, pml;  // the cells of boundary strips, around those that feel no PML; those of the PML
+  ptrdiff_t slots;           // steps of a segment, and the step before it
+  BoxShell<NDIM> band, pml;  // the cells of the boundary strips, around the interior; the cells of the PML
   int imaged_from;           // the first plane of the first axis that is imaged
   SlotLayout<NDIM> slot;
 
@@ -51,21 +51,22 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
     first = p.first;
     last = p.last;
     imaged_from = p.imaged_from;
-    // Differences are imaged, and those of the rows near a free surface reach all of these rows.
+    // Images need differences, and differences in the rows near a free surface reach all of these rows.
     slot = {layout, p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half};
     boundary = p.boundary;
-    Box<NDIM> inside, unfelt;
+    Box<NDIM> inside, interior;
     for (int a = 0; a < NDIM; ++a) {
       inside.low[a] = p.pml_low[a];
-      inside.high[a] = p.shape[a] - p.pml_high[a] - (p.pml_high[a] && !Eq::second);  // half a cell further it acts
-      unfelt.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
-      unfelt.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
-      if (unfelt.high[a] < unfelt.low[a]) unfelt.high[a] = unfelt.low[a];
+      inside.high[a] = p.shape[a] - p.pml_high[a] -
+                       (p.pml_high[a] && !Eq::is_second_order);  // its PML also acts half a cell further
+      interior.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
+      interior.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
+      if (interior.high[a] < interior.low[a]) interior.high[a] = interior.low[a];
     }
-    // Differences near a free surface reach into the PML: no row is run backward, all are strips.
-    if (inside.high[0] < layout.near) unfelt.high[0] = unfelt.low[0];
-    band = BoxShell<NDIM>(inside, unfelt);
-    pml = BoxShell<NDIM>(whole(layout), inside);
+    // Differences near a free surface reach into the PML, so no row is run backward and all cells are strips.
+    if (inside.high[0] < layout.near) interior.high[0] = interior.low[0];
+    band = BoxShell<NDIM>(inside, interior);
+    pml = BoxShell<NDIM>(whole_grid(layout), inside);
     const bool whole_run = p.chunk > 0 && p.chunk >= last - first - 1;
     packed = PackedFormat(p);
     keeps_all = whole_run && !boundary && !packed;
@@ -76,16 +77,16 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
     while (boundary == SWEEP_EXACT && checkpoint_every * checkpoint_every < segments) ++checkpoint_every;
   }
 
-  // The slots of a shot: fields, then memory variables.
+  // Elements of the slots of a shot: fields, then memory variables.
   Size slots_size() const {
     return Size(slots) * (history_fields * slot.field_stride + history_memories * slot.memory_stride);
   }
-  // Bytes of the history of a shot: slots, boundary strips, or either of all steps in blocks.
+  // Bytes of the history of a shot: slots, boundary strips, or packed blocks of either for all steps.
   Size history_bytes(int item) const {
     if (packed) return (packed_fields(packed.before(last) + 1) + packed_memories(packed.before(last))) * packed.bytes();
     return keeps_all ? slots_size() * item : Size(boundary ? steps : 0) * strip_values_per_step() * item;
   }
-  // Blocks of the fields of so many slots, or of the strips of all steps.
+  // Blocks of the fields of `count` slots, or of the strips of all steps.
   Size packed_fields(int count) const {
     if (boundary) return Size(steps) * field_count<Eq> * PackedFormat::blocks(band.cells());
     return Size(count) * history_fields * PackedFormat::blocks(slot.field_stride);
@@ -93,19 +94,20 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
   Size packed_memories(int count) const {
     return boundary ? Size(0) : Size(count) * history_memories * PackedFormat::blocks(slot.memory_stride);
   }
-  // Boundary strips of all fields that one step makes.
+  // Values in the boundary strips of all fields of one step.
   SWEEP_HD ptrdiff_t strip_values_per_step() const { return field_count<Eq> * band.cells(); }
-  // The state of the PML alone.
+  // Elements of the state of the PML alone.
   SWEEP_HD ptrdiff_t pml_state() const {
     return Eq::levels * field_count<Eq> * pml.cells() + Eq::memories * this->slabs;
   }
-  // Checkpoints of a shot before segments, but for that of zeros before the first step. Those of the PML alone are
-  // small, but their segments are short: some are saved, and those between two of them computed once more, all at once.
+  // Checkpoints of a shot, one before a segment. The state before the first step is zero and needs none. Checkpoints of
+  // the PML alone are small, but their segments are short: only some are saved, and all those between two saved ones
+  // are computed again at once.
   SWEEP_HD int checkpoints() const {
     if (segments < 2 || (boundary != SWEEP_EXACT && (boundary || packed))) return 0;
     return (segments - 1) / checkpoint_every + (first > 0);
   }
-  // With boundary strips a checkpoint is that of the PML alone, and behind all of them is the last state.
+  // With boundary strips a checkpoint is a state of the PML alone, and the last full state follows all checkpoints.
   SWEEP_HD ptrdiff_t checkpoint_size() const { return boundary ? pml_state() : this->state; }
   SWEEP_HD ptrdiff_t checkpoints_of_shot() const {
     return checkpoints() * checkpoint_size() + (boundary ? this->state : 0);
@@ -113,8 +115,8 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
   Size checkpoints_size(int shots) const {
     return Size(shots) * checkpoints() * checkpoint_size() + Size(boundary ? shots : 0) * this->state;
   }
-  // Working memory of one segment, which is packed or computed once more: slots, states, and strips of its steps and
-  // the one before.
+  // Elements of the working memory of one segment that is packed or computed again: slots, states, and the strips of
+  // its steps and of the step before.
   Size segment_size(int operation) const {
     if (keeps_all || !segment_length || operation == SWEEP_BORN || (operation == SWEEP_FORWARD && !packed)) return 0;
     const Size strips = boundary && packed ? Size(segment_length + 1) * strip_values_per_step() : Size(0);

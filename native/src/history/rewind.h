@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Boundary strips of a time step into the fields of a state.
+// Copies the boundary strips of a time step into the fields of a state.
 template <class R>
 struct PutBack {
   R run;
@@ -31,7 +31,7 @@ struct PutBack {
   }
 };
 
-// The fields that stage STAGE of a step had made, from those of later steps, where no PML is felt.
+// Computes the fields of stage STAGE of a step from those of later steps, in the cells that no PML influences.
 template <class R, int STAGE>
 struct RewindCells : Cells<R, STAGE> {
   using Value = typename R::Value;
@@ -42,10 +42,11 @@ struct RewindCells : Cells<R, STAGE> {
   int index;
   Box<R::ndim> forward_box;  // the cells that the forward run computed
 
-  static constexpr bool slabs = false, inner = true, none = R::Equation::second && STAGE == 0;
-  // All cells of the model: those of the strips are put back.
+  static constexpr bool is_pml_update = false, is_interior = true,
+                        is_empty = R::Equation::is_second_order && STAGE == 0;
+  // All cells of the model; the cells of the strips are put back from the strips.
   SWEEP_HD Box<R::ndim> box() const {
-    if constexpr (none) return {};
+    if constexpr (is_empty) return {};
     return this->run.plan.pml.inner;
   }
   SWEEP_HD View view(int shot) const {
@@ -56,7 +57,7 @@ struct RewindCells : Cells<R, STAGE> {
   }
   template <class F>
   void parts(const Box<R::ndim>& plane, const F& f) const {
-    if (const auto in = overlap(this->run.plan.band.inner, plane); in.any()) f(in, true);
+    if (const auto in = overlap(this->run.plan.band.inner, plane); in.has_cells()) f(in, true);
   }
   Box<R::ndim> extent() const { return this->run.plan.band.inner; }
   template <class V, class Where>
@@ -69,11 +70,11 @@ struct RewindCells : Cells<R, STAGE> {
   }
   SWEEP_HD void point(const View& v, const Cell<R::ndim>& c, int field, ptrdiff_t, Value amount, Value) const {
     if (this->run.plan.band.inner.contains(c.i))
-      R::Equation::inject(v, c, field, R::Equation::second ? amount : -amount);
+      R::Equation::inject(v, c, field, R::Equation::is_second_order ? amount : -amount);
   }
 };
 
-// Time steps that go backward: number n makes the fields once more that step top - n had left.
+// Time steps backward in time: number n computes the fields at the end of step top - n again.
 template <class R>
 struct RewindSteps {
   using Value = typename R::Value;
@@ -88,7 +89,7 @@ struct RewindSteps {
 
   template <int NUMBER>
   auto stage(int n) const {
-    constexpr int STAGE = R::Equation::second ? NUMBER : R::Equation::stages - 1 - NUMBER;
+    constexpr int STAGE = R::Equation::is_second_order ? NUMBER : R::Equation::stages - 1 - NUMBER;
     using Step = RewindCells<R, STAGE>;
     const int k = top - n;
     const Cells<R, STAGE> cells{run, active, k};

@@ -1,4 +1,4 @@
-// Boundary strips: the values of cells along the PML, from which the interior is run backward in time.
+// Boundary strips: the values of cells along the PML, which let the interior run backward in time.
 #ifndef SWEEP_HISTORY_STRIPS_H
 #define SWEEP_HISTORY_STRIPS_H
 
@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Boundary strips of the time steps from `first` on; a null base where there are none.
+// Boundary strips of the time steps from `first` on; the base is null if there are none.
 template <class T>
 struct BoundaryStrips {
   PerShotArray<T> steps;
@@ -38,14 +38,14 @@ struct StripCells {
     each(run, v, number, i,
          [&](auto, const Value* field, Value* strip, const auto&) SWEEP_INLINE { copy_row(strip, field, count); });
   }
-  // Beyond the `forward_box`, which the forward run computed, its fields were zero.
+  // Outside the `forward_box`, which the forward run computed, its fields were zero.
   SWEEP_HD static void put_back(const R& run, const View& v, ptrdiff_t number, const int* i, int count,
                                 const Box<R::ndim>& forward_box) {
     constexpr int last = R::ndim - 1;
     Box<R::ndim> row;
     for (int a = 0; a < R::ndim; ++a) row.low[a] = i[a], row.high[a] = i[a] + (a < last ? 1 : count);
     row = overlap(row, forward_box);
-    const int from = row.low[last] - i[last], length = row.any() ? row.high[last] - row.low[last] : 0;
+    const int from = row.low[last] - i[last], length = row.has_cells() ? row.high[last] - row.low[last] : 0;
     each(run, v, number, i, [&](auto index, Value* field, const Value* strip, const auto& c) SWEEP_INLINE {
       constexpr int place = table.history_index[decltype(index)::value];
       if (length < count) copy_row<Value>(field, nullptr, count);

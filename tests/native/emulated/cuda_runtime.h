@@ -1,5 +1,5 @@
-// As much of the CUDA runtime as the library asks for beside launches, for tests: two cards, of which the second one
-// holds the memory that a test states.
+// The functions of the CUDA runtime that the library calls beside launches, for tests. There are two cards; the second
+// holds the memory that a test assigns to it.
 #ifndef SWEEP_TEST_CUDA_RUNTIME_H
 #define SWEEP_TEST_CUDA_RUNTIME_H
 
@@ -25,9 +25,9 @@ inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 2, cudaSucce
 inline cudaError_t cudaGetDevice(int* device) { return *device = emulated::current, cudaSuccess; }
 inline cudaError_t cudaSetDevice(int device) { return emulated::current = device, cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return ""; }
-inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* found, const void* address) {
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   const char* const at = static_cast<const char*>(address);
-  *found = {cudaMemoryTypeDevice, at >= emulated::begin && at < emulated::end};
+  *attributes = {cudaMemoryTypeDevice, at >= emulated::begin && at < emulated::end};
   return cudaSuccess;
 }
 

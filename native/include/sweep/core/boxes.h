@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Cells low .. high - 1 of each axis.
+// The cells low .. high - 1 of each axis.
 template <int NDIM>
 struct Box {
   int low[NDIM], high[NDIM];
@@ -22,7 +22,7 @@ struct Box {
     for (int a = 0; a < NDIM; ++a) count *= high[a] - low[a];
     return count;
   }
-  // The cell of a number, in C order.
+  // Writes to i the cell of a number, in C order.
   SWEEP_HD void cell(ptrdiff_t number, int* i) const {
     auto rest = static_cast<unsigned>(number);
     for (int a = NDIM - 1; a >= 0; --a) {
@@ -31,7 +31,7 @@ struct Box {
       rest /= n;
     }
   }
-  SWEEP_HD bool any() const {
+  SWEEP_HD bool has_cells() const {
     bool all = true;
     for (int a = 0; a < NDIM; ++a) all &= low[a] < high[a];
     return all;
@@ -47,37 +47,37 @@ SWEEP_HD Box<NDIM> overlap(Box<NDIM> box, const Box<NDIM>& other) {
   return box;
 }
 
-// The cells of a box that do not lie in one inside it: those before and behind it along each axis in turn, numbered one
-// after the other.
+// The cells of a box that lie outside an inner box. Its parts are the cells before and behind the inner box, axis after
+// axis, and its cells are numbered part after part.
 template <int NDIM>
 struct BoxShell {
-  static constexpr int most = 2 * NDIM;
-  Box<NDIM> inner, part[most];
-  ptrdiff_t begin[most + 1];
+  static constexpr int max_parts = 2 * NDIM;
+  Box<NDIM> inner, part[max_parts];
+  ptrdiff_t begin[max_parts + 1];
 
   BoxShell() = default;
-  BoxShell(Box<NDIM> left, const Box<NDIM>& inside) : inner(inside) {
+  BoxShell(Box<NDIM> remainder, const Box<NDIM>& inside) : inner(inside) {
     begin[0] = 0;
     for (int a = 0; a < NDIM; ++a)
       for (int side = 0; side < 2; ++side) {
         const int p = 2 * a + side;
-        part[p] = left;
+        part[p] = remainder;
         (side ? part[p].low[a] : part[p].high[a]) = side ? inside.high[a] : inside.low[a];
-        (side ? left.high[a] : left.low[a]) = side ? inside.high[a] : inside.low[a];
+        (side ? remainder.high[a] : remainder.low[a]) = side ? inside.high[a] : inside.low[a];
         begin[p + 1] = begin[p] + part[p].cells();
       }
   }
-  SWEEP_HD ptrdiff_t cells() const { return begin[most]; }
-  // The cell of a number.
+  SWEEP_HD ptrdiff_t cells() const { return begin[max_parts]; }
+  // Writes to i the cell of a number.
   SWEEP_HD void cell(ptrdiff_t number, int* i) const {
     int p = 0;
     while (number >= begin[p + 1]) ++p;
     part[p].cell(number - begin[p], i);
   }
-  // f(number, cell, count) for each row of its cells in a box.
+  // Calls f(number, cell, count) for each row of the shell's cells in a box.
   template <class F>
   void rows(const Box<NDIM>& box, const F& f) const {
-    for (int p = 0; p < most; ++p) {
+    for (int p = 0; p < max_parts; ++p) {
       const Box<NDIM> in = overlap(part[p], box);
       const int count = in.high[NDIM - 1] - in.low[NDIM - 1];
       if (count <= 0) continue;
@@ -104,7 +104,7 @@ struct BoxShell {
 };
 
 template <int NDIM>
-SWEEP_HD Box<NDIM> whole(const Layout<NDIM>& layout) {
+SWEEP_HD Box<NDIM> whole_grid(const Layout<NDIM>& layout) {
   Box<NDIM> box;
   for (int a = 0; a < NDIM; ++a) box.low[a] = 0, box.high[a] = layout.field.n[a];
   return box;

@@ -1,4 +1,4 @@
-// Where the cells of a grid, their ghost cells and the memory variables of the PML lie in memory.
+// Memory layout of the cells of a grid, their ghost cells and the memory variables of the PML.
 #ifndef SWEEP_CORE_HALO_LAYOUT_H
 #define SWEEP_CORE_HALO_LAYOUT_H
 
@@ -7,17 +7,18 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// An array of cells with half a stencil of ghost cells on both sides of every axis, which are zero. They are no other
-// row's, so that a neighbour can fill those of a face (exchange) and touch nothing else. A vector that goes on past the
-// end of a row writes zeros into ghost cells, before anybody fills them, and ends before the next row's first cell.
+// An array of cells with half a stencil of ghost cells on both sides of every axis. Ghost cells are zero. No two rows
+// share them, so a neighbour can fill those of one face (exchange) and touch nothing else. A vector may extend past the
+// end of a row: it writes zeros into ghost cells, before an exchange fills them, and ends before the next row's first
+// cell.
 template <int NDIM>
 struct HaloLayout {
   int n[NDIM];
   Offset stride[NDIM];
-  Offset lead;      // of cell (0, ..., 0)
-  ptrdiff_t total;  // elements in all, a multiple of 16
+  Offset lead;      // offset of cell (0, ..., 0)
+  ptrdiff_t total;  // elements of the array, a multiple of 16
 
-  // From a cell to the next along an axis; the compiler knows the last axis'.
+  // The distance from a cell to the next along an axis; the compiler knows that of the last axis.
   template <int A>
   SWEEP_HD Offset step() const {
     return A == NDIM - 1 ? 1 : stride[A];
@@ -29,8 +30,9 @@ struct HaloLayout {
   }
 };
 
-// From array to array it is 9 lines more than whole pages: a cache keeps what lies whole pages apart in one place.
-inline ptrdiff_t apart(ptrdiff_t total) { return total + (1024 + 144 - total % 1024) % 1024; }
+// The distance between two arrays is a whole number of pages plus 9 cache lines, because a cache maps addresses that
+// are whole pages apart to the same set.
+inline ptrdiff_t padded_size(ptrdiff_t total) { return total + (1024 + 144 - total % 1024) % 1024; }
 
 template <int NDIM>
 HaloLayout<NDIM> halo_layout(const int* n, int half) {
@@ -45,20 +47,20 @@ HaloLayout<NDIM> halo_layout(const int* n, int half) {
     if (a == NDIM - 1) stride = round(stride);
   }
   f.lead = static_cast<Offset>(round(lead));
-  f.total = apart(round(round(lead) - lead + stride));
+  f.total = padded_size(round(round(lead) - lead + stride));
   return f;
 }
 
-// A cell of the grid, and where to find it.
+// A cell of the grid with its offsets.
 template <int NDIM>
 struct Cell {
   int i[NDIM];
-  int shift[NDIM];  // from a grid index to the index in the PML slab of that axis
-  Offset at;        // in an array
+  int shift[NDIM];  // a grid index minus this is the index in the PML slab of that axis
+  Offset at;        // offset in an array of the grid
 };
 
-// The region of an axis is where its PML acts: its cells and half a stencil more, into which d(psi) spills. Memory
-// variables of an axis live in a slab that holds the low region, half a stencil of zeros, and the high one.
+// The region of an axis is where its PML acts: the PML cells and half a stencil more, into which d(psi) reaches. Memory
+// variables of an axis lie in a slab that holds the low region, half a stencil of zeros, and the high region.
 template <int NDIM>
 struct Layout {
   HaloLayout<NDIM> field;
@@ -68,7 +70,7 @@ struct Layout {
   int pml_low[NDIM], pml_high[NDIM];
   int region_low[NDIM], region_high[NDIM];
   ptrdiff_t cells;
-  int near;  // rows of the first axis whose differences are not as everywhere: those from a free surface down, or none
+  int near;  // rows of the first axis, from a free surface down, that have their own stencils; 0 without a free surface
 
   SWEEP_HD ptrdiff_t dense_stride(int axis) const {
     ptrdiff_t stride = 1;
@@ -83,7 +85,7 @@ struct Layout {
     return i < region_low[axis] ? 0 : field.n[axis] - region_high[axis] - region_low[axis] - half;
   }
   SWEEP_HD bool holds(ptrdiff_t dense) const { return dense >= 0 && dense < cells; }
-  // Where a cell lies in the slab of an axis.
+  // The offset of a cell in the slab of an axis.
   SWEEP_HD Offset in_slab(int a, const Cell<NDIM>& c) const;
   SWEEP_HD Cell<NDIM> cell(ptrdiff_t dense) const {
     auto rest = static_cast<unsigned>(dense);

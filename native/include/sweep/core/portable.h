@@ -1,4 +1,4 @@
-// The host-device vocabulary: qualifiers of functions, offsets, and loops over constants.
+// Definitions for code that host and device share: qualifiers of functions, offsets, and loops over constants.
 #ifndef SWEEP_CORE_PORTABLE_H
 #define SWEEP_CORE_PORTABLE_H
 
@@ -9,15 +9,15 @@
 #define SWEEP_INLINE
 #else
 #define SWEEP_HD inline __attribute__((always_inline))
-#define SWEEP_INLINE __attribute__((always_inline))  // of a lambda
+#define SWEEP_INLINE __attribute__((always_inline))  // for a lambda
 #endif
-// A loop that would only become much code.
+// For a loop that grows the code without a gain in speed when it is unrolled.
 #if defined(__CUDA_ARCH__)
 #define SWEEP_ROLLED _Pragma("unroll 1")
 #else
 #define SWEEP_ROLLED
 #endif
-// Compiled once, whoever calls it.
+// For a function that is compiled once for all its callers.
 #if defined(__clang__)
 #define SWEEP_APART __attribute__((noinline))
 #else
@@ -29,7 +29,7 @@
 #define SWEEP_HD_APART SWEEP_APART
 #endif
 
-// Each build for another instruction set lives in a namespace of its own, or the linker would merge them.
+// Each build for an instruction set has its own namespace; otherwise the linker would merge the builds.
 #ifndef SWEEP_VARIANT
 #define SWEEP_VARIANT portable
 #endif
@@ -37,7 +37,8 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The place of a cell in an array; a GPU counts in 32 bits at half the price, and advances all shots in one launch.
+// The offset of a cell in an array. A GPU computes 32-bit offsets at half the cost, and advances all shots in one
+// launch.
 #if defined(__CUDACC__) || defined(SWEEP_EMULATE)
 using Offset = int;
 constexpr bool all_shots_per_launch = true;
@@ -51,7 +52,7 @@ struct Index {
   static constexpr int value = N;
 };
 
-// f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes that the compiler sees as constants.
+// Calls f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes whose index is a constant to the compiler.
 template <int NDIM, int A = 0, class F>
 SWEEP_HD void for_axes(const F& f) {
   if constexpr (A < NDIM) {

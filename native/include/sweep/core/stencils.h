@@ -7,14 +7,15 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Stencil weights: HALF of them known to the compiler, or any number read at run time (HALF = 0), where they are kept.
+// The weights of one stencil: HALF of them, a number that the compiler knows, or (HALF = 0) a number known at run time
+// only; those weights stay in the workspace.
 template <class T, int HALF>
 struct Taps {
   T w[HALF];
-  void take(const double* from, const T*, int) {
+  void set(const double* from, const T*, int) {
     for (int k = 0; k < HALF; ++k) w[k] = static_cast<T>(from[k]);
   }
-  // w_1 term(1) + w_2 term(2) + ..., where a term may be a vector.
+  // Returns w_1 term(1) + w_2 term(2) + ...; a term may be a vector.
   template <class V, int K = 0, class F>
   SWEEP_HD V over(const F& term) const {
     if constexpr (K + 1 < HALF)
@@ -36,7 +37,7 @@ template <class T>
 struct Taps<T, 0> {
   const T* w;
   int count;
-  void take(const double*, const T* kept, int half) { w = kept, count = half; }
+  void set(const double*, const T* stored_weights, int half) { w = stored_weights, count = half; }
   template <class V, class F>
   SWEEP_HD V over(const F& term) const {
     V sum = w[0] * term(1);
@@ -45,17 +46,18 @@ struct Taps<T, 0> {
   }
 };
 
-// Those of D, D1, D2 and MEAN along all axes.
+// The weights of D, D1, D2 and MEAN along all axes.
 template <class T, int NDIM, int HALF>
 struct Stencils {
   Taps<T, HALF> taps[4][NDIM];
-  T centre[NDIM];  // of D2
+  T centre[NDIM];  // middle weight of D2
 
-  // As a sweep_problem states them; `kept` holds the same one axis after the other.
-  void take(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* kept, int half) {
+  // Reads the weights of a sweep_problem; `stored_weights` points to the same weights, axis after axis, in memory of
+  // the device.
+  void set(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* stored_weights, int half) {
     const int begin[] = {0, half, 2 * half + 1, 3 * half + 1};
-    for (int a = 0; a < NDIM; ++a, kept += 4 * half + 1) {
-      for (int of = 0; of < 4; ++of) taps[of][a].take(weights[a] + begin[of], kept + begin[of], half);
+    for (int a = 0; a < NDIM; ++a, stored_weights += 4 * half + 1) {
+      for (int of = 0; of < 4; ++of) taps[of][a].set(weights[a] + begin[of], stored_weights + begin[of], half);
       centre[a] = static_cast<T>(weights[a][2 * half]);
     }
   }

@@ -1,5 +1,6 @@
-// The adjoint of a cell, as it follows from the tables of an equation: each stage transposed, in reverse order; or of
-// second order, where a step is its own adjoint, that step. docs/theory/elastic.md and acoustic.md derive them.
+// The adjoint step of a cell, derived from the tables of an equation. For first order in time the step is each stage
+// transposed, in reverse order. For second order a step is its own adjoint. docs/theory/elastic.md and acoustic.md
+// derive both.
 #ifndef SWEEP_KERNEL_ADJOINT_H
 #define SWEEP_KERNEL_ADJOINT_H
 
@@ -14,32 +15,32 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   using typename Forward::Cell;
   using typename Forward::View;
   static constexpr Tables table = Forward::table;
-  static constexpr bool second = Forward::second;
+  static constexpr bool is_second_order = Forward::is_second_order;
 
-  // Of the adjoint of second order, beside memory variables: one for each modulus.
-  static constexpr int filters = second ? table.moduli : 0;
+  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus.
+  static constexpr int filters = is_second_order ? table.moduli : 0;
 
-  // The transpose of all that reads the fields of a stage, and what follows from it at their nodes: the adjoint field
-  // f', its multiples e' of the rates of f, which the stages before differentiate, and images f' e.
+  // The transpose of all operators that read the fields of a stage. At the nodes of these fields it updates the adjoint
+  // field f', the adjoint rates e' (multiples of f' that the stages before differentiate), and the images f' e.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void adjoint_stage(const View& v, const Cell& c, Where where) {
-    if constexpr (second && STAGE == 0)
-      Forward::template gradients<V>(v, c, where, v.now, v.memory);
-    else if constexpr (second)
-      reverse<V>(v, c, where);
+    if constexpr (is_second_order && STAGE == 0)
+      Forward::template update_psi<V>(v, c, where, v.now, v.memory);
+    else if constexpr (is_second_order)
+      second_order_step<V>(v, c, where);
     else
-      transposed<V, STAGE>(v, c, where);
+      transpose_stage<V, STAGE>(v, c, where);
   }
 
-  // A residual into the adjoint field, after the cells of its stage were made.
+  // Adds a residual to the adjoint field, after the cells of its stage have been computed.
   template <int STAGE>
   SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
-    if constexpr (second) {
+    if constexpr (is_second_order) {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-        constexpr int f = decltype(index)::value, own = table.modulus[table.own(f)].coefficient;
+        constexpr int f = decltype(index)::value, own_coefficient = table.modulus[table.source_modulus(f)].coefficient;
         if (f != field) return;
-        if (v.is_imaged(c)) v.image[v.at(own, c)] += v.steps_per_image * v.slot[v.slot_at(f, c)] * amount;
-        v.field[v.at(f, c)] += v.coefficient[v.at(own, c)] * stretch(v, c, filter_memory, amount);
+        if (v.is_imaged(c)) v.image[v.at(own_coefficient, c)] += v.steps_per_image * v.slot[v.slot_at(f, c)] * amount;
+        v.field[v.at(f, c)] += v.coefficient[v.at(own_coefficient, c)] * stretch(v, c, filter_memory, amount);
       });
       return;
     }
@@ -48,10 +49,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       constexpr int r = m.rate;
-      constexpr bool kept = table.separate_adjoint[m.target];
+      constexpr bool is_separate = table.separate_adjoint[m.target];
       if constexpr (table.stage[r] != STAGE) return;
       if (m.target != field) return;
-      const Value part = Forward::template multiple<Value, m.coefficient>(v.coefficient, v, c, amount);
+      const Value part = Forward::template times_coefficient<Value, m.coefficient>(v.coefficient, v, c, amount);
       v.adjoint[v.at(r, c)] += part;
       for_axes<table.terms>([&](auto inner) SWEEP_INLINE {
         constexpr int i = decltype(inner)::value, a = table.term[i].axis;
@@ -59,7 +60,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
           if (v.layout.in_region(a, c.i[a]))
             v.memory[v.slab(a, table.term[i].slot, c)] += gain<Forward, Value, i>(v, c) * part;
       });
-      if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (kept ? amount : part) * e[r];
+      if constexpr (m.coefficient >= 0) v.image[v.at(m.coefficient, c)] += (is_separate ? amount : part) * e[r];
     });
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
@@ -68,32 +69,32 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     });
   }
 
-  // Whether there are sources that history_rates know nothing of, though they are multiplied with a modulus.
+  // True if a modulus multiplies sources that history_rates does not contain.
   template <int STAGE>
   static constexpr bool correlates_sources =
-      table.any_made(STAGE, [](int f) { return table.history_index[f] < 0 && table.own(f) >= 0; });
+      table.any_of_stage(STAGE, [](int f) { return table.history_index[f] < 0 && table.source_modulus(f) >= 0; });
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f);
+      constexpr int f = decltype(index)::value, m = table.source_modulus(f);
       if constexpr (m >= 0 && table.history_index[f] < 0) {
-        constexpr int seen = table.separate_adjoint[f] ? table.rates + f : table.modulus[m].rate;
-        if (f == field) v.image[v.at(table.modulus[m].coefficient, c)] += v.adjoint[v.at(seen, c)] * amount;
+        constexpr int adjoint_index = table.separate_adjoint[f] ? table.rates + f : table.modulus[m].rate;
+        if (f == field) v.image[v.at(table.modulus[m].coefficient, c)] += v.adjoint[v.at(adjoint_index, c)] * amount;
       }
     });
   }
 
-  // What a source of the forward run takes from the adjoint field.
+  // The value that a source of the forward run reads from the adjoint field.
   SWEEP_HD static Value value_at_source(const View& v, const Cell& c, int field, Value* filter_memory) {
-    if constexpr (second) return unstretch(v, c, filter_memory, v.field[v.at(field, c)]);
+    if constexpr (is_second_order) return unstretch(v, c, filter_memory, v.field[v.at(field, c)]);
     Value value = 0;
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f);
+      constexpr int f = decltype(index)::value, m = table.source_modulus(f);
       if (f != field) return;
       if constexpr (table.separate_adjoint[f]) {
         value = v.adjoint[v.at(table.rates + f, c)];
         if constexpr (m >= 0) value *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
-      } else if constexpr (sole(f) >= 0) {
-        constexpr Modulus only = table.modulus[sole(f)];
+      } else if constexpr (only_modulus(f) >= 0) {
+        constexpr Modulus only = table.modulus[only_modulus(f)];
         value = v.adjoint[v.at(only.rate, c)];
         if constexpr (m < 0 && only.coefficient >= 0) value /= v.coefficient[v.at(only.coefficient, c)];
       }
@@ -101,42 +102,43 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     return value;
   }
 
-  // d misfit / d coefficient of one cell from what was correlated; coefficients lie `cells` apart.
+  // d misfit / d coefficient of one cell from its image; the coefficients of the cell are `cells` elements apart.
   SWEEP_HD static Value gradient(int c, const Value* coefficient, ptrdiff_t cells, Value image) {
-    if constexpr (second) {
+    if constexpr (is_second_order) {
       for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
         constexpr Modulus m = table.modulus[decltype(index)::value];
-        constexpr int own = table.modulus[table.own(m.target)].coefficient;
-        if (c == m.coefficient) image /= coefficient[own * cells];
+        constexpr int own_coefficient = table.modulus[table.source_modulus(m.target)].coefficient;
+        if (c == m.coefficient) image /= coefficient[own_coefficient * cells];
       });
       return image;
     }
-    if (multiples >> c & 1) image /= coefficient[c * cells];
-    return squares >> c & 1 ? image / coefficient[c * cells] : image;
+    if (scaled_coefficients >> c & 1) image /= coefficient[c * cells];
+    return squared_coefficients >> c & 1 ? image / coefficient[c * cells] : image;
   }
 
  protected:
-  // What device code looks up by an index that it learns at run time: a bit for each, since it cannot see the tables.
-  template <class Of>
-  static constexpr unsigned bits(const Of& of) {
+  // A mask with one bit for each index. Device code looks up an index that is known at run time in a mask, since it
+  // cannot see the tables.
+  template <class Predicate>
+  static constexpr unsigned bits(const Predicate& has) {
     unsigned mask = 0;
-    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(of(i)) << i;
+    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(has(i)) << i;
     return mask;
   }
 
  private:
-  static constexpr unsigned multiples = bits([](int c) { return table.scaled[c]; });
-  static constexpr unsigned squares = second ? 0 : bits([](int c) {
+  static constexpr unsigned scaled_coefficients = bits([](int c) { return table.scaled[c]; });
+  static constexpr unsigned squared_coefficients = is_second_order ? 0 : bits([](int c) {
     for (int m = 0; m < table.moduli; ++m)
       if (table.modulus[m].coefficient == c && table.history_index[table.modulus[m].target] >= 0) return true;
     return false;
   });
-  static constexpr int sole(int f) {
+  static constexpr int only_modulus(int f) {
     for (int m = 0; m < table.moduli; ++m)
       if (table.modulus[m].target == f) return m;
     return -1;
   }
-  // A field that a rate changes: all of them lie at the same nodes.
+  // A field that a rate changes; all fields of a rate lie at the same nodes.
   static constexpr int target_of(int rate) {
     for (int m = 0; m < table.moduli; ++m)
       if (table.modulus[m].rate == rate) return table.modulus[m].target;
@@ -148,7 +150,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     return true;
   }
   template <int STAGE>
-  static constexpr bool used(int k) {
+  static constexpr bool is_used(int k) {
     for (int m = 0; m < table.moduli; ++m)
       if (table.modulus[m].coefficient == k && table.stage[table.modulus[m].rate] == STAGE) return true;
     return false;
@@ -157,36 +159,36 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // --- first order -----------------------------------------------------------------------------------------------
 
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void transposed(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void transpose_stage(const View& v, const Cell& c, Where where) {
     V d[table.fields];
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
-      if constexpr (table.at_stage[f] == STAGE) d[f] = every<V>(Value(0));
+      if constexpr (table.at_stage[f] == STAGE) d[f] = broadcast<V>(Value(0));
     });
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, f = table.term[i].field, r = table.term[i].rate, a = table.term[i].axis;
       if constexpr (table.at_stage[f] == STAGE) {
-        V back = difference<Forward, V, i, true>(v, c, v.adjoint + v.at(r, c), where);
+        V adjoint_difference = difference<Forward, V, i, true>(v, c, v.adjoint + v.at(r, c), where);
         if constexpr (table.term[i].memories)
-          if (where.has(a)) back = back + memory_difference<Forward, V, i>(v, c);
-        if constexpr ((table.sign[r] > 0) == table.term[i].odd())
-          d[f] = d[f] - back;
+          if (where.has(a)) adjoint_difference = adjoint_difference + memory_difference<Forward, V, i>(v, c);
+        if constexpr ((table.sign[r] > 0) == table.term[i].is_antisymmetric())
+          d[f] = d[f] - adjoint_difference;
         else
-          d[f] = d[f] + back;
+          d[f] = d[f] + adjoint_difference;
       }
     });
-    V made[table.rates], kept[table.fields], e[table.rates];
+    V adjoint_rate[table.rates], adjoint_field[table.fields], e[table.rates];
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_stage[f] == STAGE) {
-        constexpr bool pinned = table.pinned(f);
-        if (pinned && where.near_surface() && c.i[0] == 0) d[f] = every<V>(Value(0));
+        constexpr bool zero_on_surface = table.is_zero_on_surface(f);
+        if (zero_on_surface && where.near_surface() && c.i[0] == 0) d[f] = broadcast<V>(Value(0));
         if constexpr (table.separate_adjoint[f]) {
-          kept[f] = d[f];
-          if constexpr (!table.local(f)) {
+          adjoint_field[f] = d[f];
+          if constexpr (!table.is_local(f)) {
             Value* const to = v.adjoint + v.at(table.rates + f, c);
-            kept[f] = after_damping<Forward, V, f>(v, c, where, load<V>(to)) + d[f];
-            store(to, kept[f]);
+            adjoint_field[f] = after_damping<Forward, V, f>(v, c, where, load<V>(to)) + d[f];
+            store(to, adjoint_field[f]);
           }
         }
       }
@@ -195,7 +197,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr Modulus m = table.modulus[decltype(index)::value];
       if constexpr (table.stage[m.rate] == STAGE) {
-        const V part = Forward::template multiple<V, m.coefficient>(v.coefficient, v, c, d[m.target]);
+        const V part = Forward::template times_coefficient<V, m.coefficient>(v.coefficient, v, c, d[m.target]);
         if constexpr (first_of_rate(decltype(index)::value))
           change[m.rate] = part;
         else
@@ -206,9 +208,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       constexpr int r = decltype(index)::value;
       if constexpr (table.stage[r] == STAGE) {
         Value* const to = v.adjoint + v.at(r, c);
-        constexpr bool anew = table.any_made(STAGE, [](int f) { return table.local(f); });
-        made[r] = anew ? change[r] : after_damping<Forward, V, target_of(r)>(v, c, where, load<V>(to)) + change[r];
-        store(to, made[r]);
+        constexpr bool is_local_stage = table.any_of_stage(STAGE, [](int f) { return table.is_local(f); });
+        adjoint_rate[r] =
+            is_local_stage ? change[r] : after_damping<Forward, V, target_of(r)>(v, c, where, load<V>(to)) + change[r];
+        store(to, adjoint_rate[r]);
       }
     });
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
@@ -216,18 +219,18 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       if constexpr (table.stage[r] == STAGE && table.term[i].memories)
         if (where.has(a)) {
           Value* const m = v.memory + v.slab(a, table.term[i].slot, c);
-          store(m, decay<Forward, V, i>(v, c) * load<V>(m) + gain<Forward, V, i>(v, c) * made[r]);
+          store(m, decay<Forward, V, i>(v, c) * load<V>(m) + gain<Forward, V, i>(v, c) * adjoint_rate[r]);
         }
     });
     if (!v.is_imaged(c)) return;
     history_rates<V, STAGE>(v, c, where, e);
-    correlate<V, STAGE>(v, c, made, kept, e);
+    correlate<V, STAGE>(v, c, adjoint_rate, adjoint_field, e);
   }
 
-  // What the history tells of the rates of this unit: those of held fields times their moduli.
+  // The rates of this time step from the history. For fields in the history they are the rates times their moduli.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void history_rates(const View& v, const Cell& c, Where where, V* e) {
-    if constexpr (table.history_holds == RATES)
+    if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
         if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
@@ -237,29 +240,30 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.history_index[f];
         if constexpr (place >= 0) {
-          constexpr int r = table.modulus[sole(f)].rate;
+          constexpr int r = table.modulus[only_modulus(f)].rate;
           const ptrdiff_t at = v.slot_at(place, c);
           prefetch<V>(v.previous_slot + at + v.layout.field.stride[NDIM - 2]);
           e[r] = load<V>(v.slot + at) - after_damping<Forward, V, f>(v, c, where, load<V>(v.previous_slot + at));
         }
       });
     else
-      Forward::template rates<V, STAGE, true>(v, c, table.history_stage ? v.previous_slot : v.slot, nullptr,
-                                              v.slot_memory, where, e);
+      Forward::template compute_rates<V, STAGE, true>(v, c, table.history_stage ? v.previous_slot : v.slot, nullptr,
+                                                      v.slot_memory, where, e);
   }
   template <class V, int STAGE>
-  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* made, const V* kept, const V* e) {
+  SWEEP_HD static void correlate(const View& v, const Cell& c, const V* adjoint_rate, const V* adjoint_field,
+                                 const V* e) {
     for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
       constexpr int k = decltype(index)::value;
-      if constexpr (used<STAGE>(k)) {
+      if constexpr (is_used<STAGE>(k)) {
         V sum = load<V>(v.image + v.at(k, c));
         for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
           constexpr Modulus m = table.modulus[decltype(inner)::value];
           if constexpr (m.coefficient == k && table.stage[m.rate] == STAGE) {
             if constexpr (table.separate_adjoint[m.target])
-              sum = sum + kept[m.target] * e[m.rate];
+              sum = sum + adjoint_field[m.target] * e[m.rate];
             else
-              sum = sum + made[m.rate] * e[m.rate];
+              sum = sum + adjoint_rate[m.rate] * e[m.rate];
           }
         });
         store(v.image + v.at(k, c), sum);
@@ -269,41 +273,41 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // --- second order ----------------------------------------------------------------------------------------------
 
-  // One step of an equation that is its own adjoint, in a field that is S times the adjoint state; the images are what
-  // coefficients are multiplied with, without S, times the forward field.
+  // One step of an equation that is its own adjoint. The field is S times the adjoint state. An image is the factor of
+  // a coefficient, without S, times the forward field.
   template <class V, class Where>
-  SWEEP_HD static void reverse(const View& v, const Cell& c, Where where) {
+  SWEEP_HD static void second_order_step(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
-    Forward::template rates<V, 1>(v, c, v.now, v.field, v.memory, where, e);
-    Forward::template applied<V, 1>(v.coefficient, v, c, e, change);
-    Forward::template add<V, 1>(v.field, v.now, v, c, where, change);
+    Forward::template compute_rates<V, 1>(v, c, v.now, v.field, v.memory, where, e);
+    Forward::template apply_moduli<V, 1>(v.coefficient, v, c, e, change);
+    Forward::template advance<V, 1>(v.field, v.now, v, c, where, change);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       constexpr Modulus m = table.modulus[i];
       V g = e[m.rate];
       for_axes<NDIM>([&](auto axis) SWEEP_INLINE {
         constexpr int a = decltype(axis)::value;
-        if (where.has(a)) g = undo<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
+        if (where.has(a)) g = unstretch_axis<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
       });
       if (v.is_imaged(c)) {
         Value* const to = v.image + v.at(m.coefficient, c);
-        const Value* const held = v.slot + v.slot_at(m.target, c);
+        const Value* const history_value = v.slot + v.slot_at(m.target, c);
         prefetch_next_row<V>(v.layout.field, to);
-        prefetch_next_row<V>(v.layout.field, held);
-        store(to, load<V>(to) + load<V>(held) * (every<V>(v.steps_per_image) * g));
+        prefetch_next_row<V>(v.layout.field, history_value);
+        store(to, load<V>(to) + load<V>(history_value) * (broadcast<V>(v.steps_per_image) * g));
       }
     });
   }
-  // y of (1 + P) y = g, a filter with a memory of one number.
+  // Solves (1 + P) y = g for y: a filter with a memory of one number.
   template <class V, int A>
-  SWEEP_HD static V undo(const View& v, const Cell& c, Value* filter_memory, V g) {
+  SWEEP_HD static V unstretch_axis(const View& v, const Cell& c, Value* filter_memory, V g) {
     prefetch_next_row<V>(v.layout.slab[A], filter_memory);
     const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(filter_memory)) * profile_at<V, A>(v, c, 3);
     store(filter_memory, y - g);
     return y;
   }
-  // A value that a point adds to such a field is stretched, one that it takes is not any more; `filter_memory` holds
-  // one number for each axis. S is one outside the PML.
+  // stretch() multiplies a value that a point adds to such a field by S; unstretch() divides a value that a point reads
+  // by S. `filter_memory` holds one number for each axis. S is one outside the PML.
   SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* filter_memory, Value amount) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
@@ -315,7 +319,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   SWEEP_HD static Value unstretch(const View& v, const Cell& c, Value* filter_memory, Value value) {
     for_axes<NDIM>([&](auto index) SWEEP_INLINE {
       constexpr int a = decltype(index)::value;
-      value = undo<Value, a>(v, c, filter_memory + a, value);
+      value = unstretch_axis<Value, a>(v, c, filter_memory + a, value);
     });
     return value;
   }

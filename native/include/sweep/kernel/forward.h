@@ -1,5 +1,5 @@
-// The step of one cell, or of the neighbours that a vector holds (V is the type of a number or a vector of them), and
-// its Born, as they follow from the tables of an equation. docs/theory/elastic.md derives them.
+// The forward step of one cell and its Born derivative, from the tables of an equation. With a vector type V the step
+// is that of the neighbours in the vector. docs/theory/elastic.md derives both.
 #ifndef SWEEP_KERNEL_FORWARD_H
 #define SWEEP_KERNEL_FORWARD_H
 
@@ -13,17 +13,19 @@ struct ForwardStep {
   using View = sweep::View<Value, NDIM, HALF>;
   using Cell = sweep::Cell<NDIM>;
   static constexpr Tables table = tables_of<Physics, NDIM>();
-  static constexpr bool second = table.second;  // order in time; then its own adjoint, as its differences are symmetric
+  // An equation of second order in time is its own adjoint, because its differences are symmetric.
+  static constexpr bool is_second_order = table.is_second_order;
 
-  // e = sign * sum over terms of what they take of fields, for the rates of a stage; of a history's fields with the
-  // memory variables that it holds, or with new ones. Of second order `old` is the level before that of `field`.
+  // Computes the rates of a stage: e = sign * sum over terms of an operator of a field. From a history the fields come
+  // with the memory variables of that history; otherwise memory variables are updated. For second order `field_before`
+  // is the time level before that of `field`.
   template <class V, int STAGE, bool FROM_HISTORY = false, class Where>
-  SWEEP_HD static void rates(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
-                             Where where, V* e) {
+  SWEEP_HD static void compute_rates(const View& v, const Cell& c, const Value* field, const Value* field_before,
+                                     Value* memory, Where where, V* e) {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value, r = table.term[i].rate;
       if constexpr (table.stage[r] == STAGE) {
-        const V part = taken<V, i, FROM_HISTORY>(v, c, field, old, memory, where);
+        const V part = term_value<V, i, FROM_HISTORY>(v, c, field, field_before, memory, where);
         if constexpr (table.term[i].first)
           e[r] = part;
         else
@@ -36,44 +38,44 @@ struct ForwardStep {
     });
   }
 
-  // What the PML remembers of fields that are differentiated twice, before they are.
+  // Updates psi of the fields that are differentiated twice; the second differences then read it.
   template <class V, class Where>
-  SWEEP_HD static void gradients(const View& v, const Cell& c, Where where, const Value* now, Value* memory) {
+  SWEEP_HD static void update_psi(const View& v, const Cell& c, Where where, const Value* now, Value* memory) {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       if constexpr (table.term[i].of == D2)
-        if (where.has(table.term[i].axis)) remember<ForwardStep, V, i>(v, c, now, memory);
+        if (where.has(table.term[i].axis)) update_gradient_memory<ForwardStep, V, i>(v, c, now, memory);
     });
   }
 
   template <class V, int STAGE, class Where>
   SWEEP_HD static void forward_stage(const View& v, const Cell& c, Where where) {
-    if constexpr (second && STAGE == 0) return gradients<V>(v, c, where, v.now, v.memory);
+    if constexpr (is_second_order && STAGE == 0) return update_psi<V>(v, c, where, v.now, v.memory);
     V e[table.rates], change[table.fields];
-    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
-    applied<V, STAGE>(v.coefficient, v, c, e, change);
-    add<V, STAGE>(v.field, v.now, v, c, where, change);
-    if (v.in_slot(c)) hold<V, STAGE>(v, c, where, change, e);
+    compute_rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    apply_moduli<V, STAGE>(v.coefficient, v, c, e, change);
+    advance<V, STAGE>(v.field, v.now, v, c, where, change);
+    if (v.in_slot(c)) write_history<V, STAGE>(v, c, where, change, e);
   }
 
-  // The step backward in time, where no PML is: of second order u[k - 1] = 2 u[k] - u[k + 1] + change, the same
-  // arithmetic on other levels; otherwise f <- f - change, the stages in reverse order.
+  // The step backward in time, outside the PML. For second order it is u[k - 1] = 2 u[k] - u[k + 1] + change, the same
+  // arithmetic on other levels. For first order it is f <- f - change, with the stages in reverse order.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void reverse_stage(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
-    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
-    applied<V, STAGE>(v.coefficient, v, c, e, change);
+    compute_rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    apply_moduli<V, STAGE>(v.coefficient, v, c, e, change);
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
-      if constexpr (!second && table.at_stage[f] == STAGE) change[f] = -change[f];
+      if constexpr (!is_second_order && table.at_stage[f] == STAGE) change[f] = -change[f];
     });
-    add<V, STAGE>(v.field, v.now, v, c, where, change);
-    hold<V, STAGE, true>(v, c, where, change, e);
+    advance<V, STAGE>(v.field, v.now, v, c, where, change);
+    write_history<V, STAGE, true>(v, c, where, change, e);
   }
 
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f), place = table.history_index[f];
+      constexpr int f = decltype(index)::value, m = table.source_modulus(f), place = table.history_index[f];
       if (f != field) return;
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
       v.field[v.at(f, c)] += amount;
@@ -86,28 +88,29 @@ struct ForwardStep {
 
   template <class V, int STAGE, class Where>
   SWEEP_HD static void born_stage(const View& v, const Cell& c, Where where) {
-    if constexpr (second && STAGE == 0) {
-      gradients<V>(v, c, where, v.now, v.memory);
-      return gradients<V>(v, c, where, v.scattered_now, v.scattered_memory);
+    if constexpr (is_second_order && STAGE == 0) {
+      update_psi<V>(v, c, where, v.now, v.memory);
+      return update_psi<V>(v, c, where, v.scattered_now, v.scattered_memory);
     }
-    V e[table.rates], change[table.fields], scattered[table.rates], more[table.fields];
-    for_axes<table.fields>([&](auto index) SWEEP_INLINE { more[decltype(index)::value] = every<V>(Value(0)); });
-    rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
-    rates<V, STAGE>(v, c, v.scattered_now, v.scattered, v.scattered_memory, where, scattered);
-    applied<V, STAGE, false>(v.tangent, v, c, e, more);
-    applied<V, STAGE>(v.coefficient, v, c, e, change);
-    add<V, STAGE>(v.field, v.now, v, c, where, change);
-    applied<V, STAGE>(v.coefficient, v, c, scattered, change);
+    V e[table.rates], change[table.fields], scattered[table.rates], tangent_change[table.fields];
+    for_axes<table.fields>([&](auto index)
+                               SWEEP_INLINE { tangent_change[decltype(index)::value] = broadcast<V>(Value(0)); });
+    compute_rates<V, STAGE>(v, c, v.now, v.field, v.memory, where, e);
+    compute_rates<V, STAGE>(v, c, v.scattered_now, v.scattered, v.scattered_memory, where, scattered);
+    apply_moduli<V, STAGE, false>(v.tangent, v, c, e, tangent_change);
+    apply_moduli<V, STAGE>(v.coefficient, v, c, e, change);
+    advance<V, STAGE>(v.field, v.now, v, c, where, change);
+    apply_moduli<V, STAGE>(v.coefficient, v, c, scattered, change);
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
-      if constexpr (table.at_stage[f] == STAGE) change[f] = change[f] + more[f];
+      if constexpr (table.at_stage[f] == STAGE) change[f] = change[f] + tangent_change[f];
     });
-    add<V, STAGE>(v.scattered, v.scattered_now, v, c, where, change);
+    advance<V, STAGE>(v.scattered, v.scattered_now, v, c, where, change);
   }
 
   SWEEP_HD static void scatter_source(const View& v, const Cell& c, int field, Value amount, Value varied) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
-      constexpr int f = decltype(index)::value, m = table.own(f);
+      constexpr int f = decltype(index)::value, m = table.source_modulus(f);
       if (f != field) return;
       if constexpr (m >= 0) {
         const ptrdiff_t at = v.at(table.modulus[m].coefficient, c);
@@ -119,7 +122,7 @@ struct ForwardStep {
   }
 
  protected:
-  // Of all moduli of its target, or of those with coefficients.
+  // True for the first of all moduli of its target, or of those that have coefficients.
   static constexpr bool first_of_target(int modulus, bool all) {
     for (int m = 0; m < modulus; ++m)
       if (table.modulus[m].target == table.modulus[modulus].target && (all || table.modulus[m].coefficient >= 0))
@@ -127,27 +130,27 @@ struct ForwardStep {
     return true;
   }
 
-  // What one term takes of its field, stretched where a PML is.
+  // The value of one term, stretched inside a PML.
   template <class V, int I, bool FROM_HISTORY, class Where>
-  SWEEP_HD static V taken(const View& v, const Cell& c, const Value* field, const Value* old, Value* memory,
-                          Where where) {
+  SWEEP_HD static V term_value(const View& v, const Cell& c, const Value* field, const Value* field_before,
+                               Value* memory, Where where) {
     constexpr Derivative term = table.term[I];
     constexpr int a = term.axis;
     const Value* const from =
         field + (FROM_HISTORY ? v.slot_at(table.history_index[term.field], c) : v.at(term.field, c));
     if constexpr (term.of == CHANGE) {
-      return Value(2) * (load<V>(from) - load<V>(old + v.at(term.field, c)));
+      return Value(2) * (load<V>(from) - load<V>(field_before + v.at(term.field, c)));
     } else {
       V d = difference<ForwardStep, V, I, false>(v, c, from, where);
       prefetch_next_row<V>(v.layout.field, from + (a == 0 ? v.layout.half * v.layout.field.stride[0] : 0));
       if constexpr (term.memories == 2) {
-        if (where.has(a)) d = stretched<ForwardStep, V, I>(v, c, memory, d);
+        if (where.has(a)) d = stretched_second_difference<ForwardStep, V, I>(v, c, memory, d);
       } else if constexpr (term.memories == 1) {
         if (where.has(a)) {
           Value* const m =
               memory + (FROM_HISTORY ? v.slot_slab(v.layout, a, term.history_index, c) : v.slab(a, term.slot, c));
           prefetch_next_row<V>(v.layout.slab[a], m);
-          // Rows of a history come from afar, and those beside the PML of the last axis are short.
+          // A history is not in the cache, and its rows beside the PML of the last axis are short.
           if constexpr (FROM_HISTORY && NDIM == 2) prefetch<V>(m + 4 * v.layout.slab[a].stride[0]);
           V psi = load<V>(m);
           if constexpr (!FROM_HISTORY) {
@@ -161,29 +164,29 @@ struct ForwardStep {
     }
   }
 
-  // A coefficient, or one, times something: zero beyond the grid, so that fields stay so.
+  // A coefficient, or one, times a value; zero beyond the grid, so that fields stay zero there.
   template <class V, int COEFFICIENT>
-  SWEEP_HD static V multiple(const Value* coefficient, const View& v, const Cell& c, V of) {
+  SWEEP_HD static V times_coefficient(const Value* coefficient, const View& v, const Cell& c, V value) {
     if constexpr (COEFFICIENT >= 0) {
       const Value* const from = coefficient + v.at(COEFFICIENT, c);
       prefetch_next_row<V>(v.layout.field, from);
-      return load<V>(from) * of;
+      return load<V>(from) * value;
     } else if constexpr (sizeof(V) > sizeof(Value)) {
-      return load<V>(v.inside + c.i[NDIM - 1]) * of;
+      return load<V>(v.inside + c.i[NDIM - 1]) * value;
     } else {
-      return of;
+      return value;
     }
   }
 
-  // What the fields of a stage change by: coefficients times rates, and those without coefficients unless they are left
-  // out.
+  // Computes the change of the fields of a stage: coefficients times rates. Rates without coefficients count only with
+  // ALL.
   template <class V, int STAGE, bool ALL = true>
-  SWEEP_HD static void applied(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
+  SWEEP_HD static void apply_moduli(const Value* coefficient, const View& v, const Cell& c, const V* e, V* change) {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       constexpr Modulus m = table.modulus[i];
       if constexpr (table.stage[m.rate] == STAGE && (ALL || m.coefficient >= 0)) {
-        const V part = multiple<V, m.coefficient>(coefficient, v, c, e[m.rate]);
+        const V part = times_coefficient<V, m.coefficient>(coefficient, v, c, e[m.rate]);
         if constexpr (first_of_target(i, ALL))
           change[m.target] = part;
         else
@@ -192,20 +195,20 @@ struct ForwardStep {
     });
   }
 
-  // f <- f + change, where f is damped in a PML; of second order u[k + 1] = 2 u[k] - u[k - 1] + change; what lives
-  // within the step is what it changes by.
+  // Advances the fields of a stage. For first order f <- f + change, where f is damped in a PML. For second order u[k +
+  // 1] = 2 u[k] - u[k - 1] + change. A field that lives within the step only is equal to its change.
   template <class V, int STAGE, class Where>
-  SWEEP_HD static void add(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
+  SWEEP_HD static void advance(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value;
       if constexpr (table.at_stage[f] == STAGE) {
-        constexpr bool pinned = table.pinned(f);
-        if (pinned && where.near_surface() && c.i[0] == 0) change[f] = every<V>(Value(0));
+        constexpr bool zero_on_surface = table.is_zero_on_surface(f);
+        if (zero_on_surface && where.near_surface() && c.i[0] == 0) change[f] = broadcast<V>(Value(0));
         Value* const to = field + v.at(f, c);
-        if constexpr (second) {
+        if constexpr (is_second_order) {
           prefetch_next_row<V>(v.layout.field, to);
           change[f] = Value(2) * load<V>(now + v.at(f, c)) - load<V>(to) + change[f];
-        } else if constexpr (!table.local(f)) {
+        } else if constexpr (!table.is_local(f)) {
           prefetch_next_row<V>(v.layout.field, to);
           change[f] = after_damping<ForwardStep, V, f>(v, c, where, load<V>(to)) + change[f];
         }
@@ -215,11 +218,11 @@ struct ForwardStep {
   }
 
  private:
-  // Into the history: fields as this stage has made them, or memory variables of its differences; or rates. Past the
-  // caches, unless it is read READ_SOON.
+  // Writes to the history: the fields of this stage or the memory variables of its differences, or rates. Stores bypass
+  // the caches unless the values are READ_SOON.
   template <class V, int STAGE, bool READ_SOON = false, class Where>
-  SWEEP_HD static void hold(const View& v, const Cell& c, Where where, const V* made, const V* e) {
-    if constexpr (table.history_holds == RATES)
+  SWEEP_HD static void write_history(const View& v, const Cell& c, Where where, const V* field_values, const V* e) {
+    if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
         constexpr int r = decltype(index)::value;
         if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
@@ -229,9 +232,9 @@ struct ForwardStep {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.history_index[f];
         if constexpr (place >= 0 && READ_SOON)
-          store(v.slot + v.slot_at(place, c), made[f]);
+          store(v.slot + v.slot_at(place, c), field_values[f]);
         else if constexpr (place >= 0)
-          stream(v.slot + v.slot_at(place, c), made[f]);
+          stream(v.slot + v.slot_at(place, c), field_values[f]);
       });
     else
       for_axes<table.terms>([&](auto index) SWEEP_INLINE {

@@ -1,4 +1,4 @@
-// What a term takes of its field at a cell, or at the neighbours that a vector holds, and its PML.
+// The operator of a term at a cell, or at the neighbours in a vector, and its PML.
 #ifndef SWEEP_KERNEL_OPERATORS_H
 #define SWEEP_KERNEL_OPERATORS_H
 
@@ -7,9 +7,10 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back; a mean adds the two.
+// Staggered: sum over k of w_k (f[+(k - 1/2)] - f[-(k - 1/2)]), half a cell further or back. ADDED: a mean, with + in
+// place of -.
 template <class V, bool FORWARD, bool ADDED = false, class Value, int HALF>
-SWEEP_HD V midway(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
+SWEEP_HD V staggered(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
   return taps.template over<V>([=](int k) SWEEP_INLINE {
     constexpr int shift = FORWARD ? 0 : 1;
     const V after = load<V>(f + (k - shift) * stride), before = load<V>(f + (1 - shift - k) * stride);
@@ -20,14 +21,14 @@ SWEEP_HD V midway(const Value* f, Offset stride, const Taps<Value, HALF>& taps) 
   });
 }
 
-// Central: centre f[0] + sum over k of w_k (f[+k] + f[-k]), and sum over k of w_k (f[+k] - f[-k]).
+// Central: centre f[0] + sum over k of w_k (f[+k] + f[-k]) and, first order, sum over k of w_k (f[+k] - f[-k]).
 template <class V, class Value, int HALF>
-SWEEP_HD V second(const Value* f, Offset stride, Value centre, const Taps<Value, HALF>& taps) {
+SWEEP_HD V central_second(const Value* f, Offset stride, Value centre, const Taps<Value, HALF>& taps) {
   return centre * load<V>(f) +
          taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) + load<V>(f - k * stride); });
 }
 template <class V, class Value, int HALF>
-SWEEP_HD V first(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
+SWEEP_HD V central_first(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
   return taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) - load<V>(f - k * stride); });
 }
 
@@ -41,7 +42,8 @@ SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, Offse
   return sum;
 }
 
-// What term I takes of its field at a cell; transposed, of its rate's adjoint, and then minus that where it is odd.
+// The operator of term I at a cell. TRANSPOSED it applies to the adjoint of the rate; where the operator is
+// antisymmetric, the result is minus the transpose.
 template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, class Value, class Where>
 SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where) {
   constexpr Derivative term = Eq::table.term[I];
@@ -53,45 +55,46 @@ SWEEP_HD V difference(const View& v, const Cell& c, const Value* f, Where where)
   if constexpr (term.of == SAME)
     return load<V>(f);
   else if constexpr (term.of == D2)
-    return second<V>(f, stride, v.centre[a], v.taps[D2][a]);
+    return central_second<V>(f, stride, v.centre[a], v.taps[D2][a]);
   else if constexpr (term.of == D1)
-    return first<V>(f, stride, v.taps[D1][a]);
+    return central_first<V>(f, stride, v.taps[D1][a]);
   else
-    return midway<V, forward, term.of == MEAN>(f, stride, v.taps[term.of][a]);
+    return staggered<V, forward, term.of == MEAN>(f, stride, v.taps[term.of][a]);
 }
 
-// The same, transposed, of its memory variables.
+// The same, TRANSPOSED, of the memory variables of the term.
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V memory_difference(const View& v, const Cell& c) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.slab[term.axis].template step<term.axis>();
   const auto* const m = v.memory + v.slab(term.axis, term.slot, c);
   if constexpr (term.of == D1)
-    return first<V>(m, stride, v.taps[D1][term.axis]);
+    return central_first<V>(m, stride, v.taps[D1][term.axis]);
   else
-    return midway<V, !term.forward>(m, stride, v.taps[D][term.axis]);
+    return staggered<V, !term.forward>(m, stride, v.taps[D][term.axis]);
 }
 
-// The row after that of a cell: in space a processor does not see so many of them coming.
+// Prefetches the row after that of a cell: in three dimensions there are more rows than a processor prefetches by
+// itself.
 template <class V, class Value, int NDIM>
 SWEEP_HD void prefetch_next_row(const HaloLayout<NDIM>& array, const Value* at) {
   if constexpr (NDIM == 3) prefetch<V>(at + array.stride[1]);
 }
 
-// Decay (0), gain (1), damping (2) or 1 / (1 + gain) (3) of an axis at a node; and at that where the derivative of term
-// I lies.
+// A profile of an axis at a node: decay (0), gain (1), damping (2) or 1 / (1 + gain) (3). profile() returns it at the
+// node of the derivative of term I.
 template <class V, int A, class View, class Cell>
-SWEEP_HD V profile_at(const View& v, const Cell& c, int which, ptrdiff_t further = 0) {
-  const auto* const at = v.profile[A][which] + further + c.i[A];
+SWEEP_HD V profile_at(const View& v, const Cell& c, int kind, ptrdiff_t further = 0) {
+  const auto* const at = v.profile[A][kind] + further + c.i[A];
   if constexpr (A == sizeof(c.i) / sizeof(int) - 1)
     return load<V>(at);
   else
-    return every<V>(*at);
+    return broadcast<V>(*at);
 }
 template <class Eq, class V, int I, class View, class Cell>
-SWEEP_HD V profile(const View& v, const Cell& c, int which) {
+SWEEP_HD V profile(const View& v, const Cell& c, int kind) {
   constexpr int a = Eq::table.term[I].axis;
-  return profile_at<V, a>(v, c, which, Eq::table.between(I) ? v.half_profile[a] : 0);
+  return profile_at<V, a>(v, c, kind, Eq::table.is_at_half_node(I) ? v.half_profile[a] : 0);
 }
 template <class Eq, class V, int I, class View, class Cell>
 SWEEP_HD V decay(const View& v, const Cell& c) {
@@ -102,7 +105,7 @@ SWEEP_HD V gain(const View& v, const Cell& c) {
   return profile<Eq, V, I>(v, c, 1);
 }
 
-// A field of first order times its damping in a PML, the product of those of all axes.
+// A field of first order times its damping in the PML, which is the product of the dampings of all axes.
 template <class Eq, class V, int F, class View, class Cell, class Where>
 SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   constexpr int ndim = sizeof(c.i) / sizeof(int);
@@ -114,28 +117,28 @@ SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   return value;
 }
 
-// What the PML of an axis remembers of the gradient of a field that is differentiated twice.
+// Updates psi, the memory variable of the gradient of a field that is differentiated twice: psi <- b psi + a D1 f.
 template <class Eq, class V, int I, class View, class Cell, class Value>
-SWEEP_HD void remember(const View& v, const Cell& c, const Value* now, Value* memory) {
+SWEEP_HD void update_gradient_memory(const View& v, const Cell& c, const Value* now, Value* memory) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.field.template step<term.axis>();
   Value* const m = memory + v.slab(term.axis, term.slot, c);
-  const V d = first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
+  const V d = central_first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
   prefetch_next_row<V>(v.layout.field, now + v.at(term.field, c) + (term.axis == 0 ? v.layout.half * stride : 0));
   prefetch_next_row<V>(v.layout.slab[term.axis], m);
   store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
 }
 
-// S D2 f where D2 f is given: t = D2 f + D1 psi, zeta <- b zeta + a t, t + zeta.
+// Returns S D2 f from d = D2 f: t = D2 f + D1 psi, zeta <- b zeta + a t, result t + zeta.
 template <class Eq, class V, int I, class View, class Cell, class Value>
-SWEEP_HD V stretched(const View& v, const Cell& c, Value* memory, V d) {
+SWEEP_HD V stretched_second_difference(const View& v, const Cell& c, Value* memory, V d) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.slab[term.axis].template step<term.axis>();
   const Value* const psi = memory + v.slab(term.axis, term.slot, c);
   Value* const m = memory + v.slab(term.axis, term.slot + 1, c);
   prefetch_next_row<V>(v.layout.slab[term.axis], psi + (term.axis == 0 ? v.layout.half * stride : 0));
   prefetch_next_row<V>(v.layout.slab[term.axis], m);
-  d = d + first<V>(psi, stride, v.taps[D1][term.axis]);
+  d = d + central_first<V>(psi, stride, v.taps[D1][term.axis]);
   const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
   store(m, zeta);
   return d + zeta;

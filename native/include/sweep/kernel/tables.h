@@ -1,4 +1,4 @@
-// Wave equations as tables: what they state, and what follows from it before any number is known.
+// Wave equations as tables: the statements of an equation, and the conclusions that need no number of a problem.
 #ifndef SWEEP_KERNEL_TABLES_H
 #define SWEEP_KERNEL_TABLES_H
 
@@ -7,24 +7,24 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Axes of three dimensions. In two, what has to do with y is left out.
+// Axes of three dimensions. In two dimensions everything along y is left out.
 enum { z, y, x };
-// Along which axes a field's nodes lie half a cell, and in time half a step, further.
+// The axes along which a field's nodes lie half a cell further; T: in time, half a step.
 enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
-// What is taken of a field along an axis: its staggered difference, which lies half a cell further; the central first
-// and second difference, and the mean of the nodes around half a cell further. Or, along none, the field itself, and of
-// second order twice its change, 2 (u[k] - u[k - 1]).
+// Operators along an axis: the staggered difference (half a cell further), the central first and second differences,
+// and the mean of the nodes around (half a cell further). Operators without an axis: the field itself and, of second
+// order in time, twice its change, 2 (u[k] - u[k - 1]).
 enum Operator { D, D1, D2, MEAN, SAME, CHANGE };  // as sweep_operator
-// Values that a coefficient may have.
+// The allowed values of a coefficient.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
 struct Field {
   const char* name = nullptr;
   unsigned stagger = NODE;
   int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
-  int source = -1;    // the coefficient that a source is multiplied with, or -1
-  bool deep = false;  // only in three dimensions
-  int order = 1;      // of its derivative in time: 2 for all fields or none, 0 where it lives within a step only
+  int source = -1;    // the coefficient that multiplies its sources, or -1
+  bool deep = false;  // the field exists only in three dimensions
+  int order = 1;      // of its time derivative: 2 for all fields or none; 0 if the field lives within a step only
 };
 struct Coefficient {
   const char* name = nullptr;
@@ -33,7 +33,7 @@ struct Coefficient {
 struct Term {
   int axis = 0, field = -1;
 };
-// `sign` times the sum over terms of what is taken of a field along an axis. The PML of the axis stretches differences.
+// `sign` times the sum over terms of operator `of` along an axis. The PML of the axis stretches differences.
 struct Rate {
   Term terms[3];
   int sign = 1;
@@ -46,94 +46,96 @@ struct Modulus {
   int target = 0, rate = 0, coefficient = ONE;
 };
 
-// A term with what follows for it.
+// A term with the constants that follow for it.
 struct Derivative {
   int rate = 0, axis = 0, field = 0;
   Operator of = D;
-  int memories = 0;        // that its PML needs
-  int slot = 0;            // of those among all of the axis
-  int history_index = -1;  // of those that a history holds
-  int closure = 0;         // where it is along z: its rows under a free surface
-  bool forward = false;    // whether it lies half a cell further than the field
-  bool first = false;      // of its rate
-  constexpr bool between() const { return of == D || of == MEAN; }
-  constexpr bool odd() const { return of == D || of == D1; }  // whether its transpose is minus itself, far from faces
+  int memories = 0;        // memory variables that its PML needs
+  int slot = 0;            // number of its first memory variable among those of the axis
+  int history_index = -1;  // number of its memory variable among those in a history, or -1
+  int closure = 0;         // of a term along z: number of its set of rows under a free surface
+  bool forward = false;    // the result lies half a cell further than the field
+  bool first = false;      // the first term of its rate
+  constexpr bool is_staggered() const { return of == D || of == MEAN; }
+  constexpr bool is_antisymmetric() const {
+    return of == D || of == D1;
+  }  // far from faces the transpose is minus the operator
 };
 
-// What a history holds, of each unit.
+// The contents of a history, for each time step.
 enum HistoryContent {
-  FIELDS,  // those of one stage, and the memory variables of what differentiates them: the rates of the other stage
-           // follow from these, and those of its own from how the fields have changed
-  RATES,   // all that are multiplied with coefficients
+  FIELDS,  // the fields of one stage and the memory variables of their derivatives. The rates of the other stage follow
+           // from these, and the rates of this stage from the change of the fields
+  RATES,   // all rates that coefficients multiply
 };
 
-// The tables of an equation in NDIM dimensions, indices without gaps.
+// The tables of an equation in NDIM dimensions; indices have no gaps.
 struct Tables {
   int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0, stages = 0, closures = 0;
-  bool second = false;  // whether fields are of second order in time
-  bool sound = true;    // whether fields read only what was made before them
+  bool is_second_order = false;  // the fields are of second order in time
+  bool is_consistent = true;     // every field depends only on fields that are computed before it
   Field field[SWEEP_MAX_FIELDS] = {};
   Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
   int sign[SWEEP_MAX_FIELDS] = {};
-  bool stretched[SWEEP_MAX_FIELDS] = {};  // a rate by the PML
-  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field
-  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: that of the fields that it changes
+  bool stretched[SWEEP_MAX_FIELDS] = {};  // of a rate: the PML stretches it
+  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field: the stage that computes it
+  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: the stage of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
-  bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: its adjoint is computed beside that of its rates
-  HistoryContent history_holds = RATES;
+  bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: the adjoint run holds it beside the adjoint rates
+  HistoryContent history_content = RATES;
   int history_stage = -1;  // the stage whose fields a history holds
   int history_fields = 0, history_memories = 0;
-  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field that a history holds, or -1
-  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate that it holds, or -1
-  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: correlated with its own multiple of an adjoint field
+  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field: its number in the history, or -1
+  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate: its number in the history, or -1
+  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: its image contains the coefficient itself as a factor
 
-  constexpr bool later(int f) const { return field[f].stagger & T; }  // known half a step after others
-  constexpr bool local(int f) const { return field[f].order == 0; }
-  // Whether term i lies half a cell further along its axis than whole nodes.
-  constexpr bool between(int i) const { return term[i].between() ? term[i].forward : !term[i].forward; }
-  template <class Of>
-  constexpr bool any_made(int in_stage, const Of& of) const {  // of the fields that a stage makes
+  constexpr bool is_at_half_step(int f) const { return field[f].stagger & T; }  // at half time steps
+  constexpr bool is_local(int f) const { return field[f].order == 0; }
+  // True if the result of term i lies at half nodes of its axis.
+  constexpr bool is_at_half_node(int i) const { return term[i].is_staggered() ? term[i].forward : !term[i].forward; }
+  template <class Predicate>
+  constexpr bool any_of_stage(int in_stage, const Predicate& holds) const {  // of the fields that a stage computes
     for (int f = 0; f < fields; ++f)
-      if (at_stage[f] == in_stage && of(f)) return true;
+      if (at_stage[f] == in_stage && holds(f)) return true;
     return false;
   }
-  constexpr bool pinned(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
-  // Whether fields of second order depend on themselves alone, by one modulus of second differences, whose coefficient
-  // multiplies their sources, so that each is its own adjoint.
-  constexpr bool symmetric() const {
+  constexpr bool is_zero_on_surface(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
+  // True if every field of second order depends on itself alone, through one modulus of second differences whose
+  // coefficient multiplies the sources of the field. Each field is then its own adjoint.
+  constexpr bool is_symmetric() const {
     for (int f = 0; f < fields; ++f)
-      if (field[f].order != 2 || own(f) < 0) return false;
+      if (field[f].order != 2 || source_modulus(f) < 0) return false;
     for (int m = 0; m < moduli; ++m)
       for (int i = 0; i < terms; ++i)
         if (term[i].rate == modulus[m].rate &&
-            (term[i].field != modulus[m].target || term[i].of != (m == own(term[i].field) ? D2 : CHANGE)))
+            (term[i].field != modulus[m].target || term[i].of != (m == source_modulus(term[i].field) ? D2 : CHANGE)))
           return false;
     return true;
   }
-  // Whether a step can be undone where no PML is: fields change by differences of others alone, and a history holds
-  // fields.
-  constexpr bool reversible() const {
+  // True if a step can be undone outside the PML: fields change by differences of other fields alone, and a history
+  // holds fields.
+  constexpr bool is_reversible() const {
     for (int i = 0; i < terms; ++i)
       if (term[i].of != D && term[i].of != D2) return false;
-    return history_holds == FIELDS;
+    return history_content == FIELDS;
   }
-  constexpr int own(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
+  constexpr int source_modulus(int f) const {  // the modulus whose coefficient multiplies a source into field f, or -1
     for (int m = 0; m < moduli; ++m)
       if (modulus[m].target == f && modulus[m].coefficient >= 0 && modulus[m].coefficient == field[f].source) return m;
     return -1;
   }
 };
 
-// What Physics states, without what has fields or axes that NDIM dimensions lack.
+// The tables of Physics, without the fields and axes that NDIM dimensions lack.
 template <class Physics, int NDIM>
-constexpr Tables stated() {
+constexpr Tables reduced_tables() {
   constexpr int fields = sizeof(Physics::fields) / sizeof(Field), rates = sizeof(Physics::rates) / sizeof(Rate);
   constexpr int coefficients = sizeof(Physics::coefficients) / sizeof(Coefficient);
   Tables t;
   int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
-  t.second = Physics::fields[0].order == 2;
-  const auto there = [&](const Term& term) {
+  t.is_second_order = Physics::fields[0].order == 2;
+  const auto exists = [&](const Term& term) {
     return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
   };
   for (int f = 0; f < fields; ++f) {
@@ -141,28 +143,30 @@ constexpr Tables stated() {
     if (field[f] >= 0) t.field[t.fields++] = Physics::fields[f];
   }
   for (int r = 0; r < rates; ++r) {
-    const Rate& said = Physics::rates[r];
+    const Rate& full_rate = Physics::rates[r];
     bool used = false, any = false;
     for (const Modulus& m : Physics::moduli) used |= m.rate == r && field[m.target] >= 0;
-    for (const Term& term : said.terms) any |= there(term);
+    for (const Term& term : full_rate.terms) any |= exists(term);
     rate[r] = used && any ? t.rates : -1;
     if (rate[r] < 0) continue;
-    t.sign[t.rates] = said.sign;
-    t.stretched[t.rates] = said.stretched;
+    t.sign[t.rates] = full_rate.sign;
+    t.stretched[t.rates] = full_rate.stretched;
     bool first = true;
-    for (const Term& term : said.terms)
-      if (there(term)) {
-        auto& made = t.term[t.terms++];
-        made.rate = t.rates;
-        made.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
-        made.field = field[term.field];
-        made.of = said.of;
-        made.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
-        made.first = first;
-        made.memories = !said.stretched ? 0 : said.of == D2 ? 2 : said.of == D || said.of == D1;
+    for (const Term& term : full_rate.terms)
+      if (exists(term)) {
+        auto& derivative = t.term[t.terms++];
+        derivative.rate = t.rates;
+        derivative.axis = NDIM == 2 && term.axis == x ? 1 : term.axis;
+        derivative.field = field[term.field];
+        derivative.of = full_rate.of;
+        derivative.forward = !(Physics::fields[term.field].stagger >> term.axis & 1);
+        derivative.first = first;
+        derivative.memories = !full_rate.stretched ? 0
+                              : full_rate.of == D2 ? 2
+                                                   : full_rate.of == D || full_rate.of == D1;
         for (int i = 0; i + 1 < t.terms; ++i)
-          if (t.term[i].axis == made.axis) made.slot += t.term[i].memories;
-        if (made.slot + made.memories > t.memories) t.memories = made.slot + made.memories;
+          if (t.term[i].axis == derivative.axis) derivative.slot += t.term[i].memories;
+        if (derivative.slot + derivative.memories > t.memories) t.memories = derivative.slot + derivative.memories;
         first = false;
       }
     ++t.rates;
@@ -181,10 +185,11 @@ constexpr Tables stated() {
   return t;
 }
 
-// A step makes fields at whole steps, then those at half steps; before either, one after the other, what lives within
-// the step only and is made of the others. Of second order, what the PML remembers comes first.
+// Orders the stages of a step: first the fields at whole steps, then those at half steps. Before either come the fields
+// that live within the step only, one after the other. For second order the first stage updates psi of the PML.
 constexpr void order_stages(Tables& t) {
-  int depth[SWEEP_MAX_FIELDS] = {};  // of fields that live within a step only
+  int depth[SWEEP_MAX_FIELDS] =
+      {};  // of a field that lives within a step only: the longest chain of its kind before it
   const auto reads = [&t](int f, int other) {
     for (int m = 0; m < t.moduli; ++m)
       for (int i = 0; i < t.terms; ++i)
@@ -195,42 +200,42 @@ constexpr void order_stages(Tables& t) {
   for (int round = 0; round <= t.fields; ++round)
     for (int f = 0; f < t.fields; ++f)
       for (int g = 0; g < t.fields; ++g)
-        if (t.local(f) && t.local(g) && reads(f, g) && depth[f] <= depth[g]) {
+        if (t.is_local(f) && t.is_local(g) && reads(f, g) && depth[f] <= depth[g]) {
           depth[f] = depth[g] + 1;
           if (depth[f] > deepest) deepest = depth[f];
         }
-  t.sound = deepest <= t.fields;
-  if (t.second) {
+  t.is_consistent = deepest <= t.fields;
+  if (t.is_second_order) {
     t.stages = 2;
     for (int f = 0; f < t.fields; ++f) t.at_stage[f] = 1;
   } else {
-    // What is made of fields at half steps, and those at whole steps; then the others.
+    // Fields that are computed from half steps and fields at whole steps; then the others.
     for (int half = 0; half < 2; ++half) {
-      for (int d = 0; d <= deepest && t.sound; ++d) {
+      for (int d = 0; d <= deepest && t.is_consistent; ++d) {
         bool any = false;
         for (int f = 0; f < t.fields; ++f)
-          if (t.local(f) && t.later(f) != half && depth[f] == d) any = true, t.at_stage[f] = t.stages;
+          if (t.is_local(f) && t.is_at_half_step(f) != half && depth[f] == d) any = true, t.at_stage[f] = t.stages;
         t.stages += any;
       }
       for (int f = 0; f < t.fields; ++f)
-        if (!t.local(f) && t.later(f) == half) t.at_stage[f] = t.stages;
+        if (!t.is_local(f) && t.is_at_half_step(f) == half) t.at_stage[f] = t.stages;
       ++t.stages;
     }
   }
   for (int m = 0; m < t.moduli; ++m) t.stage[t.modulus[m].rate] = t.at_stage[t.modulus[m].target];
   for (int m = 0; m < t.moduli; ++m) {
     const int target = t.modulus[m].target;
-    t.sound &= t.stage[t.modulus[m].rate] == t.at_stage[target];
-    for (int i = 0; i < t.terms && !t.second; ++i) {
+    t.is_consistent &= t.stage[t.modulus[m].rate] == t.at_stage[target];
+    for (int i = 0; i < t.terms && !t.is_second_order; ++i) {
       const auto& term = t.term[i];
       if (term.rate != t.modulus[m].rate) continue;
-      t.sound &= term.of != D2 && term.of != CHANGE;
-      if (t.at_stage[term.field] == t.at_stage[target]) t.sound &= term.of == SAME && !t.local(target);
+      t.is_consistent &= term.of != D2 && term.of != CHANGE;
+      if (t.at_stage[term.field] == t.at_stage[target]) t.is_consistent &= term.of == SAME && !t.is_local(target);
     }
   }
 }
 
-// Rows of a free surface: those of each field and operator that is taken along z, in this order.
+// Numbers the sets of rows under a free surface: one for each field and operator along z, in this order.
 constexpr void close_surface(Tables& t) {
   for (int f = 0; f < t.fields; ++f)
     for (int of = D; of <= MEAN; ++of) {
@@ -242,7 +247,7 @@ constexpr void close_surface(Tables& t) {
     }
 }
 
-// Which adjoint fields are computed beside their multiples, and what a history holds.
+// Chooses the adjoint fields that are computed beside their multiples, and the contents of a history.
 constexpr void choose_history(Tables& t) {
   for (int f = 0; f < t.fields; ++f) {
     int of_field = 0, of_rate = 0;
@@ -255,7 +260,7 @@ constexpr void choose_history(Tables& t) {
     }
     t.separate_adjoint[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  // Where two fields share a coefficient, both are or none.
+  // Two fields that share a coefficient have the same choice.
   for (int round = 0; round < t.moduli; ++round)
     for (int m = 0; m < t.moduli; ++m)
       for (int n = 0; n < t.moduli; ++n)
@@ -268,25 +273,25 @@ constexpr void choose_history(Tables& t) {
   for (int i = 0; i < t.terms; ++i) plain &= t.term[i].of != SAME;
   const auto may_hold = [&t, plain](int stage) {
     for (int f = 0; f < t.fields; ++f)
-      if (t.at_stage[f] == stage && (t.separate_adjoint[f] || t.own(f) < 0)) return false;
+      if (t.at_stage[f] == stage && (t.separate_adjoint[f] || t.source_modulus(f) < 0)) return false;
     return plain;
   };
-  int later = 0;
-  for (int f = 0; f < t.fields; ++f) later += t.at_stage[f];
-  if (t.second || may_hold(1) || may_hold(0)) {
-    t.history_holds = FIELDS;
-    t.history_stage = t.second || (may_hold(1) && (!may_hold(0) || 2 * later <= t.fields));
+  int fields_of_second_stage = 0;
+  for (int f = 0; f < t.fields; ++f) fields_of_second_stage += t.at_stage[f];
+  if (t.is_second_order || may_hold(1) || may_hold(0)) {
+    t.history_content = FIELDS;
+    t.history_stage = t.is_second_order || (may_hold(1) && (!may_hold(0) || 2 * fields_of_second_stage <= t.fields));
   }
   for (int f = 0; f < t.fields; ++f) t.history_index[f] = t.at_stage[f] == t.history_stage ? t.history_fields++ : -1;
   for (int r = 0; r < t.rates; ++r) {
     bool multiplied = false;
     for (int m = 0; m < t.moduli; ++m) multiplied |= t.modulus[m].rate == r && t.modulus[m].coefficient >= 0;
-    t.history_index_of_rate[r] = t.history_holds == RATES && multiplied ? t.history_fields++ : -1;
+    t.history_index_of_rate[r] = t.history_content == RATES && multiplied ? t.history_fields++ : -1;
   }
   int memories[3] = {};
   for (int i = 0; i < t.terms; ++i) {
     auto& term = t.term[i];
-    if (t.history_holds == RATES || t.stage[term.rate] == t.history_stage || !term.memories) continue;
+    if (t.history_content == RATES || t.stage[term.rate] == t.history_stage || !term.memories) continue;
     term.history_index = memories[term.axis]++;
     if (term.history_index >= t.history_memories) t.history_memories = term.history_index + 1;
   }
@@ -294,14 +299,14 @@ constexpr void choose_history(Tables& t) {
 
 template <class Physics, int NDIM>
 constexpr Tables tables_of() {
-  Tables t = stated<Physics, NDIM>();
+  Tables t = reduced_tables<Physics, NDIM>();
   order_stages(t);
   close_surface(t);
   choose_history(t);
   return t;
 }
 
-// Names as a list that has their number, as an array would.
+// A list of names whose type has their number, as an array would.
 template <int N>
 struct Names {
   const char* name[N];

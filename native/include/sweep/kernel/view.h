@@ -1,4 +1,4 @@
-// One shot at one step, as the cells of a step see it.
+// One shot at one time step, as the cells of the step see it.
 #ifndef SWEEP_KERNEL_VIEW_H
 #define SWEEP_KERNEL_VIEW_H
 
@@ -10,7 +10,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Whether a cell lies in the PML of an axis or near a free surface: known to the compiler, or read at run time.
+// True for the axes whose PML holds a cell, and near a free surface: known to the compiler, or read at run time.
 template <unsigned MASK>
 struct Within {
   static constexpr unsigned mask = MASK;
@@ -24,7 +24,7 @@ struct Somewhere {
   SWEEP_HD bool near_surface() const { return mask >> NDIM & 1; }
 };
 
-// The same where no PML acts, though a whole vector may begin or end in one.
+// The same without any PML, though a whole vector may begin or end in one.
 template <class Where>
 struct Unstretched : Where {
   SWEEP_HD static constexpr bool has(int) { return false; }
@@ -45,11 +45,11 @@ SWEEP_HD V load(const Value* from) {
     return V::load(from);
 }
 template <class V, class Value>
-SWEEP_HD V every(Value value) {
+SWEEP_HD V broadcast(Value value) {
   if constexpr (sizeof(V) == sizeof(Value))
     return value;
   else
-    return V::every(value);
+    return V::broadcast(value);
 }
 template <class V, class Value>
 SWEEP_HD void store(Value* to, V value) {
@@ -59,7 +59,7 @@ SWEEP_HD void store(Value* to, V value) {
     value.store(to);
 }
 
-// What will be read much later, or never: it need not stay in the cache.
+// Stores a value that is read much later, or never: it need not stay in the cache.
 template <class V, class Value>
 SWEEP_HD void stream(Value* to, V value) {
   if constexpr (sizeof(V) == sizeof(Value))
@@ -67,7 +67,7 @@ SWEEP_HD void stream(Value* to, V value) {
   else
     value.stream(to);
 }
-// What a neighbour will read soon.
+// Prefetches values that a neighbouring cell reads soon.
 template <class V, class Value>
 SWEEP_HD void prefetch(const Value* from) {
   if constexpr (sizeof(V) > sizeof(Value)) V::prefetch(from);
@@ -78,23 +78,23 @@ struct View : Stencils<Value, NDIM, HALF>, HistoryView<Value, NDIM> {
   static constexpr bool knows_order = HALF > 0;
   Layout<NDIM> layout;
   const Value* profile[NDIM][4];  // decay, gain, damping, 1 / (1 + gain) of a padded axis at nodes; then three between
-  ptrdiff_t half_profile[NDIM];   // from those at nodes to those half a cell further
-  const Value* inside;            // along the last axis, 1 on the grid and 0 beyond, where vectors may reach
+  ptrdiff_t half_profile[NDIM];   // distance from a profile at nodes to the same profile half a cell further
+  const Value* inside;            // along the last axis: 1 on the grid and 0 beyond, where vectors may reach
   const Value* closure;           // near a free surface: (Tables::closures, 2, near, near + half)
-  ptrdiff_t slabs;                // from one memory variable to the next
-  ptrdiff_t slab_at[NDIM];
-  const Value* coefficient;  // (coefficients, cells)
-  const Value* tangent;      // Born: the same
-  Value* field;              // (fields, cells); where the equation is of second order, of the level that is made
-  const Value* now;          // then the level before that
-  Value* memory;             // of the terms
-  Value* scattered;          // Born: fields, what they are made of, and memory again
+  ptrdiff_t slabs;                // distance from one memory variable to the next
+  ptrdiff_t slab_at[NDIM];        // offset of the slab of each axis in a memory variable
+  const Value* coefficient;       // (coefficients, cells)
+  const Value* tangent;           // Born: (coefficients, cells), the direction of the derivative
+  Value* field;                   // (fields, cells); of second order, the time level that the step computes
+  const Value* now;               // of second order: the time level before that; otherwise equal to `field`
+  Value* memory;                  // memory variables of the terms
+  Value* scattered;               // Born: the scattered field, its level before, and its memory variables
   const Value* scattered_now;
   Value* scattered_memory;
-  Value* adjoint;  // (rates, cells): the adjoint field times the moduli; then (fields, cells): that of those kept
+  Value* adjoint;  // (rates, cells): the adjoint field times the moduli; then (fields, cells): separate adjoint fields
   Value* image;    // adjoint: (coefficients, cells), summed over steps and shots
 
-  // f(pointer) for each array that is a shot's own.
+  // Calls f(pointer) for each array that each shot has its own copy of.
   static constexpr int arrays = 14;
   template <class F>
   SWEEP_HD void of_shot(const F& f) {
@@ -102,7 +102,7 @@ struct View : Stencils<Value, NDIM, HALF>, HistoryView<Value, NDIM> {
     f(this->slot), f(this->previous_slot), f(this->slot_memory), f(adjoint), f(image), f(this->strip);
   }
 
-  SWEEP_HD ptrdiff_t at(int which, const Cell<NDIM>& c) const { return which * layout.field.total + c.at; }
+  SWEEP_HD ptrdiff_t at(int number, const Cell<NDIM>& c) const { return number * layout.field.total + c.at; }
   SWEEP_HD ptrdiff_t slab(int axis, int slot, const Cell<NDIM>& c) const {
     return slot * slabs + slab_at[axis] + layout.in_slab(axis, c);
   }
