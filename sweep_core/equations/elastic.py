@@ -27,7 +27,7 @@ class Elastic(StaggeredEquation):
 
     Densities are arithmetic means of the two cells beside a velocity, mu_xz the harmonic mean of the four around a
     shear stress, zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
-    docs/theory/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
+    docs/explanation/elastic.md). On a free surface szz = 0 and sxz = 0, sxx grows as in plane stress, and differences
     beside it conserve energy (`sweep_core.numerics.free_surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.

@@ -21,7 +21,8 @@ class SecondOrderEquation(TableEquation):
     with D1 and D2 the central first and second differences along an axis, scaled by dt / dh each, and c the coefficient
     of its modulus; and where du/dt is damped by gamma, c' 2 (u[k] - u[k-1]) more, c' = -gamma dt / (1 + gamma dt).
     The CPML follows Komatitsch and Martin (2007), eqs. 22 to 27; this form of it makes e symmetric up to factors that
-    commute, so that the exact discrete adjoint is the same step run on the reversed record (docs/theory/acoustic.md).
+    commute, so that the exact discrete adjoint is the same step run on the reversed record; see
+    docs/explanation/adjoint.md.
 
     A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
     through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an

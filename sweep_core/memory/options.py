@@ -88,7 +88,8 @@ class BoundaryOptions:
         torch only.
     dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
         Their precision, that of the models by default. The interior is then run backward between values that are off
-        by about 2e-3 of each, 5e-4 of the largest of 64 neighbours, or 4e-3 of it: see docs/memory.md.
+        by about 2e-3 of each, 5e-4 of the largest of 64 neighbours, or 4e-3 of it: see
+        docs/explanation/memory-accuracy.md.
     directory : path-like, optional
         The folder of that file, that of the system for temporary files by default, which may itself lie in memory; of
         storage ``'disk'``.
@@ -176,7 +177,7 @@ class MemoryOptions:
         Bytes that a gradient may take on the device, or words such as ``'400 MB'`` and ``'2 GiB'``, all counted:
         ``solver.estimate`` tells them. ``'auto'`` then takes
         the fastest way that fits: all steps, as few chunks, or as many states of the recursive schedule as do (JAX:
-        counted for a gradient inside one ``jax.jit``; see docs/memory.md). With ``impl='c'`` only.
+        counted for a gradient inside one ``jax.jit``; see docs/explanation/memory-accuracy.md). With ``impl='c'`` only.
     known_above : int
         Row of the models, a cell along z from 0 on, above which they are known, such as water or an overburden: of
         these rows the gradient is zero, with any strategy and backend. Compiled code then keeps nothing of them, but

@@ -1,4 +1,4 @@
-"""docs/conventions.md, sentence by sentence."""
+"""docs/reference/conventions.md and conventions-run.md, sentence by sentence."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ from sweep_core.errors import (
 from sweep_core.memory import make_strategy
 from sweep_core.numerics.cpml import widths
 
-PAGE = Path(__file__).parents[2] / "docs/conventions.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/conventions-run.md"
 POINTS = {"sources": np.array([[3, 2]]), "receivers": np.array([[9, 9]])}
 
 

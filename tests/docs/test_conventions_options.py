@@ -1,4 +1,4 @@
-"""docs/conventions.md: what a problem may have beside its grid."""
+"""docs/reference/conventions.md and conventions-run.md: the options of a problem beside its grid."""
 
 import numpy as np
 import pytest

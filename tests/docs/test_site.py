@@ -20,7 +20,8 @@ from serving import Quiet, serve
 from sweep_core import Acoustic, native
 
 ROOT = Path(__file__).parents[2]
-NEEDED = "sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "torch", "jax", "optax", "segyio"
+NEEDED = "sphinx", "furo", "latex2mathml", "myst_parser", "sphinx_gallery", "sphinx_copybutton"
+NEEDED += "torch", "jax", "optax", "segyio"
 pytestmark = pytest.mark.slow
 
 # Sphinx, to which whoever connects to another machine is told on.
@@ -192,7 +193,8 @@ def test_search_finds(site, word):
 @pytest.mark.skipif(not BROWSER, reason="no Chromium or Chrome to open the site in")
 def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
     """Scripts run without an error, ask for nothing that is not there, and a search leads to the page about its word."""
-    sought = {"checkpoint": "docs/memory.html", "segy": "docs/data.html", "envelope": "docs/inversion.html"}
+    sought = {"checkpoint": "docs/explanation/memory.html", "install": "setup.html"}
+    sought |= {"segy": "docs/data.html", "envelope": "docs/inversion.html"}
     missing = []
 
     class Handler(Quiet):
@@ -236,6 +238,7 @@ def test_what_pages_import_is_public(pages):
     """Of the pages for users. Those for authors go deeper: the sources are what they read."""
     ids = set().union(*(html.ids for page, html in pages.items() if page.parent.name == "reference"))
     names = {name.split(".")[-1] for name in ids if name.startswith("sweep_")}
-    for page in ("README.md", *(f"docs/{n}.md" for n in ("conventions", "data", "inversion", "distributed", "memory"))):
+    users = "reference/conventions", "data", "inversion", "distributed", "explanation/memory"
+    for page in ("README.md", *(f"docs/{name}.md" for name in users)):
         for line in re.findall(r"^from sweep_\S+ import (.*)$", (ROOT / page).read_text(), re.MULTILINE):
             assert {n.strip() for n in line.split(",")} - {"plot"} <= names, (page, line)

@@ -63,7 +63,7 @@ def test_the_layout_probe_never_writes_past_its_count(library):
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
 def test_the_page_states_the_version_and_the_limits_of_the_header():
     header = (HEADERS / "sweep.h").read_text()
-    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/abi.md").read_text()
     stated = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
     assert f"The version is {structs.ABI_VERSION}:" in page and stated["ABI_VERSION"] == structs.ABI_VERSION
     assert stated["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
@@ -88,8 +88,8 @@ def test_python_and_compiled_code_agree_on_sizes(order):
 
 
 def test_the_page_lists_every_buffer_and_what_it_is_to_each_operation():
-    """docs/abi.md has one table of them, in their order."""
-    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    """docs/reference/abi-buffers.md has one table of them, in their order."""
+    page = (Path(__file__).parents[2] / "docs/reference/abi-buffers.md").read_text()
     listed = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
     call, named = Run(case()).call, {}
     for operation, buffers in call.buffers.items():
