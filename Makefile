@@ -70,7 +70,7 @@ help:
 	@echo 'make format lays out Python and C++ as make test wants them'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and pictures of README and PML'
-	@echo 'make site   set up, then build the documentation with its gallery into build/site, in 2 minutes'
+	@echo 'make site   build the documentation with its gallery into build/site, in 2 minutes (set up if needed)'
 	@echo 'make mutants  set up, then plant bugs, one at a time, and tell which the tests see (MUTANTS="--area core --only 1,2")'
 	@echo 'make wheel  a wheel in dist/ for any Linux with this processor family, with libraries for all its variants and GPUs'
 	@echo 'make gpu    set up, then all that needs a CUDA device: its tests, and benchmarks (BENCH="--repeats 3")'
@@ -130,8 +130,10 @@ pictures: setup
 	$(run) benchmarks.pml --out docs/images/pml.png
 	$(quantise) docs/images/pml.png docs/images/pml.png
 
-# From an empty folder, as a page that is gone would stay; no network is asked for.
-site: setup
+# From an empty folder, because a page that is gone would stay. An environment that has the packages serves as it is:
+# nothing is installed again, and no network is needed.
+site:
+	@$(python) -c 'import importlib.metadata as m, latex2mathml, sphinx; m.version("seismic-sweep")' 2>/dev/null || $(MAKE) setup
 	rm -rf build/site build/site-pages && mkdir -p build/site-pages
 	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site
 	@echo 'build/site/index.html'

@@ -130,11 +130,11 @@ def task_of(module: str, name: str, value: object) -> Task:
     raise LookupError(f"{name} belongs to no task of the API reference; add its module to TASKS")
 
 
-def _entries(module: str, names: dict[str, object]) -> list[str]:
+def _entries(names: dict[str, object]) -> list[str]:
     lines = []
     for name, value in names.items():
         kind = _kind(value)
-        lines += [f".. auto{kind}:: {module}.{name}"]
+        lines += [f".. auto{kind}:: {name}"]
         if kind == "class":
             lines += ["   :members:"]
             lines += ["   :inherited-members: Module", "   :class-doc-from: both"] * issubclass(value, Propagator)
@@ -150,10 +150,11 @@ def _section(page: Page, names: dict[str, object], described: bool) -> list[str]
     """Return the lines of a module on the page of a task; `described` includes the docstring of the module."""
     lines = _heading(page.module, "-")
     lines += [f".. automodule:: {page.module}", "   :no-members:", ""] if described else [page.title, ""]
-    lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{page.module}.{name}" for name in names), ""]
+    lines += [f".. py:currentmodule:: {page.module}", ""]
+    lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
     if described and page.passed_on:
         lines += [f"Also here: {', '.join(f':py:obj:`~{home}.{name}`' for name, home in page.passed_on)}.", ""]
-    return lines + _entries(page.module, names)
+    return lines + _entries(names)
 
 
 def _index(names: dict[str, list[str]]) -> list[str]:
