@@ -153,8 +153,15 @@ def _plain_aliases(app, what, name, obj, options, signature, result):
     return tuple(text and re.sub(r"TypeAliasForwardRef\('([\w.~]+)'\)", r"\1", text) for text in (signature, result))
 
 
+def _plain_lines(docstring: NumpyDocstring) -> list[str]:
+    """Return the lines of the docstring of a value or a property as they are."""
+    lines = list(docstring._lines)
+    docstring._lines.clear()
+    return lines
+
+
 def setup(app):
-    NumpyDocstring._parse_attribute_docstring = lambda self: []  # it takes the words before a colon for a type
+    NumpyDocstring._parse_attribute_docstring = _plain_lines  # it takes the words before a colon for a type
     app.connect("autodoc-process-signature", _plain_aliases)
     app.connect("config-inited", _lay_out, priority=1)
     app.add_role("name", _name)

@@ -115,8 +115,8 @@ def _kind(value: object) -> str:
 
 
 def task_of(module: str, name: str, value: object) -> Task:
-    """Return the task of a public name: by its name, by its kind if it is an error, or by its module."""
-    if _kind(value) == "exception":
+    """Return the task of a public name: by its name, by its kind if it is an error of the core, or by its module."""
+    if module == "sweep_core" and _kind(value) == "exception":
         return next(task for task in TASKS if task.page == "errors")
     if module in ("sweep_core", "sweep_torch", "sweep_jax", "sweep_core.memory", "sweep_core.distribution"):
         for task in TASKS:
