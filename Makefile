@@ -70,7 +70,7 @@ help:
 	@echo 'make format  format Python and C++ as make test requires'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
 	@echo 'make pictures  set up, then draw one shot as pictures and a film, and the pictures of README and PML'
-	@echo 'make site   set up, then build the documentation with its gallery into build/site, in 2 minutes'
+	@echo 'make site   build the documentation with its gallery into build/site, in 2 minutes (set up if needed)'
 	@echo 'make mutants  set up, then plant bugs, one at a time, and list which the tests detect (MUTANTS="--area core --only 1,2")'
 	@echo 'make wheel  build a wheel in dist/ for any Linux with this processor family, with libraries for all variants and GPUs'
 	@echo 'make gpu    set up, then run all tests and benchmarks that need a CUDA device (BENCH="--repeats 3")'
@@ -134,8 +134,10 @@ pictures: setup
 	$(run) benchmarks.pml --out docs/images/pml.png
 	$(quantise) docs/images/pml.png docs/images/pml.png
 
-# Build in an empty folder, since deleted pages would remain; no network is needed.
-site: setup
+# Build in an empty folder, since deleted pages would remain. An environment with the packages serves as it is: nothing is
+# installed again, and no network is needed.
+site:
+	@$(python) -c 'import importlib.metadata as m, latex2mathml, sphinx; m.version("seismic-sweep")' 2>/dev/null || $(MAKE) setup
 	rm -rf build/site build/site-pages && mkdir -p build/site-pages
 	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site
 	@echo 'build/site/index.html'

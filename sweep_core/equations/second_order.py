@@ -21,7 +21,7 @@ class SecondOrderEquation(TableEquation):
     with D1 and D2 the central first and second differences along an axis, each scaled by dt / dh, and c the coefficient
     of its modulus. A damping gamma of du/dt adds c' 2 (u[k] - u[k-1]) with c' = -gamma dt / (1 + gamma dt). The CPML
     follows Komatitsch and Martin (2007), eqs. 22 to 27. This form makes e symmetric up to factors that commute, so the
-    exact discrete adjoint is the same step on the reversed record (docs/theory/acoustic.md).
+    exact discrete adjoint is the same step on the reversed record (docs/explanation/adjoint.md).
 
     A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
     through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an

@@ -88,7 +88,7 @@ class BoundaryOptions:
         ``'disk'`` need torch.
     dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
         Precision of the strips, by default that of the models. A lower precision has an error of about 2e-3 of each
-        value (bfloat16), or 5e-4 (float16) or 4e-3 (int8) of the largest of 64 neighbours: see docs/memory.md.
+        value (bfloat16), or 5e-4 (float16) or 4e-3 (int8) of the largest of 64 neighbours: see docs/explanation/memory-accuracy.md.
     directory : path-like, optional
         Folder of the temporary file of ``'disk'``; by default that of the system, which may itself lie in memory.
 
@@ -173,7 +173,7 @@ class MemoryOptions:
         Largest memory of a gradient on the device: bytes, or words such as ``'400 MB'`` and ``'2 GiB'``. It counts all
         buffers that ``solver.estimate`` lists. ``'auto'`` then selects the fastest way that fits: every step, the
         fewest chunks, or the most states of the recursive schedule. In JAX the budget is that of a gradient inside one
-        ``jax.jit`` (docs/memory.md). It needs ``impl='c'``.
+        ``jax.jit`` (docs/explanation/memory-accuracy.md). It needs ``impl='c'``.
     known_above : int
         First row of the models (cells along z from 0 on) below the known rows, such as water or an overburden. The
         gradient of known rows is zero with any strategy and backend. Compiled code keeps no history of known rows but

@@ -116,7 +116,7 @@ class CPML:
 
     The target R of the reflection at normal incidence follows width and order: 10^-((2 + 1.5 order) (width / 20)^0.75),
     no less than 1e-16. A smaller one damps grazing waves better, but by a profile so steep that differences of a low
-    order reflect from it (docs/theory/acoustic.md has figures).
+    order reflect from it (docs/explanation/pml.md has figures).
     """
 
     width: tuple[tuple[int, int], ...]

@@ -1,4 +1,4 @@
-"""docs/conventions.md, sentence by sentence."""
+"""docs/reference/conventions.md and conventions-run.md, sentence by sentence."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ from sweep_core.errors import (
 from sweep_core.memory import make_strategy
 from sweep_core.numerics.cpml import widths
 
-PAGE = Path(__file__).parents[2] / "docs/conventions.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/conventions-run.md"
 POINTS = {"sources": np.array([[3, 2]]), "receivers": np.array([[9, 9]])}
 
 
@@ -108,8 +108,8 @@ def test_layouts_of_the_wavelet():
 
 
 def test_fields():
-    made = problem()
-    assert made.source_type == made.receiver_type == ("h1",)
+    subject = problem()
+    assert subject.source_type == subject.receiver_type == ("h1",)
     with pytest.raises(OptionError, match="names 'vx', which acoustic does not have"):
         problem(receiver_type=["vx"])
 
@@ -153,8 +153,8 @@ def test_sources_in_one_cell_add_up():
 
 
 def test_times_of_the_samples():
-    made = problem()
-    assert np.array_equal(made.time("h1", 5), np.arange(5) * DT)
+    subject = problem()
+    assert np.array_equal(subject.time("h1", 5), np.arange(5) * DT)
 
 
 def test_the_record_begins_at_rest():
@@ -172,10 +172,12 @@ def test_the_record_begins_at_rest():
 def at_400_m(dh, dt):
     """Trace of a source in the middle of 1200 m, sampled every 8 ms."""
     n = round(1200 / dh) + 1
-    made = problem((n, n), dh, dt, order=8)
+    subject = problem((n, n), dh, dt, order=8)
     wavelet = ricker(10, round(0.56 / dt), dt)
     middle = n // 2
-    trace = record(made, wavelet, [[middle, middle]], [[middle + round(400 / dh), middle]], [np.full((n, n), 2000.0)])
+    trace = record(
+        subject, wavelet, [[middle, middle]], [[middle + round(400 / dh), middle]], [np.full((n, n), 2000.0)]
+    )
     return trace[0, :: round(0.008 / dt), 0, 0]
 
 
@@ -214,8 +216,8 @@ def test_without_a_pml_the_wall_reflects_with_minus_one():
 
 def test_widths_of_the_pml():
     assert problem().pml == ((20, 20), (20, 20))
-    made = problem(pml_width=(1, 2, 3, 4))
-    assert made.pml == ((1, 2), (3, 4)) and made.padded_shape == (NZ + 3, NX + 7)
+    subject = problem(pml_width=(1, 2, 3, 4))
+    assert subject.pml == ((1, 2), (3, 4)) and subject.padded_shape == (NZ + 3, NX + 7)
     assert widths((1, 2, 3, 4, 5, 6), ndim=3) == ((1, 2), (3, 4), (5, 6))
 
 
@@ -249,16 +251,16 @@ def test_the_earth_under_the_pml_continues_the_edge():
 
 def test_an_edge_cell_answers_for_the_pml_that_copies_it():
     torch = pytest.importorskip("torch")
-    made = problem(shape=(12, 14))
+    subject = problem(shape=(12, 14))
     vp, shots = np.full((12, 14), 2000.0), Shots(ricker(30, 200, DT), np.array([[7, 6]]), np.array([[2, 2], [11, 9]]))
     executor = sweep_torch_executor()
-    _, (gradient,) = executor.misfit_and_gradient(made, shots, [vp], np.zeros((1, 200, 2, 1)))
+    _, (gradient,) = executor.misfit_and_gradient(subject, shots, [vp], np.zeros((1, 200, 2, 1)))
     for cell in ((0, 7), (11, 13), (6, 6)):
         misfits = []
         for h in (0.1, -0.1):
             moved = vp.copy()
             moved[cell] += h
-            misfits.append(0.5 * (reference.forward(made, shots, [moved]) ** 2).sum())
+            misfits.append(0.5 * (reference.forward(subject, shots, [moved]) ** 2).sum())
         assert torch.as_tensor(gradient)[cell].item() == pytest.approx((misfits[0] - misfits[1]) / 0.2, rel=1e-5)
 
 
@@ -270,9 +272,9 @@ def sweep_torch_executor():
 
 def test_the_misfit_is_a_sum():
     pytest.importorskip("torch")
-    made, shots = problem(), Shots(ricker(20, NT, DT), np.array([[3, 2], [5, 6]]), np.array([[9, 9]]))
-    expected = record(made, shots.wavelet, shots.sources, shots.receivers)
-    misfit, _ = sweep_torch_executor().misfit_and_gradient(made, shots, [VP], np.zeros(expected.shape))
+    subject, shots = problem(), Shots(ricker(20, NT, DT), np.array([[3, 2], [5, 6]]), np.array([[9, 9]]))
+    expected = record(subject, shots.wavelet, shots.sources, shots.receivers)
+    misfit, _ = sweep_torch_executor().misfit_and_gradient(subject, shots, [VP], np.zeros(expected.shape))
     assert float(misfit) == pytest.approx(0.5 * (expected**2).sum(), rel=1e-12)
 
 
@@ -362,12 +364,12 @@ def torch_written(by):
 
 
 def snapshots_derivative():
-    (_, seen), _ = torch_run(snapshots=Snapshots(["h1"], every=NT))
-    seen["h1"].sum().backward()
+    (_, values), _ = torch_run(snapshots=Snapshots(["h1"], every=NT))
+    values["h1"].sum().backward()
 
 
 def compiled_for(kind, memory):
-    """What a solver on such a device asks before there is any."""
+    """Raise the refusal that a solver on such a device, which need not exist here, would raise."""
     if refusal := make_strategy(memory).refusal_of(kind, Acoustic.levels):
         raise UnsupportedError(refusal)
 
@@ -432,11 +434,11 @@ def test_times_of_a_staggered_grid():
     arguments = {"shape": (NZ, NX), "dh": 10.0, "dt": DT, "receiver_type": ["p", "sxx", "szz", "vz"]}
     models, wavelet = [VP, VP / 2, VP], np.eye(1, 20)[0]
     for fields, first in ((["vz"], 0), (["sxx", "szz"], 1)):
-        made = make_problem(Elastic(), source_type=fields, **arguments)
+        subject = make_problem(Elastic(), source_type=fields, **arguments)
         shots = Shots(wavelet, np.array([[20, 15]]), np.array([[20, 15]]))
-        seen = reference.forward(made, shots, models)[0, :, 0]
-        np.testing.assert_array_equal(seen[:, 0], -(seen[:, 1] + seen[:, 2]) / 2)
-        assert np.flatnonzero(np.abs(seen).sum(axis=1))[0] == first
-        np.testing.assert_allclose(made.source_time(fields[0], 3), (np.arange(3) + first / 2) * DT)
-    np.testing.assert_allclose(made.time("vz", 3), (np.arange(3) + 0.5) * DT)
-    np.testing.assert_allclose(made.time("p", 3), np.arange(3) * DT)
+        values = reference.forward(subject, shots, models)[0, :, 0]
+        np.testing.assert_array_equal(values[:, 0], -(values[:, 1] + values[:, 2]) / 2)
+        assert np.flatnonzero(np.abs(values).sum(axis=1))[0] == first
+        np.testing.assert_allclose(subject.source_time(fields[0], 3), (np.arange(3) + first / 2) * DT)
+    np.testing.assert_allclose(subject.time("vz", 3), (np.arange(3) + 0.5) * DT)
+    np.testing.assert_allclose(subject.time("p", 3), np.arange(3) * DT)

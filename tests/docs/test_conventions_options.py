@@ -1,4 +1,4 @@
-"""docs/conventions.md: what a problem may have beside its grid."""
+"""docs/reference/conventions.md and conventions-run.md: the options of a problem beside its grid."""
 
 import numpy as np
 import pytest
@@ -19,23 +19,23 @@ def run(sources=((8, 8),), receivers=((12, 9),), models=(VP,), mask=None, **argu
 def test_many_points_in_one_cell(entry, kind):
     """The record of 1000 sources and the gradient of 1000 receivers: as in float64, to what the page states."""
     n, nt = 1000, 20
-    made = case.__wrapped__(shape=(12, 14), nt=nt, nshots=1, **{kind: n})
-    (made.shots.sources if kind == "nsrc" else made.shots.receivers)[...] = 7
-    made.shots.wavelet[...] = np.abs(made.shots.wavelet[:, :1])  # of one sign, so that rounding does not cancel
-    found = []
+    subject = case.__wrapped__(shape=(12, 14), nt=nt, nshots=1, **{kind: n})
+    (subject.shots.sources if kind == "nsrc" else subject.shots.receivers)[...] = 7
+    subject.shots.wavelet[...] = np.abs(subject.shots.wavelet[:, :1])  # of one sign, so that rounding does not cancel
+    results = []
     for dtype in (np.float32, np.float64):
-        typed = made.typed(dtype)
+        typed = subject.typed(dtype)
         record = entry.forward(typed)
-        found.append([record, *entry.misfit_and_gradient(typed, np.zeros_like(record) - 1)[1]])
+        results.append([record, *entry.misfit_and_gradient(typed, np.zeros_like(record) - 1)[1]])
     bound = Acoustic.float32_error if entry.name.endswith("-c") else n * nt * 2**-24
-    assert max(error(a, b) for a, b in zip(*found, strict=True)) < bound
+    assert max(error(a, b) for a, b in zip(*results, strict=True)) < bound
 
 
 def test_pressure_is_zero_on_a_free_surface_and_odd_about_it():
-    seen = Snapshots(["h1"], every=NT - 1)
+    waves = Snapshots(["h1"], every=NT - 1)
     shots = Shots(ricker(20, NT, DT), np.array([[8, 3]]), np.array([[12, 9]]))
-    made = problem(free_surface=True)
-    field = reference.snapshots(made, shots, [VP], seen)["h1"][0, -1]
+    subject = problem(free_surface=True)
+    field = reference.snapshots(subject, shots, [VP], waves)["h1"][0, -1]
     assert not field[0].any() and field[1].any()
     with pytest.raises(DomainError, match="free surface"):
         run(sources=[[8, 0]], free_surface=True)
@@ -91,7 +91,7 @@ def test_an_increment_adds_the_wavelet_as_it_is():
 def test_snapshots_are_the_field_without_the_pml():
     asked = Snapshots(["h1"], every=10, region=((2, 9), (3, 13)))
     shots = Shots(ricker(20, NT, DT), np.array([[8, 8]]), np.array([[12, 8]]))
-    seen = reference.snapshots(problem(), shots, [VP], asked)["h1"]
-    assert seen.shape == (1, len(asked.times(NT, DT)), 7, 10)
+    waves = reference.snapshots(problem(), shots, [VP], asked)["h1"]
+    assert waves.shape == (1, len(asked.times(NT, DT)), 7, 10)
     np.testing.assert_allclose(asked.times(NT, DT)[:3], [0, 10 * DT, 20 * DT])
-    np.testing.assert_array_equal(seen[0, :, 6, 9], run(receivers=[[12, 8]])[0, ::10, 0, 0])
+    np.testing.assert_array_equal(waves[0, :, 6, 9], run(receivers=[[12, 8]])[0, ::10, 0, 0])

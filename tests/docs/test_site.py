@@ -20,7 +20,8 @@ from serving import Quiet, serve
 from sweep_core import Acoustic, native
 
 ROOT = Path(__file__).parents[2]
-NEEDED = "sphinx", "furo", "myst_parser", "sphinx_gallery", "sphinx_copybutton", "torch", "jax", "optax", "segyio"
+NEEDED = "sphinx", "furo", "latex2mathml", "myst_parser", "sphinx_gallery", "sphinx_copybutton"
+NEEDED += "torch", "jax", "optax", "segyio"
 pytestmark = pytest.mark.slow
 
 # Sphinx, to which whoever connects to another machine is told on.
@@ -96,8 +97,8 @@ class Html(HTMLParser):
 
 def tree() -> set[Path]:
     """The files that the site is made of."""
-    found = {p for folder in ("docs", "examples/gallery") for p in (ROOT / folder).rglob("*")}
-    return {p for p in found if "__pycache__" not in p.parts}
+    files = {p for folder in ("docs", "examples/gallery") for p in (ROOT / folder).rglob("*")}
+    return {p for p in files if "__pycache__" not in p.parts}
 
 
 @pytest.fixture(scope="module")
@@ -123,11 +124,11 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    found = {}
+    parsed = {}
     for path in site.rglob("*.html"):
-        found[path] = Html([], set(), set())
-        found[path].feed(path.read_text())
-    return found
+        parsed[path] = Html([], set(), set())
+        parsed[path].feed(path.read_text())
+    return parsed
 
 
 def test_every_page_is_there(site):
@@ -185,14 +186,15 @@ def test_each_example_shows_pictures_and_can_be_had(site, pages):
 def test_search_finds(site, word):
     """Words as the index has them, by their stems; in terms or titles."""
     index = (site / "searchindex.js").read_text()
-    found = json.loads(index[index.index("(") + 1 : index.rindex(")")])
-    assert word in found["terms"] or word in found["titleterms"]
+    stems = json.loads(index[index.index("(") + 1 : index.rindex(")")])
+    assert word in stems["terms"] or word in stems["titleterms"]
 
 
 @pytest.mark.skipif(not BROWSER, reason="no Chromium or Chrome to open the site in")
 def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
     """Scripts run without an error, ask for nothing that is not there, and a search leads to the page about its word."""
-    sought = {"checkpoint": "docs/memory.html", "segy": "docs/data.html", "envelope": "docs/inversion.html"}
+    sought = {"checkpoint": "docs/explanation/memory.html", "install": "setup.html"}
+    sought |= {"segy": "gallery/06_field_data.html", "envelope": "reference/inversion.html"}
     missing = []
 
     class Handler(Quiet):
@@ -211,14 +213,15 @@ def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
             (site / "visit.html").unlink()
     body = re.search(r"<body>({.*})</body>", done.stdout, re.DOTALL)
     assert body, done.stdout[-2000:] + done.stderr[-2000:]
-    seen = json.loads(body[1])
-    assert seen["pictures"] > 20 and not seen["broken"] and not missing
+    report = json.loads(body[1])
+    assert report["pictures"] > 20 and not report["broken"] and not missing
     assert not re.findall(r"CONSOLE.*Uncaught.*", done.stderr)
-    assert not {word: seen["found"][word] for word, page in sought.items() if page not in seen["found"][word]}
+    hits = report["found"]
+    assert not {word: hits[word] for word, page in sought.items() if page not in hits[word]}
 
 
 def test_every_public_name_has_an_entry(site, pages):
-    """Whatever a public module exports, found here by another way than the site finds it: by the files."""
+    """Every export of a public module, found here by the files, and not by the import that the site uses."""
     missing, modules = [], []
     for path in [p for package in ROOT.glob("sweep_*") for p in package.rglob("*.py")]:
         if "__all__ = " in path.read_text() and path.stem not in ("private", "__main__"):
@@ -233,9 +236,14 @@ def test_every_public_name_has_an_entry(site, pages):
 
 
 def test_what_pages_import_is_public(pages):
-    """Of the pages for users. Those for authors go deeper: the sources are what they read."""
+    """Pages for users import public names alone. Pages for authors go deeper, because their readers read the sources."""
     ids = set().union(*(html.ids for page, html in pages.items() if page.parent.name == "reference"))
     names = {name.split(".")[-1] for name in ids if name.startswith("sweep_")}
-    for page in ("README.md", *(f"docs/{n}.md" for n in ("conventions", "data", "inversion", "distributed", "memory"))):
+    guides = [p for folder in ("tutorials", "howto") for p in (ROOT / "docs" / folder).glob("*.md")]
+    guides = [
+        p for p in guides if p.stem not in ("own-equation", "write-backend", "write-equation", "compile-equation")
+    ]
+    users = "reference/conventions", "explanation/memory"
+    for page in ("README.md", *(f"docs/{name}.md" for name in users), *guides):
         for line in re.findall(r"^from sweep_\S+ import (.*)$", (ROOT / page).read_text(), re.MULTILINE):
             assert {n.strip() for n in line.split(",")} - {"plot"} <= names, (page, line)

@@ -107,7 +107,7 @@ def earths():
     """Models (vp, vs, rho) on 36 x 40 cells; rough ones vary by a factor of 2 within some cells.
 
     What varies more than rock does along the layer (vp / vs from 1.7 to 5 and rho from 1000 to 5000 within some cells)
-    grows: docs/theory/elastic.md.
+    grows: docs/explanation/pml.md.
     """
     shape, rng = (36, 40), np.random.default_rng(0)
 

@@ -1,7 +1,7 @@
 /* The C ABI of SWEEP's compiled kernels. libsweep_cpu and libsweep_cuda export the same functions.
  *
  * The library is stateless. Every array, workspace and history buffer belongs to the caller. Several threads, streams
- * and devices may call at the same time. docs/abi.md states the rules in words. */
+ * and devices may call at the same time. docs/reference/abi.md states the rules in words. */
 #ifndef SWEEP_SWEEP_H
 #define SWEEP_SWEEP_H
 

@@ -1,5 +1,5 @@
 // The forward step of one cell and its Born derivative, from the tables of an equation. With a vector type V the step
-// is that of the neighbours in the vector. docs/theory/elastic.md derives both.
+// is that of the neighbours in the vector. See docs/explanation/elastic.md and adjoint.md.
 #ifndef SWEEP_KERNEL_FORWARD_H
 #define SWEEP_KERNEL_FORWARD_H
 
