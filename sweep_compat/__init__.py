@@ -6,8 +6,9 @@ imports alone.
     from sweep_compat.propagator.torch import PropTorch
     from sweep_compat.signal import ricker
 
-Records and gradients are those of that package, to rounding until the absorbing layers reflect; docs/coming-from.md has
-what differs. What is not there is refused by name, with what it is called in `sweep_core`. Nothing here is taken from
+Records and gradients are those of that package, to rounding until the absorbing layers reflect;
+docs/howto/from-sweep-solver.md lists the differences.
+What is not there is refused by name, with what it is called in `sweep_core`. Nothing here is taken from
 that package, nor needs it.
 """
 

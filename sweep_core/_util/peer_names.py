@@ -1,6 +1,6 @@
 """Arguments as other packages name them, and what they are called here: what messages say to who brings one.
 
-docs/coming-from.md has the same with what differs in the results.
+docs/howto/from-*.md have the same with what differs in the results.
 """
 
 NO_STEPS = "the samples of the wavelet are the steps of a call"

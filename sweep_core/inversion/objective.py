@@ -226,7 +226,7 @@ class Objective:
         """w F J of perturbations of the models, in some shots: J is the derivative of the record."""
         if not hasattr(self.executor, "born"):
             raise UnsupportedError(
-                f"backend {self.executor.name!r} has no born; see the page extending/backend of the documentation"
+                f"backend {self.executor.name!r} has no born; see the page howto/write-backend of the documentation"
             )
         scattered = self.executor.born(self.problem, self.shots.take(some), models, perturbations)
         return self.weighed(self.filtered(numpy_of(scattered)), some)
@@ -248,7 +248,7 @@ class Objective:
         if not hasattr(self.executor, "pullback"):
             raise UnsupportedError(
                 f"backend {self.executor.name!r} has no pullback, which any misfit but plain least squares needs; see "
-                "the page extending/backend of the documentation"
+                "the page howto/write-backend of the documentation"
             )
         return self.executor.pullback(self.problem, self.shots.take(some), models)
 

@@ -192,7 +192,11 @@ def test_search_finds(site, word):
 @pytest.mark.skipif(not BROWSER, reason="no Chromium or Chrome to open the site in")
 def test_a_browser_shows_the_pictures_and_finds_pages(site, pages, tmp_path):
     """Scripts run without an error, ask for nothing that is not there, and a search leads to the page about its word."""
-    sought = {"checkpoint": "docs/memory.html", "segy": "docs/data.html", "envelope": "docs/inversion.html"}
+    sought = {
+        "checkpoint": "docs/memory.html",
+        "segy": "docs/howto/read-segy.html",
+        "envelope": "docs/reference/inversion.html",
+    }
     missing = []
 
     class Handler(Quiet):
@@ -236,6 +240,8 @@ def test_what_pages_import_is_public(pages):
     """Of the pages for users. Those for authors go deeper: the sources are what they read."""
     ids = set().union(*(html.ids for page, html in pages.items() if page.parent.name == "reference"))
     names = {name.split(".")[-1] for name in ids if name.startswith("sweep_")}
-    for page in ("README.md", *(f"docs/{n}.md" for n in ("conventions", "data", "inversion", "distributed", "memory"))):
+    howto = ["choose-memory", "read-segy", "prepare-data", "migrate", "continue-inversion", "torchrun", "jax-devices"]
+    users = ["conventions", "memory", "reference/inversion", "reference/distribution", *(f"howto/{n}" for n in howto)]
+    for page in ("README.md", *(f"docs/{name}.md" for name in users)):
         for line in re.findall(r"^from sweep_\S+ import (.*)$", (ROOT / page).read_text(), re.MULTILINE):
             assert {n.strip() for n in line.split(",")} - {"plot"} <= names, (page, line)
