@@ -7,9 +7,8 @@ imports alone.
     from sweep_compat.signal import ricker
 
 Records and gradients are those of that package, to rounding until the absorbing layers reflect;
-docs/howto/from-sweep-solver.md lists the differences.
-What is not there is refused by name, with what it is called in `sweep_core`. Nothing here is taken from
-that package, nor needs it.
+docs/howto/from-sweep-solver.md lists the differences. A name that is not there is refused with its name in
+`sweep_core`. Nothing here is taken from that package, and nothing needs it.
 """
 
 from importlib import import_module
