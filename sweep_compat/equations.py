@@ -20,11 +20,11 @@ ABSENT: dict[str, str] = {
             *("AcousticVTIDefault3D", "AcousticVTIDuveneck", "AcousticVTIDuveneck3D", "AcousticVTILiang"),
             *("ElasticTTI", "ElasticTTI2nd", "ElasticTTISG", "ElasticTTISG3D"),
         ),
-        "SWEEP has no anisotropic equation yet; see extending/equation in the documentation",
+        "SWEEP has no anisotropic equation yet; see howto/write-equation in the documentation",
     ),
     **dict.fromkeys(
         ("ViscoAcoustic", "ViscoElastic"),
-        "SWEEP has no equation with attenuation yet; see extending/equation in the documentation",
+        "SWEEP has no equation with attenuation yet; see howto/write-equation in the documentation",
     ),
     **dict.fromkeys(
         ("AcousticVRR", "AcousticVRZ", "AcousticVRZ3D", "ElasticVRR"),

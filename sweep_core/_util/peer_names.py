@@ -1,6 +1,6 @@
 """Names of arguments in other packages, and the advice of messages about them.
 
-docs/coming-from.md has the same with what differs in the results.
+docs/howto/from-*.md have the same with what differs in the results.
 """
 
 NO_STEPS = "the samples of the wavelet are the steps of a call"

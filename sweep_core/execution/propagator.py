@@ -528,7 +528,8 @@ class Propagator(OfArrays[A]):
         The checks cover units, cells a wavelength and steps a period, the wavelet and the survey. They compare waves
         with those of NumPy and run the dot-product test and the Taylor test of this solver, on a part of the problem.
         They measure the share of the gradient that single precision holds and that optimisers see. Given `observed`,
-        they compare shape, energy, sign and delay, and look for cycle skipping. docs/certify.md lists the checks.
+        they compare shape, energy, sign and delay, and look for cycle skipping.
+        docs/reference/certificate.md lists the checks.
 
         Parameters
         ----------

@@ -83,8 +83,8 @@ def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
     check_support(name, solver.executor, solver.problem)
     if not hasattr(solver.executor, "misfit_and_gradient"):
         raise UnsupportedError(
-            f"backend {name!r} has no misfit_and_gradient, which an inversion needs; see the page extending/backend of "
-            "the documentation"
+            f"backend {name!r} has no misfit_and_gradient, which an inversion needs; see the page "
+            "howto/write-backend of the documentation"
         )
     return solver
 

@@ -319,7 +319,7 @@ class Objective:
         """
         if not hasattr(self.executor, "born"):
             raise UnsupportedError(
-                f"backend {self.executor.name!r} has no born; see the page extending/backend of the documentation"
+                f"backend {self.executor.name!r} has no born; see the page howto/write-backend of the documentation"
             )
         scattered = self.executor.born(self.problem, self.shots.take(some), models, perturbations)
         return self.weighed(self.filtered(numpy_of(scattered)), some)
@@ -358,7 +358,7 @@ class Objective:
         if not hasattr(self.executor, "pullback"):
             raise UnsupportedError(
                 f"backend {self.executor.name!r} has no pullback, which all misfits but plain least squares need; see "
-                "the page extending/backend of the documentation"
+                "the page howto/write-backend of the documentation"
             )
         return self.executor.pullback(self.problem, self.shots.take(some), models)
 

@@ -102,7 +102,7 @@ def find(kind: str, package: str = OWN) -> Path:
             return path
     if package != OWN:
         raise NativeError(
-            f"package {package} holds no libsweep_{kind}{SUFFIX}; the page extending/equation of the documentation "
+            f"package {package} holds no libsweep_{kind}{SUFFIX}; the page howto/compile-equation of the documentation "
             "builds one"
         )
     if forced := os.environ.get("SWEEP_NATIVE_DIR"):

@@ -18,7 +18,7 @@ from sweep_core.inversion import Stage
 from sweep_core.inversion.lock import Lock
 from sweep_core.io import Gathers, Line, open_segy, read_gathers, read_segy, write_gathers
 
-PAGE = Path(__file__).parents[2] / "docs/command.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/command-line.md"
 pytest.importorskip("torch")
 pytest.importorskip("tqdm")
 
@@ -459,7 +459,7 @@ def test_a_prepared_model_replaces_no_file_unasked(tmp_path, capsys):
 
 
 def test_it_is_installed_by_its_name_and_imports_no_framework():
-    project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((PAGE.parents[2] / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"seismic-sweep": "sweep_core.cli:main"}
     code = "import sys, sweep_core.cli as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

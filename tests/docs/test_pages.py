@@ -1,5 +1,6 @@
 """The pages of docs/ and the README: code runs and prints what they say, files are the files, links lead on."""
 
+import inspect
 import json
 import os
 import re
@@ -13,7 +14,9 @@ import attrs
 import pytest
 from strangers import install
 
+import sweep_core
 from sweep_core import Acoustic, native
+from sweep_core.execution import propagator
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -110,7 +113,7 @@ def test_blocks_that_are_files_are_those_files(page):
 
 def test_the_header_that_is_shown_in_part_is_that_of_the_plugin():
     """But for what the page leaves out, where it says so."""
-    (shown,) = [b.text for b in blocks(ROOT / "docs/extending/equation.md") if '"vti_acoustic"' in b.text]
+    (shown,) = [b.text for b in blocks(ROOT / "docs/reference/equation-systems.md") if '"vti_acoustic"' in b.text]
     header = "".join((ROOT / "tests/plugins/vti/include/sweep/physics/vti_acoustic.h").read_text().split())
     for part in re.sub(r"//.*", "", shown).split("/* ... */"):
         for statement in part.split(";"):
@@ -135,3 +138,48 @@ def test_the_index_names_every_page():
     index = (DOCS / "README.md").read_text()
     listed = {(DOCS / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", index)}
     assert {p for p in PAGES[1:] if p.name != "README.md"} <= listed
+
+
+LONG = {
+    "abi",
+    "conventions",
+    "memory",
+    "native",
+    "theory/acoustic",
+    "theory/acoustic_variable_density",
+    "theory/elastic",
+}
+"""The pages that are over the limit; a name that no longer is leaves the set."""
+
+
+def test_no_page_is_long():
+    """A page has at most 1,500 words; the log of the benchmarks may have any number."""
+    words = {
+        str(p.relative_to(DOCS).with_suffix("")): len(re.findall(r"\S*\w\S*", p.read_text()))
+        for p in DOCS.rglob("*.md")
+    }
+    assert {name for name, count in words.items() if count > 1500} - {"benchmarks/log"} == LONG
+
+
+def test_links_of_the_benchmarks_lead_somewhere():
+    """The pages whose code is not run."""
+    for page in (DOCS / "benchmarks").glob("*.md"):
+        test_links_lead_somewhere(page)
+        test_anchors_exist(page)
+
+
+def test_the_page_of_options_has_the_arguments():
+    """Names, order and defaults, of the solver, a call and the memory; defaults of classes that a cell shows."""
+    page = (DOCS / "reference/options.md").read_text()
+    tables = [re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\|", part, re.MULTILINE) for part in page.split("\n## ")[1:]]
+    solver = propagator.Propagator
+    for table, function in zip(tables, (solver.__init__, solver.forward, sweep_core.MemoryOptions), strict=True):
+        arguments = [a for name, a in inspect.signature(function).parameters.items() if name != "self"]
+        defaults = ["" if a.default is a.empty else json.dumps(a.default) for a in arguments]
+        python = [{"null": "None", "false": "False"}.get(text, text) for text in defaults]
+        assert table == list(zip([a.name for a in arguments], python, strict=True))
+    for name in ("Snapshots", "BoundaryOptions", "CkptOptions"):
+        signature = re.search(rf"`{name}\((.*?)\)`", page)[1]
+        parameters = inspect.signature(getattr(sweep_core, name)).parameters.values()
+        shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}".replace("'", '"') for p in parameters]
+        assert signature == ", ".join(shown)

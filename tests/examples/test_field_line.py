@@ -1,4 +1,4 @@
-"""A field line from its SEG-Y file to a model, by the one command of docs/field.md."""
+"""A field line from its SEG-Y file to a model, by the one command of docs/tutorials/field-data.md."""
 
 import os
 import re

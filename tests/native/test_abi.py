@@ -63,7 +63,7 @@ def test_the_layout_probe_never_writes_past_its_count(library):
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
 def test_the_page_states_the_version_and_the_limits_of_the_header():
     header = (HEADERS / "sweep.h").read_text()
-    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/abi.md").read_text()
     limits = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
     assert f"The version is {structs.ABI_VERSION}:" in page and limits["ABI_VERSION"] == structs.ABI_VERSION
     assert limits["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
@@ -88,8 +88,8 @@ def test_python_and_compiled_code_agree_on_sizes(order):
 
 
 def test_the_page_lists_every_buffer_and_its_role_in_each_operation():
-    """docs/abi.md has one table of the buffers, in the order of the ABI."""
-    page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
+    """docs/reference/abi-buffers.md has one table of the buffers, in the order of the ABI."""
+    page = (Path(__file__).parents[2] / "docs/reference/abi-buffers.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
     call, named = Run(case()).call, {}
     for operation, buffers in call.buffers.items():

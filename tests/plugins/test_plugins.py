@@ -57,7 +57,7 @@ def test_a_backend_of_a_stranger_in_particular(python, compiled):
 
 
 BUILT = ("tiny", "damped/build.sh")
-"""With the library that docs/extending/equation.md builds against the installed headers."""
+"""With the library that docs/howto/compile-equation.md builds against the installed headers."""
 VTI, VISCO, TILTED = (("vti/build.sh",), ("visco/build.sh",), ("tilted/build.sh",))
 
 
@@ -98,7 +98,7 @@ def test_equations_of_a_stranger_are_right(python, compiled, names, laws, few):
 
 
 def test_an_equation_of_a_stranger_whose_library_was_not_built(python):
-    """It is eager, and says why; docs/extending/equation.md shows that impl='c' is refused."""
+    """It is eager, and says why; docs/howto/write-equation.md shows that impl='c' is refused."""
     pytest.importorskip("torch")
     code = """
 from sweep_core import equations
