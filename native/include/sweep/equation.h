@@ -50,9 +50,8 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   // True if a stage computes fields at half steps.
   template <int STAGE>
   static constexpr bool at_half_step = table.any_of_stage(STAGE, [](int f) { return table.is_at_half_step(f); });
-  // A bit for each field that has added to a sample before the fields of a stage do: to a sample of the record, and to
-  // a sample of the wavelet's gradient in an adjoint run, where the fields at half steps follow in the next time step
-  // that is run.
+  // A bit for each field that has added to a sample before the fields of a stage do: of the record here, and of the
+  // wavelet's gradient below. In an adjoint run the fields at half steps follow in the next time step that is run.
   template <int STAGE>
   static constexpr unsigned gathered_before =
       Base::bits([](int f) { return f < table.fields && table.at_stage[f] < STAGE; });

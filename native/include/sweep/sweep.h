@@ -91,20 +91,21 @@ typedef struct sweep_problem {
   int32_t snapshot_fields;                   /* bit n: the snapshots contain field n */
   int32_t snapshot_low[SWEEP_MAX_AXES];      /* the snapshots contain the cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];
-  int32_t boundary; /* a sweep_boundary */
-  int32_t stored;   /* dtype, or a sweep_dtype of less precision. With less precision the history of all steps is
-                       stored, packed, and `chunk` is the number of steps that are packed at once */
-  int32_t interval; /* 1. Of second order in time n > 1 is allowed: only every n-th step is stored and imaged, and its
-                       image has the weight n */
-  int32_t imaged_from;      /* planes [0, imaged_from) of the first axis are not imaged: their gradient is undefined. A
-                               history that is stored or recomputed lacks the planes that no image needs */
+  int32_t boundary;    /* a sweep_boundary */
+  int32_t stored;      /* dtype, or a sweep_dtype of less precision. With less precision the history of all steps is
+                          stored, packed, and `chunk` is the number of steps that are packed at once */
+  int32_t interval;    /* 1; n > 1 only for equations of second order in time. Then only every n-th step is stored and
+                          imaged, and its image has the weight n */
+  int32_t imaged_from; /* planes [0, imaged_from) of the first axis are not imaged: their gradient is undefined. A
+                          history that is stored or recomputed lacks the planes that no image needs */
   double coefficient_limit; /* the largest stable value of the first coefficient. The ratio of a larger value to this
                                limit is the square of dt over the largest stable dt */
   double dt;                /* time step in s; only messages use it */
   double spacing[SWEEP_MAX_AXES]; /* cell size along each axis in m; only messages use it */
-  /* Stencil weights of each axis, one operator after another, with n = order / 2: d[n] of the staggered difference,
-   * d1[n] of the central first difference, d2[n + 1] of the central second difference with the middle weight first, and
-   * mean[n]. The caller scales d and d1 by dt / dh, and d2 by its square (dh: the cell size along the axis). */
+  /* Stencil weights of each axis, one operator after another, with n = order / 2. First d[n] of the staggered
+   * difference and d1[n] of the central first difference, then d2[n + 1] of the central second difference (its middle
+   * weight comes first), and mean[n]. The caller scales d and d1 by dt / dh, and d2 by its square (dh: the cell size
+   * along the axis). */
   double weights[SWEEP_MAX_AXES][SWEEP_MAX_WEIGHTS];
   char equation[SWEEP_NAME_BYTES]; /* name of the equation, which ends in 0 */
 } sweep_problem;

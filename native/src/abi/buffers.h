@@ -108,7 +108,7 @@ struct BoundBuffers {
       if (roles[b].role[operation] == SWEEP_NONE) continue;
       const long long bytes = need.bytes[b].count;
       if (buffer->bytes < bytes || (bytes > 0 && !buffer->data))
-        return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes, the problem needs %lld", roles[b].name,
+        return fail(context, SWEEP_BAD_CALL, "buffer %s has %lld bytes; this problem needs %lld", roles[b].name,
                     static_cast<long long>(buffer->bytes), bytes);
       at[b] = buffer++->data;
     }

@@ -18,10 +18,12 @@ int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context
   ptrdiff_t longest = plan.layout.field.total;
   for (const auto& slab : plan.layout.slab) longest = slab.total > longest ? slab.total : longest;
   if (longest > INT32_MAX)
-    return fail(context, SWEEP_BAD_CALL, "the padded grid and its ghost cells have more than 2^31 - 1 cells");
+    return fail(context, SWEEP_BAD_CALL,
+                "the padded grid with its ghost cells has more than 2^31 - 1 cells; use a smaller grid");
   for (int operation = 0; operation < SWEEP_OPERATIONS; ++operation)
     if (!BufferSizes(p, plan, operation).total().fits())
-      return fail(context, SWEEP_BAD_CALL, "the problem is too large: its buffers have 2^60 bytes or more");
+      return fail(context, SWEEP_BAD_CALL,
+                  "the buffers of this problem have 2^60 bytes or more; use fewer shots, steps or points");
   return SWEEP_OK;
 }
 
@@ -49,7 +51,7 @@ struct Entry {
     const Plan<typename Eq::Any, NDIM> plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
-      return fail(context, SWEEP_BAD_CALL, "an adjoint run needs a history (chunk >= 1)");
+      return fail(context, SWEEP_BAD_CALL, "chunk is %d; an adjoint run needs a history (chunk >= 1)", p.chunk);
     const BufferSizes need(p, plan, operation);
     BoundBuffers<T> bound;
     if (const int status = bound.bind(buffers, need, operation, context)) return status;
@@ -188,8 +190,10 @@ int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 3>(p, context, calls);
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 3>(p, context, calls);
   }
-  return fail(context, SWEEP_UNSUPPORTED, "equation %s is not compiled for %d dimensions and dtype %d", p.equation,
-              p.ndim, p.dtype);
+  return fail(
+      context, SWEEP_UNSUPPORTED,
+      "equation %s is not compiled for %d dimensions and dtype %d; expected 2 or 3, and SWEEP_FLOAT32 or SWEEP_FLOAT64",
+      p.equation, p.ndim, p.dtype);
 }
 
 // Describes an equation by its tables.

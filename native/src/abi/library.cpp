@@ -24,15 +24,15 @@ int find(const sweep_problem* problem, int32_t operation, const sweep_context* c
   if (!problem || problem->bytes != sizeof(sweep_problem))
     return sweep::fail(context, SWEEP_BAD_CALL, "sweep_problem is not the struct of ABI %d", SWEEP_ABI_VERSION);
   if (operation < 0 || operation >= SWEEP_OPERATIONS)
-    return sweep::fail(context, SWEEP_BAD_CALL, "operation %d is none; expected 0 to %d", operation,
-                       SWEEP_OPERATIONS - 1);
+    return sweep::fail(context, SWEEP_BAD_CALL, "operation is %d; expected 0 to %d", operation, SWEEP_OPERATIONS - 1);
   const int number = context->isa ? context->isa : best_build() + 1;
   if (number < 1 || number > sweep::build_count || !sweep::builds[number - 1].runs())
-    return sweep::fail(context, SWEEP_DEVICE, "no build of this library runs on this machine (isa is %d)",
+    return sweep::fail(context, SWEEP_DEVICE, "isa is %d; no such build of this library runs on this machine",
                        context->isa);
   for (const Table* t = sweep::builds[number - 1].tables(); t->name; ++t)
     if (strncmp(t->name, problem->equation, SWEEP_NAME_BYTES) == 0) return t->find(*problem, context, calls);
-  return sweep::fail(context, SWEEP_UNSUPPORTED, "equation %.31s is not compiled in this library", problem->equation);
+  return sweep::fail(context, SWEEP_UNSUPPORTED,
+                     "equation is %.31s, which is not compiled in this library; see sweep_describe", problem->equation);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ int sweep_run(const sweep_problem* problem, int32_t operation, const sweep_buffe
   if (const int status = find(problem, operation, context, &calls)) return status;
   const int expected = sweep::buffers_of(operation);
   if (count != expected || !buffers)
-    return sweep::fail(context, SWEEP_BAD_CALL, "%d buffers were given, %d are expected", count, expected);
+    return sweep::fail(context, SWEEP_BAD_CALL, "count is %d; expected %d buffers", count, expected);
   return calls.run(*problem, operation, buffers, context);
 }
 

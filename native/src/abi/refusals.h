@@ -14,17 +14,17 @@ inline int check_points(const sweep_problem& p, const int32_t* points, int trace
                         const sweep_context* context) {
   for (int f = 0; f < SWEEP_MAX_FIELDS; ++f)
     if (points[f] < 0 || (f >= fields && points[f]))
-      return fail(context, SWEEP_BAD_CALL, "points are given for field %d of equation %s, which has %d", f, p.equation,
-                  fields);
+      return fail(context, SWEEP_BAD_CALL, "field %d has %d points; equation %s has %d fields", f, points[f],
+                  p.equation, fields);
   const long long total = sum(points, SWEEP_MAX_FIELDS);
   if (total > INT32_MAX)
-    return fail(context, SWEEP_BAD_CALL, "a shot has %lld points, more than the 2^31 - 1 that int32 can count", total);
+    return fail(context, SWEEP_BAD_CALL, "a shot has %lld points; expected at most 2^31 - 1", total);
   bool is_divisible = (traces > 0) == (columns > 0) && (traces > 0) == (total > 0);
   if (is_divisible && traces) is_divisible = columns % traces == 0;
   for (int f = 0; f < SWEEP_MAX_FIELDS && is_divisible && traces; ++f) is_divisible = points[f] % traces == 0;
   if (!is_divisible)
-    return fail(context, SWEEP_BAD_CALL, "%d columns and %lld points do not share out among %d traces", columns, total,
-                traces);
+    return fail(context, SWEEP_BAD_CALL, "%d columns and %lld points cannot be divided equally among %d traces",
+                columns, total, traces);
   return SWEEP_OK;
 }
 
@@ -35,17 +35,18 @@ inline int check_faces(const sweep_problem& p, const sweep_context* context) {
       const char* const side = high ? "high" : "low";
       const int face = (high ? p.face_high : p.face_low)[a];
       if (face < SWEEP_ZERO || face > SWEEP_EXCHANGE)
-        return fail(context, SWEEP_BAD_CALL, "face_%s of axis %d is %d, which is no sweep_face", side, a, face);
+        return fail(context, SWEEP_BAD_CALL, "face_%s of axis %d is %d; expected a sweep_face, 0 to 2", side, a, face);
       if (face == SWEEP_EXCHANGE)
         return fail(context, SWEEP_UNSUPPORTED,
-                    "face_%s of axis %d is SWEEP_EXCHANGE, but no neighbour can fill ghost cells yet; use SWEEP_ZERO",
-                    side, a);
+                    "face_%s of axis %d is SWEEP_EXCHANGE; no neighbour can fill ghost cells yet; use SWEEP_ZERO", side,
+                    a);
       if (face == SWEEP_SURFACE && (a > 0 || high))
         return fail(context, SWEEP_UNSUPPORTED,
-                    "face_%s of axis %d is SWEEP_SURFACE, which the low face of axis 0 alone can be", side, a);
+                    "face_%s of axis %d is SWEEP_SURFACE; only the low face of axis 0 can be; use SWEEP_ZERO", side, a);
     }
   if (p.face_low[0] == SWEEP_SURFACE && p.pml_low[0])
-    return fail(context, SWEEP_BAD_CALL, "face_low of axis 0 is SWEEP_SURFACE with a PML of %d cells on that face",
+    return fail(context, SWEEP_BAD_CALL,
+                "face_low of axis 0 is SWEEP_SURFACE with a PML of %d cells on that face; set pml_low[0] to 0",
                 p.pml_low[0]);
   return SWEEP_OK;
 }
@@ -68,19 +69,22 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
                   static_cast<long long>(inside), p.order, p.order);
     cells *= p.shape[a];
     if (cells > INT32_MAX)
-      return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells, which int32 cannot count");
+      return fail(context, SWEEP_BAD_CALL, "the padded grid has more than 2^31 - 1 cells; use a smaller grid");
   }
   if (const int status = check_history<Eq>(p, context)) return status;
   if (const int status = check_faces(p, context)) return status;
   if (p.face_low[0] == SWEEP_SURFACE && p.shape[0] < Eq::near_rows(p.order / 2))
-    return fail(context, SWEEP_BAD_CALL, "a free surface needs %d cells along z", Eq::near_rows(p.order / 2));
+    return fail(context, SWEEP_BAD_CALL, "shape[0] is %d; a free surface at order %d needs at least %d cells",
+                p.shape[0], p.order, Eq::near_rows(p.order / 2));
   const int fields = field_count<Eq>;
   if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
-    return fail(context, SWEEP_BAD_CALL, "snapshots every %d steps of fields %d are none", p.snapshot_every,
-                p.snapshot_fields);
+    return fail(context, SWEEP_BAD_CALL,
+                "snapshot_every is %d and snapshot_fields is %d; expected 0 or more, and bits of %d fields",
+                p.snapshot_every, p.snapshot_fields, fields);
   for (int a = 0; a < NDIM && p.snapshot_every; ++a)
     if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
-      return fail(context, SWEEP_BAD_CALL, "snapshots of cells %d to %d of axis %d, which has %d", p.snapshot_low[a],
+      return fail(context, SWEEP_BAD_CALL,
+                  "the snapshots have cells %d to %d of axis %d; expected cells within 0 to %d", p.snapshot_low[a],
                   p.snapshot_high[a], a, p.shape[a]);
   if (const int status = check_points(p, p.source_points, p.source_traces, p.source_columns, fields, context))
     return status;

@@ -66,15 +66,18 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
                ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool others_wait,
                ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   constexpr size_t max_buffers = SWEEP_MAX_BUFFERS;
-  if (aliased.size() > arguments.size()) return refusal(SWEEP_BAD_CALL, "more is aliased than there are arguments");
+  if (aliased.size() > arguments.size())
+    return refusal(SWEEP_BAD_CALL, "there are more aliased results than arguments");
   const size_t read = arguments.size() - aliased.size();
   const size_t count = read + results.size();
   const Run function = find(kind, package);
-  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to " + std::string(package));
-  if (count > max_buffers) return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers are too many");
+  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to package " + std::string(package));
+  if (count > max_buffers)
+    return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers; expected at most " + std::to_string(max_buffers));
 
   sweep_problem problem_struct;
-  if (problem.size() != sizeof(problem_struct)) return refusal(SWEEP_BAD_CALL, "sweep_problem has another size");
+  if (problem.size() != sizeof(problem_struct))
+    return refusal(SWEEP_BAD_CALL, "sweep_problem has another size; expected the struct of this ABI");
   std::memcpy(&problem_struct, problem.begin(), sizeof(problem_struct));
 
   sweep_buffer buffers[max_buffers];
@@ -93,7 +96,7 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
     if (!buffer.has_value()) return buffer.error();
     const auto number = static_cast<size_t>(aliased.begin()[i]);
     if (number >= results.size() || as_buffer(*buffer).data != buffers[read + number].data)
-      return refusal(SWEEP_BAD_CALL, "XLA has not put a result where the argument is that it aliases");
+      return refusal(SWEEP_BAD_CALL, "XLA placed a result apart from the argument that it aliases");
     // An earlier call of the run has failed.
     if (kind == CPU && number + 1 == results.size())
       if (const int status = *static_cast<const int32_t*>(buffers[read + number].data)) {

@@ -1,5 +1,5 @@
 // Kernels call body.cell(shot, i, part) for the cells of boxes, or body.element(shot, i) for numbered elements, of
-// every shot: in threads of a GPU or, where a test emulates one, in loops on the CPU.
+// every shot. They run in threads of a GPU or, where a test emulates one, in loops on the CPU.
 #ifndef SWEEP_CUDA_LAUNCH_H
 #define SWEEP_CUDA_LAUNCH_H
 

@@ -140,7 +140,7 @@ struct KernelContext {
     return reached_by_differences(plan.layout, from, differences);
   }
   SWEEP_HD int last_step() const { return Eq::is_second_order ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }
-  // The fields that time step u computes. Of second order the two levels alternate.
+  // The fields that time step u computes. For second order the two levels alternate.
   SWEEP_HD Value* level(const Wave& wave, int shot, int u) const {
     return wave.of(plan, shot) + (Eq::is_second_order && u % 2 ? field_count<Eq> * plan.total : 0);
   }

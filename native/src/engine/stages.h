@@ -18,7 +18,7 @@ struct Cells {
   ActiveBox<R> active;
   int time_step;
 
-  // Of second order the first stage updates psi in the PML, which the second stage differentiates.
+  // For second order the first stage updates psi in the PML, which the second stage differentiates.
   static constexpr bool is_pml_update = R::Equation::is_second_order && STAGE == 0;
   static constexpr bool is_interior =
       false;  // only cells outside every PML: rows end with their last cell, not a whole vector

@@ -1,5 +1,5 @@
-// The adjoint step of a cell, derived from the tables of an equation. Of first order in time it is each stage
-// transposed, in reverse order. Of second order a step is its own adjoint. docs/theory/elastic.md and acoustic.md
+// The adjoint step of a cell, derived from the tables of an equation. For first order in time the step is each stage
+// transposed, in reverse order. For second order a step is its own adjoint. docs/theory/elastic.md and acoustic.md
 // derive both.
 #ifndef SWEEP_KERNEL_ADJOINT_H
 #define SWEEP_KERNEL_ADJOINT_H

@@ -13,12 +13,12 @@ struct ForwardStep {
   using View = sweep::View<Value, NDIM, HALF>;
   using Cell = sweep::Cell<NDIM>;
   static constexpr Tables table = tables_of<Physics, NDIM>();
-  // Of second order in time an equation is its own adjoint, because its differences are symmetric.
+  // An equation of second order in time is its own adjoint, because its differences are symmetric.
   static constexpr bool is_second_order = table.is_second_order;
 
   // Computes the rates of a stage: e = sign * sum over terms of an operator of a field. From a history the fields come
-  // with the memory variables of that history; otherwise memory variables are updated. Of second order `old` is the
-  // time level before that of `field`.
+  // with the memory variables of that history; otherwise memory variables are updated. For second order `field_before`
+  // is the time level before that of `field`.
   template <class V, int STAGE, bool FROM_HISTORY = false, class Where>
   SWEEP_HD static void compute_rates(const View& v, const Cell& c, const Value* field, const Value* field_before,
                                      Value* memory, Where where, V* e) {
@@ -58,8 +58,8 @@ struct ForwardStep {
     if (v.in_slot(c)) write_history<V, STAGE>(v, c, where, change, e);
   }
 
-  // The step backward in time, outside the PML. Of second order it is u[k - 1] = 2 u[k] - u[k + 1] + change, the same
-  // arithmetic on other levels. Of first order it is f <- f - change, with the stages in reverse order.
+  // The step backward in time, outside the PML. For second order it is u[k - 1] = 2 u[k] - u[k + 1] + change, the same
+  // arithmetic on other levels. For first order it is f <- f - change, with the stages in reverse order.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void reverse_stage(const View& v, const Cell& c, Where where) {
     V e[table.rates], change[table.fields];
@@ -195,7 +195,7 @@ struct ForwardStep {
     });
   }
 
-  // Advances the fields of a stage. Of first order f <- f + change, where f is damped in a PML. Of second order u[k +
+  // Advances the fields of a stage. For first order f <- f + change, where f is damped in a PML. For second order u[k +
   // 1] = 2 u[k] - u[k - 1] + change. A field that lives within the step only is equal to its change.
   template <class V, int STAGE, class Where>
   SWEEP_HD static void advance(Value* field, const Value* now, const View& v, const Cell& c, Where where, V* change) {

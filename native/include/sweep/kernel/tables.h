@@ -186,7 +186,7 @@ constexpr Tables reduced_tables() {
 }
 
 // Orders the stages of a step: first the fields at whole steps, then those at half steps. Before either come the fields
-// that live within the step only, one after the other. Of second order the first stage updates psi of the PML.
+// that live within the step only, one after the other. For second order the first stage updates psi of the PML.
 constexpr void order_stages(Tables& t) {
   int depth[SWEEP_MAX_FIELDS] =
       {};  // of a field that lives within a step only: the longest chain of its kind before it
