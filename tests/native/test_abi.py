@@ -1,4 +1,4 @@
-"""The C ABI: it describes itself, refuses what does not fit, and never leaves the buffers that it is given."""
+"""The C ABI: it describes itself, refuses invalid arguments, and never reads or writes outside its buffers."""
 
 import ctypes as c
 import re
@@ -37,13 +37,13 @@ def library():
 
 
 @pytest.mark.parametrize("ndim", [2, 3])
-def test_each_header_says_what_its_python_class_says(library, ndim):
-    described = {e.name.decode(): e for e in library.describe(ndim)}
-    assert "acoustic" in described
-    for name, header in described.items():
-        stated = equations()[name]()
-        assert difference(stated, header, ndim, own=True) == ""
-        assert [n for n in range(32) if header.ndim_mask >> n & 1] == sorted(stated.ndims)
+def test_each_header_equals_its_python_class(library, ndim):
+    headers = {e.name.decode(): e for e in library.describe(ndim)}
+    assert "acoustic" in headers
+    for name, header in headers.items():
+        equation = equations()[name]()
+        assert difference(equation, header, ndim, own=True) == ""
+        assert [n for n in range(32) if header.ndim_mask >> n & 1] == sorted(equation.ndims)
 
 
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
@@ -64,9 +64,9 @@ def test_the_layout_probe_never_writes_past_its_count(library):
 def test_the_page_states_the_version_and_the_limits_of_the_header():
     header = (HEADERS / "sweep.h").read_text()
     page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
-    stated = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
-    assert f"The version is {structs.ABI_VERSION}:" in page and stated["ABI_VERSION"] == structs.ABI_VERSION
-    assert stated["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
+    limits = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
+    assert f"The version is {structs.ABI_VERSION}:" in page and limits["ABI_VERSION"] == structs.ABI_VERSION
+    assert limits["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
 
 
 def test_the_version_and_the_builds(library):
@@ -80,25 +80,25 @@ def test_the_version_and_the_builds(library):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_python_and_compiled_code_agree_on_sizes(order):
-    """Run compares those of arrays that Python fills and reads; the others are whole numbers of elements."""
+    """Run compares the arrays that Python fills and reads; opaque buffers are whole numbers of elements."""
     run = Run(case(order=order))
     opaque = [b.name for b in run.call.named().values() if b.dtype == "uint8"]
     assert sorted(opaque) == ["checkpoints", "history", "state", "workspace"]
     assert all(run[name].nbytes % 8 == 0 for name in opaque)
 
 
-def test_the_page_lists_every_buffer_and_what_it_is_to_each_operation():
-    """docs/abi.md has one table of them, in their order."""
+def test_the_page_lists_every_buffer_and_its_role_in_each_operation():
+    """docs/abi.md has one table of the buffers, in the order of the ABI."""
     page = (Path(__file__).parents[2] / "docs/abi.md").read_text()
-    listed = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
     call, named = Run(case()).call, {}
     for operation, buffers in call.buffers.items():
         for b in buffers:
             named.setdefault(b.name, dict.fromkeys(call.buffers, ""))[operation] = b.role
     kinds = {"uint8": "bytes", "int32": "int32", call.shape.dtype: "values"}
-    stated = {name: (kinds[call.named()[name].dtype], *roles.values()) for name, roles in named.items()}
-    assert {name: tuple(rest) for name, *rest in listed} == stated
-    order = [name for name, *_ in listed]
+    expected = {name: (kinds[call.named()[name].dtype], *roles.values()) for name, roles in named.items()}
+    assert {name: tuple(rest) for name, *rest in rows} == expected
+    order = [name for name, *_ in rows]
     for buffers in call.buffers.values():
         assert [b.name for b in buffers] == [name for name in order if name in {b.name for b in buffers}]
 
@@ -142,17 +142,17 @@ def test_null_pointers_are_refused(library):
 
 
 @pytest.mark.parametrize("number", [-1, 3, 2**31 - 1, -(2**31)])
-def test_an_operation_that_there_is_not_is_refused(library, number):
+def test_an_unknown_operation_is_refused(library, number):
     run, text = Run(case()), c.create_string_buffer(100)
     context = structs.SweepContext(bytes=c.sizeof(structs.SweepContext), threads=1, error_bytes=100)
     context.error = c.cast(text, c.c_char_p)
     needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
     for function, arguments in ((library.dll.sweep_buffers, [c.byref(needs)]), (library.dll.sweep_run, [None, 0])):
         assert function(c.byref(run.struct), number, *arguments, c.byref(context)) == structs.BAD_CALL
-        assert text.value.decode() == f"operation {number} is none; expected 0 to 2"
+        assert text.value.decode() == f"operation is {number}; expected 0 to 2"
 
 
-def test_an_error_text_fits_the_buffer_that_it_is_given():
+def test_an_error_text_fits_its_buffer():
     run = Run(case())
     run.struct.order = 3
     text = c.create_string_buffer(b"#" * 63, 64)
@@ -170,7 +170,7 @@ def test_another_number_of_buffers_is_refused(operation, change):
     run = Run(case())
     expected = len(run.addresses(operation))
     status, text = raw_status(run, operation, count=expected + change)
-    assert status == structs.BAD_CALL and text == f"{expected + change} buffers were given, {expected} are expected"
+    assert status == structs.BAD_CALL and text == f"count is {expected + change}; expected {expected} buffers"
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 47])
@@ -191,12 +191,12 @@ def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
 
 
 def test_no_snapshots_need_no_buffer():
-    """Neither do a history or checkpoints that are not kept: sizes of zero, which may come without an address."""
+    """Buffers of zero bytes, also of a missing history or checkpoints, may have a null address."""
     run = Run(case(), chunk=0)
     empty = [need.name for need in run.needs["forward"] if need.bytes == 0]
     assert empty == [b"history", b"checkpoints", b"snapshots"]
-    given = zip(run.needs["forward"], run.addresses("forward"), strict=True)
-    run.run("forward", [(None, 0) if need.name in empty else at for need, at in given])
+    buffers = zip(run.needs["forward"], run.addresses("forward"), strict=True)
+    run.run("forward", [(None, 0) if need.name in empty else at for need, at in buffers])
     assert np.isfinite(run["record"]).all()
 
 
@@ -208,7 +208,7 @@ CONTRADICTIONS = {
     "boundary": [-1, 3, 2**31 - 1],
     "stored": [-1, 5, 2**31 - 1],
     "interval": [0, -1, 2**30 + 1],
-    "imaged_from": [-1, 24, 2**31 - 1],  # of 19 rows and a PML of 5 above
+    "imaged_from": [-1, 24, 2**31 - 1],  # the grid has 19 rows and a PML of 5 above
     "earths": [0, 2, -1],
     "first": [-1, 48, 47],
     "last": [49, 0, -1],
@@ -217,7 +217,7 @@ CONTRADICTIONS = {
     "source_columns": [-1],
     "receiver_columns": [-3],
     "coefficient_limit": [0.0, -1.0, float("nan")],
-    "face_low": [(-1, 0, 0), (3, 0, 0), (0, 2**31 - 1, 0), (1, 0, 0)],  # there is a PML on that face
+    "face_low": [(-1, 0, 0), (3, 0, 0), (0, 2**31 - 1, 0), (1, 0, 0)],  # that face has a PML
     "face_high": [(-1, 0, 0), (0, 3, 0), (0, -(2**31), 0)],
     "snapshot_every": [-1, -(2**31)],
     "snapshot_fields": [-1, 2, 3, 2**30],
@@ -238,12 +238,12 @@ def test_a_problem_that_contradicts_itself_is_refused(name, value):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"chunk": 0}, "boundary is 1, with chunks of 0 steps"),
-        ({"first": 3}, "a run in slices keeps no boundary strips"),
-        ({"last": 40}, "a run in slices keeps no boundary strips"),
+        ({"chunk": 0}, "boundary is 1 and chunk is 0"),
+        ({"first": 3}, "first is 3 and last is 48; boundary strips, less precision"),
+        ({"last": 40}, "first is 0 and last is 40; boundary strips, less precision"),
     ],
 )
-def test_boundary_strips_are_of_whole_runs_with_chunks(changes, message):
+def test_boundary_strips_need_a_whole_run_and_a_chunk(changes, message):
     run = Run(case(nt=48), chunk=7)
     for name, value in {"boundary": structs.INTERIOR, **changes}.items():
         setattr(run.struct, name, value)
@@ -255,17 +255,20 @@ def test_boundary_strips_are_of_whole_runs_with_chunks(changes, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"stored": 4, "first": 3}, "a run in slices keeps no boundary strips, and nothing in less precision"),
-        ({"interval": 2, "last": 40}, "a run in slices keeps no boundary strips, and nothing in less precision"),
-        ({"dtype": 0, "stored": 1}, "stored is 1, which is no sweep_dtype of a history of dtype 0"),
+        (
+            {"stored": 4, "first": 3},
+            "first is 3 and last is 48; .* less precision and intervals need one call of all 48",
+        ),
+        ({"interval": 2, "last": 40}, "first is 0 and last is 40; .* less precision and intervals need one call"),
+        ({"dtype": 0, "stored": 1}, r"stored is 1; expected dtype \(0\) or a sweep_dtype of less precision"),
         (
             {"interval": 2, "boundary": structs.EXACT},
-            "an interval of 2 steps: equation acoustic is imaged at each step",
+            "interval is 2; equation acoustic must image each step",
         ),
     ],
     ids=str,
 )
-def test_what_is_kept_of_a_history_is_of_whole_runs(changes, message):
+def test_smaller_histories_need_a_whole_run(changes, message):
     run = Run(case(nt=48), chunk=7)
     for name, value in changes.items():
         setattr(run.struct, name, value)
@@ -286,19 +289,19 @@ def test_a_surface_with_a_pml_is_refused():
 @pytest.mark.parametrize("axis", range(structs.MAX_AXES))
 @pytest.mark.parametrize("face", ["face_low", "face_high"])
 def test_roles_that_a_face_cannot_have_are_refused_by_name(face, axis):
-    """A free surface elsewhere than on top, and cells of a neighbour anywhere."""
+    """A free surface is allowed on top only, and cells of a neighbour nowhere."""
     run = Run(case())
-    refused = {structs.EXCHANGE: "SWEEP_EXCHANGE"}
+    roles = {structs.EXCHANGE: "SWEEP_EXCHANGE"}
     if (face, axis) != ("face_low", 0):
-        refused[structs.SURFACE] = "SWEEP_SURFACE"
-    for role, name in refused.items():
+        roles[structs.SURFACE] = "SWEEP_SURFACE"
+    for role, name in roles.items():
         getattr(run.struct, face)[axis] = role
         for operation in structs.OPERATIONS:
             with pytest.raises(UnsupportedError, match=f"{face} of axis {axis} is {name}"):
                 run.run(operation)
     for role in (-1, 3):
         getattr(run.struct, face)[axis] = role
-        with pytest.raises(NativeError, match=f"{face} of axis {axis} is {role}, which is no sweep_face"):
+        with pytest.raises(NativeError, match=f"{face} of axis {axis} is {role}; expected a sweep_face"):
             run.forward()
     getattr(run.struct, face)[axis] = structs.ZERO
     run.forward()
@@ -312,10 +315,10 @@ def test_snapshots_outside_the_grid_are_refused(axis, low, high):
     run = Run(case(), snapshots=Snapshots(["h1"], 9))
     run.struct.snapshot_low[axis], run.struct.snapshot_high[axis] = low, high
     for operation in structs.OPERATIONS:
-        with pytest.raises(NativeError, match=f"snapshots of cells {low} to {high} of axis {axis}"):
+        with pytest.raises(NativeError, match=f"the snapshots have cells {low} to {high} of axis {axis}"):
             run.run(operation)
     run.struct.snapshot_every = 0
-    assert np.isfinite(run.forward()).all(), "where there are none, their region is not looked at"
+    assert np.isfinite(run.forward()).all(), "without snapshots their region is ignored"
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -339,8 +342,8 @@ def test_a_grid_that_int32_cannot_count_is_refused():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"equation": b"elastic-of-mars"}, "equation elastic-of-mars is not compiled"),
-        ({"equation": b"x" * 31}, "equation x{31} is not compiled"),
+        ({"equation": b"elastic-of-mars"}, "equation is elastic-of-mars, which is not compiled"),
+        ({"equation": b"x" * 31}, "equation is x{31}, which is not compiled"),
         ({"equation": b""}, "is not compiled"),
         ({"ndim": 1}, "not compiled for 1 dimensions"),
         ({"ndim": 2**31 - 1}, "not compiled for 2147483647 dimensions"),
@@ -349,7 +352,7 @@ def test_a_grid_that_int32_cannot_count_is_refused():
     ],
     ids=str,
 )
-def test_what_is_not_compiled_is_refused_by_name(changes, message):
+def test_missing_equations_dimensions_and_dtypes_are_refused_by_name(changes, message):
     run = Run(case())
     for name, value in changes.items():
         setattr(run.struct, name, value)
@@ -357,11 +360,11 @@ def test_what_is_not_compiled_is_refused_by_name(changes, message):
         run.forward()
 
 
-def test_a_build_that_is_not_there_is_refused(monkeypatch):
+def test_a_missing_build_is_refused(monkeypatch):
     run = Run(case())
     for isa in (-1, 99):
         status, text = raw_status(run, isa=isa)
-        assert status == structs.DEVICE and "no build of this library" in text
+        assert status == structs.DEVICE and "no such build of this library" in text
     monkeypatch.setenv("SWEEP_ISA", "abacus")
     with pytest.raises(NativeError, match=r"SWEEP_ISA is 'abacus'; .* has \['portable'"):
         run.forward()
@@ -375,11 +378,11 @@ def test_steps_that_cannot_be_doubled_are_refused(steps):
         run.forward()
 
 
-OF_TRACES = {
+UNEQUAL_TRACES = {
     "no points": {"points": (0, 0)},
-    "a point and a half of each": {"points": (4, 3)},
+    "a point and a half per trace": {"points": (4, 3)},
     "more points than can be counted": {"points": (2**31 - 2, 2)},
-    "a column and a half of each": {"columns": 3},
+    "a column and a half per trace": {"columns": 3},
     "no columns": {"columns": 0},
     "no traces": {"traces": 0},
     "points of no trace": {"traces": 0, "columns": 0},
@@ -388,22 +391,22 @@ OF_TRACES = {
 
 
 @pytest.mark.parametrize("kind", ["source", "receiver"])
-@pytest.mark.parametrize("given", OF_TRACES.values(), ids=OF_TRACES)
-def test_what_does_not_share_out_among_traces_is_refused(given, kind):
-    """What is left would not be written, or lie elsewhere."""
+@pytest.mark.parametrize("changes", UNEQUAL_TRACES.values(), ids=UNEQUAL_TRACES)
+def test_points_and_columns_that_cannot_be_divided_among_traces_are_refused(changes, kind):
+    """The remainder would not be written, or would lie in another trace."""
     run = Run(case.__wrapped__(AcousticVariableDensity, nt=4))
-    for name, value in ({"traces": 2, "columns": 2, "points": (2, 2)} | given).items():
+    for name, value in ({"traces": 2, "columns": 2, "points": (2, 2)} | changes).items():
         setattr(run.struct, f"{kind}_{name}", value)
-    message = r"do not share out among \d traces|more than the 2\^31 - 1|contradicts itself"
+    message = r"cannot be divided equally among \d traces|expected at most 2\^31 - 1|contradicts itself"
     with pytest.raises(NativeError, match=message):
         run.forward()
 
 
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_more_threads_than_the_system_can_start_are_not_started(operation):
-    """Nor do so many change the answer."""
-    made = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
-    runs = [Run(made, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
+    """The result is the same with any number of threads."""
+    example = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
+    runs = [Run(example, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
     for run in runs:
         run.forward()
         run["cotangent"][:] = 1
@@ -426,15 +429,15 @@ def test_numbers_that_a_struct_cannot_hold_never_enter_it(name, value):
 
 @pytest.mark.parametrize("points", ["source_points", "receiver_points"])
 @pytest.mark.parametrize(("field", "count"), [(1, 1), (11, 3), (0, -1), (5, -2)])
-def test_points_of_fields_that_are_not_there_are_refused(points, field, count):
+def test_points_of_missing_fields_are_refused(points, field, count):
     run = Run(case())
     getattr(run.struct, points)[field] = count
-    with pytest.raises(NativeError, match=f"points are given for field {field} of equation acoustic, which has 1"):
+    with pytest.raises(NativeError, match=f"field {field} has {count} points; equation acoustic has 1 fields"):
         run.forward()
 
 
 def test_an_adjoint_needs_a_history():
-    with pytest.raises(NativeError, match=r"an adjoint run needs a history \(chunk >= 1\)"):
+    with pytest.raises(NativeError, match=r"chunk is 0; an adjoint run needs a history \(chunk >= 1\)"):
         Run(case(nt=48), chunk=0).run("adjoint")
 
 
@@ -445,14 +448,14 @@ LISTS = {
     "adjoint": ("source_inject", "receiver_inject", "source_gather"),
     "born": ("source_inject", "receiver_gather"),
 }
-EACH_LIST = [(operation, prefix) for operation, taken in LISTS.items() for prefix in taken]
+EACH_LIST = [(operation, prefix) for operation, prefixes in LISTS.items() for prefix in prefixes]
 
 
 @pytest.mark.parametrize(("operation", "prefix"), EACH_LIST)
 @pytest.mark.parametrize("part", ["cell", "column"])
 @pytest.mark.parametrize("bad", [-1, -(2**31), 10**6, 2**31 - 1])
 def test_points_outside_are_refused(operation, prefix, part, bad):
-    """At either end of the list and for any shot; sorted or not, nothing is read or written there."""
+    """The bad point lies at either end of a list, of any shot. Nothing is read or written there, sorted or not."""
     for at in ((0, 0), (2, -1), (1, 1)):
         run = Run(case(), chunk=7)
         run.buffers[f"{prefix}_{part}"].array[at] = bad
@@ -504,14 +507,14 @@ import random, sys
 sys.path.append({support!r})
 from abi import Run, raw_status
 from laws import case
-made, draw = case(nt=6), random.Random(0)
+example, draw = case(nt=6), random.Random(0)
 names = ("shots", "steps", "source_columns", "receiver_columns", "last", "earths", "snapshot_every")
 most = 2**31 - 1
 trials = [{{"steps": most, "last": most, "source_columns": most, "receiver_columns": most}}]  # 8 times it is negative
 trials += [{{name: draw.choice((most, 2**30, 2**24 + 1)) for name in draw.sample(names, 3)}} for _ in range(300)]
 for changes in trials:
     for operation in ("forward", "adjoint", "born"):
-        run = Run(made, chunk=2 * (operation == "adjoint"))
+        run = Run(example, chunk=2 * (operation == "adjoint"))
         for name, value in changes.items():
             setattr(run.struct, name, value)
         print(operation, changes, flush=True)
@@ -521,10 +524,12 @@ print("done")
 
 
 def test_numbers_whose_products_overflow_are_refused():
-    """Sizes of more than 2^63 bytes, for which there is no buffer; in a process of its own, which may crash."""
+    """The sizes exceed 2^63 bytes, so no buffer is passed. The calls have their own process, which may crash."""
     code = HUGE.format(support=str(Path(__file__).parents[1] / "support"))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.endswith("done\n"), f"status {done.returncode}: {done.stdout[-200:]}{done.stderr[-500:]}"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert process.stdout.endswith("done\n"), (
+        f"status {process.returncode}: {process.stdout[-200:]}{process.stderr[-500:]}"
+    )
 
 
 def test_statuses_become_exceptions():

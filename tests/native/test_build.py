@@ -1,4 +1,4 @@
-"""The build: what it installs, what the libraries export, and what happens where a compiler fails."""
+"""The build: its files, the exports of the libraries, and the behaviour when a compiler fails."""
 
 import ctypes
 import hashlib
@@ -47,38 +47,38 @@ def report(text: str) -> dict[str, str]:
 
 def run(*command, **variables) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in INSISTENT} | variables
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def tool(name: str) -> str:
-    """A program of this environment, which need not be activated, or of the machine."""
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if not found:
+    """Return the path of a program in this environment (even if it is not activated) or on the machine."""
+    path = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not path:
         pytest.skip(f"there is no {name}")
-    return found
+    return path
 
 
 def test_report_is_installed():
-    found = report((installed() / "build_report.txt").read_text())
-    assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(found)
+    entries = report((installed() / "build_report.txt").read_text())
+    assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(entries)
     for kind in LIMITS:
         built = (installed() / f"libsweep_{kind}{SUFFIX}").exists()
-        assert found[kind].startswith("yes (" if built else "no ("), found[kind]
+        assert entries[kind].startswith("yes (" if built else "no ("), entries[kind]
 
 
 def test_native_sources_are_installed():
-    """With which a stranger builds a library: tests/plugins does."""
+    """Other packages build their libraries from these sources, as tests/plugins does."""
     library("cpu")
     for path in (ROOT / "native").rglob("*.*"):
-        there = installed() / path.relative_to(ROOT / "native")
-        assert there.read_bytes() == path.read_bytes(), f"{there} is stale: make setup"
+        copy = installed() / path.relative_to(ROOT / "native")
+        assert copy.read_bytes() == path.read_bytes(), f"{copy} is stale: make setup"
     assert sources().samefile(installed())
 
 
-def test_a_folder_of_libraries_that_is_relative_is_that_folder(tmp_path):
-    """Not what the dynamic linker takes a bare name for."""
+def test_a_relative_folder_of_libraries_is_relative_to_the_current_folder(tmp_path):
+    """The dynamic linker does not search LD_LIBRARY_PATH for the name of the library."""
     (tmp_path / "own").mkdir()
     (tmp_path / "planted").mkdir()
     shutil.copy(native.library.find("cpu"), tmp_path / "own")
@@ -87,8 +87,8 @@ def test_a_folder_of_libraries_that_is_relative_is_that_folder(tmp_path):
     environment = os.environ | {"SWEEP_NATIVE_DIR": ".", "LD_LIBRARY_PATH": str(tmp_path / "planted")}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path / "own", env=environment, capture_output=True, text=True)
-    assert done.stdout.strip() == str(tmp_path / "own" / f"libsweep_cpu{SUFFIX}"), done.stderr
+    process = subprocess.run(command, cwd=tmp_path / "own", env=environment, capture_output=True, text=True)
+    assert process.stdout.strip() == str(tmp_path / "own" / f"libsweep_cpu{SUFFIX}"), process.stderr
 
 
 def test_one_command_is_installed():
@@ -118,8 +118,8 @@ def test_cpu_library_needs_no_cpp_runtime():
 
 def test_variants_and_equations():
     library("cpu")
-    found = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
-    variants, _, _, equations = (part.split() for part in found.split("; "))
+    entries = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
+    variants, _, _, equations = (part.split() for part in entries.split("; "))
     assert variants[:1] == ["portable"]
     assert variants == sorted(variants, key=["portable", "avx2", "avx512"].index)
     assert equations == sorted(path.stem for path in (ROOT / "native/include/sweep/physics").glob("*.h"))
@@ -139,7 +139,7 @@ def test_build_id_is_that_of_the_sources(kind):
 
 
 def build(folder: Path, **variables) -> dict[str, str]:
-    """What a build of the tree with other environment variables reports."""
+    """Build the tree with other environment variables, and return the build report."""
     options = [f"-D{name}={variables[name]}" for name in ("SWEEP_CUDA",) if name in variables]
     run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), *options, **variables)
     run(tool("cmake"), "--build", str(folder), **variables)
@@ -148,7 +148,7 @@ def build(folder: Path, **variables) -> dict[str, str]:
 
 
 def failing_compiler(folder: Path) -> str:
-    """A compiler that works, until it meets the kernels."""
+    """Return a compiler that fails only on the kernels and the XLA shim."""
     path = folder / "c++"
     script = 'case "$*" in *kernels.c*|*xla_shim*) echo "error: not today" >&2; exit 1 ;; esac'
     path.write_text(f'#!/bin/sh\n{script}\nexec {tool("c++")} "$@"\n')
@@ -157,9 +157,9 @@ def failing_compiler(folder: Path) -> str:
 
 
 def test_no_compiler(tmp_path):
-    found = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
-    assert all(found[kind].startswith("no (") for kind in LIMITS)
-    assert "/bin/false" in found["cpu"]
+    entries = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
+    assert all(entries[kind].startswith("no (") for kind in LIMITS)
+    assert "/bin/false" in entries["cpu"]
 
 
 def test_no_compiler_where_one_is_required(tmp_path):
@@ -168,13 +168,13 @@ def test_no_compiler_where_one_is_required(tmp_path):
 
 
 def test_a_library_that_fails_costs_no_other(tmp_path):
-    found = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
-    assert "not today" in found["cpu"]
-    assert found["cuda"].startswith("no (") and "/bin/false" in found["cuda"]
+    entries = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
+    assert "not today" in entries["cpu"]
+    assert entries["cuda"].startswith("no (") and "/bin/false" in entries["cuda"]
 
 
 def test_cuda_says_why_not(tmp_path):
-    """Configuring alone decides it."""
+    """The reason is known after the configuration."""
     ninja = tool("ninja")
     for number, (options, reason) in enumerate([(["-DSWEEP_CUDA=OFF"], "SWEEP_CUDA=OFF"), ([], "no nvcc")]):
         command = [tool("cmake"), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}", *options]
@@ -199,20 +199,22 @@ def test_pure_python_where_cmake_fails(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        found = report(archive.read("sweep_core/native/build_report.txt").decode())
+        entries = report(archive.read("sweep_core/native/build_report.txt").decode())
     assert "sweep_core/__init__.py" in names and not any(name.endswith(SUFFIX) for name in names)
-    assert found["cpu"].startswith("no (") and found["native"].startswith("no (")
+    assert entries["cpu"].startswith("no (") and entries["native"].startswith("no (")
 
 
 @pytest.mark.slow
 def test_a_wheel_installs_in_an_empty_environment(tmp_path):
-    """With its libraries and its command; dependencies are those that are here."""
+    """The wheel contains libraries and the command; dependencies come from this environment."""
     pytest.importorskip("scikit_build_core")
     quick = {"CMAKE_ARGS": "-DCMAKE_CXX_FLAGS_RELEASE=-O0", "SWEEP_ISAS": "portable", "SWEEP_CUDA": "OFF"}
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SWEEP_", "PYTHON"))}
     pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index"]
-    built = {**clean, **quick, "SWEEP_REQUIRE_NATIVE": "1"}
-    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(ROOT)], env=built, check=True, capture_output=True)
+    build_environment = {**clean, **quick, "SWEEP_REQUIRE_NATIVE": "1"}
+    subprocess.run(
+        [*pip, "--wheel-dir", str(tmp_path), str(ROOT)], env=build_environment, check=True, capture_output=True
+    )
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.startswith("seismic_sweep-") and "-py3-none-" in wheel.name
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "empty")], check=True)
@@ -220,14 +222,16 @@ def test_a_wheel_installs_in_an_empty_environment(tmp_path):
     installs = [str(binaries / "python"), "-m", "pip", "install", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(installs, env=clean, check=True, capture_output=True)
     code = "from sweep_core import native; print(native.load('cpu').path)"
-    where = {**clean, "PYTHONPATH": str(Path(attrs.__file__).parents[1])}
+    environment = {**clean, "PYTHONPATH": str(Path(attrs.__file__).parents[1])}
     for command in ([binaries / "seismic-sweep", "info"], [binaries / "python", "-c", code]):
-        told = subprocess.run([str(word) for word in command], env=where, cwd=tmp_path, capture_output=True, text=True)
-        assert told.returncode == 0 and str(tmp_path / "empty") in told.stdout, told.stdout + told.stderr
+        process = subprocess.run(
+            [str(word) for word in command], env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
+        assert process.returncode == 0 and str(tmp_path / "empty") in process.stdout, process.stdout + process.stderr
 
 
 KNOWN = "sm_75\nsm_80\nsm_86\nsm_89\nsm_90\nsm_100\nsm_120\n"
-ASKED = {
+ARCHITECTURES = {
     ("", None): "75-virtual",
     ("", ""): "75-virtual",
     ("", "9.0\n9.0\n8.9\n"): "90-real;89-real",
@@ -238,35 +242,35 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("asked", "here"), ASKED, ids=str)
-def test_cuda_is_built_for_what_is_here_or_asked_for(tmp_path, asked, here):
-    """`here` is what nvidia-smi says of the GPUs; None where there is none to ask."""
-    if here is not None:
+@pytest.mark.parametrize(("requested", "gpus"), ARCHITECTURES, ids=str)
+def test_cuda_is_built_for_the_gpus_here_or_the_requested_ones(tmp_path, requested, gpus):
+    """`gpus` is the output of nvidia-smi; None if there is no nvidia-smi."""
+    if gpus is not None:
         smi = tmp_path / "nvidia-smi"
-        smi.write_text(f"#!/bin/sh\nprintf '%s' '{here}'\n")
+        smi.write_text(f"#!/bin/sh\nprintf '%s' '{gpus}'\n")
         smi.chmod(0o755)
     script = tmp_path / "choose.cmake"
     script.write_text(
         f'include("{ROOT}/native/architectures.cmake")\n'
-        f'sweep_choose_architectures(chosen "{asked}" "{KNOWN}")\nfile(WRITE "{tmp_path}/chosen" "${{chosen}}")\n'
+        f'sweep_choose_architectures(chosen "{requested}" "{KNOWN}")\nfile(WRITE "{tmp_path}/chosen" "${{chosen}}")\n'
     )
     subprocess.run([tool("cmake"), "-P", script], check=True, env={**os.environ, "PATH": str(tmp_path)})
-    assert (tmp_path / "chosen").read_text() == ASKED[asked, here]
+    assert (tmp_path / "chosen").read_text() == ARCHITECTURES[requested, gpus]
 
 
 @pytest.mark.skipif(not X86, reason="another processor has one instruction set")
-@pytest.mark.parametrize("asked", ["", "all", "avx2", "portable;avx512"])
-def test_instruction_sets_that_are_built(tmp_path, asked):
-    """By default what any processor runs, and the best of this one; configuring alone decides it."""
+@pytest.mark.parametrize("requested", ["", "all", "avx2", "portable;avx512"])
+def test_instruction_sets_that_are_built(tmp_path, requested):
+    """The default is `portable` and the best of this processor, known after the configuration."""
     has = np._core._multiarray_umath.__cpu_features__
     best = ["avx512"] if has["AVX512_SKX"] else ["avx2"] if has["AVX2"] and has["FMA3"] else []
-    expected = {"": ["portable", *best], "all": ["portable", "avx2", "avx512"]}.get(asked, asked.split(";"))
-    run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), f"-DSWEEP_ISAS={asked}")
+    expected = {"": ["portable", *best], "all": ["portable", "avx2", "avx512"]}.get(requested, requested.split(";"))
+    run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), f"-DSWEEP_ISAS={requested}")
     assert (tmp_path / "report.txt").read_text().split(";")[0].split() == expected
 
 
 @pytest.mark.skipif(not X86, reason="another processor has one instruction set")
-def test_an_instruction_set_that_there_is_not_is_named(tmp_path):
+def test_an_unknown_instruction_set_is_named(tmp_path):
     with pytest.raises(AssertionError, match=r"SWEEP_ISAS has mmx; expected all, or some of portable;avx2;avx512"):
         run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), "-DSWEEP_ISAS=mmx")
 
@@ -274,8 +278,8 @@ def test_an_instruction_set_that_there_is_not_is_named(tmp_path):
 @pytest.mark.parametrize(("cores", "gigabytes", "limit", "expected"), [
     (64, 8, "max", 1), (64, 3, "max", 1), (2, 300, "max", 2), (64, 100, "max", 20), (64, 100, 12 * 10**9, 2), (8, 20, None, 4),
 ])  # fmt: skip
-def test_compilers_begin_as_memory_and_cores_allow(cores, gigabytes, limit, expected, tmp_path):
-    """Of a control group, too, which may have less than the machine."""
+def test_the_number_of_compilers_fits_memory_and_cores(cores, gigabytes, limit, expected, tmp_path):
+    """A control group may have less memory than the machine."""
     if limit:
         (tmp_path / "memory.max").write_text(f"{limit}\n")
     script = tmp_path / "choose.cmake"

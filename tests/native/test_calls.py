@@ -1,4 +1,4 @@
-"""What the operations of the C ABI compute between guards: as the reference, however it is asked for, and cancelled."""
+"""The operations of the C ABI, with guarded buffers: they equal the reference for every option, and can be cancelled."""
 
 import mmap
 import re
@@ -27,77 +27,80 @@ def library():
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
 def test_it_computes_what_the_reference_computes(chunk):
-    made = case()
-    assert record_error(Run(made, chunk=chunk).forward(), reference_record(made)) < 1e-12
+    example = case()
+    assert record_error(Run(example, chunk=chunk).forward(), reference_record(example)) < 1e-12
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_each_variant_is_that_of_the_reference(name, threads):
-    """The record, its derivative and wavefields."""
-    made, asked = variant(name), Snapshots(["h1"], every=7, region=((1, 9), (0, 11), (3, 4))[: 2 + ("3-D" in name)])
-    run = Run(made, threads=threads, snapshots=asked)
-    assert record_error(run.forward(), reference_record(made)) < 1e-12
-    wavefields = ReferenceExecutor().snapshots(made.problem, made.shots, made.models, asked)
+def test_each_variant_equals_the_reference(name, threads):
+    """The record, its derivative and the wavefields equal those of the reference."""
+    example, request = (
+        variant(name),
+        Snapshots(["h1"], every=7, region=((1, 9), (0, 11), (3, 4))[: 2 + ("3-D" in name)]),
+    )
+    run = Run(example, threads=threads, snapshots=request)
+    assert record_error(run.forward(), reference_record(example)) < 1e-12
+    wavefields = ReferenceExecutor().snapshots(example.problem, example.shots, example.models, request)
     assert error(run.seen()["h1"][:, : len(wavefields["h1"][0])], wavefields["h1"]) < 1e-12
-    assert error(run.born(made.direction()), reference_born(made)) < 1e-12
+    assert error(run.born(example.direction()), reference_born(example)) < 1e-12
 
 
-def transposed(run, y, wavelet) -> float:
-    """The difference of <J x, y> and <x, J' y>, x a direction of all that varies, over |J x| |y|."""
+def transpose_error(run, y, wavelet) -> float:
+    """Return |<J x, y> - <x, J' y>| / (|J x| |y|), where x is a direction of the models and the wavelet."""
     run.vary(run.made.direction(), wavelet)
     run.run("born")
     record, gradient = run["record"].astype(float), run.adjoint(y)
     x = run["tangent_coefficients"], run["tangent_wavelet"]
-    back = sum(float(np.sum(a.astype(float) * b)) for a, b in zip(x, gradient, strict=True))
+    product = sum(float(np.sum(a.astype(float) * b)) for a, b in zip(x, gradient, strict=True))
     scale = np.linalg.norm(record) * np.linalg.norm(y)
-    return abs(float(np.sum(record * run["cotangent"])) - back) / (scale or 1)
+    return abs(float(np.sum(record * run["cotangent"])) - product) / (scale or 1)
 
 
 @pytest.mark.parametrize(("chunk", "boundary"), [(7, 0), (1000, 0), (7, structs.EXACT)])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_born_is_the_transpose_of_the_adjoint(name, chunk, boundary):
-    made = variant(name)
-    run = Run(made, chunk=chunk, boundary=boundary)
+    example = variant(name)
+    run = Run(example, chunk=chunk, boundary=boundary)
     run.forward()
     y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
-    assert transposed(run, y, made.shots.wavelet[..., ::-1]) < 1e-12
+    assert transpose_error(run, y, example.shots.wavelet[..., ::-1]) < 1e-12
 
 
 def test_born_of_the_wavelet_is_a_forward_run():
     """The record is linear in the wavelet."""
-    made = variant("free surface, between nodes")
-    run, still = Run(made), [np.zeros_like(m) for m in made.models]
-    assert error(run.born(still, made.shots.wavelet), Run(made).forward()) < 1e-12
+    example = variant("free surface, between nodes")
+    run, still = Run(example), [np.zeros_like(m) for m in example.models]
+    assert error(run.born(still, example.shots.wavelet), Run(example).forward()) < 1e-12
     assert not run.born(still).any()
 
 
 SHARED = (60, 90)
-"""Large enough, with five shots, that threads share it."""
+"""A shape that is large enough, with five shots, for threads to share it."""
 
 
-def written(parts) -> np.ndarray:
-    """What calls have written, each its part, in arrays that were full of NaN; no element twice."""
-    there = np.stack([~np.isnan(part) for part in parts])
-    assert (there.sum(axis=0) == 1).all()
+def merge_parts(parts) -> np.ndarray:
+    """Merge the parts that calls wrote to arrays full of NaN; no element may be written twice."""
+    is_written = np.stack([~np.isnan(part) for part in parts])
+    assert (is_written.sum(axis=0) == 1).all()
     return np.nansum(np.stack(parts), axis=0)
 
 
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
+def assert_same(actual, expected):
+    assert actual.keys() == expected.keys()
     for name, x in expected.items():
-        np.testing.assert_array_equal(found[name], x, err_msg=name)
+        np.testing.assert_array_equal(actual[name], x, err_msg=name)
 
 
-def steps_of(made) -> int:
-    return check_call(made.problem, made.shots, made.models).steps
+def steps_of(example) -> int:
+    return check_call(example.problem, example.shots, example.models).steps
 
 
-def in_slices(made, cuts, **options) -> dict:
-    """The outputs of all operations, each call of which runs from one cut to the next, adjoint ones backwards."""
-    asked = Snapshots([made.problem.equation.fields[0].name], every=4)
-    bounds = zip((0, *cuts), (*cuts, steps_of(made)), strict=True)
-    runs = [Run(made, snapshots=asked, first=first, last=last, **options) for first, last in bounds]
+def in_slices(example, cuts, **options) -> dict:
+    """Return the outputs of all operations. Each call runs from one cut to the next; adjoint calls go backward."""
+    request = Snapshots([example.problem.equation.fields[0].name], every=4)
+    bounds = zip((0, *cuts), (*cuts, steps_of(example)), strict=True)
+    runs = [Run(example, snapshots=request, first=first, last=last, **options) for first, last in bounds]
     y = np.random.default_rng(4).standard_normal(runs[0]["cotangent"].shape)
 
     def go(operation, order):
@@ -107,93 +110,93 @@ def in_slices(made, cuts, **options) -> dict:
             run.run(operation)
 
     go("forward", runs)
-    found = {name: written([run[name] for run in runs]) for name in ("record", "snapshots")}
+    outputs = {name: merge_parts([run[name] for run in runs]) for name in ("record", "snapshots")}
     if options["chunk"]:
         for run in runs:
             run["cotangent"][:] = y
         go("adjoint", runs[::-1])
-        found["coefficients"] = runs[0]["gradient_coefficients"]
-        assert all(np.isnan(run["gradient_coefficients"]).all() for run in runs[1:]), "only the last call knows it"
-        found["wavelet"] = written([run["gradient_wavelet"] for run in runs])
+        outputs["coefficients"] = runs[0]["gradient_coefficients"]
+        assert all(np.isnan(run["gradient_coefficients"]).all() for run in runs[1:]), "only the last call writes it"
+        outputs["wavelet"] = merge_parts([run["gradient_wavelet"] for run in runs])
     for run in runs:
-        run.vary(made.direction())
+        run.vary(example.direction())
         run["record"][:] = np.nan
     go("born", runs)
-    return found | {"born": written([run["record"] for run in runs])}
+    return outputs | {"born": merge_parts([run["record"] for run in runs])}
 
 
 @pytest.mark.parametrize("cuts", [(1,), (17,), (5, 6, 7, 20), range(1, 24)], ids=len)
 @pytest.mark.parametrize("chunk", [0, 1, 5, 100])
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 def test_runs_in_slices_are_the_whole_run(equation, chunk, cuts):
-    """[first, last) of each operation, whose state the caller keeps: bit for bit, with any number of threads."""
-    made = case(equation, nt=24, nshots=5, shape=SHARED)
-    assert_same(in_slices(made, cuts, chunk=chunk, threads=3), in_slices(made, (), chunk=chunk))
+    """Calls of [first, last) that pass on the state have the bits of one call, with any number of threads."""
+    example = case(equation, nt=24, nshots=5, shape=SHARED)
+    assert_same(in_slices(example, cuts, chunk=chunk, threads=3), in_slices(example, (), chunk=chunk))
 
 
 def test_more_shots_than_groups_in_slices():
-    """The order in which images of shots are added does not depend on it."""
-    made = case(nt=24, nshots=37)
-    assert_same(in_slices(made, (9, 20), chunk=5, threads=2), in_slices(made, (), chunk=100))
+    """Slices do not change the order in which the images of shots are added."""
+    example = case(nt=24, nshots=37)
+    assert_same(in_slices(example, (9, 20), chunk=5, threads=2), in_slices(example, (), chunk=100))
 
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_runs_of_any_variant_in_slices(name, equation):
-    made = variant(name, equation)
-    if made.arguments.get("time_dispersion") == "corrected" and equation is not Acoustic:
+    example = variant(name, equation)
+    if example.arguments.get("time_dispersion") == "corrected" and equation is not Acoustic:
         pytest.skip("time dispersion of equations staggered in time is not corrected yet")
-    cuts = 3, steps_of(made) // 3, steps_of(made) - 2
-    assert_same(in_slices(made, cuts, chunk=4), in_slices(made, (), chunk=1000))
+    cuts = 3, steps_of(example) // 3, steps_of(example) - 2
+    assert_same(in_slices(example, cuts, chunk=4), in_slices(example, (), chunk=1000))
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 46, 47, 48, 10**6])
 def test_any_chunk_gives_the_same_gradient(chunk):
-    made, expected = case(nt=48), Run(case(nt=48), chunk=7)
+    example, expected = case(nt=48), Run(case(nt=48), chunk=7)
     expected.forward()
-    run = Run(made, chunk=chunk)
+    run = Run(example, chunk=chunk)
     run.forward()
-    for a, b in zip(run.adjoint(made.noise()), expected.adjoint(made.noise()), strict=True):
+    for a, b in zip(run.adjoint(example.noise()), expected.adjoint(example.noise()), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("kind", ["receivers", "sources"])
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 def test_points_that_share_a_cell_are_summed_in_double(equation, kind):
-    """100 000 receivers, or sources, in one cell: record, Born and gradient in float32 against float64."""
-    made = case.__wrapped__(equation, nt=20, nshots=1, **{"nrec" if kind == "receivers" else "nsrc": 10**5})
-    getattr(made.shots, kind)[...] = 7
-    made.shots.wavelet[...] = made.shots.wavelet[:, :1]
-    runs = [Run(made.typed(dtype), chunk=100) for dtype in (np.float32, np.float64)]
+    """Record, Born and gradient in float32 equal those in float64, with 100 000 receivers or sources in one cell."""
+    example = case.__wrapped__(equation, nt=20, nshots=1, **{"nrec" if kind == "receivers" else "nsrc": 10**5})
+    getattr(example.shots, kind)[...] = 7
+    example.shots.wavelet[...] = example.shots.wavelet[:, :1]
+    runs = [Run(example.typed(dtype), chunk=100) for dtype in (np.float32, np.float64)]
     y = np.linspace(0.5, 1, 20, dtype=np.float32)[:, None, None]  # of one sign, so that rounding does not cancel
-    found = [[run.forward(), *run.adjoint(y), run.born(made.direction())] for run in runs]
-    assert max(error(a, b) for a, b in zip(*found, strict=True)) < 5e-6
+    outputs = [[run.forward(), *run.adjoint(y), run.born(example.direction())] for run in runs]
+    assert max(error(a, b) for a, b in zip(*outputs, strict=True)) < 5e-6
 
 
 def test_arguments_are_only_read():
-    made, run = case(), Run(case(), chunk=7)
+    example, run = case(), Run(case(), chunk=7)
     outputs = {"cotangent", *(b.name for operation in run.call.buffers for b in run.call.made(operation))}
     before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
     run.forward()
     history, checkpoints = run["history"].copy(), run["checkpoints"].copy()
-    run.adjoint(made.noise())
+    run.adjoint(example.noise())
     run.run("born")
-    assert all(np.array_equal(run.buffers[name].array, kept) for name, kept in before.items())
+    assert all(np.array_equal(run.buffers[name].array, copy) for name, copy in before.items())
     np.testing.assert_array_equal(run["history"], history)
     np.testing.assert_array_equal(run["checkpoints"], checkpoints)
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 47])
 def test_every_output_is_written(chunk):
-    """Buffers come uninitialised, here full of NaN, and none is left in what is returned."""
-    made, run = case(nt=48), Run(case(nt=48), chunk=chunk)
+    """Buffers are full of NaN before a call, and no NaN remains in an output."""
+    example, run = case(nt=48), Run(case(nt=48), chunk=chunk)
     assert np.isfinite(run.forward()).all() and run["flag"] == 0
     if chunk:
-        assert all(np.isfinite(g).all() for g in run.adjoint(made.noise()))
+        assert all(np.isfinite(g).all() for g in run.adjoint(example.noise()))
 
 
 def flags_of(address) -> list[str]:
-    """Those of the mapping that an address of this process lies in."""
+    """Return the flags of the memory mapping that holds an address of this process."""
     inside = False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if bounds := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
@@ -201,12 +204,12 @@ def flags_of(address) -> list[str]:
             inside = low <= address < high
         elif inside and line.startswith("VmFlags:"):
             return line.split()[1:]
-    raise AssertionError("it is mapped nowhere")
+    raise AssertionError(f"no mapping holds address {address:#x}")
 
 
 @pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").is_dir(), reason="this system has no large pages")
 def test_large_arrays_ask_for_large_pages():
-    """NumPy asks for those of its own arrays, so that this one is no array of NumPy's."""
+    """The array is not allocated by NumPy, because NumPy asks for large pages itself."""
     run = Run(case(shape=(1200, 1300), nt=3), gradient=False)
     memory = mmap.mmap(-1, run["workspace"].nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     run.buffers["workspace"].array = np.frombuffer(memory, np.uint8)
@@ -234,48 +237,48 @@ def test_large_arrays_ask_for_large_pages():
 def test_any_problem_stays_inside_its_buffers(
     ndim, half, extra, pml, surface, counts, nt, chunk, boundary, packed, threads, dtype
 ):
-    """The guards of every buffer are looked at after each call."""
+    """Each call checks the guards of every buffer after it."""
     if ndim == 3:
         extra, pml = (n % 7 for n in extra), (min(n, 8) for n in pml)
     shape, pml = tuple(2 * half + n for n in extra)[:ndim], tuple(pml)[: 2 * ndim]
     sizes = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
-    made = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
+    example = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **sizes).typed(dtype)
     if surface:
-        made.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
-        for positions in (made.shots.sources, made.shots.receivers):
+        example.arguments.update(free_surface=True, pml_width=(0, *pml[1:]))
+        for positions in (example.shots.sources, example.shots.receivers):
             positions[..., -1] = np.maximum(positions[..., -1], 1)
     stored = structs.DTYPES["float16" if packed else np.dtype(dtype).name]
-    seen = Snapshots(["h1"], min(nt, 3))
-    run = Run(made, chunk=chunk, boundary=boundary, stored=stored, threads=threads, snapshots=seen)
-    expected = reference_record.__wrapped__(made)
+    request = Snapshots(["h1"], min(nt, 3))
+    run = Run(example, chunk=chunk, boundary=boundary, stored=stored, threads=threads, snapshots=request)
+    expected = reference_record.__wrapped__(example)
     tolerance = 1e-12 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(run.forward(), expected, rtol=0, atol=tolerance * np.abs(expected).max())
     assert np.isfinite(run["snapshots"]).all()
-    assert transposed(run, made.noise(), made.shots.wavelet) < (5e-3 if packed else 10 * tolerance)
+    assert transpose_error(run, example.noise(), example.shots.wavelet) < (5e-3 if packed else 10 * tolerance)
 
 
-def test_calls_may_run_at_once():
-    made = case(nt=60, shape=SHARED)
-    y, expected = made.noise(), Run(made, chunk=20)
-    record, failed = expected.forward().copy(), []
+def test_calls_may_run_at_the_same_time():
+    example = case(nt=60, shape=SHARED)
+    y, expected = example.noise(), Run(example, chunk=20)
+    record, errors = expected.forward().copy(), []
     gradients = [g.copy() for g in expected.adjoint(y)]
 
     def work():
         try:
             for _ in range(5):
-                run = Run(made, chunk=20, threads=2)
+                run = Run(example, chunk=20, threads=2)
                 np.testing.assert_array_equal(run.forward(), record)
                 for a, b in zip(run.adjoint(y), gradients, strict=True):
                     np.testing.assert_array_equal(a, b)
         except BaseException as reason:
-            failed.append(reason)
+            errors.append(reason)
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert not failed
+    assert not errors
 
 
 # --- cancelling -------------------------------------------------------------------------------------------------------
@@ -295,15 +298,15 @@ def test_a_run_that_is_cancelled_before_it_begins_stops_at_once(operation, threa
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
 def test_a_run_can_be_cancelled_from_another_thread(operation, threads):
-    made = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
-    run = Run(made, chunk=50, threads=threads)
-    control, caught = structs.SweepControl(), []
+    example = case.__wrapped__(shape=(200, 200), nt=20000, nshots=1)
+    run = Run(example, chunk=50, threads=threads)
+    control, errors = structs.SweepControl(), []
 
     def work():
         try:
             run.run(operation, control=control)
         except BaseException as reason:
-            caught.append(reason)
+            errors.append(reason)
 
     worker = threading.Thread(target=work)
     worker.start()
@@ -313,7 +316,7 @@ def test_a_run_can_be_cancelled_from_another_thread(operation, threads):
     control.cancel, start = 1, time.perf_counter()
     worker.join(10)
     assert not worker.is_alive() and time.perf_counter() - start < 1
-    assert [type(reason) for reason in caught] == [KeyboardInterrupt] and progress > 0
+    assert [type(reason) for reason in errors] == [KeyboardInterrupt] and progress > 0
 
 
 CANCEL_LATE = """
@@ -325,7 +328,7 @@ from sweep_core import Acoustic, Elastic
 from sweep_core.native import structs
 run = Run(case.__wrapped__({equation}, 4, {shape}, 3, pml=2, nshots=1), chunk=0, first=0, last=2)
 run.run("forward")
-run.struct.first, run.struct.last = 2, 3  # the last step alone, which no other follows
+run.struct.first, run.struct.last = 2, 3  # only the last step
 for trial in range(1000):
     try:
         control = structs.SweepControl(cancel=1)
@@ -340,7 +343,7 @@ print("done")
     ("equation", "shape"), [("Acoustic", (160, 200)), ("Elastic", (160, 200)), ("Elastic", (20, 30, 40))]
 )
 def test_a_run_that_is_cancelled_at_its_last_step_ends(equation, shape):
-    """All threads of a launcher leave together, also where no step follows; in a process of its own, which may hang."""
+    """All threads of a launcher stop together, also if no step follows. The run has its own process, which may hang."""
     support = str(Path(__file__).parents[1] / "support")
     code = CANCEL_LATE.format(support=support, equation=equation, shape=shape)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:

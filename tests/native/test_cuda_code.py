@@ -1,4 +1,4 @@
-"""What nvcc makes of the kernels stays as small as it is: registers, instructions and loads of a cell."""
+"""The code that nvcc generates for the kernels stays small: registers, instructions and loads per cell."""
 
 import shutil
 
@@ -21,7 +21,7 @@ AT_MOST = {
     ("elastic 3-D order 4, interior, both stages", "forward"): (72, 480, 84),
     ("elastic 3-D order 4, interior, both stages", "adjoint"): (72, 750, 136),
 }
-"""Registers, instructions and loads of a cell in float32, as nvcc 13 makes them for sm_90, and a little room."""
+"""Upper bounds of registers, instructions and loads per cell in float32: nvcc 13 for sm_90, with a small margin."""
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The CUDA path equals the CPU: on a GPU where there is one, and emulated by loops on every machine.
 
-SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler: the bodies of the kernels are the same, and threads
-run one by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones.
+SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler. The bodies of the kernels are the same. Threads run one
+by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones.
 SWEEP_SANITIZE=address,undefined adds sanitizers (preload their libraries).
 """
 
@@ -25,7 +25,7 @@ PARTS = ("cell", "column", "weight")
 
 
 class Machine:
-    """A library and where its buffers live."""
+    """A library and the memory of its buffers."""
 
     exact = True
 
@@ -33,7 +33,7 @@ class Machine:
         self.dll = dll
 
     def run(self, operation, problem, arrays, control=None):
-        """Runs an operation on host arrays, which receive the outputs; returns the status and its text."""
+        """Run an operation on host arrays, which receive the outputs; return the status and its text."""
         return self.call(operation, problem, [(a.ctypes.data, a.nbytes) for a in arrays], control)
 
     def call(self, operation, problem, buffers, control=None, stream=0):
@@ -41,7 +41,7 @@ class Machine:
         return self._call(self.dll.sweep_run, operation, problem, (array, len(buffers)), control, stream)
 
     def needs(self, operation, problem) -> dict:
-        """Bytes of the buffers of an operation by their names, in their order."""
+        """Return the bytes of the buffers of an operation by name, in the order of the ABI."""
         needs = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
         answer = self._call(self.dll.sweep_buffers, operation, problem, (c.byref(needs),))
         assert answer == (structs.OK, ""), answer
@@ -108,7 +108,7 @@ def device(request, tmp_path_factory):
 
 
 def weights(half):
-    """Of the staggered, first and second derivative and of the mean: the acoustic equation takes D1 and D2."""
+    """Return the weights of D, D1, D2 and the mean; the acoustic equation uses only D1 and D2."""
     f = math.factorial
     common = [(-1) ** (k + 1) * f(half) ** 2 / (f(half - k) * f(half + k)) for k in range(1, half + 1)]
     second = [2 * w / k**2 for k, w in enumerate(common, 1)]
@@ -117,7 +117,7 @@ def weights(half):
 
 
 def point_list(rng, shots, cells, traces, taps, dtype):
-    """Trace by trace; the first two traces of a shot share their cells."""
+    """Return random points, trace by trace; the first two traces of a shot share their cells."""
     cell = rng.integers(0, cells, (shots, traces, taps)).astype(np.int32)
     cell[:, 1] = cell[:, 0]
     column = np.broadcast_to(np.arange(traces, dtype=np.int32)[:, None], cell.shape)
@@ -163,7 +163,7 @@ class Case:
             centre, *sides = weights(order // 2)[2]
             stencil = Stencil(centre, sides, sign=1, back=0, ahead=0)
             rows = rows_under_surface(stencil, Acoustic.fields[0], order)[: order // 2]
-            tables += [rows.ravel()] * 2  # it is its own transpose
+            tables += [rows.ravel()] * 2  # the operator equals its transpose
         self.tables = np.concatenate(tables).astype(dtype)
         self.coefficients, self.tangent_coefficients = (
             rng.uniform(0.1, 0.3, (2, earths, 1, *shape)) / len(shape)
@@ -178,7 +178,7 @@ class Case:
         self.flag, self.record, self.state = np.full(1, -7, np.int32), None, None
 
     def arrays(self, machine, operation):
-        """Those of a call, in the order of the library: what is opaque is full of NaN unless another call has made it."""
+        """Return the arrays of a call, in the order of the ABI; new opaque buffers are full of NaN."""
         needs, item = machine.needs(operation, self.problem), np.dtype(self.dtype).itemsize
         points = {
             "source_inject": self.sources_sorted,
@@ -187,13 +187,17 @@ class Case:
             "receiver_gather": self.receivers,
         }
         named = {f"{n}_{part}": x for n, xs in points.items() for part, x in zip(PARTS, xs, strict=True)}
-        anew = {"forward": ("workspace", "history", "checkpoints"), "adjoint": ("workspace",), "born": ("workspace",)}
-        for name in (*anew[operation], *(["state"] if self.state is None else [])):
+        new_buffers = {
+            "forward": ("workspace", "history", "checkpoints"),
+            "adjoint": ("workspace",),
+            "born": ("workspace",),
+        }
+        for name in (*new_buffers[operation], *(["state"] if self.state is None else [])):
             named[name] = np.full(-(-needs[name] // item), np.nan, self.dtype)
         return {name: named[name] if name in named else getattr(self, name) for name in needs}
 
     def forward(self, machine, control=None):
-        """Steps first to last; a run that begins at 0 finds garbage in every output, as any other finds the last."""
+        """Run steps [first, last); a run that begins at 0 gets NaN in every output, another gets the outputs of the last."""
         if self.problem.first == 0:
             self.record, self.snapshots[...] = np.full_like(self.cotangent, np.nan), np.nan
             self.state = None
@@ -206,9 +210,9 @@ class Case:
         return self.run(machine, "adjoint")
 
     def born(self, machine):
-        kept, self.record, self.state = self.record, np.full_like(self.cotangent, np.nan), None
+        record, self.record, self.state = self.record, np.full_like(self.cotangent, np.nan), None
         answer = self.run(machine, "born")
-        self.scattered, self.record = self.record, kept
+        self.scattered, self.record = self.record, record
         return answer
 
     def run(self, machine, operation, control=None):
@@ -218,13 +222,13 @@ class Case:
         return machine.run(operation, self.problem, [*arrays.values()], control)
 
     def inside(self):
-        """The cells of an array that are not in the PML."""
+        """Return the index of the cells outside the PML."""
         p = self.problem
         bounds = zip(p.pml_low[: p.ndim], p.shape[: p.ndim], p.pml_high[: p.ndim], strict=True)
         return (..., *(slice(low, n - high) for low, n, high in bounds))
 
     def results(self, machine):
-        """Of all operations, by name."""
+        """Return the outputs of all operations, by name."""
         results = {}
         for operation, outputs in {
             "forward": ("record", "snapshots"),
@@ -238,14 +242,14 @@ class Case:
         return results
 
 
-def assert_same(device, given, expected, dtype):
-    assert given.keys() == expected.keys()
+def assert_same(device, actual, expected, dtype):
+    assert actual.keys() == expected.keys()
     for name, b in expected.items():
         largest = np.abs(b).max()
         assert np.isfinite(b).all() and largest > 1e-5
-        # The CPU flushes denormal numbers to zero, which a wave's first motion in single precision may be.
+        # The CPU flushes denormal numbers to zero, and the first motion of a wave in single precision may be denormal.
         tolerance = {"float32": (1e-24, 1e-5), "float64": (1e-30, 1e-12)}[dtype][0 if device.exact else 1]
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=tolerance * largest, err_msg=name)
+        np.testing.assert_allclose(actual[name], b, rtol=0, atol=tolerance * largest, err_msg=name)
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
@@ -268,8 +272,8 @@ def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
     "dtype, order, shape", [("float32", 4, (17, 16, 19)), ("float64", 8, (21, 19, 20)), ("float64", 10, (39, 41))]
 )
 def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dtype, order, shape, surface, chunk):
-    made = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
-    assert_same(device, made[0].results(device), made[1].results(cpu), dtype)
+    cases = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
+    assert_same(device, cases[0].results(device), cases[1].results(cpu), dtype)
 
 
 @pytest.mark.parametrize("boundary", [structs.INTERIOR, structs.EXACT])
@@ -277,17 +281,17 @@ def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dty
 @pytest.mark.parametrize("order, shape", [(4, (41, 53)), (8, (37, 41)), (4, (17, 16, 19))])
 def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, surface, boundary):
     arguments = {"order": order, "shape": shape, "surface": surface, "steps": 24, "chunk": 7}
-    given, kept = Case(boundary=boundary, **arguments).results(device), Case(**arguments).results(cpu)
-    # Not bit for bit: a CPU leaves out cells that no wave has reached, where going backward leaves rounding errors.
+    actual, full = Case(boundary=boundary, **arguments).results(device), Case(**arguments).results(cpu)
+    # Not bit for bit: a CPU omits cells that no wave has reached, where a run backward leaves rounding errors.
     for name, b in Case(boundary=boundary, **arguments).results(cpu).items():
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
+        np.testing.assert_allclose(actual[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
     name = "gradient_coefficients"
     inside = (...,) if boundary == structs.EXACT else Case(**arguments).inside()
-    np.testing.assert_allclose(given[name][inside], kept[name][inside], rtol=0, atol=1e-11 * np.abs(kept[name]).max())
+    np.testing.assert_allclose(actual[name][inside], full[name][inside], rtol=0, atol=1e-11 * np.abs(full[name]).max())
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "storage",
     [
         {"stored": "bfloat16"},
         {"stored": "int8"},
@@ -298,24 +302,24 @@ def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, su
     ],
     ids=str,
 )
-def test_keeps_less_as_the_cpu_does(cpu, device, kept):
-    """The same blocks, to rounding, which next to the limit between two values makes one of the other."""
+def test_smaller_histories_equal_those_of_the_cpu(cpu, device, storage):
+    """Blocks are equal up to rounding, which may turn one stored value into its neighbour."""
     arguments = {"order": 4, "steps": 24, "chunk": 7}
-    given, expected = (Case(**arguments, **kept).results(machine) for machine in (device, cpu))
+    actual, expected = (Case(**arguments, **storage).results(machine) for machine in (device, cpu))
     for name, b in expected.items():
-        atol = 1e-12 if name == "record" or "stored" not in kept else 1e-4
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=atol * np.abs(b).max(), err_msg=name)
+        atol = 1e-12 if name == "record" or "stored" not in storage else 1e-4
+        np.testing.assert_allclose(actual[name], b, rtol=0, atol=atol * np.abs(b).max(), err_msg=name)
 
 
 @pytest.mark.parametrize("taps", [8, 9, 64])
-def test_a_warp_adds_what_many_points_of_a_trace_see(cpu, device, taps):
-    given, expected = (Case(chunk=7, taps=taps).results(machine) for machine in (device, cpu))
+def test_a_warp_adds_many_points_of_a_trace(cpu, device, taps):
+    actual, expected = (Case(chunk=7, taps=taps).results(machine) for machine in (device, cpu))
     for name, b in expected.items():
-        np.testing.assert_allclose(given[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
+        np.testing.assert_allclose(actual[name], b, rtol=0, atol=1e-12 * np.abs(b).max(), err_msg=name)
 
 
 def test_a_step_takes_four_launches(device):
-    """What the PML remembers, cells inside of it, those outside, and one for sources and receivers alike."""
+    """One for the memory variables, one for cells in the PML, one for the others, one for sources and receivers."""
     if not device.exact:
         pytest.skip("counted where launches are emulated")
     device.dll.emulated_launches.restype = c.c_int64
@@ -352,7 +356,7 @@ int main() {
 
 
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
-def test_what_replaces_a_division_equals_it(tmp_path):
+def test_the_substitute_for_a_division_equals_it(tmp_path):
     source, program = tmp_path / "divisor.cpp", tmp_path / "divisor"
     source.write_text(DIVISOR)
     folders = [f"-I{NATIVE / folder}" for folder in ("include", "src")]
@@ -362,27 +366,27 @@ def test_what_replaces_a_division_equals_it(tmp_path):
 
 @pytest.mark.parametrize("steps, chunk", [(1, 0), (1, 1), (1, 7), (2, 1), (3, 2)])
 def test_short_runs(cpu, device, steps, chunk):
-    given, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
+    actual, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
     for name, b in expected.items():
-        np.testing.assert_allclose(given[name], b, rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(actual[name], b, rtol=1e-12, atol=0, err_msg=name)
 
 
 def test_two_runs_are_bit_identical(device):
-    once, again = (Case("float32", chunk=7).results(device) for _ in range(2))
-    assert all(again[name].tobytes() == a.tobytes() for name, a in once.items())
+    first, second = (Case("float32", chunk=7).results(device) for _ in range(2))
+    assert all(second[name].tobytes() == a.tobytes() for name, a in first.items())
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
 def test_a_run_in_parts_equals_the_whole(device, chunk):
     whole, parts = Case(chunk=chunk).results(device), Case(chunk=chunk)
-    slices, kept = ((0, 1), (1, 17), (17, 40)), {}
+    slices, histories = ((0, 1), (1, 17), (17, 40)), {}
     for parts.problem.first, parts.problem.last in slices:
         assert parts.forward(device) == (structs.OK, "")
-        kept[parts.problem.first] = parts.history, parts.checkpoints
+        histories[parts.problem.first] = parts.history, parts.checkpoints
     assert parts.record.tobytes() == whole["record"].tobytes()
     assert parts.snapshots.tobytes() == whole["snapshots"].tobytes()
     for parts.problem.first, parts.problem.last in slices[::-1] if chunk else ():
-        parts.history, parts.checkpoints = kept[parts.problem.first]
+        parts.history, parts.checkpoints = histories[parts.problem.first]
         assert parts.adjoint(device) == (structs.OK, "")
     for name in ("gradient_coefficients", "gradient_wavelet") if chunk else ():
         assert getattr(parts, name).tobytes() == whole[name].tobytes()
@@ -473,7 +477,7 @@ def test_cancel_and_progress(device):
 
 
 def test_a_call_computes_on_the_card_that_holds_its_buffers(device):
-    """Whatever thread makes it, whose current card is the first one; that stays so for what the thread does next."""
+    """The current card of the calling thread is the first one, and stays so after the call."""
     if not device.exact:
         pytest.skip("one card is enough for the other tests; this one is emulated")
     case, dll = Case(chunk=7), device.dll
@@ -493,7 +497,7 @@ def test_a_call_computes_on_the_card_that_holds_its_buffers(device):
 
 @pytest.mark.gpu
 def test_a_call_can_be_captured():
-    """No call synchronises or allocates, so a CUDA graph may replay it on other values."""
+    """A call never synchronises or allocates, so a CUDA graph may replay it on other values."""
     import torch
 
     machine = Gpu(cuda_library())
@@ -514,8 +518,8 @@ def test_a_call_can_be_captured():
     assert record.cpu().numpy().tobytes() == expected.tobytes()
 
 
-def test_without_a_device_the_library_says_so():
-    """It loads, with the CUDA runtime inside and no driver around it, and refuses every call in words."""
+def test_the_library_loads_and_refuses_calls_without_a_device():
+    """The library contains the CUDA runtime, needs no driver to load, and refuses every call with a message."""
     machine = Machine(cuda_library())
     if machine.dll.sweep_isa_default() >= 0:
         pytest.skip("there is a device")

@@ -1,4 +1,4 @@
-"""A class that differs from the header of its name never runs it: refused with the difference, or eager."""
+"""A class never runs a compiled header that differs: the solver refuses and names the difference, or runs eager."""
 
 import re
 
@@ -19,9 +19,9 @@ def library():
     return cpu_library()
 
 
-def variant(base, **stated):
-    """A subclass that keeps the name of its base and states something else."""
-    return type(f"Other{base.__name__}", (base,), {"__slots__": (), "__annotations__": {}, **stated})
+def variant(base, **attributes):
+    """Return a subclass with the name of its base and other attributes."""
+    return type(f"Other{base.__name__}", (base,), {"__slots__": (), "__annotations__": {}, **attributes})
 
 
 def field(base, name, **changes):
@@ -62,13 +62,13 @@ OTHERS = {
 SAME = {
     "order of moduli": variant(Elastic, moduli=Elastic.moduli[::-1]),
     "order of rates": variant(VD, rates=VD.rates[::-1]),
-    "sources told in other words": variant(Acoustic, source_coefficient=lambda self, f: "vp2"),
+    "sources by a function": variant(Acoustic, source_coefficient=lambda self, f: "vp2"),
 }
-"""What says the same in another way."""
+"""Classes with the same content in another form."""
 
 
 @pytest.mark.parametrize(("other", "difference"), OTHERS.values(), ids=OTHERS)
-def test_a_class_with_another_content_is_refused_by_its_difference(other, difference):
+def test_a_class_with_other_content_is_refused_with_the_difference(other, difference):
     support = native.supports(other(), 2, "cpu")
     assert not support and difference in support.reason and "holds another" in support.reason
     solver = PropTorch(other(), (20, 20), 10.0, 1e-3)
@@ -78,18 +78,18 @@ def test_a_class_with_another_content_is_refused_by_its_difference(other, differ
 
 
 @pytest.mark.parametrize("other", SAME.values(), ids=SAME)
-def test_a_class_that_says_the_same_in_another_order_is_compiled(other):
+def test_a_class_with_the_same_content_in_another_order_is_compiled(other):
     assert native.supports(other(), 2, "cpu") and native.supports(other(), 3, "cpu")
 
 
-def test_the_name_alone_is_looked_up():
-    """What backends asked before there was a comparison."""
+def test_a_name_alone_is_accepted():
+    """supports() with a name compares no tables."""
     assert native.supports("acoustic", 2, "cpu") and native.supports("elastic", 3, "cpu", "sweep_core.native")
     assert not native.supports("abacus", 2, "cpu")
 
 
-def test_what_a_header_does_not_stand_for_may_differ():
-    """Coefficients are made in Python: another parametrisation costs no kernel."""
+def test_the_parametrisation_may_differ_from_the_header():
+    """Python computes coefficients, so another parametrisation needs no kernel."""
 
     class Slowness(Acoustic):
         def coefficients(self, node_averages, slowness):

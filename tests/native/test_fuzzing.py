@@ -1,6 +1,6 @@
 """Random structs, points and buffers for the C ABI: no crash, no touched guard page, no size that wraps, no endless loop.
 
-tests/support/fuzz.py says what is drawn and asserted. Here a small number runs, always the same; by hand, any:
+tests/support/fuzz.py states the random inputs and the assertions. This test runs a small fixed number of them. By hand:
 ``python tests/support/fuzz.py SEED COUNT``.
 """
 
@@ -15,12 +15,14 @@ from abi import cpu_library
 FUZZ = Path(__file__).parents[1] / "support/fuzz.py"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="guard pages are made with Linux' mmap")
+@pytest.mark.skipif(sys.platform != "linux", reason="guard pages need the mmap of Linux")
 @pytest.mark.timeout(300)
 def test_random_structs_do_no_harm():
     cpu_library()
-    done = subprocess.run([sys.executable, FUZZ, "14", "2000"], capture_output=True, text=True, timeout=280)
-    last = done.stdout.splitlines()[-1]
-    assert last.startswith("done"), f"status {done.returncode} at {last}: {done.stderr[-2000:]}"
+    process = subprocess.run([sys.executable, FUZZ, "14", "2000"], capture_output=True, text=True, timeout=280)
+    last = process.stdout.splitlines()[-1]
+    assert last.startswith("done"), f"status {process.returncode} at {last}: {process.stderr[-2000:]}"
     accepted = json.loads(last.removeprefix("done"))
-    assert min(accepted[name] for name in ("accepted", "forward", "adjoint", "born")) > 100, "most must not be refused"
+    assert min(accepted[name] for name in ("accepted", "forward", "adjoint", "born")) > 100, (
+        "too many structs were refused"
+    )

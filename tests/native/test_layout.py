@@ -1,4 +1,4 @@
-"""Where the compiled code keeps cells and ghost cells: native/include/sweep/core/halo_layout.h."""
+"""The memory layout of cells and ghost cells: native/include/sweep/core/halo_layout.h."""
 
 import ctypes as c
 import subprocess
@@ -27,18 +27,18 @@ extern "C" ptrdiff_t frame(int ndim, const int* n, int half, ptrdiff_t* place) {
 
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory):
-    """(strides, where cell 0 lies, elements in all) of a shape and half an order."""
+    """A function that returns (strides, offset of cell 0, number of elements) of a shape and half an order."""
     if not COMPILER:
         pytest.skip("no C++ compiler")
     library = tmp_path_factory.mktemp("layout") / "frame.so"
     flags = ["-std=c++17", "-shared", "-fPIC", f"-I{NATIVE / 'include'}", "-o", str(library), "-x", "c++", "-"]
     subprocess.run([COMPILER, *flags], input=SOURCE, text=True, check=True)
-    made = c.CDLL(str(library)).frame
-    made.restype = c.c_ssize_t
+    compiled = c.CDLL(str(library)).frame
+    compiled.restype = c.c_ssize_t
 
     def frame(shape, half):
         n, place = (c.c_int * len(shape))(*shape), (c.c_ssize_t * (len(shape) + 1))()
-        total = made(len(shape), n, half, place)
+        total = compiled(len(shape), n, half, place)
         return place[:-1], place[-1], total
 
     return frame
@@ -46,7 +46,7 @@ def frame(tmp_path_factory):
 
 @settings(deadline=None, max_examples=200, derandomize=True)
 @given(shape=st.lists(st.integers(1, 40), min_size=2, max_size=3), half=st.integers(1, 32))
-def test_ghost_cells_are_no_other_rows(frame, shape, half):
+def test_no_two_rows_share_ghost_cells(frame, shape, half):
     half = min(half, 8) if len(shape) == 3 else half
     strides, lead, total = frame(shape, half)
     ghosts = np.ix_(*(np.arange(-half, n + half) for n in shape))
@@ -58,11 +58,11 @@ def test_ghost_cells_are_no_other_rows(frame, shape, half):
 @settings(deadline=None, derandomize=True)
 @given(shape=st.lists(st.integers(1, 400), min_size=2, max_size=3), half=st.integers(1, 32))
 def test_rows_begin_with_whole_vectors(frame, shape, half):
-    """Of 16 cells; the last one of a row may go on past its end, but not into the next row's cells."""
+    """A vector has 16 cells. The last one of a row may extend past its end, but not into the cells of the next row."""
     (*strides, one), lead, total = frame(shape, half)
     vectors = -(-shape[-1] // 16) * 16
     assert one == 1 and not lead % 16 and not any(stride % 16 for stride in strides)
     assert vectors <= strides[-1]
     last = lead + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=False))
     assert last + vectors <= total
-    assert total % 1024 == 9 * 16, "arrays that follow each other lie 9 lines more than whole pages apart"
+    assert total % 1024 == 9 * 16, "consecutive arrays must lie whole pages plus 9 cache lines apart"

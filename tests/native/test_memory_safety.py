@@ -26,82 +26,82 @@ from abi import Run
 from laws import VARIANTS, case, variant
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, MemoryOptions, Snapshots, SweepError
 
-def sound(made, chunk, threads, boundary=0, **kept):
-    every = min(2, made.shots.wavelet.shape[-1])
-    seen = Snapshots([made.problem.fields[0].name], every)
-    run = Run(made, threads=threads, chunk=chunk, boundary=boundary, snapshots=seen, **kept)
+def assert_finite(example, chunk, threads, boundary=0, **storage):
+    every = min(2, example.shots.wavelet.shape[-1])
+    request = Snapshots([example.problem.fields[0].name], every)
+    run = Run(example, threads=threads, chunk=chunk, boundary=boundary, snapshots=request, **storage)
     assert np.isfinite(run.forward()).all() and np.isfinite(run["snapshots"]).all()
     if chunk:
         assert all(np.isfinite(g).all() for g in run.adjoint(np.ones(run["cotangent"].shape)))
     else:
-        assert np.isfinite(run.born(made.direction())).all()
+        assert np.isfinite(run.born(example.direction())).all()
 
 shapes = [(10, 11), (13, 37), (31, 16), (12, 64)]
 layers = [0, 1, 20, (3, 0, 0, 5), (0, 17, 1, 0)]
 for order, shape, pml in itertools.product((2, 4, 6, 8, 10, 12), shapes, layers):
     if min(shape) < order:
         continue
-    made = case.__wrapped__(Acoustic, order, shape, 6, pml)
+    example = case.__wrapped__(Acoustic, order, shape, 6, pml)
     for chunk in (0, 2, 5):
-        sound(made, chunk, 1)
-        sound(made.typed(np.float32), chunk, 1)
+        assert_finite(example, chunk, 1)
+        assert_finite(example.typed(np.float32), chunk, 1)
     for boundary in (1, 2):
-        sound(made.typed(np.float32), 2, 1, boundary)
-        sound(made.typed(np.float32), 2, 1, boundary, stored=4)
+        assert_finite(example.typed(np.float32), 2, 1, boundary)
+        assert_finite(example.typed(np.float32), 2, 1, boundary, stored=4)
     for stored, interval in ((0, 1), (2, 1), (3, 1), (4, 2), (1, 3)):
-        sound(made, 4, 1, stored=stored, interval=interval)
-sound(case.__wrapped__(shape=(90, 201), nt=4, pml=(9, 0, 3, 20), nshots=5), 2, 3)
+        assert_finite(example, 4, 1, stored=stored, interval=interval)
+assert_finite(case.__wrapped__(shape=(90, 201), nt=4, pml=(9, 0, 3, 20), nshots=5), 2, 3)
 for name, order, chunk in itertools.product(VARIANTS, (2, 6, 8), (0, 3, 100)):
-    sound(variant(name, order=order, nt=8), chunk, 1 + chunk)
+    assert_finite(variant(name, order=order, nt=8), chunk, 1 + chunk)
 for nt in (1, 2, 3):
-    sound(case.__wrapped__(nt=nt), 1, 1)
+    assert_finite(case.__wrapped__(nt=nt), 1, 1)
 for equation, shape, chunk in itertools.product(
     (AcousticVariableDensity, Elastic), ((13, 37), (90, 21), (9, 10, 11)), (0, 3, 100)
 ):
-    made = case.__wrapped__(equation, 4, shape, 6, 2)
-    sound(made, chunk, 2)
-    sound(made.typed(np.float32), chunk, 2)
-    sound(made, 3, 2, 2)
-    sound(made, 3, 2, stored=3)
+    example = case.__wrapped__(equation, 4, shape, 6, 2)
+    assert_finite(example, chunk, 2)
+    assert_finite(example.typed(np.float32), chunk, 2)
+    assert_finite(example, 3, 2, 2)
+    assert_finite(example, 3, 2, stored=3)
     if chunk:
-        some = made.remembering(MemoryOptions(known_above=7)).typed(np.float32)
-        sound(some, chunk, 2, stored=0 if chunk == 3 else 4)
+        rows = example.remembering(MemoryOptions(known_above=7)).typed(np.float32)
+        assert_finite(rows, chunk, 2, stored=0 if chunk == 3 else 4)
 
-refused = 0
-listed = [
+refusals = 0
+index_buffers = [
     (operation, need.name.decode())
     for operation, needs in Run(case()).needs.items()
     for need in needs
     if need.name.endswith((b"_cell", b"_column"))
 ]
-for (operation, name), at, bad in itertools.product(listed, ((0, 0), (2, -1)), (-1, -(2**31), 10**6, 2**31 - 1)):
+for (operation, name), at, bad in itertools.product(index_buffers, ((0, 0), (2, -1)), (-1, -(2**31), 10**6, 2**31 - 1)):
     run = Run(case(), chunk=7)
     run[name][at] = bad
     try:
         run.run(operation)
     except SweepError:
-        refused += 1
+        refusals += 1
 for spoil in (np.nan, -1.0, 0.0, np.inf, 1e30):
     run = Run(case())
     run["coefficients"].reshape(-1)[-1] = spoil
     try:
         run.forward()
     except SweepError:
-        refused += 1
-print("refused", refused)
+        refusals += 1
+print("refused", refusals)
 """
 
 
 def tool(name):
-    found = shutil.which(name)
-    if not found:
+    path = shutil.which(name)
+    if not path:
         pytest.skip(f"there is no {name}")
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory):
-    """(folder of a library with sanitizers, what must be preloaded)."""
+    """(folder of a library with sanitizers, the runtime library to preload)."""
     if not NATIVE.is_dir() or sys.platform != "linux":
         pytest.skip("needs a source tree on Linux")
     compiler, folder = tool("g++"), tmp_path_factory.mktemp("sanitized")
@@ -112,7 +112,7 @@ def sanitized(tmp_path_factory):
     tables = " ".join(f"X(portable, {name})" for name in equations)
     (folder / "sweep_builds.h").write_text(BUILDS.format(tables=tables))
     common = [compiler, *FLAGS, f"-I{NATIVE / 'include'}", f"-I{folder}", "-DSWEEP_VARIANT=portable"]
-    # Loops of their own for all orders would take this build ten minutes.
+    # With separate loops for all orders this build would take ten minutes.
     orders = {name: [f"-DSWEEP_MOST_ORDERS={int(name == 'acoustic')}"] for name in equations}
     sources = [("kernels", [f"-DSWEEP_EQUATION={name}", *orders[name]], name) for name in equations]
     jobs = [
@@ -130,7 +130,7 @@ def sanitized(tmp_path_factory):
 
 
 def run(sanitized, *arguments):
-    """What Python prints with the sanitized library, which found nothing to report."""
+    """Run Python with the sanitized library, check that the sanitizers report nothing, and return the output."""
     folder, runtime = sanitized
     environment = os.environ | {
         "LD_PRELOAD": runtime,
@@ -139,13 +139,13 @@ def run(sanitized, *arguments):
         "SWEEP_NATIVE_DIR": str(folder),
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
-    done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0 and not done.stderr, done.stdout[-200:] + done.stderr[-4000:]
-    return done.stdout
+    process = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=500)
+    assert process.returncode == 0 and not process.stderr, process.stdout[-200:] + process.stderr[-4000:]
+    return process.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(2400)  # mostly of compilers, which others may slow down
+@pytest.mark.timeout(2400)  # most of it for compilers, which other processes may slow down
 def test_nothing_is_read_or_written_out_of_bounds(sanitized):
     printed = run(sanitized, "-c", SCRIPT.format(support=str(ROOT / "tests/support")))
     assert int(printed.split()[-1]) == 7 * 2 * 2 * 4 + 5
@@ -154,5 +154,5 @@ def test_nothing_is_read_or_written_out_of_bounds(sanitized):
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 def test_random_structs_overflow_nowhere(sanitized):
-    """As in test_fuzzing.py, where a number that wraps may do no harm by chance."""
+    """The sanitizers detect an overflow that may do no harm by chance in test_fuzzing.py."""
     assert "done" in run(sanitized, str(ROOT / "tests/support/fuzz.py"), "7", "1000")
