@@ -1,36 +1,36 @@
-# sweep_choose_architectures(result asked known): set `result` to the value of CMAKE_CUDA_ARCHITECTURES. nvcc takes minutes
-# for each architecture, so the default is the GPUs of this machine. Without a GPU it is PTX for the oldest architecture that
-# SWEEP runs on; the driver of a later GPU translates it at its first use. `asked` is a list to use as it is, or "all": from
-# Turing to Blackwell, and PTX for later ones. `known` is the output of nvcc --list-gpu-code.
-function(sweep_choose_architectures result asked known)
-  set(chosen ${asked})
-  if(asked STREQUAL "all")
-    set(chosen "")
+# sweep_choose_architectures(result requested supported): set `result` to the value of CMAKE_CUDA_ARCHITECTURES. nvcc takes
+# minutes for each architecture, so the default is the GPUs of this machine. Without a GPU it is PTX for the oldest
+# architecture that SWEEP runs on; the driver of a later GPU translates it at its first use. `requested` is a list to use as
+# it is, or "all": from Turing to Blackwell, and PTX for later ones. `supported` is the output of nvcc --list-gpu-code.
+function(sweep_choose_architectures result requested supported)
+  set(architectures ${requested})
+  if(requested STREQUAL "all")
+    set(architectures "")
     foreach(architecture IN ITEMS 75 80 86 89 90 100 120)
-      if(known MATCHES "sm_${architecture}\n")
-        list(APPEND chosen ${architecture}-real)
+      if(supported MATCHES "sm_${architecture}\n")
+        list(APPEND architectures ${architecture}-real)
         set(newest ${architecture}-virtual)
       endif()
     endforeach()
-    list(APPEND chosen ${newest})
-  elseif(NOT asked)
+    list(APPEND architectures ${newest})
+  elseif(NOT requested)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
-      RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_QUIET)
+      RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_QUIET)
     if(NOT failed)
-      string(REGEX MATCHALL "[0-9]+\\.[0-9]+" capabilities "${said}")
+      string(REGEX MATCHALL "[0-9]+\\.[0-9]+" capabilities "${output}")
       foreach(capability IN LISTS capabilities)
         string(REPLACE "." "" architecture ${capability})
-        if(architecture GREATER_EQUAL 75 AND known MATCHES "sm_${architecture}\n")
-          list(APPEND chosen ${architecture}-real)
+        if(architecture GREATER_EQUAL 75 AND supported MATCHES "sm_${architecture}\n")
+          list(APPEND architectures ${architecture}-real)
         else()
-          list(APPEND chosen 75-virtual) # the GPU is newer than this nvcc
+          list(APPEND architectures 75-virtual) # the GPU is newer than this nvcc
         endif()
       endforeach()
-      list(REMOVE_DUPLICATES chosen)
+      list(REMOVE_DUPLICATES architectures)
     endif()
-    if(NOT chosen)
-      set(chosen 75-virtual)
+    if(NOT architectures)
+      set(architectures 75-virtual)
     endif()
   endif()
-  set(${result} ${chosen} PARENT_SCOPE)
+  set(${result} ${architectures} PARENT_SCOPE)
 endfunction()

@@ -1,7 +1,7 @@
 # libsweep_cuda: every equation for one or more GPU architectures.
 include(architectures.cmake)
-execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-code OUTPUT_VARIABLE known)
-sweep_choose_architectures(architectures "${SWEEP_CUDA_ARCHITECTURES}" "${known}")
+execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-code OUTPUT_VARIABLE supported)
+sweep_choose_architectures(architectures "${SWEEP_CUDA_ARCHITECTURES}" "${supported}")
 set(CMAKE_CUDA_ARCHITECTURES ${architectures})
 enable_language(CUDA)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)

@@ -185,7 +185,7 @@ def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
             buffers = run.addresses(operation)
             buffers[i] = spoiled
             with pytest.raises(
-                NativeError, match=rf"buffer {need.name.decode()} has {spoiled[1]} bytes, .* needs {size}"
+                NativeError, match=rf"buffer {need.name.decode()} has {spoiled[1]} bytes; .* needs {size}"
             ):
                 run.run(operation, buffers)
 

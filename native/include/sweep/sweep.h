@@ -71,27 +71,27 @@ typedef struct sweep_problem {
   int32_t shape[SWEEP_MAX_AXES];    /* cells along z, (y,) x, with those of the PML */
   int32_t pml_low[SWEEP_MAX_AXES];  /* PML cells at the low face of each axis */
   int32_t pml_high[SWEEP_MAX_AXES]; /* PML cells at the high face of each axis */
-  int32_t shots;
-  int32_t earths; /* 1: all shots share the coefficients; or shots: each shot has its own */
-  int32_t steps;  /* nt: samples of wavelet and record, at most SWEEP_MAX_STEPS */
-  int32_t first;  /* this call runs the time indices [first, last) of 0 .. nt - 1 */
-  int32_t last;
+  int32_t shots;                    /* number of shots of a call, at least 1 */
+  int32_t earths;                   /* 1: all shots share the coefficients; or shots: each shot has its own */
+  int32_t steps;                    /* nt: samples of wavelet and record, at most SWEEP_MAX_STEPS */
+  int32_t first;                    /* this call runs the time indices [first, last) of 0 .. nt - 1 */
+  int32_t last;                     /* the index behind the last one of this call */
   int32_t chunk;            /* 0: no history. Otherwise the steps of history in memory at once; nt - 1 or more holds
                                all of them, unless the history comes from boundary strips */
   int32_t source_traces;    /* traces of the wavelet, per shot */
   int32_t receiver_traces;  /* traces of the record, per shot */
   int32_t source_columns;   /* numbers in one sample of the wavelet, equally many for each trace; one column may have
                                points in many fields */
-  int32_t receiver_columns; /* the same of the record */
+  int32_t receiver_columns; /* numbers in one sample of the record, equally many for each trace */
   int32_t source_points[SWEEP_MAX_FIELDS];   /* points of one shot in each field, equally many for each trace */
-  int32_t receiver_points[SWEEP_MAX_FIELDS]; /* the same of receivers */
+  int32_t receiver_points[SWEEP_MAX_FIELDS]; /* the same for receivers */
   int32_t face_low[SWEEP_MAX_AXES];          /* a sweep_face for the low face of each axis */
   int32_t face_high[SWEEP_MAX_AXES];         /* a sweep_face for the high face of each axis */
   int32_t snapshot_every;                    /* time indices between two snapshots, from index 0 on; 0: none */
   int32_t snapshot_fields;                   /* bit n: the snapshots contain field n */
   int32_t snapshot_low[SWEEP_MAX_AXES];      /* the snapshots contain the cells [low, high) of each axis */
-  int32_t snapshot_high[SWEEP_MAX_AXES];
-  int32_t boundary;    /* a sweep_boundary */
+  int32_t snapshot_high[SWEEP_MAX_AXES];     /* end of these cells */
+  int32_t boundary;                          /* a sweep_boundary */
   int32_t stored;      /* dtype, or a sweep_dtype of less precision. With less precision the history of all steps is
                           stored, packed, and `chunk` is the number of steps that are packed at once */
   int32_t interval;    /* 1; n > 1 only for equations of second order in time. Then only every n-th step is stored and
@@ -180,15 +180,15 @@ enum sweep_operator {
 /* The tables of a compiled equation in 2 or 3 dimensions. Python compares them with its class of that equation when it
  * chooses a library. Indices count from 0 in the order of the tables. */
 typedef struct sweep_equation {
-  uint32_t bytes; /* sizeof(sweep_equation) */
-  int32_t fields;
-  int32_t coefficients;
-  int32_t levels;    /* time levels of each field that a step reads or writes */
-  int32_t memories;  /* PML memory variables per axis */
-  int32_t ndim_mask; /* bit n: the library holds the equation in n dimensions */
-  int32_t rates;     /* see sweep_core.equations.terms */
-  int32_t terms;
-  int32_t moduli;
+  uint32_t bytes;                      /* sizeof(sweep_equation) */
+  int32_t fields;                      /* number of fields, at most SWEEP_MAX_FIELDS */
+  int32_t coefficients;                /* number of coefficients */
+  int32_t levels;                      /* time levels of each field that a step reads or writes */
+  int32_t memories;                    /* PML memory variables per axis */
+  int32_t ndim_mask;                   /* bit n: the library holds the equation in n dimensions */
+  int32_t rates;                       /* number of rates; see sweep_core.equations.terms */
+  int32_t terms;                       /* number of rows of `term` */
+  int32_t moduli;                      /* number of rows of `modulus` */
   int32_t reversible;                  /* 1: the equation can be run backward in time from boundary strips */
   int32_t stagger[SWEEP_MAX_FIELDS];   /* of a field: bits 0 to 2, half a cell along z, y, x; bit 3, half a time step */
   int32_t parity[SWEEP_MAX_FIELDS];    /* of a field about a free surface: -1 odd, 1 even, 0 neither */
@@ -199,9 +199,9 @@ typedef struct sweep_equation {
   int32_t stretched[SWEEP_MAX_FIELDS]; /* of a rate: 1 if the PML stretches it, otherwise 0 */
   int32_t term[SWEEP_MAX_TERMS][3];    /* rate, axis, field */
   int32_t modulus[SWEEP_MAX_TERMS][3]; /* target field, rate, coefficient; -1 stands for the coefficient 1 */
-  char name[SWEEP_NAME_BYTES];         /* names end in 0 */
-  char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
-  char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];
+  char name[SWEEP_NAME_BYTES];         /* name of the equation; all names end in 0 */
+  char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];       /* names of the fields, in their order */
+  char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES]; /* names of the coefficients, in their order */
 } sweep_equation;
 
 /* Functions that return int return a sweep_status. Text that they return belongs to the library. */

@@ -125,10 +125,10 @@ class Device {
     ptrdiff_t i = 0;
     while (!status_of_value(value[i], floor, limit)) ++i;
     const char* name = R::Equation::coefficients[c];
-    const double given = static_cast<double>(value[i]);
+    const double number = static_cast<double>(value[i]);
     if (status_of_value(value[i], floor, limit) == SWEEP_UNSTABLE)
       return fail_unstable(p, *std::max_element(value, value + cells));
-    return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, given,
+    return fail(context_, SWEEP_BAD_VALUE, "%s is %g at cell %lld; it must be finite%s, and dt stable", name, number,
                 static_cast<long long>(i),
                 floor == 0   ? " and positive"
                 : floor < -1 ? ""

@@ -65,18 +65,18 @@ struct Snapshots {
 // half steps, (k + 1/2) dt.
 template <class Eq, int NDIM>
 struct Plan : ShotGroups, HistoryPlan<Eq, NDIM> {
-  bool sliced;                   // the run has several calls, so every shot has a state that waits for the next call
+  bool is_sliced;                // the run has several calls, so every shot has a state that waits for the next call
   ptrdiff_t sources, receivers;  // points of one shot
 
   Plan() = default;
   explicit Plan(const sweep_problem& p) : HistoryPlan<Eq, NDIM>(p) {
     static_cast<ShotGroups&>(*this) = {p, this->layout.cells};
-    sliced = p.first > 0 || p.last < p.steps;
+    is_sliced = p.first > 0 || p.last < p.steps;
     sources = sum(p.source_points, SWEEP_MAX_FIELDS);
     receivers = sum(p.receiver_points, SWEEP_MAX_FIELDS);
   }
   // True if the shots of a group use the same images, one after the other, so that the group needs a sum.
-  SWEEP_HD bool sums() const { return !all_shots_per_launch && !sliced && groups < shots; }
+  SWEEP_HD bool sums() const { return !all_shots_per_launch && !is_sliced && groups < shots; }
 };
 
 }  // namespace SWEEP_VARIANT

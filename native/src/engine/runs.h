@@ -46,7 +46,7 @@ struct Forward {
   template <class Launcher>
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
-    const PerShotArray<Value> wave{state, plan.state, plan.sliced};
+    const PerShotArray<Value> wave{state, plan.state, plan.is_sliced};
     // Snapshots show all cells, and a run backward in time needs all of them.
     const bool everywhere = request.every || history.needs_all_cells();
     const auto active = launcher.active_box(run, sources, everywhere ? Points<Value>{} : receivers, shots);
@@ -91,7 +91,7 @@ struct Born {
   template <class Launcher>
   void operator()(Launcher& launcher, Span shots) const {
     const auto& plan = run.plan;
-    const PerShotArray<Value> wave{state, 2 * plan.state, plan.sliced};
+    const PerShotArray<Value> wave{state, 2 * plan.state, plan.is_sliced};
     const PerShotArray<Value> scattered{state + plan.state, wave.stride, wave.by_shot};
     const auto active = launcher.active_box(run, sources, receivers, shots);
     if (plan.first == 0) copy<Launcher, Value>(launcher, shots, plan, wave, {}, 2 * plan.state);
@@ -148,10 +148,10 @@ struct Adjoint {
   Value* scratch = sums + (run.plan.sums() ? run.plan.groups * run.plan.coefficient_size() : 0);
   // Memory of the filters at points: receivers, then sources.
   Value* filter_memory =
-      state + (run.plan.sliced ? run.plan.shots : run.plan.groups) * run.plan.adjoint_state_and_images();
+      state + (run.plan.is_sliced ? run.plan.shots : run.plan.groups) * run.plan.adjoint_state_and_images();
 
   Value* source_filter_memory() const { return filter_memory + run.plan.shots * run.plan.receivers * R::ndim; }
-  PerShotArray<Value> adjoint() const { return {state, run.plan.adjoint_state_and_images(), run.plan.sliced}; }
+  PerShotArray<Value> adjoint() const { return {state, run.plan.adjoint_state_and_images(), run.plan.is_sliced}; }
   // Gathers the values of the adjoint fields of a stage at the sources.
   template <int STAGE>
   Gather<R, true> gather(int time_step, int sample, const Box<R::ndim>& box) const {

@@ -34,7 +34,7 @@ Size prepared_size(const Plan<Eq, NDIM>& plan, int earths) {
 // The state that an operation passes to the next slice of the run.
 template <class Eq, int NDIM>
 Size state_size(const Plan<Eq, NDIM>& plan, int operation) {
-  const Size states = plan.sliced ? plan.shots : plan.groups;
+  const Size states = plan.is_sliced ? plan.shots : plan.groups;
   if (operation == SWEEP_ADJOINT) return states * plan.adjoint_state_and_images() + filter_size(plan);
   return states * (operation == SWEEP_BORN ? 2 : 1) * plan.state;
 }
