@@ -60,7 +60,7 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
   fi; \
   echo "make: pip failed: $${reason:-pip says why} (its log: $(log))" >&2; exit 1; }
 
-.PHONY: unclaimed help setup fwi fwi-elastic test test-all lint words format gpu bench mutants pictures site wheel clean
+.PHONY: unclaimed help setup fwi fwi-elastic test test-all lint format gpu bench mutants pictures site wheel clean
 
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
@@ -100,9 +100,6 @@ lint: setup
 	$(run) ruff format --check
 	$(run) mypy
 	$(clang_format) --dry-run -Werror
-
-# Sentences and names that the style forbids.
-words: setup
 	$(python) tests/words.py
 
 format: setup

@@ -5,9 +5,9 @@
     from sweep_compat.propagator.torch import PropTorch
     from sweep_compat.signal import ricker
 
-Records and gradients equal those of that package, to rounding until the absorbing layers reflect; docs/howto/from-sweep-solver.md
-lists the differences. A missing name raises an error that gives its counterpart in `sweep_core`. Nothing here is taken
-from that package, nor needs it.
+Records and gradients equal those of that package, to rounding until the absorbing layers reflect. The page
+docs/howto/from-sweep-solver.md lists the differences. A missing name raises an error that gives its counterpart in
+`sweep_core`. Nothing here is taken from that package, nor needs it.
 """
 
 from importlib import import_module

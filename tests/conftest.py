@@ -1,4 +1,4 @@
-"""What all tests share: the helpers of tests/support, 64-bit JAX, and which of them run where."""
+"""The set-up of all tests: the helpers of tests/support, 64-bit JAX, and the choice of tests to run."""
 
 import collections
 import importlib
@@ -14,7 +14,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent / "support"))
 
-# Threads that wait for each other crawl where a machine is shared. What threads do is tested with counts of its own.
+# Threads that wait for each other crawl where a machine is shared. Tests of threads set their own numbers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -44,7 +44,7 @@ QUICK = (
 """Flags with which XLA compiles in a quarter of the CPU time; its programs run slower."""
 LEFT_OUT = pytest.StashKey[collections.Counter]()
 CPU_SECONDS = pytest.StashKey[list[float]]()
-"""Of each process that ran tests."""
+"""CPU seconds of each process that ran tests."""
 CALIBRATIONS = pytest.StashKey[list[float]]()
 """CPU seconds of the fixed workload, timed before and after the tests of each process."""
 

@@ -105,7 +105,7 @@ class MemoryOptions:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
 
     @property
-    def chosen(self) -> Full | BoundarySaving | Ckpt | None:
+    def active(self) -> Full | BoundarySaving | Ckpt | None:
         """The strategy; None if the solver chooses it."""
         details: dict[str, Full | BoundarySaving | Ckpt] = {
             "full": Full(),
@@ -148,7 +148,7 @@ def resolved(
     """Return the strategy that the arguments of a propagator state; None if none of them states one."""
     stated = []
     for name, value in (("memory", memory), ("cuda_options", getattr(cuda_options, "memory", None))):
-        value = value.chosen if isinstance(value, MemoryOptions) else value
+        value = value.active if isinstance(value, MemoryOptions) else value
         if value is not None and not isinstance(value, Full | BoundarySaving | Ckpt):
             raise OptionError(f"{name} is {value!r}; expected Full(), BoundarySaving(...) or Ckpt(...)")
         stated.append(value)

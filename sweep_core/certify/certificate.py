@@ -61,7 +61,7 @@ class Certificate:
         Equation, grid and backend of the call.
     findings : tuple of Finding
         The findings.
-    taken : tuple of str
+    excerpts : tuple of str
         Shots, samples and cells that the checks used.
     untested : tuple of (str, str)
         Names of checks that could not run, and the reasons.
@@ -69,7 +69,7 @@ class Certificate:
 
     title: str
     findings: tuple[Finding, ...]
-    taken: tuple[str, ...] = ()
+    excerpts: tuple[str, ...] = ()
     untested: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -97,7 +97,7 @@ class Certificate:
     def __str__(self) -> str:
         counts = {v: sum(f.verdict == v for f in self.findings) for v in VERDICTS}
         lines = [f"{self.title}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
-        for excerpt in self.taken:
+        for excerpt in self.excerpts:
             lines += wrap(excerpt, WIDTH, initial_indent="  looked at ", subsequent_indent=" " * 12)
         width = max((len(f.name) for f in self.findings), default=0)
         for f in self.findings:

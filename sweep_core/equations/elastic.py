@@ -28,8 +28,8 @@ class Elastic(StaggeredEquation):
 
     Densities are arithmetic means of the two cells beside a velocity. The rigidity mu_xz is the harmonic mean of the
     four cells around a shear stress; it is zero in a fluid and beside it (Moczo et al. 2002, BSSA 92;
-    docs/explanation/elastic.md). On a free surface szz = 0 and sxz = 0, and sxx grows as in plane stress. Differences beside
-    the surface conserve energy (`sweep_core.numerics.free_surface`).
+    docs/explanation/elastic.md). On a free surface szz = 0 and sxz = 0, and sxx grows as in plane stress. Differences
+    beside the surface conserve energy (`sweep_core.numerics.free_surface`).
 
     A sample of m acts midway between two stresses, one of f midway between two velocities.
 

@@ -202,7 +202,7 @@ class Descent:
 
         def compute():
             if encoding is None:
-                return 0.0, illumination(self.objective, start, chosen=self.shots)
+                return 0.0, illumination(self.objective, start, indices=self.shots)
             return 0.0, illumination(encoding(self.objective, self.shots), start)
 
         _, lit = self._answered(compute)

@@ -9,7 +9,7 @@ from .objective import Objective
 
 
 def illumination(
-    objective: Objective, models: Sequence[np.ndarray], smooth: float = 4.0, seed: int = 0, chosen: Any = None
+    objective: Objective, models: Sequence[np.ndarray], smooth: float = 4.0, seed: int = 0, indices: Any = None
 ) -> list[np.ndarray]:
     """Return the smoothed diagonal of J^T J, with J the derivative of the weighted and filtered record.
 
@@ -28,7 +28,7 @@ def illumination(
         Standard deviation of the Gaussian (cells).
     seed : int
         Seed of the random signs.
-    chosen : sequence of int, optional
+    indices : sequence of int, optional
         Numbers of the shots; all by default.
 
     Returns
@@ -50,7 +50,7 @@ def illumination(
         return np.stack([np.random.default_rng((seed, shot)).choice([-1, 1], shape[1:]) for shot in some]).astype(dtype)
 
     diagonals = []
-    for slope in objective.transposed(models, noise, chosen):
+    for slope in objective.transposed(models, noise, indices):
         square = slope**2
         inner = square[tuple(slice(1, -1) for _ in square.shape)]
         # The derivative in an edge cell includes all PML cells that continue it.

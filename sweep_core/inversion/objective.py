@@ -261,14 +261,14 @@ class Objective:
         value, slope = result
         return float(value), self.filtered(self.weighed(numpy_of(slope), some))
 
-    def record(self, models: Sequence[np.ndarray], chosen: Any = None) -> np.ndarray:
+    def record(self, models: Sequence[np.ndarray], indices: Any = None) -> np.ndarray:
         """Return the record of models, on this rank.
 
         Parameters
         ----------
         models : list of arrays
             Models in the order of ``equation.parameters``.
-        chosen : (n,) integer array, optional
+        indices : (n,) integer array, optional
             Shots, counted from 0; all by default.
 
         Returns
@@ -276,13 +276,13 @@ class Objective:
         (n, nt, nrec, nfield) array
             The record.
         """
-        parts = modelled(self.executor, self.problem, self.shots, models, self._indices(chosen), self.batch)
+        parts = modelled(self.executor, self.problem, self.shots, models, self._indices(indices), self.batch)
         return np.concatenate([self.observed[:0], *parts])
 
     def __call__(
-        self, models: Sequence[np.ndarray], chosen: Any = None, after: AfterShots = None
+        self, models: Sequence[np.ndarray], indices: Any = None, after: AfterShots = None
     ) -> tuple[float, list[np.ndarray]]:
-        """Return the misfit and its derivative in each model, float64, summed over all shots or those `chosen`.
+        """Return the misfit and its derivative in each model, float64, summed over all shots or those of `indices`.
 
         ``after(shots, misfit)`` is called after each batch.
         """
@@ -295,7 +295,7 @@ class Objective:
             value, slope = self.compared(numpy_of(record), some)
             return value, pull(slope)
 
-        return self._sum(pull, models, chosen, after)
+        return self._sum(pull, models, indices, after)
 
     def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
         """Return w F J times perturbations of the models, in some shots. J is the derivative of the record.
@@ -325,7 +325,7 @@ class Objective:
         return self.weighed(self.filtered(numpy_of(scattered)), some)
 
     def transposed(
-        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], chosen: Any = None
+        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], indices: Any = None
     ) -> list[np.ndarray]:
         """Return (w F J)^T times a residual, summed over shots. J is the derivative of the record.
 
@@ -335,7 +335,7 @@ class Objective:
             Models in the order of ``equation.parameters``.
         residual : callable
             ``residual(shots)`` returns an array of the shape of the record of these shots.
-        chosen : (n,) integer array, optional
+        indices : (n,) integer array, optional
             Shots, counted from 0; all by default.
 
         Returns
@@ -352,7 +352,7 @@ class Objective:
         def pull(some):
             return 0.0, self._pullback(some, models)[1](self.filtered(self.weighed(residual(some), some)))
 
-        return self._sum(pull, models, chosen)[1]
+        return self._sum(pull, models, indices)[1]
 
     def _pullback(self, some, models):
         if not hasattr(self.executor, "pullback"):

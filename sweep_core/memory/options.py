@@ -88,7 +88,8 @@ class BoundaryOptions:
         ``'disk'`` need torch.
     dtype : {'float32', 'bfloat16', 'float16', 'int8'}, optional
         Precision of the strips, by default that of the models. A lower precision has an error of about 2e-3 of each
-        value (bfloat16), or 5e-4 (float16) or 4e-3 (int8) of the largest of 64 neighbours: see docs/explanation/memory-accuracy.md.
+        value (bfloat16), or 5e-4 (float16) or 4e-3 (int8) of the largest of 64 neighbours: see
+        docs/explanation/memory-accuracy.md.
     directory : path-like, optional
         Folder of the temporary file of ``'disk'``; by default that of the system, which may itself lie in memory.
 

@@ -9,7 +9,7 @@ from .._util.arrays import numpy_of
 from ..distribution import Distributor, ShotPlan
 from ..errors import PluginError, SweepError
 from ..execution.answers import unequal
-from .laws import ROUNDING, Broken, Figure, held, worst
+from .laws import ROUNDING, Broken, Figure, within, worst
 from .programme import Result, judged
 
 __all__ = ["Group", "distributes"]
@@ -93,7 +93,7 @@ def scatter_and_gather(group, count) -> Figure:
     gathered = group.verbs.gather(plan, group.parts(plan, y))
     _on_root(group, "gather", gathered, y)
     product = group.dot(scattered, [y[plan.part(r).start : plan.part(r).stop] for r in group.here])
-    return held(unequal(product, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
+    return within(unequal(product, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
 
 
 def all_gather(group, count) -> Figure:
@@ -109,7 +109,7 @@ def broadcast_and_reduce(group) -> Figure:
     _equal(("broadcast", copy, x) for copy in copies)
     _on_root(group, "reduce", group.verbs.reduce(group.argument(ys)), ys.sum(0), ROUNDING)
     product = group.dot(copies, [ys[r] for r in group.here])
-    return held(
+    return within(
         unequal(product, float(np.vdot(x, ys.sum(0))), [x * ys]), ROUNDING, "<broadcast x, y> and <x, reduce y>"
     )
 
@@ -154,7 +154,9 @@ def bad_plans_are_refused(group) -> Figure:
         except SweepError:
             continue
         accepted.append(name)
-    return held(len(accepted), 0, f"plans that were not refused by an error of SWEEP: {', '.join(accepted) or 'none'}")
+    return within(
+        len(accepted), 0, f"plans that were not refused by an error of SWEEP: {', '.join(accepted) or 'none'}"
+    )
 
 
 def distributes(target) -> Iterator[Result]:

@@ -25,7 +25,7 @@ __all__ = [
     "gradient_in_every_region",
     "gradient_in_single_precision",
     "half_the_sum_of_squares",
-    "held",
+    "within",
     "jacobian_and_adjoint",
     "known_rows_have_no_gradient",
     "known_rows_scatter_nothing",
@@ -56,7 +56,7 @@ class Broken(AssertionError):
     """A law that does not hold, with the measured and the expected value."""
 
 
-def held(value: float, bound: float, name: str) -> Figure:
+def within(value: float, bound: float, name: str) -> Figure:
     """Return the figure of a value within its bound, or raise Broken. NaN is out of bounds."""
     if not value <= bound:
         raise Broken(f"{name}: {value:.3g}; expected at most {bound:.3g}")
@@ -66,7 +66,7 @@ def held(value: float, bound: float, name: str) -> Figure:
 def worst(errors, bound: float) -> Figure:
     """Return the figure of the largest of (value, name). NaN counts as the largest."""
     value, name = max(errors, key=lambda e: np.nan_to_num(e[0], nan=np.inf))
-    return held(value, bound, name)
+    return within(value, bound, name)
 
 
 def _same_shape(record, expected):
@@ -82,12 +82,14 @@ def forward_equals_reference(entry, case, bound=ROUNDING) -> Figure:
         raise Broken(f"the record is {record.dtype} for models of float64")
     if case.shots.mask is not None and record.swapaxes(1, 2)[~case.shots.mask].any():
         raise Broken("masked receivers record values other than zero")
-    return held(record_error(record, expected), bound, "largest difference of a field's record, over its maximum")
+    return within(record_error(record, expected), bound, "largest difference of a field's record, over its maximum")
 
 
 def born_equals_reference(entry, case, bound=ROUNDING) -> Figure:
     """Check that the Born record is the derivative of the record, by complex step."""
-    return held(record_error(entry.born(case), reference_born(case)), bound, "difference of a field, over its maximum")
+    return within(
+        record_error(entry.born(case), reference_born(case)), bound, "difference of a field, over its maximum"
+    )
 
 
 def single_precision(entry, case) -> Figure:
@@ -102,7 +104,7 @@ def single_precision(entry, case) -> Figure:
     if record.dtype != np.float32 and entry.name != "reference":
         raise Broken(f"the record is {record.dtype} for models of float32")
     bound = problem.equation.float32_error
-    return held(error(record, reference_record(case)), bound, "error over the record's maximum")
+    return within(error(record, reference_record(case)), bound, "error over the record's maximum")
 
 
 def gradient_in_single_precision(entry, case) -> Figure:
@@ -112,7 +114,7 @@ def gradient_in_single_precision(entry, case) -> Figure:
     if any(g.dtype != np.float32 for g in single):
         raise Broken(f"gradients are {[str(g.dtype) for g in single]} for models of float32")
     worst = np.max([error(s, d) for s, d in zip(single, double, strict=True)])
-    return held(worst, case.problem.equation.float32_error, "error over the gradient's maximum")
+    return within(worst, case.problem.equation.float32_error, "error over the gradient's maximum")
 
 
 def jacobian_and_adjoint(entry, case) -> Figure:
@@ -120,7 +122,7 @@ def jacobian_and_adjoint(entry, case) -> Figure:
     y, directions = case.noise(), case.direction()
     terms = [d * g for d, g in zip(directions, entry.jacobian_transposed(case, y), strict=True)]
     left, right = float((reference_born(case) * y).sum()), float(sum(t.sum() for t in terms))
-    return held(unequal(left, right, terms), ROUNDING, f"<J d, y> = {left:.17g}, <d, J^T y> = {right:.17g}")
+    return within(unequal(left, right, terms), ROUNDING, f"<J d, y> = {left:.17g}, <d, J^T y> = {right:.17g}")
 
 
 def pullback_is_the_gradient(entry, case) -> Figure:
@@ -156,14 +158,14 @@ def no_shots(entry, case) -> Figure:
     if [numpy_of(g).shape for g in gradient] != [m.shape for m in case.models]:
         raise Broken(f"gradients have shapes {[numpy_of(g).shape for g in gradient]}; expected those of the models")
     largest = max(abs(float(misfit)), *(float(np.abs(numpy_of(g)).max()) for g in gradient))
-    return held(largest, 0, "misfit or gradient of no shots")
+    return within(largest, 0, "misfit or gradient of no shots")
 
 
 def half_the_sum_of_squares(entry, case) -> Figure:
     """Check that the misfit is half the sum of the squared residuals."""
     y = case.noise()
     misfit, _ = entry.misfit_and_gradient(case, entry.forward(case) - y)
-    return held(unequal(misfit, 0.5 * float((y**2).sum())), ROUNDING, f"the misfit is {misfit:.17g}; relative error")
+    return within(unequal(misfit, 0.5 * float((y**2).sum())), ROUNDING, f"the misfit is {misfit:.17g}; relative error")
 
 
 def taylor_remainder(entry, case) -> Figure:
@@ -177,7 +179,9 @@ def taylor_remainder(entry, case) -> Figure:
         perturbed, _ = entry.misfit_and_gradient(attrs.evolve(case, models=models), observed)
         remainders.append(abs(perturbed - misfit - h * slope))
     order = np.polyfit(np.log(steps), np.log(remainders), 1)[0]
-    return held(abs(order / 2 - 1), 0.05, f"the remainder falls with the power {order:.3f} of the step; error of that")
+    return within(
+        abs(order / 2 - 1), 0.05, f"the remainder falls with the power {order:.3f} of the step; error of that"
+    )
 
 
 def regions(case) -> dict[str, tuple[int, ...]]:
@@ -233,7 +237,7 @@ def strategies_agree(entry, case, strategy) -> Figure:
     y, full = case.noise(), case.remembering("full")
     pairs = zip(*(entry.jacobian_transposed(c, y) for c in (case.remembering(strategy), full)), strict=True)
     bound = max(entry.rounding, INEXACT.get(strategy, 0.0))
-    return held(np.max([error(a, b) for a, b in pairs]), bound, f"gradients of {strategy!r} and 'full'")
+    return within(np.max([error(a, b) for a, b in pairs]), bound, f"gradients of {strategy!r} and 'full'")
 
 
 def known_rows_have_no_gradient(entry, case, strategy="full", row=8) -> Figure:
@@ -247,7 +251,7 @@ def known_rows_have_no_gradient(entry, case, strategy="full", row=8) -> Figure:
         expected = whole.copy()
         expected[(..., slice(0, row), *(slice(None),) * (case.problem.grid.ndim - 1))] = 0
         errors.append(relative(np.abs(g - expected).max(), 0.0, np.abs(whole).max()))
-    return held(np.max(errors), max(entry.rounding, INEXACT.get(strategy, 0.0)), f"gradient known above row {row}")
+    return within(np.max(errors), max(entry.rounding, INEXACT.get(strategy, 0.0)), f"gradient known above row {row}")
 
 
 def fades(entry, case) -> Figure:
@@ -256,7 +260,7 @@ def fades(entry, case) -> Figure:
     power = np.array([(part**2).mean((1, 2)) for part in thirds])  # (3, shots, fields)
     _, second, third = np.sqrt((power / power[0]).mean(-1))
     ratio = np.where(third < 1e-9, 0.0, third / second)  # below 1e-9 there is only rounding
-    return held(np.max(ratio), 1.0, "the last third of a shot's record over the second")
+    return within(np.max(ratio), 1.0, "the last third of a shot's record over the second")
 
 
 def known_rows_scatter_nothing(entry, case, strategy="full", row=8) -> Figure:
@@ -265,7 +269,7 @@ def known_rows_scatter_nothing(entry, case, strategy="full", row=8) -> Figure:
     for d in direction:
         d[(..., slice(0, row), *(slice(None),) * (case.problem.grid.ndim - 1))] = 0
     expected = ReferenceExecutor().born(case.problem, case.shots, case.models, direction)
-    return held(record_error(entry.born(known), expected), ROUNDING, f"Born known above row {row}, error of a field")
+    return within(record_error(entry.born(known), expected), ROUNDING, f"Born known above row {row}, error of a field")
 
 
 def everything(entry, case) -> list:
@@ -277,7 +281,7 @@ def everything(entry, case) -> list:
 def two_runs_are_identical(entry, case) -> Figure:
     """Check that two runs give the same bits."""
     pairs = zip(everything(entry, case), everything(entry, case), strict=True)
-    return held(sum(int((a != b).sum()) for a, b in pairs), 0, "numbers that differ between two runs")
+    return within(sum(int((a != b).sum()) for a, b in pairs), 0, "numbers that differ between two runs")
 
 
 def shots_add_up(entry, case) -> Figure:
@@ -290,7 +294,7 @@ def shots_add_up(entry, case) -> Figure:
         gradients = entry.jacobian_transposed(single, y[[shot]]) if gradients_of_all else []
         sums = [s + g for s, g in zip(sums, gradients, strict=True)]
     errors += [error(a, b) for a, b in zip(gradients_of_all, sums, strict=True)]
-    return held(np.max(errors), 1e-13, "difference between all shots and the sum of single ones")
+    return within(np.max(errors), 1e-13, "difference between all shots and the sum of single ones")
 
 
 def reciprocity(entry, case, field) -> Figure:
@@ -304,7 +308,7 @@ def reciprocity(entry, case, field) -> Figure:
         traces.append(entry.forward(attrs.evolve(one_field, shots=shots)))
     if not traces[0].any():
         raise Broken(f"nothing of {field} arrives")
-    return held(error(*traces), ROUNDING, f"traces of {field} that should be equal, difference over maximum")
+    return within(error(*traces), ROUNDING, f"traces of {field} that should be equal, difference over maximum")
 
 
 def bad_input_is_refused(entry, case) -> Figure:
@@ -334,7 +338,7 @@ def bad_input_is_refused(entry, case) -> Figure:
                 changed = [*models[:i], np.full_like(first, bound), *models[i + 1 :]]
                 wrong[f"{p.name} = {bound:g}"] = problem, shots, changed
     accepted = [name for name, arguments in wrong.items() if not _refuses(executor, *arguments)]
-    return held(len(accepted), 0, f"input that was not refused by an error of SWEEP: {', '.join(accepted) or 'none'}")
+    return within(len(accepted), 0, f"input that was not refused by an error of SWEEP: {', '.join(accepted) or 'none'}")
 
 
 def _refuses(executor, *arguments) -> bool:

@@ -31,7 +31,7 @@ CALL = {
 
 @attrs.frozen(eq=False)
 class Raw:
-    """What is given as it is."""
+    """A value that is passed on unchanged."""
 
     value: object
 

@@ -42,7 +42,7 @@ SAID = {
 both = pytest.mark.parametrize("framework", ["torch", "jax"])
 
 
-def made(framework):
+def example(framework):
     pytest.importorskip(framework)
     return sound(framework=framework)
 
@@ -57,7 +57,7 @@ def warned(solver, arguments) -> list:
 @both
 @pytest.mark.parametrize(("plant", "text"), SAID.values(), ids=SAID)
 def test_a_solver_says_once_what_is_hardly_meant(framework, plant, text):
-    call = made(framework)
+    call = example(framework)
     plant(call)
     solver, arguments = call.solver(), call.placed()
     if text is None:
@@ -80,14 +80,14 @@ def test_two_samples_for_each_shot_are_looked_at_along_time(framework):
 
 @both
 def test_each_solver_says_it(framework):
-    call = made(framework)
+    call = example(framework)
     silent(call)
     assert [len(warned(call.solver(), call.placed())) for _ in range(2)] == [1, 1]
 
 
 @both
 def test_born_says_it_first_where_it_is_called_first(framework):
-    call = made(framework)
+    call = example(framework)
     silent(call)
     solver, arguments = call.solver(), call.placed()
     with pytest.warns(SweepWarning, match="the wavelet is zero throughout") as output:
@@ -98,7 +98,7 @@ def test_born_says_it_first_where_it_is_called_first(framework):
 
 def test_what_is_traced_is_looked_at_when_it_can_be():
     jax = pytest.importorskip("jax")
-    call = made("jax")
+    call = example("jax")
     silent(call)
     solver, arguments = call.solver(), call.placed()
     positions = {name: arguments.pop(name) for name in ("sources", "receivers")}
@@ -107,7 +107,7 @@ def test_what_is_traced_is_looked_at_when_it_can_be():
 
 
 def test_a_call_of_no_shots_says_nothing():
-    call = made("torch")
+    call = example("torch")
     silent(call)
     call.arguments["sources"] = call.arguments["sources"][:0]
     assert len(warned(call.solver(), call.placed())) == 1  # the wavelet is there all the same

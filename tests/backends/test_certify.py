@@ -54,7 +54,7 @@ SOUND = {
 }
 
 
-def made(**options):
+def example(**options):
     pytest.importorskip(options.get("framework", "torch"))
     return sound(**options)
 
@@ -113,23 +113,25 @@ SURVEYS = {
 
 @pytest.mark.parametrize(("plant", "setting"), SURVEYS.values(), ids=SURVEYS)
 def test_sound_surveys_pass(plant, setting):
-    call = made(**setting)
+    call = example(**setting)
     plant(call)
     certificate = call.certify(observed=1.2 * call.record())
     assert not certificate.doubts and not certificate.untested, str(certificate)
 
 
 def test_of_what_takes_long_a_part_is_taken():
-    call = made(shape=(60, 90), free_surface=True)
+    call = example(shape=(60, 90), free_surface=True)
     certificate = call.certify(observed=call.record(), budget=5e5)
-    assert any("the whole would take long" in taken for taken in certificate.taken) and certificate, str(certificate)
+    assert any("the whole would take long" in excerpts for excerpts in certificate.excerpts) and certificate, str(
+        certificate
+    )
     few = call.certify(budget=3e6)
-    assert any("shot 0 of 2 on the whole model" in taken for taken in few.taken)
+    assert any("shot 0 of 2 on the whole model" in excerpts for excerpts in few.excerpts)
 
 
 @pytest.mark.parametrize("options", SOUND.values(), ids=SOUND)
 def test_sound_set_ups_pass(options):
-    certificate = quiet_if_pure(made(**options))
+    certificate = quiet_if_pure(example(**options))
     assert not certificate.doubts, str(certificate)
     assert certificate and {"reference", "dot product", "range of the gradient"} <= {
         f.name for f in certificate.findings
@@ -194,7 +196,7 @@ WRONG_CODE = {
 
 @pytest.mark.parametrize(("planted", "expected"), WRONG_CODE.values(), ids=WRONG_CODE)
 def test_wrong_code_is_found(planted, expected):
-    call = made()
+    call = example()
     arguments = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
     certificate = certify(
         Stranger(**planted), call.solver().problem, Shots(**arguments), [np.asarray(m) for m in call.placed()["models"]]
@@ -204,7 +206,7 @@ def test_wrong_code_is_found(planted, expected):
 
 
 def test_the_same_code_without_a_mistake_passes():
-    call = made()
+    call = example()
     arguments = {name: np.asarray(x) for name, x in call.placed().items() if name != "models"}
     models = [np.asarray(m) for m in call.placed()["models"]]
     certificate = certify(Stranger(), call.solver().problem, Shots(**arguments), models)
@@ -335,14 +337,14 @@ def unplanted(**setting) -> set[str]:
     """The doubts about a set-up, and data that fit it, without a mistake."""
     key = repr(setting)
     if key not in _unplanted:
-        call = made(**setting)
+        call = example(**setting)
         _unplanted[key] = {f.name for f in call.certify(observed=call.record()).doubts}
     return _unplanted[key]
 
 
 @pytest.mark.parametrize(("plant", "name", "verdict", "setting"), MISTAKES.values(), ids=MISTAKES)
 def test_mistakes_are_found(plant, name, verdict, setting):
-    call = made(**setting)
+    call = example(**setting)
     certificate = call.certify(**plant(call))
     result = certificate[name]
     assert name not in unplanted(**setting)
@@ -353,10 +355,10 @@ def test_mistakes_are_found(plant, name, verdict, setting):
 
 @pytest.mark.parametrize("setting", [{"order": 8}, {"equation": AcousticVariableDensity}], ids=["acoustic", "density"])
 def test_the_echo_of_a_layer_is_that_of_theory(setting):
-    """exp(-2 cos(angle) / c times the integral of d) at frequencies far above pml_freq, of a layer that damps little: its
+    """The echo is exp(-2 cos(angle) / c times the integral of d) far above pml_freq. The layer damps little: its
     end sends back the rest, from 20 cells farther than the mirror of the edge does.
     """
-    call = made(pml_width=20, pml_velocity=100.0, pml_freq=1e-3, **setting)
+    call = example(pml_width=20, pml_velocity=100.0, pml_freq=1e-3, **setting)
     value, way = call.certify()["absorption"].value, np.hypot(52, 6)
     speed = call.arguments["models"][0].max()
     layer = call.solver().problem.cpml.reflection(20) ** (100 / speed * 52 / way)
@@ -365,7 +367,7 @@ def test_the_echo_of_a_layer_is_that_of_theory(setting):
 
 
 def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
-    call = made(shape=(30, 150))
+    call = example(shape=(30, 150))
     z, x = np.mgrid[:30, :150]
     call.arguments["models"] = [2000.0 + 300 * np.exp(-((z - 15) ** 2 + (x - 75) ** 2) / 50)]
     assert call.certify()["x and z"].verdict == "good"
@@ -373,21 +375,21 @@ def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
 
 def test_of_data_of_the_other_sign_that_alone_is_said():
     """Their lag is that of the same traces, turned."""
-    call = made()
+    call = example()
     certificate = call.certify(observed=-1.1 * call.record())
     assert [f.name for f in certificate.doubts] == ["sign of the data"]
     assert certificate["delay of the data"].measured.startswith("median 0 ms, half of the traces within 0 ms")
 
 
 def test_data_that_fit_pass():
-    call = made()
+    call = example()
     certificate = call.certify(observed=call.record())
     assert not certificate.doubts, str(certificate)
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
 def test_what_a_call_refuses_is_refused(framework):
-    call = made(framework=framework)
+    call = example(framework=framework)
     call.options["dt"] = 6e-3
     with pytest.raises(StabilityError, match="largest stable dt"):
         call.certify()

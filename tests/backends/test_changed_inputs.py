@@ -34,17 +34,17 @@ class Parameters(Acoustic):
         return (vp,)
 
 
-def tensors(made):
+def tensors(example):
     """Every array of a call as a tensor by name, of which some ask for a gradient."""
-    named = {"wavelet": made.shots.wavelet} | {f"model {i}": m for i, m in enumerate(made.models)}
+    named = {"wavelet": example.shots.wavelet} | {f"model {i}": m for i, m in enumerate(example.models)}
     arguments = {name: torch.tensor(x, requires_grad=True) for name, x in named.items()}
-    positions = {name: getattr(made.shots, name) for name in ("sources", "receivers", "mask")}
+    positions = {name: getattr(example.shots, name) for name in ("sources", "receivers", "mask")}
     return arguments | {name: torch.tensor(x) for name, x in positions.items() if x is not None}
 
 
-def gradients(made, impl, changed=None, wrap=lambda function: function):
+def gradients(example, impl, changed=None, wrap=lambda function: function):
     """Those of wavelet and models, where the tensor of a name is changed after the forward run."""
-    arguments, solver = tensors(made), PropTorch(**made.arguments, impl=impl)
+    arguments, solver = tensors(example), PropTorch(**example.arguments, impl=impl)
     leaves = [x for x in arguments.values() if x.requires_grad]
 
     def run(wavelet, *models):
@@ -62,11 +62,11 @@ def gradients(made, impl, changed=None, wrap=lambda function: function):
     return torch.autograd.grad(record, leaves, cotangent)
 
 
-def assert_right_or_refused(made, impl, **options):
-    expected = gradients(made, impl, **options)
-    for name in tensors(made):
+def assert_right_or_refused(example, impl, **options):
+    expected = gradients(example, impl, **options)
+    for name in tensors(example):
         try:
-            result = gradients(made, impl, name, **options)
+            result = gradients(example, impl, name, **options)
         except RuntimeError as refusal:
             assert "modified by an inplace operation" in str(refusal), name
         else:

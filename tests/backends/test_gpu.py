@@ -16,11 +16,11 @@ equation = pytest.mark.parametrize("equation", known_equations())
 class Side:
     """A case on a card: its record and the gradient of half the sum of its squares."""
 
-    def __init__(self, made, device="cuda"):
-        self.solver = PropTorch(**made.arguments, impl="c", dev=device)
-        self.survey = {"sources": made.shots.sources, "receivers": made.shots.receivers}
-        self.wavelet = torch.tensor(made.shots.wavelet, device=device)
-        self.models = [torch.tensor(m, device=device, requires_grad=True) for m in made.models]
+    def __init__(self, example, device="cuda"):
+        self.solver = PropTorch(**example.arguments, impl="c", dev=device)
+        self.survey = {"sources": example.shots.sources, "receivers": example.shots.receivers}
+        self.wavelet = torch.tensor(example.shots.wavelet, device=device)
+        self.models = [torch.tensor(m, device=device, requires_grad=True) for m in example.models]
 
     def record(self):
         with torch.no_grad():

@@ -119,7 +119,7 @@ def test_ctrl_c_during_a_long_run_of_jax_leaves_no_one_writing(entry):
 
 def test_whoever_interrupts_waits_until_the_call_has_ended_and_gets_his_own_exception():
     class Stop(Exception):
-        """What a handler of a signal raises."""
+        """The exception of a signal handler."""
 
     def handler(*_):
         raise Stop

@@ -30,13 +30,13 @@ eager = pytest.mark.parametrize("entry", executors("jax-eager"))
 class Setting:
     """A solver, and what it does as functions of its models and its wavelet."""
 
-    def __init__(self, entry, made=None):
-        self.made = made = made or case()
-        self.solver = PropJax(**made.arguments, impl=entry.executor_for(made.problem).impl)
-        self.survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
-        self.survey |= {"receiver_mask": made.shots.mask}
-        self.vp, self.dvp = jnp.asarray(made.models[0]), jnp.asarray(made.direction()[0])
-        self.wavelet, self.weights = jnp.asarray(made.shots.wavelet), jnp.asarray(made.noise())
+    def __init__(self, entry, example=None):
+        self.example = example = example or case()
+        self.solver = PropJax(**example.arguments, impl=entry.executor_for(example.problem).impl)
+        self.survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
+        self.survey |= {"receiver_mask": example.shots.mask}
+        self.vp, self.dvp = jnp.asarray(example.models[0]), jnp.asarray(example.direction()[0])
+        self.wavelet, self.weights = jnp.asarray(example.shots.wavelet), jnp.asarray(example.noise())
 
     def record(self, vp, wavelet=None):
         return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
@@ -83,7 +83,7 @@ FORWARD = {
 @impls
 def test_forward_mode(transform, entry):
     this = Setting(entry)
-    assert error(FORWARD[transform](this), reference_born(this.made)) < 1e-11
+    assert error(FORWARD[transform](this), reference_born(this.example)) < 1e-11
 
 
 def weighted(s, vp):
@@ -109,8 +109,8 @@ REVERSE = {
 def test_reverse_mode(transform, entry):
     """<dm, J^T y> = <J dm, y>."""
     this = Setting(entry)
-    terms = this.made.direction()[0] * np.asarray(REVERSE[transform](this))
-    expected = (reference_born(this.made) * this.made.noise()).sum()
+    terms = this.example.direction()[0] * np.asarray(REVERSE[transform](this))
+    expected = (reference_born(this.example) * this.example.noise()).sum()
     assert abs(terms.sum() - expected) < 1e-11 * np.abs(terms).sum()
 
 
@@ -181,13 +181,13 @@ def test_snapshots_beside_a_derivative(entry):
 
 @eager
 def test_snapshots_have_their_derivative(entry):
-    """That of receivers in their cells; beside that of the record, it adds up."""
+    """It is the gradient of receivers in their cells, and adds to the gradient of the record."""
     this = Setting(entry)
-    both, expected = with_snapshots(this), born_of_snapshots(this.made, ASKED)
+    both, expected = with_snapshots(this), born_of_snapshots(this.example, ASKED)
     assert error(jax.jvp(lambda vp: both(vp)[1], (this.vp,), (this.dvp,))[1], expected) < 1e-11
     weights = np.random.default_rng(5).standard_normal(expected.shape)
     gradient = jax.grad(lambda vp: both(vp)[0] + (both(vp)[1] * weights).sum())(this.vp)
-    directional = (reference_born(this.made) * this.weights).sum() + (expected * weights).sum()
+    directional = (reference_born(this.example) * this.weights).sum() + (expected * weights).sum()
     assert float((gradient * this.dvp).sum()) == pytest.approx(float(directional), rel=1e-11)
 
 

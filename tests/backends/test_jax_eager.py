@@ -31,8 +31,8 @@ def setting():
     return setup, arrays, record_of(setup)
 
 
-def record_of(made, **more):
-    solver = PropJax(**made.arguments | more, impl="eager")
+def record_of(example, **more):
+    solver = PropJax(**example.arguments | more, impl="eager")
     return lambda vp, wavelet, sources, receivers: solver(wavelet, sources, receivers, [vp])
 
 

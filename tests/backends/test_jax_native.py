@@ -93,9 +93,9 @@ def batch_of(arrays, which):
     return arguments, [0 if i in which else None for i in range(4)]
 
 
-def each(function, given, axes):
+def each(function, asked, axes):
     """One call after the other."""
-    results = [function(*(x if a is None else x[i] for x, a in zip(given, axes, strict=True))) for i in range(COUNT)]
+    results = [function(*(x if a is None else x[i] for x, a in zip(asked, axes, strict=True))) for i in range(COUNT)]
     return jax.tree.map(lambda *parts: jnp.stack(parts), *results)
 
 
@@ -189,7 +189,7 @@ def test_batches_become_shots_where_the_earth_is_shared(setting):
 
 @pytest.mark.parametrize(("together", "threads"), [(1, 8), (2, 4), (4, 2), (16, 2)])
 def test_devices_of_a_host_share_out_its_threads(together, threads, setting, monkeypatch):
-    """Of 16 devices four are here."""
+    """Four of 16 devices are on this host."""
     _, arrays, record, _ = setting
     monkeypatch.setattr("sweep_jax.operators.thread_count", lambda: 8)
     monkeypatch.setattr("sweep_jax.operators.device_count", lambda _: together)

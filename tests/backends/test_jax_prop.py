@@ -36,8 +36,8 @@ def solver(**more):
     return PropJax(Acoustic(), (12, 14), 10.0, 0.001, **{"impl": "eager", "pml_width": 3} | more)
 
 
-def call(made=None, wavelet=WAVELET, sources=SOURCES, receivers=RECEIVERS, models=(MODEL,)):
-    return (made or solver())(wavelet, sources, receivers, models=models)
+def call(example=None, wavelet=WAVELET, sources=SOURCES, receivers=RECEIVERS, models=(MODEL,)):
+    return (example or solver())(wavelet, sources, receivers, models=models)
 
 
 def test_numpy_and_jax_arrays_are_the_same():
@@ -54,9 +54,9 @@ def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
     setup, results = variant("between nodes", nt=16).remembering(strategy), []
     solver = PropJax(**setup.arguments, impl=entry.executor_for(setup.problem).impl)
     for change in (1.0, 0.5):
-        given = [x.copy() for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, *setup.models)]
-        record, back = jax.vjp(lambda model, given=given: solver(*given[:3], [model]), jnp.array(given[3]))
-        for x in given:
+        inputs = [x.copy() for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, *setup.models)]
+        record, back = jax.vjp(lambda model, inputs=inputs: solver(*inputs[:3], [model]), jnp.array(inputs[3]))
+        for x in inputs:
             x *= change
         results.append(back(jnp.ones_like(record))[0])
     np.testing.assert_array_equal(*results)

@@ -26,15 +26,15 @@ def many_segments(monkeypatch):
 class Setting:
     """A solver, and the gradient of a functional of its record in (first model, wavelet)."""
 
-    def __init__(self, memory, made=None):
-        self.made = made or case(nt=48)
-        self.solver = PropJax(**self.made.arguments | {"memory": memory}, impl="c")
-        self.at = jnp.asarray(self.made.models[0]), jnp.asarray(self.made.shots.wavelet)
-        self.weights = jnp.asarray(self.made.noise())
+    def __init__(self, memory, example=None):
+        self.example = example or case(nt=48)
+        self.solver = PropJax(**self.example.arguments | {"memory": memory}, impl="c")
+        self.at = jnp.asarray(self.example.models[0]), jnp.asarray(self.example.shots.wavelet)
+        self.weights = jnp.asarray(self.example.noise())
         self.gradient = jax.grad(self.value, (0, 1))
 
     def record(self, model, wavelet, **more):
-        shots, others = self.made.shots, self.made.models[1:]
+        shots, others = self.example.shots, self.example.models[1:]
         return self.solver(wavelet, shots.sources, shots.receivers, [model, *others], shots.mask, **more)
 
     def value(self, model, wavelet, scale=1.0):
@@ -85,7 +85,7 @@ def test_the_bits_of_full_in_variants(name, equation):
 def test_snapshots_are_those_of_the_forward_run():
     asked = Snapshots(["h1"], every=7)
 
-    def found(memory):
+    def outcome(memory):
         this = Setting(memory)
 
         def value(*at):
@@ -94,7 +94,7 @@ def test_snapshots_are_those_of_the_forward_run():
 
         return jax.value_and_grad(value, (0, 1), has_aux=True)(*this.at)
 
-    assert_equal(found(RECURSIVE), found(FULL))
+    assert_equal(outcome(RECURSIVE), outcome(FULL))
 
 
 @pytest.mark.parametrize("count", [1, 4])

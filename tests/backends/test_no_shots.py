@@ -11,18 +11,18 @@ MADE = {"case": case, **{name: (lambda equation, name=name: variant(name, equati
 SHARED = {"wavelet": lambda w: w[0, 0], "receivers": lambda r: r[0]}
 
 
-def emptied(made: Case, **shared) -> Case:
+def emptied(example: Case, **shared) -> Case:
     """The case without its shots, and so without the earths of each; with what all shots share, where that is given."""
-    shots = made.shots.take([])
-    ndim = made.problem.grid.ndim
+    shots = example.shots.take([])
+    ndim = example.problem.grid.ndim
     return attrs.evolve(
-        made, shots=attrs.evolve(shots, **shared), models=[m if m.ndim == ndim else m[:0] for m in made.models]
+        example, shots=attrs.evolve(shots, **shared), models=[m if m.ndim == ndim else m[:0] for m in example.models]
     )
 
 
-def assert_empty(entry, made):
-    none = emptied(made)
-    shape = (0, none.shots.wavelet.shape[-1], none.shots.receivers.shape[-2], len(made.problem.receiver_type))
+def assert_empty(entry, example):
+    none = emptied(example)
+    shape = (0, none.shots.wavelet.shape[-1], none.shots.receivers.shape[-2], len(example.problem.receiver_type))
     assert entry.forward(none).shape == shape and entry.born(none).shape == shape
     misfit, gradients = entry.misfit_and_gradient(none, np.zeros(shape))
     assert misfit == 0
@@ -49,7 +49,7 @@ def test_the_record_is_empty_and_the_gradient_zero(kind, equation, entry):
 
 @pytest.mark.parametrize("entry", executors(*OURS, pullback=True))
 def test_it_answers_for_the_wavelet_too(entry):
-    """Of a wavelet for each shot, and of one that all shots share."""
+    """Both with a wavelet for each shot and with a shared one."""
     setup = case()
     for shared in ({}, {name: take(getattr(setup.shots, name)) for name, take in SHARED.items()}):
         none = emptied(setup, **shared)

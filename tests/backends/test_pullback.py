@@ -22,8 +22,8 @@ some = pytest.mark.parametrize(
 )
 
 
-def pulled(entry, made):
-    return entry.executor_for(made.problem).pullback(made.problem, made.shots, made.models)
+def pulled(entry, example):
+    return entry.executor_for(example.problem).pullback(example.problem, example.shots, example.models)
 
 
 @some
@@ -42,7 +42,7 @@ def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, str
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
 def test_a_cotangent_is_that_of_the_record(entry):
-    """Of another dtype it is rounded to the record's, of another shape refused."""
+    """Another dtype is rounded to that of the record; another shape is refused."""
     setup = case(nt=20).typed(np.float32)
     record, pull = pulled(entry, setup)
     y = setup.noise().astype(np.float32)

@@ -67,7 +67,7 @@ def test_under_vmap_the_text_is_that_of_other_calls(case):
 
 
 def test_wavelets_under_vmap_leave_models_checked():
-    """Of a call only the wavelet is transformed: no value is read, yet no unstable step passes."""
+    """Only the wavelet is transformed: no value is read, yet no unstable step passes."""
     torch, sweep_torch = pytest.importorskip("torch"), pytest.importorskip("sweep_torch")
     wavelets = torch.tensor(CALL["wavelet"]).repeat(2, 1)
 

@@ -33,16 +33,16 @@ class Setting:
     """A solver, its tensors, and a scalar to differentiate."""
 
     def __init__(self, entry, strategy="auto", **options):
-        self.made = case(**options).remembering(strategy)
-        impl = entry.executor_for(self.made.problem).impl
-        self.solver = PropTorch(**self.made.arguments, impl=impl)
-        self.wavelet = torch.tensor(self.made.shots.wavelet)
-        self.model = torch.tensor(self.made.models[0])
-        self.weights = torch.tensor(self.made.noise())
+        self.example = case(**options).remembering(strategy)
+        impl = entry.executor_for(self.example.problem).impl
+        self.solver = PropTorch(**self.example.arguments, impl=impl)
+        self.wavelet = torch.tensor(self.example.shots.wavelet)
+        self.model = torch.tensor(self.example.models[0])
+        self.weights = torch.tensor(self.example.noise())
 
     def record(self, model=None, wavelet=None):
         model, wavelet = self.model if model is None else model, self.wavelet if wavelet is None else wavelet
-        return self.solver(wavelet, self.made.shots.sources, self.made.shots.receivers, models=[model])
+        return self.solver(wavelet, self.example.shots.sources, self.example.shots.receivers, models=[model])
 
     def functional(self, model=None, wavelet=None):
         return (self.record(model, wavelet) * self.weights).sum()
@@ -226,9 +226,9 @@ def test_sparse_tensors_are_refused(entry):
     this = Setting(entry)
     with pytest.raises(DtypeError, match="model 0 is torch.sparse_coo; expected a dense tensor"):
         this.record(this.model.to_sparse())
-    sources = torch.tensor(this.made.shots.sources).to_sparse()
+    sources = torch.tensor(this.example.shots.sources).to_sparse()
     with pytest.raises(DtypeError, match="sources are torch.sparse_coo; expected a dense tensor"):
-        this.solver(this.wavelet, sources, this.made.shots.receivers, models=[this.model])
+        this.solver(this.wavelet, sources, this.example.shots.receivers, models=[this.model])
 
 
 @impls
@@ -343,7 +343,7 @@ def test_second_derivatives_of_eager_code(strategy):
 @impls
 def test_shots_may_be_chosen_inside_transforms(entry):
     this = Setting(entry)
-    sources, receivers = torch.tensor(this.made.shots.sources), torch.tensor(this.made.shots.receivers)
+    sources, receivers = torch.tensor(this.example.shots.sources), torch.tensor(this.example.shots.receivers)
 
     def misfit(model, arguments=lambda x: x):
         mask = arguments(torch.arange(10)).reshape(2, 5) % 3 > 0
@@ -361,10 +361,10 @@ def test_shots_may_be_chosen_inside_transforms(entry):
 @impls
 def test_transformed_positions_are_refused_by_name(entry):
     this = Setting(entry)
-    sources = torch.tensor(this.made.shots.sources)
+    sources = torch.tensor(this.example.shots.sources)
 
     def run(at):
-        return this.solver(this.wavelet, at, this.made.shots.receivers, models=[this.model])
+        return this.solver(this.wavelet, at, this.example.shots.receivers, models=[this.model])
 
     with pytest.raises(UnsupportedError, match=r"sources are transformed \(torch.func\)"):
         torch.vmap(run)(torch.stack([sources, sources]))

@@ -18,20 +18,20 @@ equation = pytest.mark.parametrize("equation", known_equations())
 
 @pytest.fixture(autouse=True)
 def forget():
-    """What Dynamo has given up once it gives up for good."""
+    """Reset Dynamo, which never compiles again a function that it has given up."""
     yield
     torch._dynamo.reset()
 
 
-def leaves(made):
-    return [torch.tensor(x, requires_grad=True) for x in (made.shots.wavelet, *made.models)]
+def leaves(example):
+    return [torch.tensor(x, requires_grad=True) for x in (example.shots.wavelet, *example.models)]
 
 
-def assert_compiled_is_the_same(misfit, made):
+def assert_compiled_is_the_same(misfit, example):
     """Value and gradients of a function of the wavelet and the models."""
     answers = []
     for function in (misfit, torch.compile(misfit, fullgraph=True)):
-        arguments = leaves(made)
+        arguments = leaves(example)
         value = function(*arguments)
         answers.append([value.detach(), *torch.autograd.grad(value, arguments)])
     for plain, compiled in zip(*answers, strict=True):
@@ -107,7 +107,7 @@ def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
 
 @impls
 def test_vmap_inside_is_that_outside(impl):
-    """Of records and gradients, over models whose batch is their last axis, and wavelets."""
+    """Records and gradients are mapped over wavelets and over models with the batch on their last axis."""
     setup = case(Elastic, nt=12)
     solver = PropTorch(**setup.arguments, impl=impl)
     survey = [torch.tensor(x) for x in (setup.shots.sources, setup.shots.receivers)]

@@ -34,13 +34,13 @@ eager = pytest.mark.parametrize("entry", executors("torch-eager"))
 class Setting:
     """A solver, and what it does as functions of its models and its wavelet."""
 
-    def __init__(self, entry, made=None):
-        self.made = made = made or case()
-        self.solver = PropTorch(**made.arguments, impl=entry.executor_for(made.problem).impl)
-        self.survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
-        self.survey |= {"receiver_mask": made.shots.mask}
-        self.vp, self.dvp = torch.tensor(made.models[0]), torch.tensor(made.direction()[0])
-        self.wavelet, self.weights = torch.tensor(made.shots.wavelet), torch.tensor(made.noise())
+    def __init__(self, entry, example=None):
+        self.example = example = example or case()
+        self.solver = PropTorch(**example.arguments, impl=entry.executor_for(example.problem).impl)
+        self.survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
+        self.survey |= {"receiver_mask": example.shots.mask}
+        self.vp, self.dvp = torch.tensor(example.models[0]), torch.tensor(example.direction()[0])
+        self.wavelet, self.weights = torch.tensor(example.shots.wavelet), torch.tensor(example.noise())
 
     def record(self, vp, wavelet=None):
         return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
@@ -92,7 +92,7 @@ FORWARD = {
 @impls
 def test_forward_mode(transform, entry):
     this = Setting(entry)
-    assert error(FORWARD[transform](this), reference_born(this.made)) < 1e-11
+    assert error(FORWARD[transform](this), reference_born(this.example)) < 1e-11
 
 
 def by_autograd(function, at):
@@ -116,9 +116,9 @@ REVERSE = {
 def test_reverse_mode(transform, entry):
     """<dm, J^T y> = <J dm, y>."""
     this = Setting(entry)
-    terms = this.made.direction()[0] * REVERSE[transform](this).numpy()
-    y = reference_record(this.made) if transform.startswith("beside") else this.made.noise()
-    assert abs(terms.sum() - (reference_born(this.made) * y).sum()) < 1e-11 * np.abs(terms).sum()
+    terms = this.example.direction()[0] * REVERSE[transform](this).numpy()
+    y = reference_record(this.example) if transform.startswith("beside") else this.example.noise()
+    assert abs(terms.sum() - (reference_born(this.example) * y).sum()) < 1e-11 * np.abs(terms).sum()
 
 
 @impls
@@ -198,7 +198,7 @@ def test_tracing_sees_eager_code_and_is_refused_by_the_other(transform, entry):
         with pytest.raises(UnsupportedError, match="torch.fx .* cannot see into impl='c'"):
             TRACED[transform](this)
     else:
-        assert error(TRACED[transform](this), reference_born(this.made)) < 1e-11
+        assert error(TRACED[transform](this), reference_born(this.example)) < 1e-11
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -240,13 +240,13 @@ def test_snapshots_beside_a_derivative(entry):
 @eager
 @pytest.mark.parametrize("strategy", ["full", "ckpt-7"])
 def test_snapshots_have_their_derivative(entry, strategy):
-    """That of receivers in their cells; beside that of the record, it adds up."""
+    """It is the gradient of receivers in their cells, and adds to the gradient of the record."""
     this = Setting(entry, case().remembering(strategy))
-    both, expected = with_snapshots(this), born_of_snapshots(this.made, ASKED)
+    both, expected = with_snapshots(this), born_of_snapshots(this.example, ASKED)
     weights, leaf = torch.tensor(np.random.default_rng(5).standard_normal(expected.shape)), leaf_of(this.vp)
     misfit, output = both(leaf)
     (gradient,) = torch.autograd.grad(misfit + (output * weights).sum(), leaf)
-    directional = (reference_born(this.made) * this.weights.numpy()).sum() + (expected * weights.numpy()).sum()
+    directional = (reference_born(this.example) * this.weights.numpy()).sum() + (expected * weights.numpy()).sum()
     assert (gradient * this.dvp).sum().item() == pytest.approx(directional, rel=1e-11)
     if strategy == "full":
         assert error(torch.func.jvp(lambda vp: both(vp)[1], (this.vp,), (this.dvp,))[1], expected) < 1e-11

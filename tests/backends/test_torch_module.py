@@ -16,12 +16,12 @@ from sweep_torch import PropTorch, TorchExecutor  # noqa: E402
 impls = pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 
 
-def shots_of(made):
-    return torch.tensor(made.shots.wavelet), made.shots.sources, made.shots.receivers
+def shots_of(example):
+    return torch.tensor(example.shots.wavelet), example.shots.sources, example.shots.receivers
 
 
-def solver(made, **options):
-    return PropTorch(**(made.arguments | options))
+def solver(example, **options):
+    return PropTorch(**(example.arguments | options))
 
 
 @pytest.fixture(params=known_equations())
@@ -250,11 +250,12 @@ def test_bad_models_at_construction_are_refused_there(models, kind):
 
 @impls
 def test_the_executor_takes_numpy_and_tensors_alike(entry):
-    made = case()
-    executor = entry.executor_for(made.problem)
-    tensors = [torch.tensor(m) for m in made.models]
+    example = case()
+    executor = entry.executor_for(example.problem)
+    tensors = [torch.tensor(m) for m in example.models]
     assert torch.equal(
-        executor.forward(made.problem, made.shots, made.models), executor.forward(made.problem, made.shots, tensors)
+        executor.forward(example.problem, example.shots, example.models),
+        executor.forward(example.problem, example.shots, tensors),
     )
 
 

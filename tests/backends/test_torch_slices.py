@@ -58,15 +58,15 @@ stored_on_disk = pytest.mark.parametrize("what", ["states", "strips"])
 class Setting:
     """A solver, its arrays, and a record of a leaf."""
 
-    def __init__(self, memory, made=None):
-        self.made = made or case(nt=60)
-        self.solver = PropTorch(**self.made.arguments | {"memory": memory}, impl="c")
-        self.wavelet = torch.tensor(self.made.shots.wavelet)
-        self.weights = torch.tensor(self.made.noise())
-        self.leaves = [torch.tensor(m, requires_grad=True) for m in self.made.models]
+    def __init__(self, memory, example=None):
+        self.example = example or case(nt=60)
+        self.solver = PropTorch(**self.example.arguments | {"memory": memory}, impl="c")
+        self.wavelet = torch.tensor(self.example.shots.wavelet)
+        self.weights = torch.tensor(self.example.noise())
+        self.leaves = [torch.tensor(m, requires_grad=True) for m in self.example.models]
 
     def record(self, **more):
-        shots = self.made.shots
+        shots = self.example.shots
         return self.solver(self.wavelet, shots.sources, shots.receivers, self.leaves, shots.mask, **more)
 
     def value(self):
@@ -183,7 +183,7 @@ def test_torch_func(memory, transform, expected):
     this = Setting(memory)
 
     def value(vp):
-        shots = this.made.shots
+        shots = this.example.shots
         return (this.solver(this.wavelet, shots.sources, shots.receivers, [vp]) * this.weights).sum()
 
     vp = this.leaves[0].detach()
@@ -201,8 +201,8 @@ def test_born_of_a_gradient_in_slices():
     results = []
     for memory in (MemoryOptions("full"), RECURSIVE):
         this = Setting(memory)
-        d = torch.tensor(this.made.direction()[0], requires_grad=True)
-        shots = this.made.shots
+        d = torch.tensor(this.example.direction()[0], requires_grad=True)
+        shots = this.example.shots
         models = [m.detach() for m in this.leaves]
         record = this.solver.born(this.wavelet, shots.sources, shots.receivers, [d], models)
         results.append(torch.autograd.grad((record * this.weights).sum(), d))
@@ -318,7 +318,7 @@ def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, what, kind):
     here = Path(__file__).parent
     code = KILLED.format(folder=str(here), support=str(here.parent / "support"), what=what, tmp=str(tmp_path))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # Of a shell that runs it in the background a process inherits that SIGINT is ignored.
+    # A process that a shell runs in the background inherits that SIGINT is ignored.
     heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         process = subprocess.Popen([sys.executable, "-c", code], **pipes)

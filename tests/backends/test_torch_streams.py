@@ -30,7 +30,7 @@ class Cached:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_what_is_cached(monkeypatch, operation):
-    """A helper thread's current card is the first one, whatever the caller's is. What is cached was made on another
+    """A helper thread's current card is the first one, whatever the caller's is. Cached arrays belong to another
     stream, to which its memory returns as soon as it is dropped."""
     products = []
 

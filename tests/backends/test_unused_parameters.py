@@ -35,16 +35,16 @@ def test_its_gradient_is_zero_in_jax(entry):
     assert_zero(entry, case(Unused, nt=20))
 
 
-def assert_zero(entry, made):
+def assert_zero(entry, example):
     """And that of vp is what it would be alone; of the protocol, and of all inputs at once."""
-    plain = case(nt=made.shots.wavelet.shape[-1]).remembering("full")
-    plain = plain.__class__(plain.arguments | {"dt": made.arguments["dt"]}, made.shots, made.models[1:2])
-    assert error(entry.forward(made) + 1, reference_record(plain) + 1) < 1e-12
+    plain = case(nt=example.shots.wavelet.shape[-1]).remembering("full")
+    plain = plain.__class__(plain.arguments | {"dt": example.arguments["dt"]}, example.shots, example.models[1:2])
+    assert error(entry.forward(example) + 1, reference_record(plain) + 1) < 1e-12
     y = np.random.default_rng(0).standard_normal(reference_record(plain).shape)
-    before, vp, after = entry.misfit_and_gradient(made, y)[1]
+    before, vp, after = entry.misfit_and_gradient(example, y)[1]
     assert not before.any() and not after.any() and before.shape == after.shape == vp.shape
     np.testing.assert_allclose(vp, entry.misfit_and_gradient(plain, y)[1][0], rtol=1e-10, atol=1e-12 * abs(vp).max())
-    before, _, after = entry.pulled_back(made, y)[1]
+    before, _, after = entry.pulled_back(example, y)[1]
     assert not before.any() and not after.any()
 
 

@@ -32,7 +32,7 @@ def earth(names, ndim):
     return [values[name].astype(np.float32) for name in names]
 
 
-def found(package, equation, ndim, driven, recorded, framework="torch", order=4, nt=NT, survey=None, **arguments):
+def outcome(package, equation, ndim, driven, recorded, framework="torch", order=4, nt=NT, survey=None, **arguments):
     """(record, gradient of its energy in the last model) of a package."""
     kind = getattr(importlib.import_module(f"{package}.equations"), equation)
     solver = getattr(importlib.import_module(f"{package}.propagator.{framework}"), f"Prop{framework.title()}")
@@ -105,7 +105,7 @@ CASES = {
 def test_record_and_gradient_are_the_same(equation, ndim, driven, recorded, more):
     if more.get("framework") == "jax":
         pytest.importorskip("jax")
-    theirs, ours = (found(p, equation, ndim, driven, recorded, **more) for p in ("sweep", "sweep_compat"))
+    theirs, ours = (outcome(p, equation, ndim, driven, recorded, **more) for p in ("sweep", "sweep_compat"))
     for name, a, b in zip(("record", "gradient"), theirs, ours, strict=True):
         assert a.shape == b.shape and np.abs(a - b).max() < 2e-5 * np.abs(a).max(), (
             name,

@@ -4,10 +4,10 @@ import importlib.util
 
 import numpy as np
 import pytest
-from compat_scripts import SCRIPTS, figures, found, stored
+from compat_scripts import SCRIPTS, figures, outcome, stored
 
 TOLERANCE = {"acoustic": 5e-4, "elastic": 5e-5, "lsrtm": 2e-3, "ddp": 1e-3, "pmap": 1e-3}
-"""Of the maximum; what remains is what the PML reflects, of the script's own layer and of ours."""
+"""Tolerances over the maximum; the difference is the reflection of the two PMLs."""
 
 
 @pytest.fixture(scope="module", params=SCRIPTS)
@@ -15,7 +15,7 @@ def script(request, tmp_path_factory):
     """The name of a script, and what it finds through sweep_compat."""
     name = request.param
     pytest.importorskip("jax" if name == "pmap" else "torch")
-    return name, found(name, "sweep_compat", tmp_path_factory.mktemp(name))
+    return name, outcome(name, "sweep_compat", tmp_path_factory.mktemp(name))
 
 
 def test_a_script_finds_what_sweep_solver_found(script):
@@ -28,7 +28,7 @@ def test_a_script_finds_what_it_finds_beside_it(script, tmp_path):
     if not importlib.util.find_spec("sweep"):
         pytest.skip("sweep-solver is not installed")
     name, arrays = script
-    expected = found(name, "sweep", tmp_path)
+    expected = outcome(name, "sweep", tmp_path)
     for key in ("record", "gradient"):
         error = np.abs(arrays[key] - expected[key]).max() / np.abs(expected[key]).max()
         assert arrays[key].shape == expected[key].shape and error < TOLERANCE[name], key

@@ -201,8 +201,8 @@ MEMORY = {
 
 
 @pytest.mark.parametrize(("given", "expected"), MEMORY.values(), ids=MEMORY)
-def test_memory_is_that_of_ours(given, expected):
-    solver = PropTorch(equations.Acoustic(), **GRID, **given)
+def test_memory_is_that_of_ours(inputs, expected):
+    solver = PropTorch(equations.Acoustic(), **GRID, **inputs)
     assert str(solver._solver(201).problem.memory) == expected
 
 
@@ -248,9 +248,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("given", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_propagator_refuses_by_name(given, error, message):
+def test_a_propagator_refuses_by_name(inputs, error, message):
     with pytest.raises(error, match=message):
-        PropTorch(**{"equation": equations.Acoustic(), **GRID} | given)
+        PropTorch(**{"equation": equations.Acoustic(), **GRID} | inputs)
 
 
 OPTIONS = {
@@ -271,9 +271,9 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(("kind", "given", "error", "message"), OPTIONS.values(), ids=OPTIONS)
-def test_options_refuse_by_name(kind, given, error, message):
+def test_options_refuse_by_name(kind, inputs, error, message):
     with pytest.raises(error, match=message):
-        kind(**given)
+        kind(**inputs)
 
 
 CALLS = {
@@ -291,10 +291,10 @@ CALLS = {
 
 
 @pytest.mark.parametrize(("given", "error", "message"), CALLS.values(), ids=CALLS)
-def test_a_call_refuses_by_name(given, error, message):
+def test_a_call_refuses_by_name(inputs, error, message):
     call = {"wavelet": WAVE, "sources": SOURCES, "receivers": RECEIVERS, "models": earth(2000.0)}
     with pytest.raises(error, match=message):
-        PropTorch(equations.Acoustic(), **GRID)(**call | given)
+        PropTorch(equations.Acoustic(), **GRID)(**call | inputs)
 
 
 def test_what_is_not_there_says_what_is():

@@ -17,14 +17,16 @@ def test_a_wave_is_differentiated_as_the_relation_says(order, cells):
     """D2 of a sine, and two staggered D, are -k^2 of it, k smaller than it should be by the error."""
     k = 2 * np.pi / cells
     w = second_derivative(order)
-    found = -(w[0] + 2 * sum(w[j] * np.cos(j * k) for j in range(1, len(w))))
+    outcome = -(w[0] + 2 * sum(w[j] * np.cos(j * k) for j in range(1, len(w))))
     assert phase_error(Acoustic(spatial_order=order), 2, cells) == pytest.approx(
-        1 - np.sqrt(found) / k, rel=1e-9, abs=1e-15
+        1 - np.sqrt(outcome) / k, rel=1e-9, abs=1e-15
     )
     d = staggered_derivative(order)
-    found = 2 * sum(d[j] * np.sin((j + 0.5) * k) for j in range(len(d)))
+    outcome = 2 * sum(d[j] * np.sin((j + 0.5) * k) for j in range(len(d)))
     for equation in (AcousticVariableDensity, Elastic):
-        assert phase_error(equation(spatial_order=order), 3, cells) == pytest.approx(1 - found / k, rel=1e-9, abs=1e-15)
+        assert phase_error(equation(spatial_order=order), 3, cells) == pytest.approx(
+            1 - outcome / k, rel=1e-9, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize("order", ORDERS)

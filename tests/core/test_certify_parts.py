@@ -82,9 +82,9 @@ def test_waves_without_a_counterpart():
 def test_a_plain_layer_beside_a_free_surface_is_wrong():
     """Guided waves grow in it."""
 
-    def found(**asked):
+    def outcome(**asked):
         problem = make_problem(Elastic(4), (40, 40), 10.0, 1e-3, **asked)
         return [finding.verdict for finding in values.guided_waves(SimpleNamespace(problem=problem))]
 
-    assert found(free_surface=True, pml_type="cpmls") == ["wrong"]
-    assert not found(free_surface=True) and not found() and not found(free_surface=True, pml_type="mpmls")
+    assert outcome(free_surface=True, pml_type="cpmls") == ["wrong"]
+    assert not outcome(free_surface=True) and not outcome() and not outcome(free_surface=True, pml_type="mpmls")

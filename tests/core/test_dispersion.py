@@ -14,7 +14,7 @@ MAPS = pytest.mark.parametrize("apply", [disperse, undisperse])
 
 
 def taper(w) -> np.ndarray:
-    """Of the leapfrog's frequencies, in [0, pi]: 1 below pi / 2, 0 from 2 pi / 3 on."""
+    """Return a taper of the leapfrog's frequencies, in [0, pi]: 1 below pi / 2, 0 from 2 pi / 3 on."""
     smooth = np.array([math.erfc((10 * x - 35 * math.pi / 6) / (math.pi / 6)) / 2 for x in w])
     return np.where(w > 2 * math.pi / 3, 0, smooth)
 
@@ -51,7 +51,7 @@ def distance(x, y) -> float:
 @MAPS
 @pytest.mark.parametrize("nt", LENGTHS)
 def test_the_dense_map(apply, nt):
-    """Of noise, the hardest signal, so that nothing wraps around either."""
+    """Noise is the hardest signal: it shows that nothing wraps around either."""
     x, rows = noise(3, nt), np.arange(nt)
     assert distance(apply(np, x), x @ dense(apply, rows, nt).T) < 1e-12
 
@@ -72,7 +72,7 @@ def test_nothing_wraps_around(apply):
 
 
 def test_a_frequency_moves_as_the_leapfrog_has_it():
-    """What lies at sample j moves to j cos(w / 2), and its frequency from theta(w) to w."""
+    """A packet at sample j moves to j cos(w / 2), and its frequency from theta(w) to w."""
     numerical, k = 0.35 * np.pi, np.arange(1200)
     moved = disperse(np, packet(1200, 800, 2 * math.sin(numerical / 2) / (2 * np.pi), 60)) ** 2
     assert (k @ moved) / moved.sum() == pytest.approx(800 * math.cos(numerical / 2), rel=2e-3)
@@ -194,17 +194,17 @@ def test_transforms_of_jax(apply):
     jax = pytest.importorskip("jax")
     x, v = (jax.numpy.asarray(a) for a in noise(2, 3, 101))
 
-    def made(signal):
+    def example(signal):
         return apply(jax.numpy, signal)
 
     def energy(signal):
-        return (made(signal) ** 2).sum()
+        return (example(signal) ** 2).sum()
 
-    whole = jax.jit(made)(x)
+    whole = jax.jit(example)(x)
     np.testing.assert_allclose(whole, apply(np, np.asarray(x)), atol=1e-12)
-    np.testing.assert_allclose(jax.vmap(made)(x), whole, atol=1e-12)
-    tangent = jax.jvp(made, (x,), (v,))[1]
-    np.testing.assert_allclose(tangent, made(v), atol=1e-12)
+    np.testing.assert_allclose(jax.vmap(example)(x), whole, atol=1e-12)
+    tangent = jax.jvp(example, (x,), (v,))[1]
+    np.testing.assert_allclose(tangent, example(v), atol=1e-12)
     slope = float((2 * whole * tangent).sum())
     assert float((jax.jit(jax.grad(energy))(x) * v).sum()) == pytest.approx(slope, rel=1e-12)
-    assert made(x.astype("float32")).dtype == "float32"
+    assert example(x.astype("float32")).dtype == "float32"

@@ -52,10 +52,10 @@ def test_bad_plans_are_refused(call, kind, message):
         call()
 
 
-@pytest.mark.parametrize("given", [2, 5])
-def test_a_part_is_checked_against_the_rank(given):
-    with pytest.raises(ShapeError, match=f"{given} shots were given; the plan has 7 for this rank"):
-        check_plan(SerialDistributor(), ShotPlan(7, 1), given, part=True)
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_part_is_checked_against_the_rank(count):
+    with pytest.raises(ShapeError, match=f"{count} shots were given; the plan has 7 for this rank"):
+        check_plan(SerialDistributor(), ShotPlan(7, 1), count, part=True)
 
 
 def test_the_serial_distributor_is_a_distributor():

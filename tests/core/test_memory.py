@@ -67,18 +67,18 @@ def test_a_program_and_calls_that_live_together_are_kept_less_of():
 
 
 def within(budget, nt=2001, step=10, state=25, slices=True):
-    """What is kept of a run that takes 1000 bytes beside its history, states and slices."""
+    """Return the plan of a run with 1000 bytes beside its history, states and slices."""
 
-    def taken(kept):
-        if kept.sliced:
-            return 1000 + step * (kept.chunk + 1) + state * (kept.states + 2)
-        chunks = -(-(nt - 1) // kept.chunk)
-        return 1000 + step * (kept.chunk + 1) + state * (chunks - 1)
+    def use(saved):
+        if saved.sliced:
+            return 1000 + step * (saved.chunk + 1) + state * (saved.states + 2)
+        chunks = -(-(nt - 1) // saved.chunk)
+        return 1000 + step * (saved.chunk + 1) + state * (chunks - 1)
 
-    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, bytes_of=taken, slices=slices)
-    kept = make_strategy(MemoryOptions(budget=budget)).keep(run)
-    assert taken(kept) <= budget
-    return kept, budget - taken(kept)
+    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, bytes_of=use, slices=slices)
+    saved = make_strategy(MemoryOptions(budget=budget)).keep(run)
+    assert use(saved) <= budget
+    return saved, budget - use(saved)
 
 
 def test_within_a_budget_the_fastest_that_fits():
@@ -102,7 +102,7 @@ def test_where_nothing_tells_what_is_left_little_is_kept():
 
 
 def sliced(nt, step, state, **options):
-    """What is kept of a run whose history takes `step` bytes for each step, and whose state `state`."""
+    """Return the plan of a run with a history of `step` bytes for each step and a state of `state` bytes."""
     memory = MemoryOptions("ckpt", ckpt=CkptOptions(**options))
     return make_strategy(memory).keep(
         HistoryRequest(nt, 1, lambda: step * max(nt - 1, 1), lambda: 0, state=lambda: state)
@@ -110,7 +110,7 @@ def sliced(nt, step, state, **options):
 
 
 def test_segments_of_the_recursive_schedule():
-    """Of 16 steps, or with a history as large as a state; log2(nt) states, or as many as are said, or of any use."""
+    """Segments have 16 steps or a history as large as a state; states are log2(nt), those stated, or those of use."""
     assert sliced(2001, 10, 25, mode="recursive") == HistoryPlan(16, 11)
     assert sliced(2001, 10, 251, mode="recursive") == HistoryPlan(26, 11)
     assert sliced(2001, 10, 25, mode="recursive", count=3) == HistoryPlan(16, 3)
@@ -123,7 +123,7 @@ def test_segments_of_the_recursive_schedule():
 
 @NTS
 def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
-    """Of the same chunks, each of which is recomputed once; the last one's state is at hand."""
+    """The chunks are the same, and each is recomputed once; the state of the last one is the current one."""
     length = chunk(CKPT, nt, 1)
     remaining = sliced(nt, 10, 25, storage="disk", directory="/there")
     assert remaining == (
@@ -131,26 +131,26 @@ def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     )
 
 
-def kept(memory, dtype="float32", nt=101, step=1 << 20):
+def saved(memory, dtype="float32", nt=101, step=1 << 20):
     return make_strategy(memory).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), never, dtype=dtype))
 
 
 def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
     """As many as stay in the cache, or four; of the precision of the models it is none."""
     packed = MemoryOptions("full", dtype="int8")
-    assert kept(packed) == HistoryPlan(8, dtype="int8") and kept(packed, step=1 << 30) == HistoryPlan(4, dtype="int8")
-    assert kept(packed, nt=3) == HistoryPlan(2, dtype="int8")
-    assert kept(MemoryOptions("full", dtype="float32")) == HistoryPlan(100)
-    assert kept(MemoryOptions("full", dtype="float32"), "float64") == HistoryPlan(8, dtype="float32")
-    assert kept(packed).time(101) == 1
+    assert saved(packed) == HistoryPlan(8, dtype="int8") and saved(packed, step=1 << 30) == HistoryPlan(4, dtype="int8")
+    assert saved(packed, nt=3) == HistoryPlan(2, dtype="int8")
+    assert saved(MemoryOptions("full", dtype="float32")) == HistoryPlan(100)
+    assert saved(MemoryOptions("full", dtype="float32"), "float64") == HistoryPlan(8, dtype="float32")
+    assert saved(packed).time(101) == 1
 
 
 def test_boundary_strips_have_a_place_and_a_precision():
     there = {"storage": "disk", "directory": "/there"}
     strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
-    assert kept(strips) == HistoryPlan(6, None, **there, strips=True, in_pml=True, dtype="int8")
+    assert saved(strips) == HistoryPlan(6, None, **there, strips=True, in_pml=True, dtype="int8")
     plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
-    assert kept(plain) == kept(MemoryOptions("boundary")) == HistoryPlan(6, strips=True, in_pml=True)
+    assert saved(plain) == saved(MemoryOptions("boundary")) == HistoryPlan(6, strips=True, in_pml=True)
 
 
 def test_chunks_between_strips_are_short():

@@ -87,7 +87,7 @@ def test_what_fits_has_no_misfit(misfit):
 
 @every
 def test_float32_holds_weak_waves(misfit):
-    """Of 1e-25, such as a unit wavelet leaves in rock, whose squares float32 does not hold."""
+    """Amplitudes are 1e-25, as of a unit wavelet in rock; float32 does not hold their squares."""
     synthetic, observed = (x.astype(np.float32) for x in records())
     value, slope = misfit(synthetic, observed)
     assert value.dtype == slope.dtype == np.float32
@@ -184,7 +184,7 @@ def test_envelopes_and_distances_see_what_is_late_by_more_than_half_a_period():
 
 
 def test_the_distance_of_moved_masses_is_their_way():
-    """Of a trace that moves as a whole all mass but that of the rest moves by the delay: W2^2 = share x delay^2."""
+    """If the whole trace moves, its mass moves by the delay, but that of the rest stays: W2^2 = share x delay^2."""
     narrow = np.zeros((1, 400, 1, 1))
     narrow[0, 100:110] = 1.0
     sharp = partial(wasserstein, sharpness=200.0)  # almost no mass where there is no wave

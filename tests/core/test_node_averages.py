@@ -9,7 +9,7 @@ from sweep_core.native.call import imaged_from
 
 
 class TwoMeans(Acoustic):
-    """Of means of means."""
+    """An equation with means of means."""
 
     def coefficients(self, node_averages, vp):
         return (node_averages.dt**2 * node_averages.mean(node_averages.mean(vp, "z"), "z") ** 2,)

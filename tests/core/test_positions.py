@@ -13,10 +13,10 @@ def problem(**options):
     return make_problem(Acoustic(4), SHAPE, 10.0, 1e-3, **({"pml_width": PML} | options))
 
 
-def read(made, positions, wave, xp=np):
-    """What a receiver at each position sees of wave(z, x), in cells of the model."""
-    (points,) = points_of(xp, made, ["h1"], positions, 1)
-    (top, bottom), (left, right) = made.pml
+def read(example, positions, wave, xp=np):
+    """Return the value of wave(z, x), in cells of the model, that a receiver at each position records."""
+    (points,) = points_of(xp, example, ["h1"], positions, 1)
+    (top, bottom), (left, right) = example.pml
     z, x = np.meshgrid(np.arange(-top, SHAPE[0] + bottom), np.arange(-left, SHAPE[1] + right), indexing="ij")
     return (np.asarray(points.weights) * wave(z, x).ravel()[np.asarray(points.cells)]).sum(-1)[0]
 
@@ -28,7 +28,7 @@ def somewhere(low=0.0, count=200):
 
 @pytest.mark.parametrize(("cycles", "tolerance"), [(0.1, 1e-3), (0.25, 3e-3)])
 def test_plane_waves_are_interpolated(cycles, tolerance):
-    """Of so many cycles a cell, 0.25 being half of Nyquist, up to which Hicks (2002) chose the window."""
+    """The wave has up to 0.25 cycles a cell, half of Nyquist, for which Hicks (2002) chose the window."""
 
     def wave(z, x):
         return np.cos(2 * np.pi * cycles * (0.8 * x + 0.6 * z) + 0.3)

@@ -12,9 +12,9 @@ equation = pytest.mark.parametrize("equation", known_equations())
 reference = ReferenceExecutor()
 
 
-def run(made, **changes):
-    shots = attrs.evolve(made.shots, **changes)
-    return reference.forward(made.problem, shots, made.models)
+def run(example, **changes):
+    shots = attrs.evolve(example.shots, **changes)
+    return reference.forward(example.problem, shots, example.models)
 
 
 def test_it_is_registered_and_an_executor():

@@ -88,7 +88,7 @@ def test_it_reverses_a_run_from_whatever_states_are_held(steps, length, states, 
 
 def test_what_is_held_is_told_after_each_segment():
     """An exception leaves a list that is true."""
-    schedule, tape, held = forward(40, 2, 3)
+    schedule, tape, other_slots = forward(40, 2, 3)
     whole = tape.reverse
 
     def fails(first, last):
@@ -98,10 +98,12 @@ def test_what_is_held_is_told_after_each_segment():
 
     tape.reverse = fails
     with pytest.raises(KeyboardInterrupt):
-        schedule.backward(tape, held, schedule.segments - 1)
+        schedule.backward(tape, other_slots, schedule.segments - 1)
     tape.reverse, tape.reversed = whole, []
-    assert all(at == NONE or tape.slots[slot] == 2 * at for slot, at in enumerate(held)) and any(h > 0 for h in held)
-    schedule.backward(tape, held)
+    assert all(at == NONE or tape.slots[slot] == 2 * at for slot, at in enumerate(other_slots)) and any(
+        h > 0 for h in other_slots
+    )
+    schedule.backward(tape, other_slots)
     assert len(tape.reversed) == 20
 
 

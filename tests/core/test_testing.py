@@ -161,17 +161,19 @@ class Modest:
 
 def test_laws_skip_what_an_executor_does_not_have():
     """With its name, and hold of the rest."""
-    found = {}
+    outcome = {}
     for name, law in programme(Acoustic, Entry("modest", Modest)):
         if name in ("bad input", "two runs", "Born", "misfit", "pullback", "no shots", "Born, known rows", "Taylor"):
-            found[name] = judged("modest", name, law)
-    lacking = {name: r.reason.removeprefix("modest: it has no ") for name, r in found.items() if r.status == "skipped"}
+            outcome[name] = judged("modest", name, law)
+    lacking = {
+        name: r.reason.removeprefix("modest: it has no ") for name, r in outcome.items() if r.status == "skipped"
+    }
     gradient = "misfit_and_gradient"
     assert lacking == {
         **{"Born": "born", "Born, known rows": "born", "pullback": "pullback"},
         **{"misfit": gradient, "Taylor": gradient, "no shots": gradient},
     }
-    assert {r.status for name, r in found.items() if name not in lacking} == {"held"}
+    assert {r.status for name, r in outcome.items() if name not in lacking} == {"held"}
 
 
 def test_what_an_equation_does_not_support_is_skipped_with_its_reason():

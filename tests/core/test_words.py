@@ -28,7 +28,7 @@ def test_a_sentence_is_flagged_in_every_kind_of_file(text):
 
 
 @pytest.mark.parametrize(
-    "code", ["found = 1", "def f(given): ...", "def told(): ...", "for kept in x: ...", "class Rate: ..."]
+    "code", ["found = 1", "def f(given): ...", "def told(): ...", "for kept in x: ...", "class Taken: ..."]
 )
 def test_a_name_is_flagged(code):
     assert len([*WORDS["faults_of_python"](code)]) == 1

@@ -36,7 +36,7 @@ RUNS = ("eager", "acoustic"), ("c", "acoustic"), pytest.param(("c", "elastic"), 
 
 
 @pytest.fixture(scope="module", params=RUNS, ids="-".join)
-def found(request, tmp_path_factory):
+def outcome(request, tmp_path_factory):
     impl, equation = request.param
     if impl == "c" and not SUPPORT:
         pytest.skip(SUPPORT.reason)
@@ -56,49 +56,51 @@ def agree(result, one, other, tolerance=1e-14):
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_five_shots_on_many_devices_are_the_serial_sum(count, found):
-    agree(found, f"{count}-0", "serial")
+def test_five_shots_on_many_devices_are_the_serial_sum(count, outcome):
+    agree(outcome, f"{count}-0", "serial")
 
 
-def test_one_wavelet_and_receivers_for_all_shots(found):
-    agree(found, "shared", "serial-shared")
+def test_one_wavelet_and_receivers_for_all_shots(outcome):
+    agree(outcome, "shared", "serial-shared")
 
 
-def test_an_executor_over_devices_answers_as_one_device_does(found):
-    agree(found, "devices", "serial-devices")
+def test_an_executor_over_devices_answers_as_one_device_does(outcome):
+    agree(outcome, "devices", "serial-devices")
 
 
-def test_repeated_runs_are_bit_identical(found):
+def test_repeated_runs_are_bit_identical(outcome):
     for repeat in (1, 2):
-        for a, b in zip(numbers(found, f"4-{repeat}"), numbers(found, "4-0"), strict=True):
+        for a, b in zip(numbers(outcome, f"4-{repeat}"), numbers(outcome, "4-0"), strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("transform", ["shard_map", "pmap"])
-def test_sums_inside_a_transform(transform, found):
-    agree(found, transform, "serial-four")
+def test_sums_inside_a_transform(transform, outcome):
+    agree(outcome, transform, "serial-four")
 
 
-def test_a_run_in_slices_has_the_bits_of_the_whole(found):
-    for a, b in zip(numbers(found, "sliced"), numbers(found, "4-0") if "sliced-text" in found else [], strict=True):
+def test_a_run_in_slices_has_the_bits_of_the_whole(outcome):
+    for a, b in zip(
+        numbers(outcome, "sliced"), numbers(outcome, "4-0") if "sliced-text" in outcome else [], strict=True
+    ):
         np.testing.assert_array_equal(a, b)
 
 
-def test_slices_that_follow_one_that_fails_fail(found):
-    for name in ("fast-record", "fast-gradient") if "sliced-text" in found else ():
-        first, second = np.isnan(found[name])
+def test_slices_that_follow_one_that_fails_fail(outcome):
+    for name in ("fast-record", "fast-gradient") if "sliced-text" in outcome else ():
+        first, second = np.isnan(outcome[name])
         assert not first.any() and second.all()
 
 
 @pytest.mark.parametrize("kind", ["", "sliced-"])
-def test_a_bad_source_on_one_device_stops_no_other(kind, found):
-    if kind and f"{kind}text" not in found:
+def test_a_bad_source_on_one_device_stops_no_other(kind, outcome):
+    if kind and f"{kind}text" not in outcome:
         pytest.skip("eager runs have no slices")
-    assert str(found[f"{kind}text"]).startswith("source 1 is at x = 24 (cells), outside 0..23")
-    spoiled = np.isnan(found[f"{kind}bad-record"]).reshape(4, -1)
+    assert str(outcome[f"{kind}text"]).startswith("source 1 is at x = 24 (cells), outside 0..23")
+    spoiled = np.isnan(outcome[f"{kind}bad-record"]).reshape(4, -1)
     np.testing.assert_array_equal(spoiled.all(axis=1), [False, True, False, False])
     np.testing.assert_array_equal(spoiled.any(axis=1), [False, True, False, False])
-    assert np.isnan(found[f"{kind}bad-gradient"]).all()
+    assert np.isnan(outcome[f"{kind}bad-gradient"]).all()
 
 
 @pytest.mark.skipif(not SUPPORT, reason=SUPPORT.reason)

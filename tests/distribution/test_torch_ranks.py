@@ -38,13 +38,13 @@ def serial(equation):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def outcome(tmp_path_factory):
     return lru_cache(lambda ranks: launch(SCRIPT, tmp_path_factory.mktemp("ranks") / "found.json", ranks))
 
 
 @pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.slow), 2, 5])
-def ranks(request, found):
-    return found(request.param)
+def ranks(request, outcome):
+    return outcome(request.param)
 
 
 def assert_gradients(result, expected):
@@ -131,8 +131,8 @@ def test_workers_end_with_their_launcher(tmp_path):
         assert time.monotonic() - killed < 5
 
 
-def test_two_runs_are_bit_identical(found, tmp_path):
-    assert launch(SCRIPT, tmp_path / "again.json", 2) == found(2)
+def test_two_runs_are_bit_identical(outcome, tmp_path):
+    assert launch(SCRIPT, tmp_path / "again.json", 2) == outcome(2)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 7])

@@ -14,7 +14,7 @@ from sweep_torch import PropTorch
 
 
 def replicas(solver, count):
-    """What DataParallel makes of a solver for so many GPUs, by the methods that it calls, without one."""
+    """Return the replicas of DataParallel for `count` GPUs, by its own methods, without a GPU."""
     products = [solver._replicate_for_data_parallel() for _ in range(count)]
     for replica in products:
         for name, parameter in solver.named_parameters():

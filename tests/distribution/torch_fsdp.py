@@ -17,7 +17,7 @@ SHAPE, NT, STEPS = (12, 14), 30, 2
 SETTINGS = [("c", "full"), ("c", "ckpt"), ("eager", "full"), ("eager", "ckpt")]
 
 
-def made(impl, strategy):
+def example(impl, strategy):
     vp = 2000 + 100 * torch.rand(SHAPE, generator=torch.Generator().manual_seed(0))
     return PropTorch(
         Acoustic(2), SHAPE, 10.0, 0.001, models=[vp], pml_width=3, impl=impl, memory=MemoryOptions(strategy)
@@ -46,16 +46,16 @@ def main(path):
     results = {}
     try:
         for setting in SETTINGS:
-            plain = torch.nn.parallel.DistributedDataParallel(made(*setting))
+            plain = torch.nn.parallel.DistributedDataParallel(example(*setting))
             trained(plain, rank)
             expected = plain.module.vp.detach().flatten()
-            two = fully_shard(made(*setting))
+            two = fully_shard(example(*setting))
             trained(two, rank)
-            one = FullyShardedDataParallel(made(*setting), device_id=torch.device("cpu"))
+            one = FullyShardedDataParallel(example(*setting), device_id=torch.device("cpu"))
             trained(one, rank)
             with FullyShardedDataParallel.summon_full_params(one):
                 differences = [(x - expected).abs().max().item() for x in (one.vp.flatten(), whole(two.vp).flatten())]
-            moved = (expected - made(*setting).vp.flatten()).abs().max().item()
+            moved = (expected - example(*setting).vp.flatten()).abs().max().item()
             results[" ".join(setting)] = [moved, *differences]
         dist.barrier()
     finally:

@@ -65,7 +65,7 @@ def test_law5_the_green_function_of_the_plane():
 
 @pytest.mark.parametrize("dt", [1e-3, 0.5e-3])
 def test_law5_the_green_function_without_time_dispersion(dt):
-    """What remains at a step four times as long as above is the end of the trace, or with some steps more nothing."""
+    """With a step four times as long as above, only the end of the trace has an error; more steps remove it."""
     nt = round(0.6 / dt)
     longer, exact = nt + overrun(nt), green(400.0, nt, dt)
 

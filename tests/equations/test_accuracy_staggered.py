@@ -98,7 +98,7 @@ ANGLES = np.arange(0, 61, 10)
     ids=["density", "impedance"],
 )
 def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
-    """Of pressure, 0 to 60 degrees, mean over 12 to 32 Hz of the error; 10 to 30 points a wavelength."""
+    """The error of pressure, 0 to 60 degrees, is a mean over 12 to 32 Hz; 10 to 30 points a wavelength."""
     upper = (2000.0, 1000.0)
     result = measured(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
     for coefficient, expected, bound in zip(result, fluids(upper, lower, ANGLES), bounds, strict=True):
@@ -312,7 +312,7 @@ def traded(equation, order, first, second, **options):
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=str)
 @both
 def test_law5_reciprocity(equation, first, second, order, options):
-    """To rounding. What a force and an injection or explosion do to each other's field differs in sign; an explosion is a strain
+    """To rounding. The effects of a force and of an injection or explosion differ in sign; an explosion is a strain
     rate times a modulus, and p minus a mean. Half steps cancel: wavelets act on stresses as much later as these are seen.
     """
     one, other = traded(equation, order, first, second, **options)

@@ -48,8 +48,10 @@ def misfits(traces, exact):
 
 @pytest.mark.parametrize("order", [4, 6, 8])
 def test_law5_garvins_problem(order):
-    """An explosion 100 m deep, 17 points to the S wave of the peak: relative L2 error below 2 %, on the surface and in
-    the solid; it would be 5 % on vz at 800 m with images of the stresses above the surface.
+    """The relative L2 error is below 2 %, on the surface and in the solid.
+
+    An explosion lies 100 m deep; the S wave of the peak has 17 points. With images of the stresses above the surface,
+    the error would be 5 % on vz at 800 m.
     """
     assert max(misfits(*under_a_surface(order, 10.0, "p", 100.0, NEAR + FAR + BELOW))) < 2e-2
 

@@ -220,7 +220,7 @@ def test_law3_gradient_in_every_region(entry, equation, strategy):
 @equation
 @gradients
 def test_law3_gradient_equals_a_finite_difference(entry, equation):
-    """Of what the executor itself computes, without the reference."""
+    """Finite differences of the executor itself, without the reference."""
     laws.gradient_equals_finite_difference(entry, ricker_case(equation=equation))
 
 

@@ -12,7 +12,7 @@ from sweep_core.acquisition.wavelets import highest_frequency
 NT = 1000
 ERRORS = {"bfloat16": 1e-3, "float16": 5e-5, "int8": 8e-4}
 SMALL_DIFFERENCE = {"bfloat16": 2e-2, "float16": 2e-4, "int8": 5e-3}
-"""Of vp of an elastic earth in which a vertical force sends mostly shear waves."""
+"""Error of the gradient in vp of an elastic earth, in which a vertical force sends mostly shear waves."""
 memory_executors = pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
 
 
@@ -86,7 +86,7 @@ def test_the_highest_frequency_is_that_of_a_hundredth():
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_an_inversion_ends_at_the_same_misfit(entry):
-    """Of 30 steps down the gradient of the least squares of a record, within a hundredth."""
+    """Thirty steps of least squares end within a hundredth."""
     true = long_run(Acoustic, "h1", False, "exact", 500)
     observed = entry.forward(true)
     start = np.full_like(true.models[0], true.models[0].mean())

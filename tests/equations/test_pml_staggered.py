@@ -106,8 +106,8 @@ def test_law5_random_layered_land_models_fade(seed, order, ndim):
 def earths():
     """Models (vp, vs, rho) on 36 x 40 cells; rough ones vary by a factor of 2 within some cells.
 
-    What varies more than rock does along the layer (vp / vs from 1.7 to 5 and rho from 1000 to 5000 within some cells)
-    grows: docs/explanation/pml.md.
+    Waves grow in media that vary more than rock along the layer (vp / vs from 1.7 to 5, rho from 1000 to 5000 within
+    some cells): docs/explanation/pml.md.
     """
     shape, rng = (36, 40), np.random.default_rng(0)
 

@@ -77,10 +77,10 @@ def test_law5_the_radiation_of_a_moment(name, ndim):
     """Near field, P and S: relative L2 error of the velocities below 1 %, their signs included."""
     axes, fields = "xyz" if ndim == 3 else "xz", SOURCES[name][ndim]
     offset = [RECEIVER["xyz".index(axis)] for axis in axes]
-    seen = [f"v{axis}" for axis in axes]
+    event = [f"v{axis}" for axis in axes]
     record = shoot(
         pulse((np.arange(NT) + 0.5) * DT)[2], [SOURCE] * ndim, [[SOURCE + n for n in offset]], [VP, VS, RHO],
-        equation=Elastic(8), shape=(CELLS,) * ndim, dh=DH, dt=DT, pml_width=8, source_type=fields, receiver_type=seen,
+        equation=Elastic(8), shape=(CELLS,) * ndim, dh=DH, dt=DT, pml_width=8, source_type=fields, receiver_type=event,
     )[:, 0]  # fmt: skip
     shear = fields[0][1:] if len(fields) == 1 and fields[0][1] != fields[0][2] else ""
     exact = np.empty_like(record)

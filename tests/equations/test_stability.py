@@ -110,7 +110,7 @@ def layers(shape, over, under):
     [(4, WATER, 3.935e-3), (8, WATER, 3.214e-3), (16, WATER, 2.740e-3), (8, ROCK, 1.302e-3), (2, WATER, 4.714e-3)],
 )
 def test_the_largest_dt_under_air(order, under, expected):
-    """Of a wide model, by its eigenvalues: above order 2 it is below that of the fastest medium."""
+    """The limit of a wide model, by its eigenvalues, is below that of the fastest medium above order 2."""
     vp, rho = layers((40, 50), AIR, under)
     exact = acoustic_limit(order, vp, rho)
     assert exact == pytest.approx(expected, rel=3e-3)

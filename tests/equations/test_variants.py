@@ -48,13 +48,15 @@ def test_law1_forward_equals_the_reference(entry, name, equation):
 @anyone
 def test_law1_weights_have_the_precision_of_the_models(entry):
     """Positions in float32 are where they say, as exactly as the same ones in float64."""
-    made = variant("between nodes", Acoustic)
+    example = variant("between nodes", Acoustic)
     single, double = (
-        attrs.evolve(made.shots, **{name: getattr(made.shots, name).astype("float32").astype(dtype) for name in PLACES})
+        attrs.evolve(
+            example.shots, **{name: getattr(example.shots, name).astype("float32").astype(dtype) for name in PLACES}
+        )
         for dtype in ("float32", "float64")
     )
-    expected = ReferenceExecutor().forward(made.problem, double, made.models)
-    assert record_error(entry.forward(attrs.evolve(made, shots=single)), expected) < 1e-12
+    expected = ReferenceExecutor().forward(example.problem, double, example.models)
+    assert record_error(entry.forward(attrs.evolve(example, shots=single)), expected) < 1e-12
 
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(gradient=True))
@@ -299,7 +301,7 @@ def test_gradients_in_positions_equal_finite_differences(entry, which):
 @pytest.mark.parametrize("every", [1, 7, 39])
 @pytest.mark.parametrize("entry", executors(pullback=True))
 def test_snapshots_equal_the_reference(entry, every, name, equation):
-    """Of every field, from the surface down."""
+    """Snapshots of every field, from the surface down."""
     if "jax" in entry.name and (every != 7 or ("3-D" in name and equation is not Acoustic)):
         pytest.skip("JAX compiles for seconds whenever a problem is new")
     setup = made_of(name, equation)
@@ -326,9 +328,9 @@ def test_snapshots_need_no_receivers(entry, between):
     assert error(snapshots["h1"], expected) < 1e-12
 
 
-def snapshots_of(entry, made, asked):
-    shots = made.shots
-    entry.executor_for(made.problem)
+def snapshots_of(entry, example, asked):
+    shots = example.shots
+    entry.executor_for(example.problem)
     if "torch" in entry.name:
         import torch
 
@@ -339,7 +341,7 @@ def snapshots_of(entry, made, asked):
         from sweep_jax import PropJax
 
         impl, convert, solver = entry.name.split("-")[1], np.asarray, PropJax
-    prop = solver(**made.arguments, impl=impl)
+    prop = solver(**example.arguments, impl=impl)
     survey = convert(shots.wavelet), shots.sources, shots.receivers
-    record, snapshots = prop(*survey, models=[convert(m) for m in made.models], snapshots=asked)
+    record, snapshots = prop(*survey, models=[convert(m) for m in example.models], snapshots=asked)
     return np.asarray(record), {name: np.asarray(x) for name, x in snapshots.items()}

@@ -21,8 +21,8 @@ def run(*words):
 
 def test_a_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "line.segy").write_bytes(b"no line")
-    code, _, told = run("--segy", tmp_path / "line.segy", "--out", tmp_path / "out")
-    assert code == 1 and told.startswith("DataError") and told.count("\n") == 1
+    code, _, messages = run("--segy", tmp_path / "line.segy", "--out", tmp_path / "out")
+    assert code == 1 and messages.startswith("DataError") and messages.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -30,8 +30,8 @@ def test_the_data_are_explained(tmp_path):
     """...and most of what the start leaves is; typed again, nothing is left to compute."""
     if "SWEEP_DATA" not in os.environ:
         pytest.skip("SWEEP_DATA names no folder with field data")
-    code, said, told = run("--out", tmp_path)
-    assert code == 0, told
+    code, said, messages = run("--out", tmp_path)
+    assert code == 0, messages
     left = {name: int(share) for name, share in re.findall(r"(start|inverted): (\d+) % of the energy", said)}
     assert 40 < left["start"] < 70 and left["inverted"] < 0.6 * left["start"]
     assert min(float(change) for change in re.findall(r"misfit from .*?, -([\d.]+) %", said)) > 40

@@ -70,19 +70,19 @@ def runs(model, tmp_path_factory):
 
 @pytest.mark.parametrize("which", LAUNCH)
 def test_the_misfit_falls_and_every_parameter_moves(runs, which):
-    out, told = runs[which]
-    assert set(told) == {"misfit", *NAMES}
-    assert told["misfit"][1] < 0.5 * told["misfit"][0]
+    out, messages = runs[which]
+    assert set(messages) == {"misfit", *NAMES}
+    assert messages["misfit"][1] < 0.5 * messages["misfit"][0]
     assert FIGURES <= {path.name for path in out.iterdir()}
     start, experiment = elastic_from_vp(earth()), elastic_experiment(elastic_from_vp(earth()))
-    found = np.stack([np.load(out / f"inverted_{name}.npy", allow_pickle=False) for name in NAMES])
-    moved = np.abs(found - start.initial)[:, ~start.water].max(axis=1)
+    outcome = np.stack([np.load(out / f"inverted_{name}.npy", allow_pickle=False) for name in NAMES])
+    moved = np.abs(outcome - start.initial)[:, ~start.water].max(axis=1)
     ratio = moved / np.ptp(start.initial[:, ~start.water], axis=1)
     assert (ratio > 0.01).all()
     steps = moved / experiment.steps
     assert steps.max() < 3 * steps.min(), "each by its own step"
-    np.testing.assert_array_equal(found[:, start.water], start.true[:, start.water])
-    assert experiment.equation.admits(*found).all()
+    np.testing.assert_array_equal(outcome[:, start.water], start.true[:, start.water])
+    assert experiment.equation.admits(*outcome).all()
 
 
 def test_two_ranks_and_one_agree(runs):
@@ -113,10 +113,10 @@ def test_bounds_hold_for_every_parameter_at_once():
     unknowns = make_unknowns(problem, list(model.initial), bounds, model.water)
     for factor in (0.1, 10.0):
         wild = model.initial * np.array([1 / factor, factor, factor], np.float32)[:, None, None]
-        vp, vs, rho = found = unknowns.models((wild - model.initial)[:, ~model.water].ravel())
+        vp, vs, rho = outcome = unknowns.models((wild - model.initial)[:, ~model.water].ravel())
         assert experiment.equation.admits(vp, vs, rho).all() and experiment.equation.fits(vp, vs, rho).all()
         assert (vs[model.water] == 0).all()
-        assert all(part[~model.water].max() <= bounds[name][1] for name, part in zip(NAMES, found, strict=True))
+        assert all(part[~model.water].max() <= bounds[name][1] for name, part in zip(NAMES, outcome, strict=True))
 
 
 def test_shear_waves_must_fit_the_grid():

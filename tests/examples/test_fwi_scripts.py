@@ -50,11 +50,11 @@ def small(model, out, epochs):
 @pytest.fixture(scope="module")
 def runs(model, tmp_path_factory):
     """Four epochs in one go by each script."""
-    found = {}
+    outcome = {}
     for which in LAUNCH:
         out = tmp_path_factory.mktemp(which.replace(" ", "_"))
-        found[which] = out, LAST.search(launch(which, *small(model, out, 4)))
-    return found
+        outcome[which] = out, LAST.search(launch(which, *small(model, out, 4)))
+    return outcome
 
 
 @pytest.mark.parametrize("which", LAUNCH)

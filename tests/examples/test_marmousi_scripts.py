@@ -89,7 +89,7 @@ def member(tar, name, content=b"x", kind=tarfile.REGTYPE):
 
 @pytest.fixture
 def archive(tmp_path, segy):
-    """What the publisher serves: an archive of archives, here with small models."""
+    """The file of the publisher: an archive of archives, here with small models."""
     path = tmp_path / "served" / "elastic-marmousi-model.tar.gz"
     path.parent.mkdir()
     with tarfile.open(path, "w:gz") as outer:

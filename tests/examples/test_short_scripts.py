@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 def run(name, *arguments) -> str:
-    """What a script of examples/short prints."""
+    """Return the output of a script of examples/short."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, str(ROOT / "examples/short" / name), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
@@ -31,6 +31,6 @@ def test_ranks_that_a_script_starts_itself_add_up():
 @pytest.mark.skipif(not hasattr(sweep_core, "Snapshots"), reason="snapshots are not there yet")
 def test_the_wave_field_is_drawn_and_filmed(tmp_path):
     run("wavefield.py", "--out", str(tmp_path / "out"))
-    found = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir()}
-    assert set(found) == {"model.png", "gather.png", "snapshots.png", "shot.png", "wavefield.gif"}
-    assert found["wavefield.gif"] < 2e6
+    outcome = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir()}
+    assert set(outcome) == {"model.png", "gather.png", "snapshots.png", "shot.png", "wavefield.gif"}
+    assert outcome["wavefield.gif"] < 2e6

@@ -45,7 +45,7 @@ class Chaotic:
 
 
 class Momentum(Stepwise):
-    """What it remembers is an array, and the number of its steps."""
+    """An optimiser whose state is an array and the number of its steps."""
 
     def begin(self, x):
         self._mean, self._steps = np.zeros_like(x), np.zeros(1, np.int64)
@@ -168,7 +168,7 @@ def disturbed(path, how, at):
 
 
 def afterwards(path, whole):
-    """What is wrong with a folder after a disturbance, and the steps that it keeps."""
+    """Return the faults of a folder after a disturbance, and the steps that it has."""
     steps = 0
     if (path / "checkpoint.npz").exists():
         steps = json.loads(bytes(np.load(path / "checkpoint.npz")["told"]))["step"]

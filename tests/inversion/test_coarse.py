@@ -32,7 +32,7 @@ EXECUTORS = ("torch", "jax", "reference")
 
 
 def objective(executor="torch", equation=None, shots=None, models=None, high=5.0, shape=SHAPE, factor=0, **options):
-    """Of the coarse grid where there is a factor."""
+    """Return a solver, on the coarse grid if there is a factor."""
     executor = backend(executor)
     problem = make_problem(equation or Acoustic(8), shape, DH, DT, **{"pml_width": 10, **options})
     shots = shots or survey(np.float64)

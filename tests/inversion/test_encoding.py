@@ -17,7 +17,7 @@ from sweep_torch import Torch  # noqa: E402
 
 
 def objective(nshots=4, nsrc=1, nfield=1, wavelet="own", executor="torch", **options):
-    """Of a random survey: `wavelet` is shared, or each shot's or source's own."""
+    """Return a random survey: `wavelet` is shared, or each shot's or source's own."""
     random = np.random.default_rng(0)
     equation = AcousticVariableDensity() if nfield == 2 else Acoustic()
     fields = {"source_type": ["p", "vx"]} if nfield == 2 else {}
@@ -127,7 +127,7 @@ def test_an_inversion_of_shots_at_once(data, draws):
     prop = solver()
 
     def misfit(models):
-        """Of the shots, each for itself."""
+        """Return the misfit of the shots, each by itself."""
         return Objective(prop.executor, prop.problem, survey(), data)(models)[0]
 
     for name, iterations in (("L-BFGS", 8), ("Adam", 30)):
@@ -154,8 +154,8 @@ def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
         pass
 
     def kill(after):
-        def observer(seen):
-            if seen.iteration == after:
+        def observer(event):
+            if event.iteration == after:
                 raise Killed
 
         return [observer]
@@ -222,8 +222,8 @@ def test_refused_before_the_first_stage(data, options, words):
 
 def test_receivers_that_are_stated_for_each_shot_may_be_alike(data):
     shots = survey()
-    given = solver(), shots.wavelet, shots.sources, np.stack([RECEIVERS] * 3), data, [earth()[1]], Stage(1, encoded=1)
-    result = invert(*given, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
+    inputs = solver(), shots.wavelet, shots.sources, np.stack([RECEIVERS] * 3), data, [earth()[1]], Stage(1, encoded=1)
+    result = invert(*inputs, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
     np.testing.assert_array_equal(result.models[0], call(data, Stage(1, encoded=1)).models[0])
 
 

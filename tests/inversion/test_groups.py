@@ -121,7 +121,7 @@ def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, mo
         pytest.importorskip("jax")
     observations: list[Observation] = []
     records = [ObserverRecord("list", event, observations.append) for event in ("shot", "start", "iteration")]
-    found = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
+    outcome = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
     start, first = ([o for o in observations if o.iteration == n] for n in (0, 1))
     for output, event in ((start, "start"), (first, "iteration")):
         assert [(o.event, o.shots) for o in output] == [
@@ -132,10 +132,12 @@ def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, mo
     initial = read_prepared(model).initial
     np.testing.assert_array_equal(start[3].model, initial)
     np.testing.assert_array_equal(first[0].model, initial)
-    np.testing.assert_array_equal(first[3].model, found.models[0])
+    np.testing.assert_array_equal(first[3].model, outcome.models[0])
     assert start[3].gradient.shape == start[3].model.shape and np.abs(start[3].gradient).max() > 0
     assert all(o.rank == 0 and o.gradient is None and not o.history for o in observations if o.event == "shot")
-    assert [dict(line) for line in first[3].history] == found.history and found.history[1]["misfit"] == first[3].misfit
+    assert [dict(line) for line in first[3].history] == outcome.history and outcome.history[1]["misfit"] == first[
+        3
+    ].misfit
 
 
 def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected, tmp_path, capfd, monkeypatch):
@@ -190,7 +192,7 @@ def test_what_one_keeps_stays_as_it_was(model, tmp_path, monkeypatch):
 
 
 def test_each_observer_is_given_a_copy():
-    """Of any array of a run, which goes on to write into it."""
+    """The run writes into its own arrays later."""
     observations: list[Observation] = []
     records = [ObserverRecord(name, "iteration", observations.append) for name in ("one", "other")]
     model, gradient = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
@@ -204,14 +206,15 @@ def test_each_observer_is_given_a_copy():
 def test_the_scripts_tell_the_observers_of_the_environment(script, model, tmp_path, monkeypatch):
     if script.startswith("jax"):
         pytest.importorskip("jax"), pytest.importorskip("optax")
-    told: list[Observation] = []
-    records = tuple(ObserverRecord("list", event, told.append) for event in ("shot", "start", "iteration"))
+    messages: list[Observation] = []
+    records = tuple(ObserverRecord("list", event, messages.append) for event in ("shot", "start", "iteration"))
     result = attrs.evolve(registry(), observers=records)
     monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
     parts = {"model": model, "out": tmp_path, "epochs": 1, "max-shots": 3, "freq": 3, "forward-batchsize": 3}
     monkeypatch.setattr("sys.argv", [script, *(f"--{name}={value}" for name, value in parts.items())])
     runpy.run_path(str(EXAMPLES / script), run_name="__main__")
-    assert {(o.event, o.iteration) for o in told} == {("shot", 0), ("start", 0), ("shot", 1), ("iteration", 1)}
+    assert {(o.event, o.iteration) for o in messages} == {("shot", 0), ("start", 0), ("shot", 1), ("iteration", 1)}
     assert all(
-        sorted(n for o in told if (o.event, o.iteration) == ("shot", i) for n in o.shots) == [0, 1, 2] for i in (0, 1)
+        sorted(n for o in messages if (o.event, o.iteration) == ("shot", i) for n in o.shots) == [0, 1, 2]
+        for i in (0, 1)
     )

@@ -62,10 +62,10 @@ def reflections(equation, vp=SMOOTH, rho=RHO):
     return record(equation, earth(equation, vp, rho)) - record(equation, earth(equation))
 
 
-def image(equation, observed, vp=SMOOTH, function=migrate, made=None, **options):
+def image(equation, observed, vp=SMOOTH, function=migrate, example=None, **options):
     shots = driven(equation)
     arguments = shots.wavelet, SOURCES, RECEIVERS, observed, earth(equation, vp)
-    return function(made or solver(equation), *arguments, **options)
+    return function(example or solver(equation), *arguments, **options)
 
 
 DEPTHS = {"flat": np.full(SHAPE[1], 35.0), "dipping": 25 + 0.2 * np.arange(SHAPE[1])}
@@ -146,7 +146,7 @@ def test_impedance_is_the_inverse_scattering_condition():
 
 
 def test_the_laplacian_is_per_square_metre():
-    """Of another spacing along each axis: that of a parabola."""
+    """The spacing differs along each axis; the function is a parabola."""
     from sweep_core.inversion.imaging import _laplacian
 
     z, y, x = np.meshgrid(5.0 * np.arange(6), 3.0 * np.arange(7), 2.0 * np.arange(8), indexing="ij")
@@ -169,7 +169,7 @@ def test_no_rim():
     """Whether the solver's own gradients have one or not."""
     observed = reflections(Acoustic, layer())
     for instance in (solver(), solver(edge_gradient="interior")):
-        result = image(Acoustic, observed, made=instance, precondition=False)[20:]
+        result = image(Acoustic, observed, example=instance, precondition=False)[20:]
         edges = max(np.abs(part).max() for part in (result[-1], result[:, 0], result[:, -1]))
         assert edges < 0.5 * np.abs(result[:, MIDDLE]).max()
 
@@ -287,11 +287,11 @@ def test_jax_comes_to_the_same():
     from sweep_jax import PropJax
 
     observed, prop = reflections(Acoustic, layer()), solver(make=PropJax)
-    one, other = (image(Acoustic, observed, made=each, condition="laplacian") for each in (None, prop))
+    one, other = (image(Acoustic, observed, example=each, condition="laplacian") for each in (None, prop))
     np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(one).max())
     expected, history = least_squares(3)
     result, answer = image(
-        Acoustic, observed, made=prop, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False
+        Acoustic, observed, example=prop, function=least_squares_migrate, iterations=3, fixed=WATER, progress=False
     )
     np.testing.assert_allclose(result, expected, atol=5e-3 * np.abs(expected).max())
     np.testing.assert_allclose(answer, history, rtol=1e-3)
@@ -317,16 +317,16 @@ def test_three_dimensions():
 
 
 def refused(**changes):
-    """Of migrate, or of least_squares_migrate."""
+    """Return the image of migrate or of least_squares_migrate."""
     options = {"function": migrate, "equation": Acoustic, "observed": np.ones((7, NT, 40, 1), np.float32), **changes}
     function, equation = options.pop("function"), options.pop("equation")
-    given = {"solver": solver(equation), "models": earth(equation), "wavelet": driven(equation).wavelet}
-    given = {name: options.pop(name, value) for name, value in given.items()}
+    inputs = {"solver": solver(equation), "models": earth(equation), "wavelet": driven(equation).wavelet}
+    inputs = {name: options.pop(name, value) for name, value in inputs.items()}
     if function is least_squares_migrate:
         options["progress"] = False
     observed = options.pop("observed")
     function(
-        given["solver"], given["wavelet"], SOURCES, options.pop("receivers", RECEIVERS), observed, given["models"],
+        inputs["solver"], inputs["wavelet"], SOURCES, options.pop("receivers", RECEIVERS), observed, inputs["models"],
         **options,
     )  # fmt: skip
 

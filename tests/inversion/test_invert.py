@@ -285,11 +285,11 @@ def test_densities_take_shorter_steps():
 
 
 def test_an_observer_ends_a_stage(data, capsys):
-    def enough(seen):
-        if seen.iteration == 2:
+    def enough(event):
+        if event.iteration == 2:
             raise StopIteration
 
-    def broken(seen):
+    def broken(event):
         raise ValueError("a picture without a screen")
 
     result = call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough, broken])
@@ -300,9 +300,9 @@ def test_an_observer_ends_a_stage(data, capsys):
 def test_shots_are_drawn_in_an_order_of_the_seed(data):
     drawn = {}
     for seed in (0, 1):
-        told = drawn[seed] = []
+        messages = drawn[seed] = []
         call(data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2), seed=seed,
-             true=[earth()[0]], observers=[lambda output, told=told: told.append(output.history[-1])])  # fmt: skip
+             true=[earth()[0]], observers=[lambda output, messages=messages: messages.append(output.history[-1])])  # fmt: skip
     misfits = [[line["misfit"] for line in lines] for lines in drawn.values()]
     assert misfits[0] != misfits[1]
     assert misfits[0] == [line["misfit"] for line in call(
@@ -315,8 +315,8 @@ def test_shots_are_drawn_in_an_order_of_the_seed(data):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_observer_ends_the_whole_run(data, ranks):
-    def enough(seen):
-        if seen.iteration == 2:
+    def enough(event):
+        if event.iteration == 2:
             raise StopInversion
 
     def run(group):
@@ -330,7 +330,7 @@ def test_an_observer_ends_the_whole_run(data, ranks):
 def test_a_run_that_an_observer_ended_goes_on(data, tmp_path):
     """It has not come to its end: without the observer the same call goes on from where it was."""
 
-    def enough(seen):
+    def enough(event):
         raise StopInversion
 
     plan = [Stage(3, high=6.0), Stage(2)]
@@ -361,15 +361,15 @@ def test_drawn_shots_stand_for_all():
     arguments = objective()
     unknowns = make_unknowns(arguments.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
     drawing = Descent(arguments, unknowns, drawn=1, precondition=False)
-    x, told = np.zeros(len(drawing.unknowns)), []
+    x, messages = np.zeros(len(drawing.unknowns)), []
     for _ in range(3):
         value, _ = drawing(x)
-        told.append((drawing.misfit, drawing.gradients[0], value))
+        messages.append((drawing.misfit, drawing.gradients[0], value))
     value, (gradient,) = arguments([unknowns.start[0]])
-    assert len({misfit for misfit, *_ in told}) == 3  # each its own
-    assert np.mean([misfit for misfit, *_ in told]) == pytest.approx(value, rel=1e-9)
-    assert np.mean([value for *_, value in told]) == pytest.approx(1, rel=1e-9)
-    np.testing.assert_allclose(np.mean([g for _, g, _ in told], axis=0), gradient, atol=1e-9 * abs(gradient).max())
+    assert len({misfit for misfit, *_ in messages}) == 3  # each its own
+    assert np.mean([misfit for misfit, *_ in messages]) == pytest.approx(value, rel=1e-9)
+    assert np.mean([value for *_, value in messages]) == pytest.approx(1, rel=1e-9)
+    np.testing.assert_allclose(np.mean([g for _, g, _ in messages], axis=0), gradient, atol=1e-9 * abs(gradient).max())
 
 
 def test_some_shots_are_a_stage(data):
@@ -473,11 +473,11 @@ def test_receivers_that_waves_do_not_reach_move_nothing():
     loud = aim.abs().amax((0, 1, 3))
     assert (loud < 1e-8 * loud.max()).sum() > 10
 
-    def slope(kept):
+    def slope(saved):
         model = start.clone().requires_grad_()
         record = line(wavelet, sources, receivers, models=[model])
         return (
-            torch.autograd.grad(global_correlation(record[:, :, kept], aim[:, :, kept])[0], model)[0].ravel().double()
+            torch.autograd.grad(global_correlation(record[:, :, saved], aim[:, :, saved])[0], model)[0].ravel().double()
         )
 
     some, every = slope(loud > 1e-3 * loud.max()), slope(loud >= 0)
@@ -544,6 +544,11 @@ def test_observers_of_shots_are_told(data, monkeypatch):
     result = attrs.evolve(registry(), observers=(ObserverRecord("counts", "shot", entries.append),))
     monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
     call(data, Stage(1), batch=2, precondition=False)
-    assert [(told.shots, told.iteration) for told in entries[:4]] == [((0, 1), 0), ((2,), 0), ((0, 1), 1), ((2,), 1)]
+    assert [(messages.shots, messages.iteration) for messages in entries[:4]] == [
+        ((0, 1), 0),
+        ((2,), 0),
+        ((0, 1), 1),
+        ((2,), 1),
+    ]
     np.testing.assert_array_equal(entries[0].model, earth()[1])
     assert (entries[2].model != entries[0].model).any()

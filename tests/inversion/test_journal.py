@@ -107,8 +107,8 @@ def test_a_run_gets_more_iterations_and_further_stages(data, tmp_path, optimiser
 def test_steps_are_kept_in_one_file_whose_size_stays(data, tmp_path, optimiser):
     sizes = []
 
-    def measure(seen):
-        if seen.iteration > 1:
+    def measure(event):
+        if event.iteration > 1:
             sizes.append(sum(path.stat().st_size for path in tmp_path.glob("*.npz")))
 
     call(data, Stage(8), folder=tmp_path, optimiser=optimiser, observers=[measure])
@@ -185,12 +185,19 @@ def test_stages_that_were_begun_stay_as_they_were(data, tmp_path):
 
 
 def test_time_goes_on_and_observers_are_told_of_the_stage_again(data, tmp_path):
-    told = []
+    messages = []
     with pytest.raises(KeyboardInterrupt):
         call(data, PLAN, misfit=Counted(5), folder=tmp_path)
-    result = call(data, PLAN, misfit=Counted(), folder=tmp_path, observers=[lambda seen: told.append(seen.iteration)])
+    result = call(
+        data, PLAN, misfit=Counted(), folder=tmp_path, observers=[lambda event: messages.append(event.iteration)]
+    )
     seconds = [line["seconds"] for line in result.history]
-    assert seconds == sorted(seconds) and told[-1] == 7 and told == list(range(told[0], 8)) and told[0] in (1, 3)
+    assert (
+        seconds == sorted(seconds)
+        and messages[-1] == 7
+        and messages == list(range(messages[0], 8))
+        and messages[0] in (1, 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -398,12 +405,12 @@ def test_identity_of_what_is_ones_own():
 def test_identity_of_an_equation_of_ones_own():
     """Its text may differ, though its name and what it holds are the same."""
 
-    def made(power):
+    def example(power):
         class Mine(Acoustic):
             def coefficients(self, node_averages, vp):
                 return ((node_averages.dt * vp) ** power,)
 
         return Mine
 
-    one, same, other = (identity(equation=made(power)) for power in (2, 2, 3))
+    one, same, other = (identity(equation=example(power)) for power in (2, 2, 3))
     assert one == same != other and identity(equation=Acoustic) == identity(equation=Acoustic)

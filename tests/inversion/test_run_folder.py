@@ -53,23 +53,23 @@ def contents(path):
 
 
 @pytest.fixture
-def finished(tmp_path):
+def past_run(tmp_path):
     write_run(tmp_path).close()
     for name in (*PICTURES, *STRANGE):
         (tmp_path / name).write_text(name)
     return tmp_path
 
 
-def test_a_run_is_not_begun_anew_without_a_word(finished):
-    settings = Settings(out=finished)
-    before = contents(finished)
+def test_a_run_is_not_begun_anew_without_a_word(past_run):
+    settings = Settings(out=past_run)
+    before = contents(past_run)
     with pytest.raises(CheckpointError, match="holds an earlier run; give --resume to continue it, --overwrite to"):
         check_out(settings)
     for choice in ("resume", "overwrite"):
         check_out(attrs.evolve(settings, **{choice: True}))
     with pytest.raises(CheckpointError, match="nothing to resume: .* run without --resume"):
-        check_out(attrs.evolve(settings, out=finished / "none", resume=True))
-    assert contents(finished) == before and not (finished / "none").exists()
+        check_out(attrs.evolve(settings, out=past_run / "none", resume=True))
+    assert contents(past_run) == before and not (past_run / "none").exists()
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "inverted_vs.npy", *PICTURES])
@@ -82,25 +82,25 @@ def test_one_file_is_enough_to_refuse(tmp_path, name):
         assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [(name, "mine")]
 
 
-def test_overwriting_removes_what_a_run_left_and_nothing_else(finished):
-    (finished / ".epoch_0003.png.0123456789abcdef.part").write_text("left by a kill")
-    (finished / ".notes.txt.0123456789abcdef.part").write_text("a stranger's")
-    claim(finished, {"lr": "10"}, overwrite=True).close()
-    assert set(contents(finished)) == {*STRANGE, ".notes.txt.0123456789abcdef.part"}
+def test_overwriting_removes_what_a_run_left_and_nothing_else(past_run):
+    (past_run / ".epoch_0003.png.0123456789abcdef.part").write_text("left by a kill")
+    (past_run / ".notes.txt.0123456789abcdef.part").write_text("a stranger's")
+    claim(past_run, {"lr": "10"}, overwrite=True).close()
+    assert set(contents(past_run)) == {*STRANGE, ".notes.txt.0123456789abcdef.part"}
 
 
-def test_a_run_goes_on_with_what_is_there(finished):
-    before, journal = contents(finished), claim(finished)
+def test_a_run_goes_on_with_what_is_there(past_run):
+    before, journal = contents(past_run), claim(past_run)
     journal.begin()
     (answer, (earth,)) = journal.position()
-    assert answer["step"] == 1 and np.array_equal(earth, EARTH) and contents(finished) == before
+    assert answer["step"] == 1 and np.array_equal(earth, EARTH) and contents(past_run) == before
     journal.close()
 
 
-def test_another_run_is_refused(finished):
+def test_another_run_is_refused(past_run):
     with pytest.raises(CheckpointError, match="another run: lr was '20' and is now '10'"):
-        claim(finished, {"lr": "10"})
-    claim(finished).close()
+        claim(past_run, {"lr": "10"})
+    claim(past_run).close()
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):

@@ -1,4 +1,4 @@
-"""What a command line asks of an inversion is looked at before anything is computed or written."""
+"""The options of an inversion are checked before anything is computed or written."""
 
 import attrs
 import numpy as np
@@ -20,8 +20,8 @@ def model(tmp_path_factory):
 
 @pytest.fixture(params=FREQUENCIES)
 def read(request, model):
-    given = ["--physics", request.param, "--model", str(model), "--freq", str(FREQUENCIES[request.param])]
-    return lambda *more: Settings.read("a test", [*given, *map(str, more)])
+    inputs = ["--physics", request.param, "--model", str(model), "--freq", str(FREQUENCIES[request.param])]
+    return lambda *more: Settings.read("a test", [*inputs, *map(str, more)])
 
 
 NUMBERS = {

@@ -101,7 +101,7 @@ MUTATIONS = (
 
 
 def check(result, content, format):
-    """What was read is what the bytes say; `content` has traces of the count and the format that were written."""
+    """Check that the result equals the bytes; `content` has traces of the count and the format that were written."""
     assert result.dt == DT
     entries = set()
     for shot, row in enumerate(result.traces):

@@ -43,7 +43,7 @@ def foreign(folder):
 
 
 def prepared(folder):
-    """What the command makes of an array."""
+    """Return the file that the command writes for an array."""
     command = Namespace(**runpy.run_path(str(COMMAND)))
     np.save(folder / "vp.npy", as_it_comes(earth().true))
     wishes = ["--input", str(folder / "vp.npy"), "--source-dh", "25", "--target-dh", "50", "--crop", "2:,3:"]
@@ -88,10 +88,10 @@ MAKERS = {
 }
 
 
-def arrays(made):
-    if attrs.has(type(made)):
-        made = attrs.astuple(made, recurse=False)
-    return [x for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, np.ndarray)]
+def arrays(example):
+    if attrs.has(type(example)):
+        example = attrs.astuple(example, recurse=False)
+    return [x for x in (example if isinstance(example, tuple) else (example,)) if isinstance(x, np.ndarray)]
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

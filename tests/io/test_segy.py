@@ -146,12 +146,15 @@ def test_a_delay_puts_samples_where_they_belong(write):
 
 
 def test_traces_are_sampled_at_the_solvers_step(write):
-    found = read_segy(write(), dh=12.5, dt=1.5e-3)
-    assert found.nt == 169 and found.dt == 1.5e-3
+    outcome = read_segy(write(), dh=12.5, dt=1.5e-3)
+    assert outcome.nt == 169 and outcome.dt == 1.5e-3
     np.testing.assert_allclose(
-        found.observed[0, :, :, 0], sampled(standard.survey()[0][:5].T, 4e-3, 169, 1.5e-3, axis=0), rtol=1e-5, atol=1e-3
+        outcome.observed[0, :, :, 0],
+        sampled(standard.survey()[0][:5].T, 4e-3, 169, 1.5e-3, axis=0),
+        rtol=1e-5,
+        atol=1e-3,
     )
-    assert "sampled anew: every 1.5 ms, 4 ms in the file" in found.notes
+    assert "sampled anew: every 1.5 ms, 4 ms in the file" in outcome.notes
     assert "low-pass at 50 Hz" in read_segy(write(), dh=12.5, dt=8e-3, nt=10).notes[-1]
 
 
@@ -312,6 +315,6 @@ def test_header_fields_are_read_from_where_the_caller_says(write):
         ([181], "header_bytes is"),
     ],
 )
-def test_places_of_header_fields_that_are_none_are_refused(write, given, words):
+def test_places_of_header_fields_that_are_none_are_refused(write, inputs, words):
     with pytest.raises((OptionError, DtypeError), match=words):
-        open_segy(write(), header_bytes=given)
+        open_segy(write(), header_bytes=inputs)

@@ -1,4 +1,4 @@
-"""What a SEG-Y file says of itself twice, or cannot say at all: settled by its size, refused by name, or overruled by the user."""
+"""Contradictions and gaps in SEG-Y headers: settled by the file size, refused by name, or overruled by the user."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def test_each_breaks_something_of_its_own():
 
 
 def test_a_file_is_newer_than_what_was_built_of_another_text(tmp_path):
-    """What a clone or a copy has is older than a library: nothing would be compiled again."""
+    """Files of a clone or a copy are older than a library: nothing would be compiled again."""
     file = tmp_path / "old.h"
     file.write_text("first")
     os.utime(file, (1.0, 1.0))

@@ -42,13 +42,13 @@ def test_each_variant_equals_the_reference(name, threads):
     run = Run(example, threads=threads, snapshots=request)
     assert record_error(run.forward(), reference_record(example)) < 1e-12
     wavefields = ReferenceExecutor().snapshots(example.problem, example.shots, example.models, request)
-    assert error(run.seen()["h1"][:, : len(wavefields["h1"][0])], wavefields["h1"]) < 1e-12
+    assert error(run.event()["h1"][:, : len(wavefields["h1"][0])], wavefields["h1"]) < 1e-12
     assert error(run.born(example.direction()), reference_born(example)) < 1e-12
 
 
 def transpose_error(run, y, wavelet) -> float:
     """Return |<J x, y> - <x, J' y>| / (|J x| |y|), where x is a direction of the models and the wavelet."""
-    run.vary(run.made.direction(), wavelet)
+    run.vary(run.other_example.direction(), wavelet)
     run.run("born")
     record, gradient = run["record"].astype(float), run.adjoint(y)
     x = run["tangent_coefficients"], run["tangent_wavelet"]

@@ -17,10 +17,10 @@ def tiny():
     return sweep.backend("tiny")
 
 
-def call(executor, made, observed=None):
+def call(executor, example, observed=None):
     if observed is None:
-        return executor.forward(made.problem, made.shots, made.models)
-    return executor.misfit_and_gradient(made.problem, made.shots, made.models, observed)
+        return executor.forward(example.problem, example.shots, example.models)
+    return executor.misfit_and_gradient(example.problem, example.shots, example.models, observed)
 
 
 def test_it_is_an_executor(tiny):
@@ -29,7 +29,7 @@ def test_it_is_an_executor(tiny):
 
 
 def test_pullback(tiny):
-    """Of the arguments as they were, a list that is changed included; cotangents have the shape of the record."""
+    """The arguments stay as they were, even in a list that changes; cotangents have the shape of the record."""
     (entry,) = entries("tiny")
     for name in (None, "increments between nodes, an earth each", "no time dispersion, masked"):
         assert pullback_is_the_gradient(entry, variant(name) if name else case()).value < 1e-12
@@ -88,11 +88,13 @@ def test_threads_change_nothing(tiny, monkeypatch):
 
 
 def test_arguments_stay_as_they_are(tiny):
-    made = case()
-    kept = [made.shots.wavelet.copy(), made.models[0].copy(), made.noise()]
-    observed = made.noise()
-    call(tiny, made, observed)
-    assert all(np.array_equal(a, b) for a, b in zip(kept, (made.shots.wavelet, made.models[0], observed), strict=True))
+    example = case()
+    saved = [example.shots.wavelet.copy(), example.models[0].copy(), example.noise()]
+    observed = example.noise()
+    call(tiny, example, observed)
+    assert all(
+        np.array_equal(a, b) for a, b in zip(saved, (example.shots.wavelet, example.models[0], observed), strict=True)
+    )
 
 
 def test_bad_input_is_refused(tiny):

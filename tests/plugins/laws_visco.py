@@ -18,7 +18,7 @@ VP, RHO, Q = 3000.0, 2200.0, 30.0
 
 
 def modulus(omega, reference) -> complex:
-    """Of the relaxed one, M (1 + tau i w T / (1 + i w T)), so that speed is VP and Q is Q at `reference` (Hz)."""
+    """Return the modulus over the relaxed one, M (1 + tau i w T / (1 + i w T)), so that speed is VP and Q is Q at `reference` (Hz)."""
     tau, over = 2 / (Q - 1), 2 * np.pi * reference
 
     def relative(w):

@@ -1,4 +1,4 @@
-"""What the solver makes judges two steps: a point source turned into a line, and the wavelet that is read off a record."""
+"""Records of the solver test two steps: the line source from a point source, and the wavelet from a record."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from sweep_core.native.prepare import model_buffers, survey_buffers
 
 GUARD = 4096
 PATTERN, DIRT = 0xA5, 0xFF
-"""What guards hold, and what outputs and scratch hold before a run: NaN, if anybody reads it."""
+"""The bytes of guards, and of outputs and scratch before a run: NaN, if anybody reads them."""
 
 
 def cpu_library() -> native.Library:
@@ -49,9 +49,9 @@ class Run:
     `changes` go into the struct before sizes are asked for, such as first, last or chunk.
     """
 
-    def __init__(self, made, gradient=True, threads=1, snapshots=None, **changes):
-        self.made, self.problem, self.threads = made, made.problem, threads
-        self.shape = check_call(self.problem, made.shots, made.models, snapshots)
+    def __init__(self, example, gradient=True, threads=1, snapshots=None, **changes):
+        self.example, self.problem, self.threads = example, example.problem, threads
+        self.shape = check_call(self.problem, example.shots, example.models, snapshots)
         chunk = native.plan_history("cpu", self.problem, self.shape, lambda: 0, slices=False).chunk if gradient else 0
         self.call = native.compiled_call("cpu", self.problem, self.shape, chunk)
         self.library = self.call.library
@@ -65,13 +65,13 @@ class Run:
             shape = (max(self.bytes_of(name)),) if opaque else buffer.shape
             self.buffers[name] = Guarded(shape, buffer.dtype)
             assert opaque or {self[name].nbytes} == set(self.bytes_of(name)), f"Python and the library differ on {name}"
-        self.cells, fixed = survey_buffers(self.problem, self.shape, made.shots)
-        for name, values in (fixed | self._inputs(made.shots.wavelet, made.models)).items():
+        self.cells, fixed = survey_buffers(self.problem, self.shape, example.shots)
+        for name, values in (fixed | self._inputs(example.shots.wavelet, example.models)).items():
             self[name][...] = values
         self["tangent_coefficients"][:], self["tangent_wavelet"][:] = 0, 0
 
     def bytes_of(self, name) -> list[int]:
-        """What each operation that is handed a buffer needs of it."""
+        """Return the bytes of a buffer that each operation needs."""
         return [n.bytes for needs in self.needs.values() for n in needs if n.name.decode() == name]
 
     def _inputs(self, wavelet, models):
@@ -81,11 +81,11 @@ class Run:
     def vary(self, models, wavelet=None):
         """Set the tangents to those of a direction: by complex step in the models, and linear in the wavelet."""
         h = 1e-30j
-        moved = [m + h * d for m, d in zip(self.made.models, models, strict=True)]
-        for name, values in self._inputs(self.made.shots.wavelet, moved).items():
+        moved = [m + h * d for m, d in zip(self.example.models, models, strict=True)]
+        for name, values in self._inputs(self.example.shots.wavelet, moved).items():
             self[f"tangent_{name}"][:] = values.imag / h.imag
         if wavelet is not None:
-            self["tangent_wavelet"][:] += self._inputs(wavelet, self.made.models)["wavelet"]
+            self["tangent_wavelet"][:] += self._inputs(wavelet, self.example.models)["wavelet"]
 
     def __getitem__(self, name) -> np.ndarray:
         return self.buffers[name].array
@@ -105,14 +105,14 @@ class Run:
             assert not touched, f"written beside {touched}"
 
     def record(self, operation) -> np.ndarray:
-        """Of ``'forward'`` or ``'born'``, as a user gets it."""
+        """Return the record of ``'forward'`` or ``'born'``, as a user gets it."""
         self.run(operation)
-        return finalise_record(np, self.problem, self.shape, self.made.shots.mask, self["record"])
+        return finalise_record(np, self.problem, self.shape, self.example.shots.mask, self["record"])
 
     def forward(self) -> np.ndarray:
         return self.record("forward")
 
-    def seen(self) -> dict:
+    def event(self) -> dict:
         """The snapshots of the last forward run, by field."""
         return native.snapshots_of(self.problem, self.shape, self["snapshots"])
 

@@ -30,8 +30,8 @@ class Call:
         return importlib.import_module("torch").from_numpy(x) if self.framework == "torch" else x
 
     def placed(self) -> dict:
-        given = dict(self.arguments)
-        return given | {"wavelet": self.array(given["wavelet"]), "models": [self.array(m) for m in given["models"]]}
+        inputs = dict(self.arguments)
+        return inputs | {"wavelet": self.array(inputs["wavelet"]), "models": [self.array(m) for m in inputs["models"]]}
 
     def certify(self, **more):
         return self.solver().certify(**self.placed(), **more)

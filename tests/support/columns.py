@@ -7,17 +7,17 @@ from abi import Run
 OPERATIONS = ("forward", "born", "adjoint")
 
 
-def driven_everywhere(made):
+def driven_everywhere(example):
     """With sources in all fields."""
-    names = [f.name for f in made.problem.equation.waves_in(made.problem.grid.ndim)]
-    return attrs.evolve(made, arguments=made.arguments | {"source_type": names, "receiver_type": names})
+    names = [f.name for f in example.problem.equation.waves_in(example.problem.grid.ndim)]
+    return attrs.evolve(example, arguments=example.arguments | {"source_type": names, "receiver_type": names})
 
 
 class Merged:
     """A run whose fields share columns: `into` says which, for each field of a trace."""
 
-    def __init__(self, made, **options):
-        self.run, fields = Run(made, chunk=7, **options), len(made.problem.source_type)
+    def __init__(self, example, **options):
+        self.run, fields = Run(example, chunk=7, **options), len(example.problem.source_type)
         self.into = fields - 2 + np.arange(fields) % 2  # all share the last two, those before have no points
         for name in ("source_inject", "source_gather", "receiver_inject", "receiver_gather"):
             column = self.run[f"{name}_column"]
@@ -40,13 +40,13 @@ class Merged:
         return {name: x for name, x in results.items() if x.dtype.kind == "f"}
 
 
-def columns_add(made, **options) -> None:
+def columns_add(example, **options) -> None:
     """A column adds what its points see, or acts at all of them, as do columns of one field each whose samples are
     added; one without points is left alone.
     """
-    made = driven_everywhere(made)
-    merged = Merged(made, **options)
-    result, apart, into = merged.go(np.random.default_rng(5)), Run(made, chunk=7), merged.into
+    example = driven_everywhere(example)
+    merged = Merged(example, **options)
+    result, apart, into = merged.go(np.random.default_rng(5)), Run(example, chunk=7), merged.into
     for name in ("wavelet", "tangent_wavelet", "cotangent"):
         signals = merged.by_field(name)
         apart[name][...] = signals[..., into].reshape(apart[name].shape)

@@ -20,7 +20,7 @@ FIGURES = HERE / "figures.json"
 SCRIPTS = "acoustic", "elastic", "lsrtm", "ddp", "pmap"
 
 
-def found(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
+def outcome(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
     """Record and gradient of a script whose imports of sweep are those of a package."""
     text = (HERE / "scripts" / f"{name}.py").read_text()
     script, result = folder / f"{name}_{package}.py", folder / f"{name}_{package}.npz"
@@ -55,5 +55,5 @@ def figures(arrays: dict[str, np.ndarray]) -> dict[str, list[float]]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        made = {name: figures(found(name, "sweep", Path(folder))) for name in SCRIPTS}
-    FIGURES.write_text(json.dumps(made, indent=1) + "\n")
+        example = {name: figures(outcome(name, "sweep", Path(folder))) for name in SCRIPTS}
+    FIGURES.write_text(json.dumps(example, indent=1) + "\n")

@@ -10,8 +10,8 @@ WHOLE = ("torch-c",)
 def redundant(items) -> list:
     """Return the items of pytest that may be left out.
 
-    Tests of one file that have the same parameters share the work: each two values that meet in a case of any, and each
-    value that a test has, are still seen, but not each combination with each test.
+    Tests of one file with the same parameters share the work. Each pair of values meets in a case of some test, and each
+    test has each value, but not each combination.
     """
     alike, left_out = defaultdict(list), []
     for item in items:

@@ -55,7 +55,7 @@ class Clock:
         """Where the wavelet has something to say."""
         return np.abs(spectrum) > 1e-9 * np.abs(spectrum).max()
 
-    def record(self, response: Callable, act: float, seen: float) -> np.ndarray:
+    def record(self, response: Callable, act: float, event: float) -> np.ndarray:
         """Traces (nt, ...) of a response (omega) -> (nomega, ...)."""
         k = np.arange(len(self.wavelet))
         spectrum = np.fft.rfft(self.wavelet * np.exp(-self.damping * k * self.dt), self.samples)
@@ -63,7 +63,7 @@ class Clock:
         omega = self.omega[used]
         felt = 2 / self.dt * np.sin(omega * self.dt / 2) if self.stepped else omega
         answer = response(felt)
-        answer = answer * (spectrum[used] * np.exp(1j * omega * (seen - act))).reshape(-1, *[1] * (answer.ndim - 1))
+        answer = answer * (spectrum[used] * np.exp(1j * omega * (event - act))).reshape(-1, *[1] * (answer.ndim - 1))
         whole = np.zeros((len(used), *answer.shape[1:]), complex)
         whole[used] = answer
         traces = np.fft.irfft(whole, self.samples, axis=0)[: len(k)]

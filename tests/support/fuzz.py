@@ -2,8 +2,8 @@
 
 ``python fuzz.py SEED COUNT [FIRST]`` runs COUNT structs in this process, which a page that is touched, an abort or a call
 of more than 60 seconds ends: the last line printed says which struct it was. A struct follows from SEED and its number
-alone. What an answer says of itself is asserted: sizes are no less than what they must hold, whatever overflows on the
-way; bad values are refused; a run that succeeds has written all that it hands out.
+alone. Each answer is checked: sizes hold their contents even if a number
+overflows on the way. Bad values are refused. A successful run has written all of its outputs.
 """
 
 import ctypes as c
@@ -307,14 +307,14 @@ class Trial:
                 spoiled |= bad
         at = iter(lists)
         buffers = [next(at) if n.endswith(LISTED) else self.fenced[n] for n in names]
-        given = [(b.address if b.size or draw.random() < 0.5 else None, b.size) for b in buffers]
-        i, short = draw.randrange(len(given)), False
-        if draw.random() < 0.1 and given[i][1]:
-            address, size = given[i]
-            given[i], short = draw.choice(((None, size), *((address, n) for n in (-1, 0, size - 1, -(2**63))))), True
+        inputs = [(b.address if b.size or draw.random() < 0.5 else None, b.size) for b in buffers]
+        i, short = draw.randrange(len(inputs)), False
+        if draw.random() < 0.1 and inputs[i][1]:
+            address, size = inputs[i]
+            inputs[i], short = draw.choice(((None, size), *((address, n) for n in (-1, 0, size - 1, -(2**63))))), True
         number = structs.OPERATIONS.index(operation)
-        array = (structs.SweepBuffer * len(given))(*given)
-        status = self.call(self.library.dll.sweep_run, number, array, len(given))
+        array = (structs.SweepBuffer * len(inputs))(*inputs)
+        status = self.call(self.library.dll.sweep_run, number, array, len(inputs))
         for buffer in lists:
             buffer.close()
         begins = self.struct.last == self.struct.steps if operation == "adjoint" else self.struct.first == 0
@@ -336,7 +336,7 @@ class Trial:
                 yield cells, column.ravel(), values.uniform(-1, 1, n)
 
     def _of_points(self, kind, samples):
-        """Of (shots, steps, columns) what is in columns that have points."""
+        """Return the part of (shots, steps, columns) in columns that have points."""
         p, columns = self.struct, getattr(self.struct, f"{kind}_columns")
         there, lists = np.zeros((p.shots, columns), bool), np.array_split(np.arange(len(self.points[kind])), p.shots)
         for shot, some in enumerate(lists):
@@ -350,15 +350,17 @@ class Trial:
         parts = self.points[kind]
         if sort:
             parts = [[x[np.argsort(one[0], kind="stable")] for x in one] for one in parts]
-        made = [np.concatenate(x) for x in zip(*parts, strict=True)] or [np.zeros(0)] * 3
+        example = [np.concatenate(x) for x in zip(*parts, strict=True)] or [np.zeros(0)] * 3
         dtypes = ("int32", "int32", ("float32", "float64")[p.dtype])
-        made = [x.astype(dtype) for x, dtype in zip(made, dtypes, strict=True)]
-        bad = bool(made[0].size) and draw.random() < 0.03
+        example = [x.astype(dtype) for x, dtype in zip(example, dtypes, strict=True)]
+        bad = bool(example[0].size) and draw.random() < 0.03
         if bad:
             which, end = draw.choice(((0, prod(p.shape[: p.ndim])), (1, getattr(p, f"{kind}_columns"))))
-            made[which][draw.randrange(made[which].size)] = draw.choice((-1, end, min(end + 7, MOST), MOST, -MOST - 1))
+            example[which][draw.randrange(example[which].size)] = draw.choice(
+                (-1, end, min(end + 7, MOST), MOST, -MOST - 1)
+            )
         buffers = []
-        for array in made:
+        for array in example:
             buffers.append(Fenced(array.nbytes, self.at_end))
             buffers[-1].array(array.dtype)[:] = array
         return buffers, bad

@@ -69,13 +69,13 @@ def with_snapshots(this):
     return both
 
 
-def born_of_snapshots(made: Case, asked: Snapshots) -> np.ndarray:
+def born_of_snapshots(example: Case, asked: Snapshots) -> np.ndarray:
     """The derivative of snapshots, (nshots, nsnap, nz, nx), in the direction of `made`: of receivers in all their cells."""
     (top, bottom), (left, right) = asked.region
     z, x = np.mgrid[top:bottom, left:right]
-    receivers = np.broadcast_to(np.stack([x, z], -1).reshape(-1, 2), (len(made.shots), z.size, 2))
-    everywhere = attrs.evolve(made, shots=attrs.evolve(made.shots, receivers=receivers))
-    snapshots = reference_born(everywhere)[:, :: asked.every, :, made.problem.receiver_type.index(*asked.fields)]
+    receivers = np.broadcast_to(np.stack([x, z], -1).reshape(-1, 2), (len(example.shots), z.size, 2))
+    everywhere = attrs.evolve(example, shots=attrs.evolve(example.shots, receivers=receivers))
+    snapshots = reference_born(everywhere)[:, :: asked.every, :, example.problem.receiver_type.index(*asked.fields)]
     return snapshots.reshape(*snapshots.shape[:2], *z.shape)
 
 
@@ -105,9 +105,9 @@ class Framework(Entry):
             pytest.fail(f"{self.name}: {reason}")
         super().absent(reason)
 
-    def pulled_back(self, made: Case, cotangent):
-        self.executor_for(made.problem)
-        return self.pullback(made, cotangent)
+    def pulled_back(self, example: Case, cotangent):
+        self.executor_for(example.problem)
+        return self.pullback(example, cotangent)
 
 
 def _torch(impl, device="cpu"):
@@ -116,18 +116,18 @@ def _torch(impl, device="cpu"):
 
         return TorchExecutor(impl, device)
 
-    def solver(made):
+    def solver(example):
         from sweep_torch import PropTorch
 
-        prop = PropTorch(**made.arguments, impl=impl, dev=device)
-        survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
-        return lambda wavelet, models: prop(wavelet, **survey, models=models, receiver_mask=made.shots.mask)
+        prop = PropTorch(**example.arguments, impl=impl, dev=device)
+        survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
+        return lambda wavelet, models: prop(wavelet, **survey, models=models, receiver_mask=example.shots.mask)
 
-    def pullback(made, cotangent):
+    def pullback(example, cotangent):
         import torch
 
-        arrays = [torch.tensor(x, device=device, requires_grad=True) for x in (made.shots.wavelet, *made.models)]
-        record = solver(made)(arrays[0], arrays[1:])
+        arrays = [torch.tensor(x, device=device, requires_grad=True) for x in (example.shots.wavelet, *example.models)]
+        record = solver(example)(arrays[0], arrays[1:])
         first, *rest = torch.autograd.grad(record, arrays, torch.tensor(cotangent, device=device, dtype=record.dtype))
         return numpy_of(first), [numpy_of(x) for x in rest]
 
@@ -140,23 +140,23 @@ def _jax(impl, device="cpu"):
 
         return sweep_jax.JaxExecutor(impl)
 
-    def solver(made):
+    def solver(example):
         from sweep_jax import PropJax
 
-        prop = PropJax(**made.arguments, impl=impl)
+        prop = PropJax(**example.arguments, impl=impl)
 
         def call(wavelet, models):
-            survey = {name: getattr(made.shots, name) for name in ("sources", "receivers")}
-            return prop(wavelet, **survey, models=models, receiver_mask=made.shots.mask)
+            survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
+            return prop(wavelet, **survey, models=models, receiver_mask=example.shots.mask)
 
         return call
 
-    def pullback(made, cotangent):
+    def pullback(example, cotangent):
         import jax
         import jax.numpy as jnp
 
-        arrays = jnp.asarray(made.shots.wavelet), [jnp.asarray(m) for m in made.models]
-        record, back = jax.vjp(solver(made), *arrays)
+        arrays = jnp.asarray(example.shots.wavelet), [jnp.asarray(m) for m in example.models]
+        record, back = jax.vjp(solver(example), *arrays)
         first, rest = back(jnp.asarray(cotangent, record.dtype))
         return numpy_of(first), [numpy_of(x) for x in rest]
 
@@ -201,7 +201,7 @@ def executors_and_orders(*names, **options):
 def executors_and_variants(**options):
     """Each with every variant of every equation, but JAX, which compiles for seconds, with each of one in turn.
 
-    Of all equations where the surface is free, which each of them treats in its own way.
+    A free surface runs with all equations, since each of them treats it in its own way.
     """
     return [
         pytest.param(*entry.values, name, *equation.values, id=f"{equation.id}-{name}-{entry.id}", marks=entry.marks)

@@ -32,7 +32,7 @@ def long_run(equation, field, free_surface, edge, nt) -> Case:
     return Case(arguments, shots, models).typed(np.float32)
 
 
-def gradient(entry, made) -> list:
-    """That of the misfit to no data at all: the residual is the record."""
-    nothing = np.zeros((1, made.shots.wavelet.shape[-1], len(made.shots.receivers), 1), np.float32)
-    return entry.misfit_and_gradient(made, nothing)[1]
+def gradient(entry, example) -> list:
+    """Return the gradient of the misfit to zero data: the residual is the record."""
+    nothing = np.zeros((1, example.shots.wavelet.shape[-1], len(example.shots.receivers), 1), np.float32)
+    return entry.misfit_and_gradient(example, nothing)[1]

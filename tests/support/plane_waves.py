@@ -13,8 +13,8 @@ NX, ROW, DEPTH, DAMPING = 801, 30, 15, 12.0
 def measured(equation, upper, lower, angles, source_type, receiver_type) -> tuple[np.ndarray, np.ndarray]:
     """(reflection, transmission) of pressure at each angle and frequency, (nangles, nfreq), and those frequencies.
 
-    The wave that comes back is compared with the direct one after as long a way in the upper medium, the one that gets
-    through with the direct one at the last row above: all three slanted over receivers along x.
+    The reflected wave is compared with the direct one after as long a way in the upper medium. The transmitted wave is
+    compared with the direct one at the last row above. All three are slanted over receivers along x.
     """
     last = ROW + DEPTH
     rows = {"here": ROW, "as far": ROW + 2 * DEPTH + 1, "above": last, "below": last + 1}

@@ -11,7 +11,7 @@ SCRIPTS = ROOT / "tests/distribution"
 
 
 def launch(script: str, path: Path, ranks: int, *arguments: str):
-    """What rank 0 of so many found, which the script writes as JSON to a path, its first argument."""
+    """Return the results of rank 0, which the script writes as JSON to the path of its first argument."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
     command += [str(SCRIPTS / script), str(path), *arguments]

@@ -15,8 +15,8 @@ def problem(shape=(NZ, NX), dh=10.0, dt=DT, order=4, **options):
     return make_problem(Acoustic(spatial_order=order), shape, dh, dt, **options)
 
 
-def record(made, wavelet, sources, receivers, models=(VP,)):
-    return reference.forward(made, Shots(wavelet, np.array(sources), np.array(receivers)), list(models))
+def record(example, wavelet, sources, receivers, models=(VP,)):
+    return reference.forward(example, Shots(wavelet, np.array(sources), np.array(receivers)), list(models))
 
 
 def torch_solver(**options):

@@ -14,8 +14,8 @@ class Tilted(StaggeredEquation):
     """u_tt = vp^2 ((n . grad)^2 + (1 + 2 epsilon) (lap - (n . grad)^2)) u + f, n = (sin theta, cos theta) in (x, z).
 
     Along n waves travel with vp, across it with vp sqrt(1 + 2 epsilon). In (x, z) that is a sum of c_xx D_x D_x u,
-    c_zz D_z D_z u and c_xz D_z D_x u, where the inner derivatives are fields that live within the step: gx and gz between
-    nodes, and of the mixed one, gm, the mean of gx at nodes. w is the change of u in a step:
+    c_zz D_z D_z u and c_xz D_z D_x u. The inner derivatives are fields that exist within the step: gx and gz between
+    nodes, and for the mixed one gm, the mean of gx at nodes. The field w is the change of u in a step:
 
     w <- w + sum over them of c D g + dt^2 f,      u <- u + w.
     """
