@@ -25,7 +25,6 @@ __all__ = [
     "gradient_in_every_region",
     "gradient_in_single_precision",
     "half_the_sum_of_squares",
-    "within",
     "jacobian_and_adjoint",
     "known_rows_have_no_gradient",
     "known_rows_scatter_nothing",
@@ -38,6 +37,7 @@ __all__ = [
     "strategies_agree",
     "taylor_remainder",
     "two_runs_are_identical",
+    "within",
     "worst",
 ]
 
