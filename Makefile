@@ -133,7 +133,7 @@ pictures: setup
 
 # Build in an empty folder, since deleted pages would remain. An environment with the packages serves as it is: nothing is
 # installed again, and no network is needed.
-site:
+site: | $(if $(filter none,$(VENV)),unclaimed)
 	@$(python) -c 'import importlib.metadata as m, latex2mathml, sphinx; m.version("seismic-sweep")' 2>/dev/null || $(MAKE) setup
 	rm -rf build/site build/site-pages && mkdir -p build/site-pages
 	$(run) sphinx -q -W --keep-going -c docs/site build/site-pages build/site

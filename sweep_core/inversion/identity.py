@@ -112,7 +112,7 @@ class _Describer:
             return f"property {self(value.fget)}"
         if hasattr(value, "__wrapped__"):  # from functools.cache or jax.jit
             return f"{type(value).__name__} of {self(value.__wrapped__)}"
-        return self._describe_object(value)
+        return self._describe_instance(value)
 
     def _part(self, name, value):
         outer, self.name = self.name, f"{name.strip(chr(39))} of {self.name}"
@@ -149,7 +149,7 @@ class _Describer:
             f" reads {self(read)}" if read else ""
         )
 
-    def _describe_object(self, value):
+    def _describe_instance(self, value):
         """Return the repr of an object, or its state if the repr contains an address."""
         kind = type(value)
         text = repr(value)

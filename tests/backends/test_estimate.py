@@ -149,9 +149,7 @@ def test_the_table():
     assert lines[0].split() == ["time", "device", "host", "disk", *PURPOSES]
     assert len(lines) == len(estimate.costs) + 3 and lines[-1].startswith("left on the device: ")
     assert lines[-2].startswith("here: MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk'))")
-    said = (
-        "gradients with MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')), of which estimate(nshots, nt)"
-    )
+    said = "gradients with MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')); estimate(nshots, nt)"
     assert said in Setting(ckpt(storage="disk")).solver.explain()
     assert [c.time for c in estimate.costs] == sorted(c.time for c in estimate.costs)
     selection = estimate.current.use

@@ -152,7 +152,9 @@ def test_law7_an_executor_refuses_what_is_no_problem_and_no_shots(entry, bad):
     )
     kind = type(bad).__name__
     for call in verbs[: 2 if executor.name == "reference" else None]:
-        with pytest.raises(DtypeError, match=f"problem is a {kind}; expected a sweep_core.Problem: what make_problem"):
+        with pytest.raises(
+            DtypeError, match=f"problem is a {kind}; expected a sweep_core.Problem, the result of make_problem"
+        ):
             call(bad, setup.shots)
         with pytest.raises(DtypeError, match=rf"shots is a {kind}; expected a sweep_core.Shots: Shots\(wavelet, sou"):
             call(setup.problem, bad)

@@ -200,7 +200,7 @@ MEMORY = {
 }
 
 
-@pytest.mark.parametrize(("given", "expected"), MEMORY.values(), ids=MEMORY)
+@pytest.mark.parametrize(("inputs", "expected"), MEMORY.values(), ids=MEMORY)
 def test_memory_is_that_of_ours(inputs, expected):
     solver = PropTorch(equations.Acoustic(), **GRID, **inputs)
     assert str(solver._solver(201).problem.memory) == expected
@@ -247,7 +247,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("given", "error", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("inputs", "error", "message"), REFUSED.values(), ids=REFUSED)
 def test_a_propagator_refuses_by_name(inputs, error, message):
     with pytest.raises(error, match=message):
         PropTorch(**{"equation": equations.Acoustic(), **GRID} | inputs)
@@ -270,7 +270,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "given", "error", "message"), OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize(("kind", "inputs", "error", "message"), OPTIONS.values(), ids=OPTIONS)
 def test_options_refuse_by_name(kind, inputs, error, message):
     with pytest.raises(error, match=message):
         kind(**inputs)
@@ -290,7 +290,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize(("given", "error", "message"), CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(("inputs", "error", "message"), CALLS.values(), ids=CALLS)
 def test_a_call_refuses_by_name(inputs, error, message):
     call = {"wavelet": WAVE, "sources": SOURCES, "receivers": RECEIVERS, "models": earth(2000.0)}
     with pytest.raises(error, match=message):

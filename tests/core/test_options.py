@@ -104,7 +104,7 @@ def test_wrong_options_are_refused_by_name(kind, arguments, message):
         (CkptOptions, "chunk_size", "chunks is the number of chunks, where sweep-solver counts the steps of one"),
         (BoundaryOptions, "disk_dir", "is directory here"),
         (BoundaryOptions, "storage_dtype", "is dtype here"),
-        *((BoundaryOptions, name, "SWEEP chooses itself") for name in ("pinned_memory", "ring_buffers")),
+        *((BoundaryOptions, name, "SWEEP chooses transfers itself") for name in ("pinned_memory", "ring_buffers")),
         *(
             (BoundaryOptions, name, "sweep-solver has it")
             for name in ("transfer_interval", "disk_async_read", "tail_steps")

@@ -32,7 +32,8 @@ def test_hooks_are_those_of_lint():
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     entries = re.findall(r"entry: (.*)", hooks)
     assert [e.partition(" -m ")[2] for e in entries if " -m " in e] == re.findall(r"\$\(run\) (.*)", lint)
-    assert "clang_format" in entries[-1] and entries[-1].endswith(lint.rpartition("$(clang_format) ")[2])
+    assert "clang_format" in entries[3] and entries[3].endswith(re.search(r"\$\(clang_format\) (.*)", lint)[1])
+    assert [e.partition("python ")[2] for e in entries[4:]] == re.findall(r"\$\(python\) (.*)", lint)
     assert len(entries) == len(lint.splitlines()) and re.findall(r"repo: (.*)", hooks) == ["local"]
 
 

@@ -305,7 +305,7 @@ def test_header_fields_are_read_from_where_the_caller_says(write):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("inputs", "words"),
     [
         ({"SorceX": 181}, "no trace header.*'SorceX'.*SourceX"),
         ({"SourceX": 238}, "SourceX is 238; expected"),

@@ -48,7 +48,7 @@ def test_each_variant_equals_the_reference(name, threads):
 
 def transpose_error(run, y, wavelet) -> float:
     """Return |<J x, y> - <x, J' y>| / (|J x| |y|), where x is a direction of the models and the wavelet."""
-    run.vary(run.other_example.direction(), wavelet)
+    run.vary(run.example.direction(), wavelet)
     run.run("born")
     record, gradient = run["record"].astype(float), run.adjoint(y)
     x = run["tangent_coefficients"], run["tangent_wavelet"]

@@ -24,7 +24,7 @@ def everything(run, times=1) -> dict:
         if run.struct.chunk:
             y = np.random.default_rng(4).standard_normal(run["cotangent"].shape)
             outputs |= dict(zip(("coefficients", "wavelet"), map(np.copy, run.adjoint(y)), strict=True))
-        run.vary(run.other_example.direction())
+        run.vary(run.example.direction())
         run.run("born")
         outputs["born"] = run["record"].copy()
     return outputs
