@@ -113,7 +113,7 @@ class OfAWholeModel(Acoustic):
 
 def test_that_known_rows_are_kept_after_all_is_told():
     memory = MemoryOptions("full", known_above=40)
-    answer = "; all rows are kept, as acoustic makes no coefficients of a few of them alone"
+    answer = "; all rows are kept: acoustic cannot compute coefficients for a subset of rows"
     for of, expected in ((OfAWholeModel, True), (Acoustic, False)):
         solver = PropTorch(of(), SHAPE, 10.0, 1e-3, memory=memory)
         assert solver.impl == "c" and solver.explain().endswith(answer) is expected
