@@ -94,7 +94,7 @@ def test_make_replaces_no_installation_of_another_tree(tmp_path, editable):
     (packages / "pip").mkdir()
     (packages / "pip/__init__.py").write_text("")
     (packages / "pip/__main__.py").write_text(f"open({str(tmp_path / 'asked')!r}, 'a').write('x')")
-    command = ["make", "site", "VENV=none", f"PYTHON={sys.executable}"]
+    command = ["make", "setup", "VENV=none", f"PYTHON={sys.executable}"]
     environment = os.environ | {"PYTHONPATH": str(packages)}
     for where in (f"file://{other}", f"file://{tree}"):
         (tmp_path / "asked").unlink(missing_ok=True)
