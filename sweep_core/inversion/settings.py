@@ -22,6 +22,30 @@ EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
 """The model of a run without ``--model``: 2 km deep, 6 km wide."""
 
 
+def prepared_model(path: Path | None, dh: float | None) -> PreparedModel:
+    """Return the prepared model of a file, or the embedded one; `dh` is the spacing (m) that the file must have."""
+    if path:
+        return read_prepared(path, dh=dh)
+    if dh is not None:
+        raise OptionError("--dh states the spacing of --model; the embedded model has its own")
+    return faulted_model(**EMBEDDED)
+
+
+def elastic_model(path: Path | None, dh: float | None) -> ElasticModel:
+    """Return the elastic model of a folder or file, by default that of SWEEP_DATA or the embedded one."""
+    folder = path or os.environ.get("SWEEP_DATA")
+    if folder and Path(folder).is_dir():
+        return read_elastic(Path(folder), dh or 25.0)
+    return elastic_from_vp(prepared_model(path, dh))
+
+
+PHYSICS: dict[str, tuple[Callable[..., Any], Callable[..., Experiment], float]] = {
+    "acoustic": (prepared_model, marine_experiment, 5.0),
+    "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
+}
+"""The reader of the model, the maker of the survey and the peak frequency (Hz), for each kind of waves."""
+
+
 @attrs.frozen(slots=False)
 class Settings:
     """The options of an inversion script, checked. A script derives its own class to add options.
@@ -78,7 +102,7 @@ class Settings:
     2
     """
 
-    physics: str = option("acoustic", "acoustic, for vp; or elastic, for vp, vs and rho")
+    physics: str = option("acoustic", "acoustic, for vp; or elastic, for vp, vs and rho", one_of(*PHYSICS))
     model: Path | None = option(
         None,
         "prepared model (.npz); an embedded, faulted one by default. Elastic: also a folder of "
@@ -112,7 +136,6 @@ class Settings:
     overwrite: bool = option(False, "begin anew where --out holds an earlier run, whose files are removed")
 
     def __attrs_post_init__(self) -> None:
-        one_of(*PHYSICS)(self, attrs.fields(type(self)).physics, self.physics)
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}; expected a number from 0 on")
         if self.resume and self.overwrite:
@@ -189,27 +212,3 @@ def with_start(model: Any, start: Path | None) -> Any:
         return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
     except SweepError as error:
         raise DomainError(f"--init {start} is no start of this model: {error}") from error
-
-
-def prepared_model(path: Path | None, dh: float | None) -> PreparedModel:
-    """Return the prepared model of a file, or the embedded one; `dh` is the spacing (m) that the file must have."""
-    if path:
-        return read_prepared(path, dh=dh)
-    if dh is not None:
-        raise OptionError("--dh states the spacing of --model; the embedded model has its own")
-    return faulted_model(**EMBEDDED)
-
-
-def elastic_model(path: Path | None, dh: float | None) -> ElasticModel:
-    """Return the elastic model of a folder or file, by default that of SWEEP_DATA or the embedded one."""
-    folder = path or os.environ.get("SWEEP_DATA")
-    if folder and Path(folder).is_dir():
-        return read_elastic(Path(folder), dh or 25.0)
-    return elastic_from_vp(prepared_model(path, dh))
-
-
-PHYSICS: dict[str, tuple[Callable[..., Any], Callable[..., Experiment], float]] = {
-    "acoustic": (prepared_model, marine_experiment, 5.0),
-    "elastic": (elastic_model, elastic.elastic_experiment, elastic.FREQ),
-}
-"""The reader of the model, the maker of the survey and the peak frequency (Hz), for each kind of waves."""
