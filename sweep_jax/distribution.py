@@ -11,15 +11,15 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from sweep_core._util.validators import is_whole
 from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
+from sweep_core.errors import DtypeError, ShapeError
 from sweep_core.execution.call_checks import check_call
 from sweep_core.misfit import check_like_record
 
 from . import native
-from .executor import JaxExecutor, check_readable, device_name, refuse_rounding, run
+from .devices import local_devices, set_virtual_cpu_devices, setup_distributed, teardown_distributed
+from .executor import JaxExecutor, check_readable, refuse_rounding, run
 
 __all__ = [
     "DevicesExecutor",
@@ -35,90 +35,6 @@ __all__ = [
 
 AXIS = "devices"
 """The name of the axis over devices, for collectives inside `jax.pmap`."""
-
-
-def setup_distributed(
-    coordinator: str | None = None, size: int | None = None, rank: int | None = None
-) -> tuple[int, int]:
-    """Join the processes of several hosts, before anything else uses JAX.
-
-    Afterwards `jax.devices()` lists the devices of all processes.
-
-    Parameters
-    ----------
-    coordinator : str, optional
-        ``"host:port"`` of the process of rank 0. Without it JAX asks the cluster (Slurm, Open MPI, Kubernetes, TPU).
-    size, rank : int, optional
-        Number of processes, and the number of this process.
-
-    Returns
-    -------
-    rank, size : int
-
-    Raises
-    ------
-    DistributedError
-        If JAX is in use already, or the other processes cannot be found.
-    """
-    try:
-        jax.config.update("jax_cpu_collectives_implementation", "gloo")
-        jax.distributed.initialize(coordinator, size, rank)
-    except (RuntimeError, ValueError) as error:
-        raise DistributedError(
-            f"the processes could not join: {error}; call setup_distributed before anything else uses JAX, with "
-            "coordinator='host:port', size and rank where no cluster states them"
-        ) from error
-    return jax.process_index(), jax.process_count()
-
-
-def teardown_distributed() -> None:
-    """Leave the group of processes, if there is one."""
-    jax.distributed.shutdown()
-
-
-def set_virtual_cpu_devices(count: int) -> None:
-    """Make JAX see `count` CPU devices, which share this machine's processors. Call it before anything else uses JAX.
-
-    Raises
-    ------
-    DeviceError
-        If JAX already runs with another number of devices.
-    """
-    _check_number(count)
-    try:
-        jax.config.update("jax_num_cpu_devices", count)
-    except RuntimeError as error:
-        there = len(jax.local_devices(backend="cpu"))
-        if there != count:
-            raise DeviceError(
-                f"JAX already runs with {there} CPU devices, {count} were asked for; call this before JAX computes, or "
-                f"set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
-            ) from error
-
-
-def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
-    """Return the first `count` devices of this process, or all.
-
-    Raises
-    ------
-    DeviceError
-        If there are fewer.
-    """
-    devices = tuple(jax.local_devices())
-    if count is None:
-        return devices
-    _check_number(count)
-    if count > len(devices):
-        raise DeviceError(
-            f"{count} devices were asked for, JAX has {len(devices)}: {', '.join(map(device_name, devices))}; on a CPU "
-            f"call set_virtual_cpu_devices({count}) before anything else uses JAX"
-        )
-    return devices[:count]
-
-
-def _check_number(count):
-    if not is_whole(count, 1):
-        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
 
 
 @lru_cache

@@ -35,43 +35,8 @@ from sweep_core.problem import Problem
 from sweep_core.typing import Device, Models, Record
 
 from . import native, propagate, shim
+from .devices import KINDS, check_device, default_device, device_name
 from .private import Tracer, varies_over_devices
-
-KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
-"""Kernel libraries by the platforms that JAX knows."""
-
-
-def check_device(device: Device) -> jax.Device:
-    """Return a JAX device of this process: `device` itself, or the one that ``'cpu'``, ``'cuda'``, ``'cuda:1'`` names.
-
-    Raises
-    ------
-    DeviceError
-        If there is no such device.
-    """
-    if isinstance(device, jax.Device):
-        return device
-    platform, _, index = str(device).partition(":")
-    try:
-        local = jax.local_devices(backend=platform)
-        return local[range(len(local)).index(int(index or 0))]
-    except (RuntimeError, ValueError) as error:
-        there = ", ".join(sorted({"cpu:0"} | {device_name(d) for d in jax.local_devices()}))
-        reason = str(error).split("\n")[0]
-        raise DeviceError(f"device {device!r} cannot be used: {reason}; JAX has {there}") from None
-
-
-def device_name(device: jax.Device) -> str:
-    """Return the name of a device that `check_device` reads, such as ``'cpu:0'`` or ``'cuda:1'``."""
-    local = jax.local_devices(backend=device.platform)
-    number = local.index(device) if device in local else device.id
-    return f"{KINDS.get(device.platform, device.platform)}:{number}"
-
-
-def default_device() -> jax.Device:
-    """Return the device on which JAX computes by default."""
-    stated = jax.config.jax_default_device  # type: ignore[attr-defined]
-    return jax.local_devices()[0] if stated is None else check_device(stated)
 
 
 def choose_impl(problem: Problem, impl: str, device: jax.Device) -> tuple[str, str]:

@@ -14,16 +14,13 @@ from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
 
+from .devices import KINDS, check_device, default_device, device_name
 from .executor import (
-    KINDS,
     JaxExecutor,
     born,
     check,
-    check_device,
     choose_impl,
     committed_device,
-    default_device,
-    device_name,
     place,
     run,
     values_at_host,

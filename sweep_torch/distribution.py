@@ -1,23 +1,16 @@
-"""Shots over processes: torchrun's environment, the verbs of the protocol, and helpers for inversion scripts."""
-
-import os
-import signal
-import threading
-import time
-from functools import cache
+"""Shots over processes: the verbs of the protocol, and helpers for inversion scripts."""
 
 import attrs
 import numpy as np
 import torch
 import torch.distributed as dist
 
-from sweep_core._util.validators import environment_number
 from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError, SweepError
+from sweep_core.errors import DistributedError, DtypeError, ShapeError, SweepError
 from sweep_core.execution.call_checks import check_forward_batchsize
 
-from .executor import check_device
+from .devices import end_with_launcher, setup_distributed, teardown_distributed
 
 __all__ = [
     "TorchDistributor",
@@ -35,73 +28,6 @@ DTYPES = (
     *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
 )
 """Dtypes that can be broadcast. Ranks send a dtype as its index in this tuple."""
-
-
-def setup_distributed(device: str = "auto") -> tuple[int, int, torch.device]:
-    """Join the process group that torchrun describes, also one of a single process.
-
-    Without torchrun there is no group, and the process is rank 0 of 1. A process that torchrun started ends with it,
-    also where torchrun is killed. Other launchers (mpirun, srun) end their processes themselves.
-
-    Parameters
-    ----------
-    device : {'auto', 'cpu', 'cuda'}
-        ``'auto'`` takes one GPU for each local process where there are enough, otherwise the CPU.
-
-    Returns
-    -------
-    rank, world_size : int
-    device : torch.device
-        Device of this process; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
-        processes, unless OMP_NUM_THREADS asks for more than one thread each.
-
-    Raises
-    ------
-    OptionError, DeviceError, DistributedError
-        For an unknown `device`, a local rank without a GPU, or processes that cannot join.
-    """
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
-    rank, size = environment_number("RANK", 0), environment_number("WORLD_SIZE", 1)
-    local, local_size = environment_number("LOCAL_RANK", 0), environment_number("LOCAL_WORLD_SIZE", 1)
-    gpus = torch.cuda.device_count()
-    if device == "cuda" and local >= gpus:
-        raise DeviceError(f"local rank {local} has no GPU of its own: {gpus} found; start fewer processes or use 'cpu'")
-    kind = "cuda" if device == "cuda" or (device == "auto" and gpus >= local_size) else "cpu"
-    own = check_device(f"cuda:{local}" if kind == "cuda" else "cpu")
-    if kind == "cuda":
-        torch.cuda.set_device(own)
-    elif size > 1 and os.environ.get("OMP_NUM_THREADS", "1") == "1":
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        torch.set_num_threads(max(cores // local_size, 1))
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        end_with_launcher()
-    launched = {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= os.environ.keys()
-    if (size > 1 or launched) and not dist.is_initialized():
-        try:
-            dist.init_process_group("nccl" if kind == "cuda" else "gloo")
-        except (RuntimeError, ValueError) as error:
-            raise DistributedError(f"rank {rank} of {size} could not join: {error}; start with torchrun") from error
-    return rank, size, own
-
-
-@cache
-def end_with_launcher(every: float = 0.2) -> None:
-    """Kill this process once its parent process has ended; a thread checks every `every` seconds."""
-    launcher = os.getppid()
-
-    def watch():
-        while os.getppid() == launcher:
-            time.sleep(every)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    threading.Thread(target=watch, name="end with launcher", daemon=True).start()
-
-
-def teardown_distributed() -> None:
-    """Leave the process group, if there is one."""
-    if dist.is_initialized():
-        dist.destroy_process_group()
 
 
 def split_indices_for_rank(indices, rank: int, world_size: int):

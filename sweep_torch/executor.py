@@ -36,23 +36,11 @@ from sweep_core.problem import Problem
 from sweep_core.typing import Device, Models, Record
 
 from .compiling import outside_dynamo
+from .devices import check_device
 from .ops import TorchOps, is_readable, mark_inadmissible, tie
 from .private import is_transformed, plain, tangent, without_gradient
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def check_device(device: Device) -> torch.device:
-    """Return a torch device that exists here; raise DeviceError otherwise."""
-    try:
-        checked = torch.device(device)
-        torch.empty(0, device=checked)
-    except (RuntimeError, TypeError, ValueError, OverflowError, AssertionError) as error:
-        reason = str(error).split("\n")[0]
-        raise DeviceError(f"device {device!r} cannot be used: {reason}; 'cpu' always can") from None
-    if checked.type == "cuda" and checked.index is None:
-        checked = torch.device("cuda", torch.cuda.current_device())
-    return checked
 
 
 def choose_impl(problem: Problem, impl: str, device: torch.device) -> tuple[str, str]:

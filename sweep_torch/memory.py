@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import torch
 
-from sweep_core._util.validators import environment_number
 from sweep_core.memory import HistoryPlan, MemoryOptions
 from sweep_core.memory.files import mapped
 from sweep_core.memory.limits import available, out_of_memory, warn_if_above
 
+from .devices import current_launch
 from .private import holder_count
 
 WASTE = 4
@@ -137,6 +137,6 @@ def left_on(device: torch.device, shared: bool = True) -> int | None:
         free, _ = torch.cuda.mem_get_info(device)
         return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     left = available()
-    # The ranks that torchrun starts on a host decide at the same time.
-    ranks = environment_number("LOCAL_WORLD_SIZE", 1) if shared else 1
+    # The ranks of a host decide at the same time.
+    ranks = current_launch().local_size if shared else 1
     return None if left is None else (left + pool.idle()) // ranks

@@ -16,7 +16,8 @@ from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
 
 from . import compiling
-from .executor import TorchExecutor, born, check_arguments, check_device, choose_impl, run, values_at_host
+from .devices import check_device
+from .executor import TorchExecutor, born, check_arguments, choose_impl, run, values_at_host
 from .memory import left_on
 from .private import is_exporting, is_replica
 

@@ -120,9 +120,13 @@ def is_whole(value: Any, least: int) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
-def environment_number(name: str, least: int) -> int:
-    """Return the whole number, from `least` on, that a launcher states in the environment; `least` by default."""
-    stated = os.environ.get(name, str(least))
+def environment_number(
+    name: str, least: int, environ: Mapping[str, str] | None = None, default: int | None = None
+) -> int:
+    """Return the whole number, from `least` on, that an environment states; without one `default`, or else `least`."""
+    stated = (os.environ if environ is None else environ).get(name)
+    if stated is None:
+        return least if default is None else default
     if not (stated.isascii() and stated.isdigit() and int(stated) >= least):
         raise OptionError(
             f"{name} is {stated!r} in the environment; expected a whole number from {least} on, or unset it"

@@ -1,6 +1,7 @@
 """Shots over ranks or devices: plans, and the verbs that a backend's distributor speaks."""
 
 from .distributor import Distributor, SerialDistributor, on_root
+from .launcher import Launch, find_launch
 from .shot_plan import ShotPlan, check_plan
 
-__all__ = ["Distributor", "SerialDistributor", "ShotPlan", "check_plan", "on_root"]
+__all__ = ["Distributor", "Launch", "SerialDistributor", "ShotPlan", "check_plan", "find_launch", "on_root"]

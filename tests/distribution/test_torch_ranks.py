@@ -158,28 +158,6 @@ def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
     assert error(record, solver(*survey, models=models).numpy()) < 1e-12
 
 
-def test_without_torchrun_there_is_one_process():
-    assert setup_distributed("cpu") == (0, 1, torch.device("cpu"))
-
-
-def test_one_process_under_torchrun_is_a_group():
-    """Without which there is no DistributedDataParallel."""
-    script = (
-        "import torch\nfrom sweep_torch.distribution import setup_distributed, teardown_distributed\n"
-        "print(*setup_distributed('cpu'))\ntorch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))\n"
-        "teardown_distributed()\n"
-    )
-    described = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | described)
-    assert done.stdout.split() == ["0", "1", "cpu"] and done.returncode == 0, done.stderr
-
-
-def test_an_address_alone_is_no_group(monkeypatch):
-    """Batch scripts export one, though no launcher starts the process."""
-    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
-    assert setup_distributed("cpu") == (0, 1, torch.device("cpu")) and not torch.distributed.is_initialized()
-
-
 def test_parts_of_indices():
     parts = [split_indices_for_rank([5, 6, 7], rank, 5) for rank in range(5)]
     assert [index for part in parts for index in part] == [5, 6, 7]
@@ -187,8 +165,6 @@ def test_parts_of_indices():
 
 
 def test_bad_requests():
-    with pytest.raises(OptionError, match="device is 'tpu'"):
-        setup_distributed("tpu")
     if not torch.cuda.is_available():
         with pytest.raises(DeviceError, match="0 found"):
             setup_distributed("cuda")
