@@ -64,12 +64,15 @@ def setup_distributed(device: str = "auto", timeout: float | None = None) -> tup
         raise OptionError(f"device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
     limit = None if timeout is None else timedelta(seconds=check_positive(timeout, "timeout", "a time in s"))
     launch, gpus = current_launch(), torch.cuda.device_count()
-    if device == "cuda" and launch.local_rank >= gpus:
+    # srun --gpus-per-task=1 shows each process its own GPU alone.
+    bound = launch.launcher == "srun" and gpus == 1 and "SLURM_GPUS_PER_TASK" in os.environ
+    own_gpu = 0 if bound else launch.local_rank
+    if device == "cuda" and own_gpu >= gpus:
         raise DeviceError(
             f"local rank {launch.local_rank} has no GPU of its own: {gpus} found; start fewer processes or use 'cpu'"
         )
-    kind = "cuda" if device == "cuda" or (device == "auto" and gpus >= launch.local_size) else "cpu"
-    own = check_device(f"cuda:{launch.local_rank}" if kind == "cuda" else "cpu")
+    kind = "cuda" if device == "cuda" or (device == "auto" and (bound or gpus >= launch.local_size)) else "cpu"
+    own = check_device(f"cuda:{own_gpu}" if kind == "cuda" else "cpu")
     if kind == "cuda":
         torch.cuda.set_device(own)
     elif launch.local_size > 1:

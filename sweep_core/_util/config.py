@@ -18,12 +18,13 @@ from .validators import refuse_unknown
 
 T = TypeVar("T")
 
-EXPECTED: dict[type, tuple[tuple[type, ...], str]] = {
+EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
     str: ((str,), "text in quotes"),
     Path: ((str, Path), "the name of a file"),
+    bool | str: ((bool, str), "true, false or text in quotes"),
 }
 """The types that a value may have in a file, and the words of a refusal, by the type of the option."""
 
@@ -114,9 +115,10 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
     for field in attrs.fields(cls):
         if not (text := field.metadata.get("help")):
             continue
-        kind = _plain(types[field.name])
-        how: dict[str, Any] = {"action": "store_true"} if kind is bool else {"type": kind}
-        stated = "" if field.default is None or kind is bool else f" (default: {field.default})"
+        kind = types[field.name] if types[field.name] == bool | str else _plain(types[field.name])
+        switch: dict[Any, dict[str, Any]] = {bool: {"action": "store_true"}, bool | str: {"nargs": "?", "const": True}}
+        how = switch.get(kind, {"type": kind})
+        stated = "" if field.default is None or kind in switch else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", help=text + stated, default=argparse.SUPPRESS, **how)
 
 
@@ -171,11 +173,11 @@ def _place(source: str, path: Sequence[str | int]) -> str:
     return " ".join([f"{source}: [{table}]", *map(str, rest)])
 
 
-def _checked(kind: type, accepted: tuple[type, ...], expected: str) -> Callable[[Any, Any], Any]:
+def _checked(kind: Any, accepted: tuple[type, ...], expected: str) -> Callable[[Any, Any], Any]:
     def convert(value: Any, _: Any) -> Any:
-        if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool) or value == "":
+        if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted) or value == "":
             raise TypeError(f"is {value!r}; expected {expected}")
-        return kind(value)
+        return value if isinstance(value, kind) else kind(value)
 
     return convert
 

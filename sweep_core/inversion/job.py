@@ -40,10 +40,10 @@ def check_out(settings: Settings, group: Distributor | None = None) -> None:
     on_root(ranks, _check_out, settings.folder, settings.resume, settings.overwrite)
 
 
-def _check_out(out: Path, resume: bool, overwrite: bool) -> None:
+def _check_out(out: Path, resume: bool | str, overwrite: bool) -> None:
     begun = (out / "run.json").exists()
-    if resume and not begun:
-        raise CheckpointError(f"nothing to resume: {out} holds no run; run without --resume")
+    if resume is True and not begun:
+        raise CheckpointError(f"nothing to resume: {out} holds no run; run without --resume, or with --resume auto")
     if begun and not (resume or overwrite):
         raise CheckpointError(
             f"{out} holds an earlier run; give --resume to continue it, --overwrite to remove it, or another --out"

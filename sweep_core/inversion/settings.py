@@ -86,8 +86,10 @@ class Settings:
         Epochs between figures.
     out : Path, optional
         Folder of the results.
-    resume, overwrite : bool
-        Continue the run in `out`, or remove it and begin anew.
+    resume : bool or 'auto'
+        Continue the run in `out`; with ``'auto'`` begin one if there is none.
+    overwrite : bool
+        Remove the run in `out`, and begin anew.
 
     Raises
     ------
@@ -132,7 +134,9 @@ class Settings:
     max_shots: int = option(16, "number of shots", positive)
     show_every: int = option(5, "epochs between figures", positive)
     out: Path | None = option(None, "folder of the results; beside the script by default")
-    resume: bool = option(False, "continue from the checkpoint in --out")
+    resume: bool | str = option(
+        False, "continue the run in --out; with --resume auto, begin one if there is none", one_of(False, True, "auto")
+    )
     overwrite: bool = option(False, "begin anew where --out holds an earlier run, whose files are removed")
 
     def __attrs_post_init__(self) -> None:

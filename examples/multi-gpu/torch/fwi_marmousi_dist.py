@@ -4,7 +4,7 @@
 
 `--physics acoustic`, the default, inverts for vp. `--physics elastic` inverts for vp, vs and rho: explosions in the
 water, vx and vz on the seafloor; with --model a folder of arrays, or SWEEP_DATA naming one, the earth is Marmousi-II at
-25 m. Without torchrun the same script runs as one process. Results lie beside it, in
+25 m. mpirun and srun start it as well as torchrun; alone it runs as one process. Results lie beside it, in
 multi_gpu_<acoustic|elastic>_fwi_<cpu|cuda>/.
 """
 
@@ -16,6 +16,7 @@ import attrs
 import torch
 
 from sweep_core import SweepError
+from sweep_core.distribution import find_launch
 from sweep_core.inversion import (
     Settings,
     arguments_of,
@@ -46,7 +47,8 @@ def run(settings):
         # 2. The same solver on every rank.
         solver = make_solver(settings, "torch", partial(PropTorch, dev=device, impl=settings.impl))
         shots = len(split_indices_for_rank(range(settings.shots_per_step), rank, size))
-        print(f"rank {rank} of {size} on {device}: {shots} shots a step, {solver.explain()}\n", end="", flush=True)
+        line = f"rank {rank} of {size} on {device} ({find_launch().launcher}): {shots} shots a step, {solver.explain()}"
+        print(f"{line}\n", end="", flush=True)
         # 3. Observed data, known to all.
         observed = observe(settings, solver, group, settings.observed)
         # 4. The inversion: each step splits its shots over the group and sums the gradient.
