@@ -1,5 +1,6 @@
 """Devices of torch, and the process group: join it as the launcher describes it, and leave it."""
 
+import atexit
 import os
 import signal
 import threading
@@ -33,7 +34,8 @@ def setup_distributed(device: str = "auto", timeout: float | None = None) -> tup
     """Join the process group that the launcher describes, also one of a single process.
 
     The launcher is the one that :func:`sweep_core.distribution.find_launch` finds: torchrun, mpirun or srun. If the
-    script has made a process group itself, that group is used as it is. A process that torchrun started ends with it,
+    script has made a process group itself, that group is used as it is. The process leaves the group at its end, or at
+    :func:`teardown_distributed`. A process that torchrun started ends with it,
     also where torchrun is killed. Other launchers (mpirun, srun) end their processes themselves.
 
     Parameters
@@ -89,6 +91,7 @@ def setup_distributed(device: str = "auto", timeout: float | None = None) -> tup
             raise DistributedError(
                 f"{launch} could not join: {error}; start every process by the same launcher, with a port that is free"
             ) from error
+        atexit.register(teardown_distributed)  # threads of Gloo abort a process that ends inside a group
     return launch.rank, launch.size, own
 
 

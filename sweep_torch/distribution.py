@@ -1,5 +1,8 @@
 """Shots over processes: the verbs of the protocol, and helpers for inversion scripts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import attrs
 import numpy as np
 import torch
@@ -37,6 +40,24 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
     """
     part = ShotPlan(len(indices), world_size).part(rank)
     return indices[part.start : part.stop]
+
+
+@contextmanager
+def _collective(verb: str) -> Iterator[None]:
+    """Turn a failure of the process group into a DistributedError."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).split("\n")[0]
+        raise DistributedError(
+            f"rank {dist.get_rank()} of {dist.get_world_size()}: {verb} failed ({reason}); another rank has ended or "
+            "does not answer; see its message"
+        ) from error
+
+
+def _broadcast(tensor: torch.Tensor) -> None:
+    with _collective("broadcast"):
+        dist.broadcast(tensor, src=0)
 
 
 @attrs.frozen
@@ -83,18 +104,18 @@ class TorchDistributor:
                 refusal = error
         # Shape and dtype travel as numbers: an object would be unpickled, and pickles run code.
         head = torch.tensor([-1 if refusal else DTYPES.index(value.dtype), value.ndim], device=self.device)
-        dist.broadcast(head, src=0)
+        _broadcast(head)
         kind, ndim = head.tolist()
         if kind < 0:  # every rank raises, so none waits for the others
             raise refusal or DistributedError("broadcast: rank 0 has nothing that can be sent; it says why")
         shape = torch.tensor(value.shape if self.rank == 0 else [0] * ndim, dtype=torch.int64, device=self.device)
         if ndim:
-            dist.broadcast(shape, src=0)
+            _broadcast(shape)
         if self.rank:
             value = torch.empty(shape.tolist(), dtype=DTYPES[kind], device=self.device)
         if value.numel():
             # Gloo does not know every dtype, so send bytes.
-            dist.broadcast(value.view(-1).view(torch.uint8), src=0)
+            _broadcast(value.view(-1).view(torch.uint8))
         return value
 
     def reduce(self, x: torch.Tensor) -> torch.Tensor | None:
@@ -106,7 +127,8 @@ class TorchDistributor:
         """Return the sum over ranks, the same bits on every rank; x itself does not change."""
         total = self._tensor(x, "all_reduce").detach().clone()
         if self.size > 1:
-            dist.all_reduce(total)
+            with _collective("all_reduce"):
+                dist.all_reduce(total)
         return total
 
     def all_gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor:
@@ -118,12 +140,14 @@ class TorchDistributor:
         padded = part.new_zeros((plan.longest, *part.shape[1:]))
         padded[: part.shape[0]] = part.detach()
         parts = [torch.empty_like(padded) for _ in range(self.size)]
-        dist.all_gather(parts, padded)
+        with _collective("all_gather"):
+            dist.all_gather(parts, padded)
         return torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)])
 
     def barrier(self) -> None:
         if self.size > 1:
-            dist.barrier()
+            with _collective("barrier"):
+                dist.barrier()
 
     def _tensor(self, x, verb: str) -> torch.Tensor:
         if x is None:

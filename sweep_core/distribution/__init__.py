@@ -1,7 +1,16 @@
 """Shots over ranks or devices: plans, and the verbs that a backend's distributor speaks."""
 
-from .distributor import Distributor, SerialDistributor, on_root
+from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .launcher import Launch, find_launch
 from .shot_plan import ShotPlan, check_plan
 
-__all__ = ["Distributor", "Launch", "SerialDistributor", "ShotPlan", "check_plan", "find_launch", "on_root"]
+__all__ = [
+    "Distributor",
+    "Launch",
+    "SerialDistributor",
+    "ShotPlan",
+    "check_plan",
+    "check_same",
+    "find_launch",
+    "on_root",
+]

@@ -1,13 +1,14 @@
 """Shots over ranks or devices: a plan of pure integers, and the verbs that a backend's distributor speaks."""
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from ..errors import DistributedError, SweepError
+from ..errors import DistributedError, SweepError, UnsupportedError
 from .shot_plan import ShotPlan, check_plan
 
 
@@ -96,3 +97,33 @@ def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> 
     if float(numpy_of(group.all_reduce(np.array([float(refusal is not None)])))[0]):
         raise refusal or DistributedError("rank 0 cannot go on; it says why")
     return result
+
+
+def check_same(group: Distributor, values: Mapping[str, Any]) -> None:
+    """Check that texts, or other values with a repr, are the same on all ranks; every rank calls this.
+
+    Raises
+    ------
+    DistributedError
+        On every rank, with the names of the values that differ.
+    UnsupportedError
+        The group is one process with many devices, which has no values of one rank.
+    """
+    digests = [hashlib.sha256(repr(value).encode()).digest()[:6] for value in values.values()]
+    own = np.array([int.from_bytes(digest, "big") for digest in digests], np.float64)
+    root = numpy_of(group.broadcast(own if group.rank == 0 else None))
+    if root.shape != own.shape:
+        raise UnsupportedError(
+            f"group is {type(group).__name__}, whose ranks are devices of one process; expected ranks that are "
+            "processes; leave group out, and let the executor distribute the shots over devices, as "
+            "sweep_jax.distribution.DevicesExecutor does"
+        )
+    counts = numpy_of(group.all_reduce((own != root).astype(np.float64)))
+    differing = [
+        f"{name} is {str(value)[:60]} here" for (name, value), n in zip(values.items(), counts, strict=True) if n
+    ]
+    if differing:
+        raise DistributedError(
+            f"rank {group.rank} of {group.size}: {', '.join(differing)}, but not on all ranks; expected the same "
+            "arguments on every rank"
+        )

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from .._util.validators import check_flag, is_whole
-from ..distribution import Distributor, SerialDistributor
+from ..distribution import Distributor, SerialDistributor, check_same
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
@@ -178,7 +178,7 @@ def invert(
     for stage in stage_list:
         if stage.encoded:
             check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
-    about = {} if folder is None else identity(
+    about = {} if folder is None and ranks.size == 1 else identity(
         problem=attrs.evolve(problem, memory=MemoryOptions(), check_finite=None), equation=type(problem.equation),
         wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
@@ -186,6 +186,7 @@ def invert(
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
+    check_same(ranks, about | {"folder": folder and str(folder), "overwrite": overwrite})
     _check_stages(stage_list, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
     observer_files = [each.files for each in observers if hasattr(each, "files")]

@@ -41,7 +41,7 @@ def identity(**values: Any) -> dict[str, str]:
     unknown = [each for describer in describers.values() for each in describer.unknown]
     if unknown:
         warnings.warn(
-            f"invert cannot compare {', '.join(unknown)} with what a run in this folder had: it continues in any case; "
+            f"invert cannot compare {', '.join(unknown)} with the run in its folder or with other ranks: it goes on; "
             "give a function a version by an attribute, such as misfit.version = 2",
             SweepWarning,
             stacklevel=3,
