@@ -208,7 +208,7 @@ def _narrowed(x: np.ndarray) -> np.ndarray:
 
 def _joined(plan: ShotPlan, parts) -> np.ndarray:
     """Return (size, longest, ...) as (count, ...), without the padding."""
-    return np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])
+    return np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])[plan.order]
 
 
 @lru_cache
@@ -269,16 +269,15 @@ class JaxDistributor:
         x = np.asarray(x)
         parts = np.zeros((self.size, plan.longest, *x.shape[1:]), x.dtype)
         for rank in range(self.size):
-            part = plan.part(rank)
-            parts[rank, : len(part)] = x[part.start : part.stop]
+            part = list(plan.part(rank))
+            parts[rank, : len(part)] = x[part]
         return jax.device_put(parts, _sharding(self.devices, AXIS))
 
     def gather(self, plan: ShotPlan, part) -> jax.Array:
         """Return (size, longest, ...) as (count, ...), without the padding."""
         if part.shape[:2] != (self.size, plan.longest):
             raise ShapeError(f"parts have shape {part.shape}; the plan has {(self.size, plan.longest)} + ...")
-        whole = [np.asarray(part)[rank, : len(plan.part(rank))] for rank in range(self.size)]
-        return jax.device_put(np.concatenate(whole), self.devices[0])
+        return jax.device_put(_joined(plan, part), self.devices[0])
 
     def broadcast(self, x) -> jax.Array:
         """Return (...) as (size, ...)."""

@@ -39,7 +39,7 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
     Parts are contiguous, may be empty, and their sizes differ by at most one.
     """
     part = ShotPlan(len(indices), world_size).part(rank)
-    return indices[part.start : part.stop]
+    return indices[part[0] : part[-1] + 1] if part else indices[:0]
 
 
 @contextmanager
@@ -81,11 +81,10 @@ class TorchDistributor:
         """Return this rank's part of rank 0's x, whose first axis counts shots."""
         if self.rank == 0:
             check_plan(self, plan, self._tensor(x, "scatter").shape[0])
-        part = plan.part(self.rank)
-        return self.broadcast(x)[part.start : part.stop].clone()
+        return self.broadcast(x)[list(plan.part(self.rank))]
 
     def gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor | None:
-        """Return the parts of all ranks joined in order, on rank 0; None elsewhere."""
+        """Return the parts of all ranks in the order of the shots, on rank 0; None elsewhere."""
         whole = self.all_gather(plan, part)
         return whole if self.rank == 0 else None
 
@@ -132,7 +131,7 @@ class TorchDistributor:
         return total
 
     def all_gather(self, plan: ShotPlan, part: torch.Tensor) -> torch.Tensor:
-        """Return the parts of all ranks joined in order, on every rank."""
+        """Return the parts of all ranks in the order of the shots, on every rank."""
         part = self._tensor(part, "all_gather")
         check_plan(self, plan, part.shape[0], part=True)
         if self.size == 1:
@@ -142,7 +141,7 @@ class TorchDistributor:
         parts = [torch.empty_like(padded) for _ in range(self.size)]
         with _collective("all_gather"):
             dist.all_gather(parts, padded)
-        return torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)])
+        return torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)])[plan.order]
 
     def barrier(self) -> None:
         if self.size > 1:

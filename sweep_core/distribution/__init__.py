@@ -1,5 +1,6 @@
 """Shots over ranks or devices: plans, and the verbs that a backend's distributor speaks."""
 
+from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .launcher import Launch, find_launch
 from .shot_plan import ShotPlan, check_plan
@@ -13,4 +14,5 @@ __all__ = [
     "check_same",
     "find_launch",
     "on_root",
+    "shot_costs",
 ]

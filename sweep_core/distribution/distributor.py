@@ -30,7 +30,7 @@ class Distributor(Protocol):
         """Return this rank's part of x, whose first axis counts shots. The adjoint is gather."""
 
     def gather(self, plan: ShotPlan, part: Any) -> Any:
-        """Return the parts of all ranks joined in order, on rank 0 (None elsewhere). The adjoint is scatter."""
+        """Return all parts, in the order of the shots, on rank 0 (None elsewhere). The adjoint is scatter."""
 
     def broadcast(self, x: Any) -> Any:
         """Return the value of rank 0 on every rank. The adjoint is reduce."""
@@ -42,7 +42,7 @@ class Distributor(Protocol):
         """Return the sum over ranks, on every rank. The operation is its own adjoint."""
 
     def all_gather(self, plan: ShotPlan, part: Any) -> Any:
-        """Return the parts of all ranks joined in order, on every rank. The adjoint is the scatter of the sum."""
+        """Return all parts, in the order of the shots, on every rank. The adjoint is the scatter of the sum."""
 
     def barrier(self) -> None:
         """Wait until every rank has called it."""

@@ -77,7 +77,7 @@ class Encoding:
             objective, shots=sum_shots(objective.problem, objective.shots, parts, signs),
             observed=np.stack([np.tensordot(signs[part].astype(objective.observed.dtype), objective.observed[part], 1)
                                for part in parts]),
-            weights=None if weights is None else np.repeat(weights[:1], len(parts), axis=0),
+            weights=None if weights is None else np.repeat(weights[:1], len(parts), axis=0), costs=None,
         )  # fmt: skip
 
 

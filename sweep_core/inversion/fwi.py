@@ -84,6 +84,7 @@ def invert(
     seed: int = 0,
     true: Sequence[Any] | None = None,
     group: Distributor | None = None,
+    costs: Any = None,
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
 ) -> Inverted:
@@ -142,6 +143,9 @@ def invert(
         for each of several parameters.
     group : Distributor, optional
         The ranks that share the shots. All ranks come to the same models.
+    costs : (nshots,) array, optional
+        Cost of each shot in any unit, such as :func:`sweep_core.distribution.shot_costs`. The ranks share the shots so
+        that their costs are equal; by default each rank has as many shots.
     observers : sequence of callable
         Observers, called on rank 0 with an :class:`sweep_core.Observation` after each iteration, or after the events in
         their attribute `events`. StopIteration of an observer ends the stage, :class:`StopInversion` the whole run.
@@ -172,7 +176,7 @@ def invert(
     true_models = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
-        receiver_mask, misfit=misfit, batch=batch, group=ranks,
+        receiver_mask, misfit=misfit, batch=batch, group=ranks, costs=None if costs is None else numpy_of(costs),
     )  # fmt: skip
     shots = data.shots
     for stage in stage_list:
@@ -186,7 +190,7 @@ def invert(
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
-    check_same(ranks, about | {"folder": folder and str(folder), "overwrite": overwrite})
+    check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite})
     _check_stages(stage_list, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
     observer_files = [each.files for each in observers if hasattr(each, "files")]

@@ -11,7 +11,7 @@ from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
 from .descent import DAMPING
 from .illumination import illumination
-from .objective import make_objective, problem_of
+from .objective import batches, make_objective, problem_of
 from .unknowns import held_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")
@@ -194,7 +194,8 @@ def least_squares_migrate(
             f"observed holds no wave that a perturbation of {objective.problem.equation.parameters[index].name} "
             "scatters; check data, weights and mask"
         )
-    data = float(np.sum(objective.aim(np.arange(len(objective.shots))).astype(np.float64) ** 2))
+    every = batches(np.arange(len(objective.shots)), objective.batch)
+    data = sum(float(np.sum(objective.aim(some).astype(np.float64) ** 2)) for some in every)
     history, normal_image, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
     with tqdm(total=iterations, unit="it", disable=not progress or objective.group.rank > 0) as bar:
 

@@ -116,6 +116,8 @@ class Objective:
         Number of shots that are modelled at once.
     group : Distributor
         The ranks that share the shots. Each rank returns the sum over all shots.
+    costs : (nshots,) array, optional
+        Cost of each shot, by which the ranks share the shots; equal by default.
 
     Raises
     ------
@@ -133,7 +135,7 @@ class Objective:
     high: float | None = None
     batch: int = 4
     group: Any = attrs.field(factory=SerialDistributor)
-    _aim: np.ndarray | None = attrs.field(init=False, default=None)
+    costs: np.ndarray | None = None
 
     def __attrs_post_init__(self):
         if not hasattr(self.group, "all_reduce"):
@@ -169,10 +171,11 @@ class Objective:
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
 
+        ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
         self.filtered(self.observed[:1, :, :1])  # checks the corners
 
     def aim(self, some: np.ndarray) -> np.ndarray:
-        """Return w F d of some shots. The first call filters all shots.
+        """Return w F d of some shots.
 
         Parameters
         ----------
@@ -184,11 +187,7 @@ class Objective:
         (n, nt, nrec, nfield) array
             Weighted and filtered observed record.
         """
-        whole = self._aim
-        if whole is None:
-            whole = self.weighed(self.filtered(self.observed), np.arange(len(self.shots)))
-            object.__setattr__(self, "_aim", whole)
-        return whole[some]
+        return self.weighed(self.filtered(self.observed[some]), some)
 
     @property
     def plain(self) -> bool:
@@ -367,7 +366,8 @@ class Objective:
 
     def _sum(self, pull, models, indices=None, after=None):
         indices = self._indices(indices)
-        local = indices[list(ShotPlan(len(indices), self.group.size).part(self.group.rank))]
+        costs = None if self.costs is None else self.costs[indices]
+        local = indices[list(ShotPlan(len(indices), self.group.size, costs).part(self.group.rank))]
         gradients = [np.zeros(model.shape) for model in models]
         misfit = sum_batches(pull, local, self.batch, gradients, after)
         if self.group.size > 1:

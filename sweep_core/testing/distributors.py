@@ -47,7 +47,7 @@ class Group:
 
     def parts(self, plan, x):
         """Return the argument of gather and all_gather: the parts of x, padded if they are stacked."""
-        parts = [x[plan.part(r).start : plan.part(r).stop] for r in range(self.size)]
+        parts = [x[list(plan.part(r))] for r in range(self.size)]
         if self.stacked:
             parts = [np.concatenate([p, np.zeros((plan.longest - len(p), *p.shape[1:]))]) for p in parts]
         return self.argument(parts)
@@ -79,26 +79,26 @@ def _on_root(group, name, value, expected, bound=0.0) -> Figure:
     return Figure(0.0, bound)
 
 
-def scatter_and_gather(group, count) -> Figure:
+def scatter_and_gather(group, plan) -> Figure:
     """Check that scatter gives each rank its part, that gather joins the parts, and that both are adjoint.
 
     Ranks may have no shots.
     """
-    plan, (x, y) = ShotPlan(count, group.size), np.random.default_rng(1).standard_normal((2, count, *SHAPE))
+    x, y = np.random.default_rng(1).standard_normal((2, plan.count, *SHAPE))
     scattered = group.local(group.verbs.scatter(plan, x))
-    parts = [x[plan.part(r).start : plan.part(r).stop] for r in group.here]
+    parts = [x[list(plan.part(r))] for r in group.here]
     if group.stacked:  # the parts of devices are padded to one length
         scattered = [s[: len(p)] for s, p in zip(scattered, parts, strict=True)]
     _equal(("scatter", s, p) for s, p in zip(scattered, parts, strict=True))
     gathered = group.verbs.gather(plan, group.parts(plan, y))
     _on_root(group, "gather", gathered, y)
-    product = group.dot(scattered, [y[plan.part(r).start : plan.part(r).stop] for r in group.here])
+    product = group.dot(scattered, [y[list(plan.part(r))] for r in group.here])
     return within(unequal(product, float(np.vdot(x, y)), [x * y]), ROUNDING, "<scatter x, y> and <x, gather y>")
 
 
-def all_gather(group, count) -> Figure:
+def all_gather(group, plan) -> Figure:
     """Check that all_gather joins the parts on every rank."""
-    plan, x = ShotPlan(count, group.size), np.random.default_rng(2).standard_normal((count, *SHAPE))
+    x = np.random.default_rng(2).standard_normal((plan.count, *SHAPE))
     return _equal(("all_gather", g, x) for g in group.local(group.verbs.all_gather(plan, group.parts(plan, x))))
 
 
@@ -132,10 +132,10 @@ def _one_each(group, values):
     return np.stack([v[None] for v in values]) if group.stacked else values[0][None]
 
 
-def ranks_add_up(group, count) -> Figure:
+def ranks_add_up(group, plan) -> Figure:
     """Check that a sum over the shots of a plan equals the sum on one rank."""
-    plan, shots = ShotPlan(count, group.size), np.random.default_rng(6).standard_normal((count, *SHAPE))
-    sums = np.stack([shots[plan.part(r).start : plan.part(r).stop].sum(0) for r in range(group.size)])
+    shots = np.random.default_rng(6).standard_normal((plan.count, *SHAPE))
+    sums = np.stack([shots[list(plan.part(r))].sum(0) for r in range(group.size)])
     totals = group.local(group.verbs.all_reduce(group.argument(sums)))
     return _equal((("the sum over ranks", total, shots.sum(0)) for total in totals), ROUNDING)
 
@@ -194,9 +194,11 @@ def _laws(group) -> Iterator[Result]:
     who = f"rank {group.rank} of {group.size}"
     yield judged(who, "broadcast and reduce", partial(broadcast_and_reduce, group))
     yield judged(who, "all_reduce", partial(all_reduce, group))
-    for count in (5, 2 * group.size, group.size - 1 or 1):
-        yield judged(who, f"scatter and gather, {count} shots", partial(scatter_and_gather, group, count))
-        yield judged(who, f"all_gather, {count} shots", partial(all_gather, group, count))
-        yield judged(who, f"ranks add up, {count} shots", partial(ranks_add_up, group, count))
+    plans = {f"{count} shots": ShotPlan(count, group.size) for count in (5, 2 * group.size, group.size - 1 or 1)}
+    plans["5 shots of unequal cost"] = ShotPlan(5, group.size, costs=[1, 9, 2, 5, 3])
+    for name, plan in plans.items():
+        yield judged(who, f"scatter and gather, {name}", partial(scatter_and_gather, group, plan))
+        yield judged(who, f"all_gather, {name}", partial(all_gather, group, plan))
+        yield judged(who, f"ranks add up, {name}", partial(ranks_add_up, group, plan))
     yield judged(who, "bad plans", partial(bad_plans_are_refused, group))
     group.verbs.barrier()

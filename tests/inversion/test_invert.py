@@ -98,10 +98,18 @@ class Half:
         return x
 
 
-def test_ranks_share_out_the_shots():
+@pytest.mark.parametrize("costs", [None, np.array([1.0, 1.0, 3.0])], ids=["equal", "unequal"])
+def test_ranks_share_out_the_shots(costs):
     start = [earth()[1].astype(np.float64)]
     whole = objective(misfit=envelope, high=9.0)(start)
-    parts = [objective(misfit=envelope, high=9.0, group=Half(rank))(start) for rank in (0, 1)]
+    shots = []
+    parts = [
+        objective(misfit=envelope, high=9.0, group=Half(rank), costs=costs)(
+            start, after=lambda some, _: shots.append(some)
+        )
+        for rank in (0, 1)
+    ]
+    assert [list(some) for some in shots] == ([[0], [1, 2]] if costs is None else [[2], [0, 1]])
     assert sum(part[0] for part in parts) == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(sum(part[1][0] for part in parts), whole[1][0], rtol=1e-9, atol=1e-20)
 
@@ -384,6 +392,8 @@ def test_some_shots_are_a_stage(data):
     [
         ({"stages": []}, OptionError, r"stages are \[\]; expected one Stage"),
         ({"stages": 5}, OptionError, r"stages are \[5\]; expected"),
+        ({"costs": [1.0, 2.0]}, ShapeError, "costs has 2 entries; expected 3"),
+        ({"costs": [1.0, 2.0, -1.0]}, OptionError, "costs are .*; expected one positive, finite number for each shot"),
         ({"start": [earth()[1][1:]]}, ShapeError, r"model vp has shape \(23, 36\)"),
         (
             {"start": [np.stack([earth()[1]] * 3)]},

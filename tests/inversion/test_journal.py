@@ -394,7 +394,7 @@ def test_identity_of_what_is_ones_own():
         with lock:
             return s, d
 
-    with pytest.warns(SweepWarning, match=r"cannot compare lock of f \(a lock\) with what .* misfit.version = 2"):
+    with pytest.warns(SweepWarning, match=r"cannot compare lock of f \(a lock\) with the run .* misfit.version = 2"):
         assert identity(f=misfit) == identity(f=misfit)
     misfit.version = 1
     one = identity(f=misfit)

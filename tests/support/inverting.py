@@ -63,6 +63,14 @@ class Rank:
         barrier.wait()
         return total
 
+    def broadcast(self, x):
+        values, barrier = self._shared
+        values[self.rank] = x
+        barrier.wait()
+        root = values[0]
+        barrier.wait()
+        return root
+
 
 def on_ranks(size, work):
     """``work(group)`` of each rank; the error of the first that fails, not of those that then wait for it in vain."""
