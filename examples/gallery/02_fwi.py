@@ -2,8 +2,8 @@
 Full-waveform inversion in scales
 =================================
 
-A smooth start, low frequencies first: each stage passes a better model to the next, so that waves are never more than
-half a period off.
+You invert the records of eight shots for the earth. The inversion begins with a smooth model and low frequencies. Each
+stage passes a better model to the next one, so that modelled waves stay within half a period of the observed waves.
 """
 
 import numpy as np
@@ -12,12 +12,14 @@ import torch
 from sweep_core import Acoustic, ricker
 from sweep_core.inversion import Stage, invert
 from sweep_core.io import faulted_model
-from sweep_core.plot import plot_epoch, plot_gather
+from sweep_core.plot import plot_epoch, plot_gather, plot_model
 from sweep_torch import PropTorch
 
+# sphinx_gallery_thumbnail_number = 1
+
 # %%
-# A marine survey: 8 shots in the water, receivers all along the line. The start is the smoothed earth, with the true
-# water.
+# The survey is marine: 8 shots in the water, and receivers along the whole line. The initial model, called the start,
+# is the smoothed earth with the true water.
 
 dh, dt, nt = 30.0, 0.003, 620  # m, s
 earth = faulted_model((52, 120), dh, seed=4)
@@ -30,9 +32,9 @@ with torch.no_grad():
     observed = solver(torch.tensor(wavelet), sources, receivers, models=[torch.tensor(earth.true)])
 
 # %%
-# Three stages use frequencies up to 3 Hz, up to 5 Hz, and all. ``coarsen=2`` computes the first stage on every second
-# node and time step, which is enough for low frequencies; the larger the model, the more this saves. L-BFGS needs no
-# step length, and the water stays fixed. Observers receive each iteration; here they keep the last gradient.
+# Three stages use frequencies up to 3 Hz, up to 5 Hz, and all frequencies. ``coarsen=2`` computes the first stage on
+# every second node and time step. This is enough for low frequencies, and saves more time the larger the model is. The
+# optimiser L-BFGS needs no step length. The water stays fixed. The observer stores each iteration for the pictures.
 
 stages = [Stage(6, high=3.0, coarsen=2), Stage(6, high=5.0), Stage(6)]
 water, iterations = earth.water, []
@@ -43,8 +45,14 @@ inversion = invert(
 print(inversion)
 
 # %%
-# The result. Below the middle of the line, where rays cross, the inversion recovers beds and faults; at the edges waves
-# reach them from one side only.
+# Below the middle of the line, where rays cross, the inverted model has the beds and the faults of the earth. At the
+# edges waves reach them from one side only.
+
+plot_model(inversion.models[0], dh, sources, receivers, title="inverted model", fixed=water)
+
+# %%
+# The next picture compares the inverted model with the true earth and the start. It also shows the last gradient, and
+# the misfit of each stage.
 
 vps = {"true": earth.true, "start": earth.initial, "inverted": inversion.models[0]}
 for name in ("start", "inverted"):
@@ -56,7 +64,7 @@ plot_epoch(
 )  # fmt: skip
 
 # %%
-# And the gathers of a shot in the middle.
+# The gathers of a shot in the middle: the inverted model explains reflections that the start does not.
 
 with torch.no_grad():
     records = [solver(torch.tensor(wavelet), sources, receivers, models=[torch.tensor(vp)]) for vp in vps.values()]

@@ -2,8 +2,8 @@
 An image from a gradient
 ========================
 
-The gradient of the misfit in a smooth model, without its smooth part, is an image of the reflectors: reverse time
-migration. It needs only a backward pass.
+You compute the gradient of the misfit in a smooth model, and remove its smooth part. The result is an image of the
+reflectors. This is reverse time migration, and takes one backward pass.
 """
 
 import numpy as np
@@ -18,7 +18,8 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# The true earth makes the data; we know a smooth one. ``edge_gradient="interior"`` leaves no bright rim.
+# The data come from the true earth, and only a smooth model of it is known. ``edge_gradient="interior"`` avoids a
+# bright rim of the image.
 
 dh, dt, nt = 12.5, 0.0015, 1100  # m, s
 earth = faulted_model((120, 280), dh, seed=7)
@@ -29,7 +30,7 @@ wavelet = torch.tensor(ricker(12.0, nt, dt), dtype=true.dtype)
 solver = PropTorch(Acoustic(spatial_order=8), shape=true.shape, dh=dh, dt=dt, edge_gradient="interior")
 
 # %%
-# Reflections are the data that the smooth earth does not explain.
+# Reflections are the part of the data that the smooth model does not explain.
 
 smooth.requires_grad_()
 modelled = solver(wavelet, sources, receivers, models=[smooth])
@@ -41,7 +42,8 @@ pair = torch.stack([observed[7], reflections[7]])
 plot_gather(pair, dt, x, ["observed", "reflections"], solver=solver, gain=1)
 
 # %%
-# One backward pass migrates all shots. The Laplacian removes the smooth part; a factor balances amplitudes in depth.
+# One backward pass migrates all shots. The Laplacian removes the smooth part of the gradient. A factor that grows with
+# depth balances the amplitudes.
 
 (0.5 * (modelled - observed).square().sum()).backward()
 image = -laplace(smooth.grad.numpy())
@@ -50,6 +52,6 @@ image[binary_dilation(earth.water, iterations=3)] = 0.0
 plot_image(image, dh, sources, title="reverse time migration", fixed=earth.water)
 
 # %%
-# The true earth, for comparison.
+# Compare the image with the true earth.
 
 plot_model(earth.true, dh, title="true earth", fixed=earth.water)

@@ -2,7 +2,7 @@
 Three dimensions
 ================
 
-The same code with a third axis: models are (nz, ny, nx), positions (x, y, z).
+The same code models three dimensions. Models then have the shape (nz, ny, nx), and positions the columns (x, y, z).
 """
 
 import numpy as np
@@ -15,7 +15,8 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# Two layers, their border dipping along x, and a fast ball to the right of the source; receivers on a carpet.
+# The earth has two layers, whose border dips along x, and a fast ball to the right of the source. The receivers form a
+# carpet just below the surface.
 
 nz, ny, nx, dh, dt, nt = 50, 60, 80, 20.0, 0.002, 350  # m, s
 z, y, x = np.ogrid[:nz, :ny, :nx]
@@ -26,7 +27,8 @@ carpet = np.stack(np.meshgrid(np.arange(2, nx, 4), np.arange(2, ny, 4), [2], ind
 plot_model(vp, dh, sources, carpet, point=(40, 30, 16), title="slices through the cube")
 
 # %%
-# One shot, with the wavefield every 50 ms.
+# A call models one shot, and returns the wavefield every 50 ms. A line of receivers through the source is added to the
+# carpet.
 
 solver = PropTorch(Acoustic(spatial_order=4), shape=vp.shape, dh=dh, dt=dt)
 wavelet = torch.tensor(ricker(10.0, nt, dt), dtype=torch.float32)
@@ -37,12 +39,12 @@ record, snaps = solver(wavelet, sources, receivers, models=[torch.tensor(vp)], s
 print(tuple(record.shape), tuple(snaps["h1"].shape))
 
 # %%
-# The waves at 0.4 s in three slices: on the right they are ahead, in the ball.
+# The picture shows the waves at 0.4 s in three slices. On the right, in the fast ball, the waves are ahead.
 
 title, label = f"waves at {every.times(nt, dt)[8]:.2f} s", field_label(solver, "h1")
 plot_image(snaps["h1"][0, 8], dh, sources, point=(40, 30, 16), title=title, label=label, cmap="RdBu_r")
 
 # %%
-# The receivers along x through the source.
+# The gather shows the line of receivers through the source.
 
 plot_gather(record[:, :, :nx], dt, line[:, 0] * dh, "line over the source", solver=solver, gain=2)

@@ -2,8 +2,8 @@
 Field data: SEG-Y in and out
 ============================
 
-From a SEG-Y file to the arguments of a solver, the wavelet of its source, and observed beside modelled traces. The
-first step makes the file, as a crew might have left it.
+You go from a SEG-Y file to the arguments of a solver, estimate the wavelet of the source, and compare observed with
+modelled traces. The first step makes the file, as a recording crew might leave it.
 """
 
 import attrs
@@ -19,7 +19,8 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 4
 
 # %%
-# Eight shots over a basin, receivers towed behind the source; with noise, three dead traces, and an unknown wavelet.
+# Eight shots cross a basin, and the receivers are towed behind the source. The data have noise and three dead traces,
+# and the later steps do not use the true wavelet.
 
 dh, dt, nt = 10.0, 0.001, 1200  # m, s
 z, x = np.ogrid[:100, :240]
@@ -37,8 +38,8 @@ record[2, :, 11], record[5, :, 30:32] = 0.0, 0.0
 write_segy("crew.sgy", Gathers(sources, receivers, record, dt=dt, dh=dh, name="crew"))
 
 # %%
-# ``open_segy`` reads headers, ``read_segy`` samples: positions in cells of the model's line, which is x of the file
-# here, and dead traces masked.
+# ``open_segy`` reads the headers of a segy file, and ``read_segy`` reads its samples. Positions become cells along the
+# line of the model, which is x of the file here. Dead traces are masked.
 
 print(open_segy("crew.sgy"))
 observed = read_segy("crew.sgy", dh=dh, line=Line())
@@ -46,13 +47,13 @@ print(observed)
 plot_geometry(observed)
 
 # %%
-# One gather, its amplitudes times t.
+# The picture shows one gather, with amplitudes multiplied by time.
 
 plot_traces(observed, shot=2, solver=solver, gain=1)
 
 # %%
-# The wavelet follows by least squares from the direct wave, which a solver models with some other wavelet. Only the
-# speed of the water must be known.
+# Least squares estimate the wavelet from the direct wave. The solver models the direct wave with any other wavelet, and
+# only the speed of the water must be known.
 
 first = ricker(20.0, nt, dt).astype(np.float32)
 survey = observed.sources, observed.receivers
@@ -68,8 +69,8 @@ figure.axes[0].plot(np.arange(250) * dt, true[:250], "--", color="tab:orange")
 figure
 
 # %%
-# In the true earth this wavelet also explains the reflections, which the estimate did not use. Both sides pass a
-# zero-phase filter.
+# In the true earth this wavelet also explains the reflections, which the estimate did not use. Both records pass the
+# same zero-phase filter.
 
 wavelet = torch.tensor(estimate.wavelet, dtype=torch.float32)
 synthetic = solver(wavelet, *survey, models=[torch.tensor(vp)], receiver_mask=alive)
@@ -77,7 +78,7 @@ filtered = attrs.evolve(observed, observed=bandpass(observed.observed, dt, 3.0, 
 plot_comparison(filtered, bandpass(synthetic, dt, 3.0, 30.0), shot=2, solver=solver, gain=1)
 
 # %%
-# Records go back into SEG-Y with the places of their traces, models as sections.
+# ``write_segy`` writes records with the positions of their traces. ``write_segy_section`` writes models as sections.
 
 write_segy("synthetic.sgy", attrs.evolve(observed, observed=synthetic.numpy()), text=["SYNTHETIC"])
 write_segy_section("vp.sgy", vp, dh=dh, text=["VP IN M/S"])

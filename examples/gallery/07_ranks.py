@@ -2,8 +2,8 @@
 Many processes with torch
 =========================
 
-Each process models some of the shots, and the gradient of all is the sum over the processes. ``torchrun`` starts
-them: one for each GPU, or any number on a CPU; here two.
+Each process models some of the shots, and the gradient of all shots is the sum over the processes. ``torchrun`` starts
+one process for each GPU, or any number of processes on a CPU. This example uses two.
 """
 
 import subprocess
@@ -15,8 +15,8 @@ import numpy as np
 from sweep_core.plot import plot_image
 
 # %%
-# A program for one of the processes. It knows its rank and the number of processes, and ``ShotPlan`` gives its part of
-# the nine shots, also where they do not divide evenly. The misfit is a sum, so the gradients of all ranks add up.
+# This is the program of each process. The number of a process is its rank. ``ShotPlan`` gives each rank its part of the
+# nine shots, which need not divide evenly. The misfit is a sum over shots, so the gradients of the ranks add up.
 
 program = """
 import numpy as np
@@ -51,7 +51,7 @@ teardown_distributed()
 Path("gradient.py").write_text(program)
 
 # %%
-# Run it with two processes, and with one.
+# ``torchrun`` runs the program with two processes, and then with one.
 
 for size in (2, 1):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={size}"]
@@ -61,12 +61,12 @@ for size in (2, 1):
     print("".join(sorted(process.stdout.splitlines(keepends=True))))
 
 # %%
-# The same gradient, to rounding.
+# Both runs give the same gradient, to rounding.
 
 single, double = np.load("gradient_1.npy"), np.load("gradient_2.npy")
 print(f"largest difference over the maximum: {np.abs(double - single).max() / np.abs(single).max():.0e}")
 plot_image(double, 12.5, title="gradient of nine shots", label="d misfit / d vp (per m/s)", cmap="RdBu_r")
 
 # %%
-# DistributedDataParallel works as well: :func:`sweep_torch.distribution.sum_gradients` makes it sum; by default it
-# averages.
+# DistributedDataParallel works as well. By default it averages the gradients of the ranks; with
+# :func:`sweep_torch.distribution.sum_gradients` it sums them.

@@ -2,8 +2,8 @@
 Many devices with JAX
 =====================
 
-One process uses all its devices: each has the model and a part of the shots, and the compiled program sums the
-gradients. Without GPUs JAX makes virtual devices of a CPU.
+One process uses all its devices. Each device holds the model and a part of the shots, and the compiled program sums the
+gradients. Without GPUs, JAX makes virtual devices on a CPU.
 """
 
 import jax
@@ -12,12 +12,14 @@ import optax
 
 from sweep_core import Acoustic, ShotPlan, ricker
 from sweep_core.io import faulted_model
-from sweep_core.plot import plot_epoch
+from sweep_core.plot import plot_epoch, plot_model
 from sweep_jax import PropJax
 from sweep_jax.distribution import local_devices, make_misfit_and_gradient, set_virtual_cpu_devices, shard_shots
 
+# sphinx_gallery_thumbnail_number = 1
+
 # %%
-# Two devices, before anything else uses JAX.
+# Make two devices before anything else uses JAX.
 
 jax.config.update("jax_platforms", "cpu")
 set_virtual_cpu_devices(2)
@@ -25,8 +27,8 @@ devices = local_devices(2)
 print(devices)
 
 # %%
-# A survey of seven shots. Devices get parts of equal length: ``shard_shots`` repeats shots with a weight of zero. So
-# any number of shots on any number of devices is exact.
+# The survey has seven shots. All devices need parts of the same length, so ``shard_shots`` fills them up with shots of
+# weight zero. The gradient is therefore exact for any number of shots and devices.
 
 dh, dt, nt = 30.0, 0.003, 500  # m, s
 earth = faulted_model((44, 100), dh, seed=11)
@@ -42,7 +44,7 @@ data, _ = shard_shots(plan, observed, devices)
 print("shots by device:", [list(plan.part(n)) for n in range(plan.size)], "weights:", weights.tolist())
 
 # %%
-# Any optimiser of optax works with misfit and gradient; steps are in m/s.
+# Any optimiser of optax works with the misfit and the gradient. Adam takes steps of about 20 m/s.
 
 misfit_and_gradient = make_misfit_and_gradient(solver, devices)
 optimiser = optax.adam(20.0, eps=1e-20)
@@ -54,6 +56,12 @@ for step in range(14):
     gradient = np.where(earth.water, 0.0, np.asarray(gradient))
     change, state = optimiser.update(gradient, state)
     vp = np.asarray(optax.apply_updates(vp, change))
+plot_model(vp, dh, sources, receivers, title="inverted model after 14 steps", fixed=earth.water)
+
+# %%
+# The next picture compares the inverted model with the true earth and the start. It also shows the last gradient, and
+# the misfit.
+
 plot_epoch(
     vp, dh, start=earth.initial, true=earth.true, gradient=gradient, history=history, fixed=earth.water,
     sources=sources, receivers=receivers, title="after 14 steps",

@@ -2,8 +2,9 @@
 An equation of your own
 =======================
 
-Horizontally polarised shear waves in twelve lines, run eagerly: tables list the derivatives and the fields that they
-change, and ``coefficients`` computes their factors from the earth. A soft layer at a free surface then has Love waves.
+You write an equation for horizontally polarised shear waves in about twenty lines. Tables list the derivatives and the
+fields that the derivatives change, and ``coefficients`` computes the factors from the earth. You then model Love waves
+in a soft layer at a free surface.
 """
 
 import numpy as np
@@ -17,8 +18,9 @@ from sweep_torch import PropTorch
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# rho vy_t = d sxy / dx + d syz / dz + f, sxy_t = mu d vy / dx, syz_t = mu d vy / dz, on a staggered grid. Velocity is
-# even about the free surface, the stress on it odd.
+# The equations are ``rho vy_t = d sxy / dx + d syz / dz + f``, ``sxy_t = mu d vy / dx``, ``syz_t = mu d vy / dz``, on
+# a staggered grid. ``parity=1`` says that a field is even about the free surface: the velocity vy and the stress sxy.
+# The stress syz, which vanishes on the surface, is odd.
 
 
 class SH(StaggeredEquation):
@@ -42,7 +44,7 @@ class SH(StaggeredEquation):
 
 
 # %%
-# Fifty metres of soft ground over stiff ground, a force along y at the surface, geophones in a line.
+# Fifty metres of soft ground lie over stiff ground. A force along y acts at the surface, beside a line of geophones.
 
 dh, dt, nt = 5.0, 0.0035, 1000  # m, s
 vs, rho = torch.full((60, 220), 800.0), torch.full((60, 220), 2000.0)
@@ -52,7 +54,7 @@ wavelet = torch.tensor(ricker(3.0, nt, dt), dtype=vs.dtype)
 plot_model(vs, dh, sources, receivers, title="soft over stiff ground", label="vs (m/s)")
 
 # %%
-# The equation works wherever ``Acoustic`` does; without compiled code it runs in operations of torch.
+# The class works wherever ``Acoustic`` works. There is no compiled code for it, so it runs in operations of torch.
 
 solver = PropTorch(SH(spatial_order=4), shape=vs.shape, dh=dh, dt=dt, free_surface=True)
 print(solver.explain())
@@ -61,19 +63,19 @@ every = Snapshots(fields=["vy"], every=100)
 record, snaps = solver(wavelet, sources, receivers, models=[vs, rho], snapshots=every)
 
 # %%
-# Love waves are dispersed: low frequencies feel the stiff ground and run ahead.
+# Love waves are dispersed: low frequencies reach down into the stiff ground, and arrive earlier.
 
 x = (receivers[:, 0] - 20) * dh
 plot_gather(record, dt, x, "a force along y", solver=solver, style="wiggle", gain=0.5)
 
 # %%
-# The waves stay in the soft ground.
+# The snapshots show that the waves stay in the soft ground.
 
 times = every.times(nt, dt)
 plot_snapshots(snaps["vy"][0][2:9:2], times[2:9:2], dh, vs, solver=solver, percentile=99)
 
 # %%
-# Any misfit has a gradient; here the energy that is recorded farther than 500 m away.
+# Any misfit has a gradient. Here the misfit is the energy recorded beyond an offset of 500 m.
 
 (0.5 * record[:, :, x > 500].square().sum()).backward()
 plot_image(vs.grad, dh, title="gradient in vs", label="d misfit / d vs (per m/s)", cmap="RdBu_r")

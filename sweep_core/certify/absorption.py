@@ -37,7 +37,7 @@ def absorption(executor, part: Excerpt) -> Finding:
     layers = [(w, h, multiaxial) for pair, h, multiaxial in axes for w in pair if w]
     frequency = energy_below(part.signals, problem.dt, 0.5)
     if not layers or not frequency or 2 not in equation.ndims:
-        raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation has no two dimensions")
+        raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation is not two-dimensional")
     width, h, multiaxial = min(layers)
     speeds = np.asarray(equation.speed(*part.models))
     fastest = np.unravel_index(speeds.argmax(), speeds.shape)
@@ -64,8 +64,9 @@ def absorption(executor, part: Excerpt) -> Finding:
     ratio = echo / mirror_echo
     return finding(
         "absorption", ratio, (0.02, 0.1),
-        f"a layer of {width} cells sends back {ratio:.1%} of waves of {speed:.4g} m/s and {length:.2g} cells",
+        f"a layer of {width} cells reflects {ratio:.1%} of waves with {speed:.4g} m/s and a wavelength of "
+        f"{length:.2g} cells",
         "at most 2 %",
         "echoes of the edges look like reflections of the earth: set pml_width=20 or more, pml_velocity to the speed "
-        "of the waves, and pml_freq to about half the wavelet's peak, as the defaults are",
+        "of the waves, and pml_freq to about half the wavelet's peak (the defaults are 20, 3000 m/s and 5 Hz)",
     )  # fmt: skip

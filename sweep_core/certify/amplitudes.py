@@ -35,13 +35,15 @@ def silent_receivers(part: Excerpt, record: np.ndarray) -> list[Finding]:
     if late:
         times = part.shape.samples * part.problem.dt
         advice.append(
-            f"the fastest wave takes longer than the {times:.4g} s of the run to {late} of them: run more steps"
+            f"the fastest wave reaches {late} of them after the end of the run ({times:.4g} s): run more steps"
         )
     if quiet > late:
-        advice.append("no wave reaches the others within the run (run more steps), or the field is zero there")
+        advice.append(
+            f"no wave reaches {quiet - late} of them within the run (run more steps), or the field is zero there"
+        )
     fraction = quiet / count if count else 1.0
-    measured = f"{quiet} of {count} receivers record nothing; the loudest sample is {scale.max(initial=0.0):.3g}"
-    return [finding("heard", fraction, (0, 0.5), measured, "none", "; ".join(advice) or "mask them")]
+    measured = f"{quiet} of {count} receivers record nothing; the largest sample is {scale.max(initial=0.0):.3g}"
+    return [finding("heard", fraction, (0, 0.5), measured, "waves at each", "; ".join(advice) or "mask them")]
 
 
 def _too_far(part: Excerpt) -> np.ndarray:
@@ -87,8 +89,8 @@ def _range(part, names, own, loud):
     zero = float(np.mean([(g == 0) & (e != 0) for g, e in zip(own, loud, strict=True)]))
     return finding(
         "range of the gradient", max(worst, 2e-3 if zero > ZEROS else 0), (1e-3, 1e-2),
-        f"{worst:.2%} of the cells above {SIGNIFICANT:g} of the maximum ({worst_name}) and {zero:.0%} of all are lost "
-        f"to {part.dtype}",
+        f"{part.dtype} loses {worst:.2%} of the cells above {SIGNIFICANT:g} of the maximum ({worst_name}), and "
+        f"{zero:.0%} of all cells",
         f"at most 0.1 % and {ZEROS:.0%}",
         "the waves are too weak or too strong for this dtype: scale wavelet and data by one factor, so that the record "
         "is about 1, or use float64",
@@ -103,7 +105,7 @@ def _epsilon(names, own, against):
     advice = f"multiply the misfit by {factor:.0e}" if factor else "scale wavelet and data, or check for zeros in them"
     return finding(
         "Adam's epsilon", enough / least if least > 0 else np.inf, (1, np.inf),
-        f"gradient of at most {sizes} (half the sum of squares against {against}; a mean is smaller)",
-        f"above {enough:g}, a hundred times what torch.optim.Adam and optax.adam add to it",
-        f"such an optimiser would hardly move: {advice}, or set its eps to 0",
+        f"largest gradient: {sizes} (of half the sum of squares against {against}; that of a mean is smaller)",
+        f"above {enough:g}, a hundred times the epsilon of torch.optim.Adam and optax.adam",
+        f"Adam would hardly change the model: {advice}, or set its eps to 0",
     )  # fmt: skip

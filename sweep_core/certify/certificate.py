@@ -98,7 +98,7 @@ class Certificate:
         counts = {v: sum(f.verdict == v for f in self.findings) for v in VERDICTS}
         lines = [f"{self.title}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
         for excerpt in self.excerpts:
-            lines += wrap(excerpt, WIDTH, initial_indent="  looked at ", subsequent_indent=" " * 12)
+            lines += wrap(excerpt, WIDTH, initial_indent="  checked ", subsequent_indent=" " * 10)
         width = max((len(f.name) for f in self.findings), default=0)
         for f in self.findings:
             verdict = f.verdict.upper() if f.verdict == "wrong" else f.verdict

@@ -35,7 +35,13 @@ def compare(part: Excerpt, record: np.ndarray, observed: np.ndarray) -> tuple[li
     is_used = np.ones((len(record), record.shape[2]), bool) if part.shots.mask is None else part.shots.mask
     if not np.isfinite(observed[np.broadcast_to(is_used[:, None, :, None], observed.shape)]).all():
         return [
-            Finding("values of the data", "wrong", "NaN or infinite samples", "numbers", "mask or mend those traces")
+            Finding(
+                "values of the data",
+                "wrong",
+                "NaN or infinite samples",
+                "finite numbers",
+                "mask or repair these traces",
+            )
         ], []
     columns = spread(record.shape[2], TRACES)
     traces = [
@@ -48,8 +54,8 @@ def compare(part: Excerpt, record: np.ndarray, observed: np.ndarray) -> tuple[li
     dead = float(np.mean(~data.any(axis=1))) if len(data) else 1.0
     findings.append(
         finding(
-            "dead traces", dead, (0, 0.5), f"{dead:.1%} of the observed traces are zero throughout", "none",
-            "mark them in receiver_mask, or the inversion takes the silence for data",
+            "dead traces", dead, (0, 0.5), f"{dead:.1%} of the observed traces are zero at all times", "0%",
+            "set receiver_mask to False there, because an inversion would fit the zeros as data",
         )
     )  # fmt: skip
     modelled_loud, data_loud = (_is_loud(x, fields) for x in traces)
@@ -80,11 +86,11 @@ def _energy(part, fields, modelled, data):
     factors = [max(r, 1 / r) if r else np.inf for r in ratios]
     worst = int(np.argmax(factors))
     amplitudes = ", ".join(f"{name} {r:.3g}" for name, r in zip(part.problem.receiver_type, ratios, strict=True))
-    advice = f"multiply the wavelet by {1 / ratios[worst]:.3g}, or " if np.isfinite(factors[worst]) else ""
+    advice = f"multiply the wavelet by {1 / ratios[worst]:.3g}, " if np.isfinite(factors[worst]) else ""
     return finding(
-        "energy", factors[worst], (3, 10), f"amplitudes modelled over observed (root of the energy): {amplitudes}",
+        "energy", factors[worst], (3, 10), f"modelled over observed amplitude (root of the energy): {amplitudes}",
         "0.33 to 3",
-        f"an inversion would mend the amplitudes first: {advice}estimate the wavelet from the data, see the units of "
+        f"an inversion would fit the amplitudes first: {advice}estimate the wavelet from the data, check the unit of "
         "the data, or use a misfit of normalised traces",
     )  # fmt: skip
 
@@ -110,15 +116,15 @@ def _sign_and_delay(part, modelled, data):
     return [
         finding(
             SIGN, negative, (0.2, 0.5),
-            f"{negative:.0%} of {len(lags)} traces fit better with the other sign", "few",
-            "the polarity of wavelet or data is the other one: change the sign of one of them",
+            f"{negative:.0%} of {len(lags)} traces fit better with the opposite sign", "at most 20%",
+            "wavelet and data have opposite polarity: change the sign of one of them",
         ),
         Finding(
             DELAY, "wrong" if shifted and abs(common) > half else "doubtful" if shifted else "good",
-            f"median {1e3 * common:.3g} ms, half of the traces within {1e3 * scatter:.3g} ms",
-            f"below {1e3 * max(2 * dt, 0.1 * period):.3g} ms where all agree",
-            f"all traces are equally {later} than the modelled ones: check the wavelet's delay and the time of the "
-            "first sample" if shifted else "",
+            f"the median is {1e3 * common:.3g} ms; the middle half of the traces spans {1e3 * scatter:.3g} ms",
+            f"a median of at most {1e3 * max(2 * dt, 0.1 * period):.3g} ms, if the traces agree",
+            f"all traces are {later} than the modelled ones by the same time: check the wavelet's delay and the time "
+            "of the first sample" if shifted else "",
             abs(common),
         ),
     ], frequency, is_flipped  # fmt: skip

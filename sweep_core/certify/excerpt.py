@@ -155,7 +155,7 @@ def survey_excerpt(part: Excerpt, budget: float, most: int = 3) -> Excerpt:
     return attrs.evolve(
         cut,
         words=f"{words}, {_join_shape(cut.problem.grid.shape)} cells of the model around the source and "
-        f"{int(inside.sum())} of {inside.size} receivers, {steps} steps: the whole would take long",
+        f"{int(inside.sum())} of {inside.size} receivers, {steps} steps: the whole model would take long",
     )
 
 

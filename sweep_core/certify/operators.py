@@ -51,11 +51,13 @@ def record_of_reference(executor, part: Excerpt) -> Finding:
     expected = forward(ReferenceExecutor(), part.remembering(MemoryOptions()))
     name, good, doubtful = "reference", *BOUNDS[part.dtype]
     if record.shape != expected.shape:
-        return Finding(name, "wrong", f"shape {record.shape}", f"{expected.shape}", "report it: the solver is broken")
+        return Finding(
+            name, "wrong", f"shape {record.shape}", f"{expected.shape}", "report this error: the solver is broken"
+        )
     error = record_error(record, expected)
     return finding(
         name, error, (good, doubtful),
-        f"off by {about(error, good)} of the maximum of what NumPy records in float64",
+        f"the difference to the record of NumPy in float64 is {about(error, good)} of the maximum",
         f"at most {good:g} for {part.dtype}",
         "do not trust these waves: try impl='eager' or float64, and report the difference",
     )  # fmt: skip
@@ -83,7 +85,8 @@ def dot_product(executor, part: Excerpt, rng) -> Finding:
     by = "" if has_born else " (J of NumPy)"
     return finding(
         "dot product", error, (good, doubtful),
-        f"<J dm, y> = {left:.4g}{by}, <dm, J^T y> = {right:.4g}: {about(error, good)} apart",
+        f"<J dm, y> = {left:.4g}{by}, <dm, J^T y> = {right:.4g}; the relative difference is "
+        f"{about(error, good)}",
         f"at most {good:.2g} for {part.dtype}",
         "the gradient is not the transpose of the derivative: do not invert with it; try impl='eager' or "
         "memory=MemoryOptions('full'), and report the difference",
@@ -138,7 +141,7 @@ def _slope(executor, part, observed, gradient, rng):
     order = float(np.polyfit(np.log(STEPS), np.log(np.maximum(remainders, 1e-300)), 1)[0])
     return finding(
         "Taylor test", abs(order - 2), (0.1, 0.3), f"the remainder falls with the power {order:.2f} of the step",
-        "2 (float64)",
+        "2 in float64",
         "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
     )  # fmt: skip
 
@@ -157,11 +160,11 @@ def _cells(executor, part, observed, gradient, rng):
                 continue
             error = relative(exact, g[cell], float(np.abs(g).mean()))
             if not error <= worst:
-                worst, place = error, f" (of {p.name} at cell {tuple(map(int, cell))}: {g[cell]:.6g}, not {exact:.6g})"
+                worst, place = error, f" ({p.name} at cell {tuple(map(int, cell))}: {g[cell]:.6g}, not {exact:.6g})"
     return finding(
         "finite difference", worst, (1e-4, 1e-3),
-        f"the gradient is off by {about(worst, 1e-4)}" + (place if worst > 1e-4 else ""),
-        "at most 0.0001 (float64)",
+        f"the relative error of the gradient is {about(worst, 1e-4)}" + (place if worst > 1e-4 else ""),
+        "at most 0.0001 in float64",
         "the gradient is not the derivative of the misfit: do not invert with it, and report the difference",
     )  # fmt: skip
 
@@ -194,7 +197,9 @@ def operators(executor, part: Excerpt, rng) -> tuple[list[Finding], list[tuple[s
         except UnsupportedError as reason:
             untested.extend((name, str(reason)) for name in names)
         except SweepError as reason:
-            findings.extend(Finding(n, "wrong", f"refused: {reason}", "an answer", "read the refusal") for n in names)
+            findings.extend(
+                Finding(n, "wrong", f"refused: {reason}", "a result", "do as the message says") for n in names
+            )
         else:
             findings.extend(result if isinstance(result, list) else [result])
 

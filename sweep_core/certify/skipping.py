@@ -55,11 +55,11 @@ def skipping(modelled: np.ndarray, data: np.ndarray, dt: float, frequency: float
         return "the modelled record has no counterpart to the first waves of the data: check mutes and initial model"
     return finding(
         SKIPPING, wrong / count, (0.05, 0.25),
-        f"the first wave of {wrong / count:.0%} of {count} traces is modelled more than half a period "
-        f"({500 / frequency:.3g} ms at {frequency:.3g} Hz) away, or not at all",
+        f"in {wrong / count:.0%} of {count} traces the first modelled wave is more than half a period "
+        f"({500 / frequency:.3g} ms at {frequency:.3g} Hz) early or late, or missing",
         "at most 5 %",
-        "an inversion would fit the wrong cycle: begin with lower frequencies, a better start, or a misfit that "
-        "does not skip (envelope, optimal transport)",
+        "an inversion would fit the wrong cycle: begin with lower frequencies or a better start, or use a misfit that "
+        "does not skip cycles (envelope, optimal transport)",
     )  # fmt: skip
 
 

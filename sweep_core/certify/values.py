@@ -24,10 +24,10 @@ def units(part: Excerpt) -> list[Finding]:
         low, high = float(model.min()), float(model.max())
         wrong = [text for text in warnings if text.startswith(f"{p.name} is")]
         is_fast = p.unit == "m/s" and high > FASTEST
-        advice = wrong[0] if wrong else "no rock is as fast: check for feet or millimetres per second"
+        advice = wrong[0] if wrong else "no rock is this fast: check whether the unit is feet or millimetres per second"
         verdict = "wrong" if wrong else "doubtful" if is_fast else "good"
-        expected = f"{p.unit} of rocks, {'30 to 10000' if p.unit == 'm/s' else '30 or more'}"
-        measured = f"{low:.6g} to {high:.6g}"
+        expected = f"{'30 to 10000' if p.unit == 'm/s' else '30 or more'} {p.unit} in rocks"
+        measured = f"{low:.6g} to {high:.6g} {p.unit}"
         findings.append(
             Finding(f"unit of {p.name}", verdict, measured, expected, "" if verdict == "good" else advice, high)
         )
@@ -59,8 +59,8 @@ def axes(part: Excerpt) -> list[Finding]:
         signs.append("sources and receivers stand along z at one side of the model: columns are (x, z)")
     return [
         Finding(
-            "x and z", "doubtful" if signs else "good", "; ".join(signs) or "as they should be, or nothing tells",
-            "(nz, .., nx) and (x, .., z)",
+            "x and z", "doubtful" if signs else "good", "; ".join(signs) or "no sign that axes are swapped",
+            "models (nz, .., nx) and positions (x, .., z)",
             "swap the axes, unless a well at the side or steep layers are meant" if signs else "", len(signs),
         )
     ]  # fmt: skip
@@ -82,30 +82,39 @@ def wavelet(part: Excerpt) -> list[Finding]:
     findings = [
         finding(
             "wavelet", dead / len(signal), (0, 0.99),
-            f"{dead} of {len(signal)} are zero throughout; the largest sample is {np.abs(signal).max():.4g}", "none",
-            "nothing is sent out: pass a wavelet, such as sweep_core.ricker, or leave those shots out",
+            f"{dead} of {len(signal)} wavelets are zero; the largest sample is {np.abs(signal).max():.4g}",
+            "no wavelet of zeros",
+            "such a shot sends no wave: pass a wavelet, such as sweep_core.ricker, or leave the shot out",
         )
     ]  # fmt: skip
     if not loud.any():
         return findings
     signal = signal[loud]
     largest = np.abs(signal).max(axis=1)
-    for name, sample, advice in (
-        ("beginning", 0, "a jump sends out frequencies that no grid carries: delay the wavelet (ricker's default is "
-         "1.5 / freq) or taper it"),
-        ("end", -1, "it is cut off: add samples, or taper it"),
+    for name, position, sample, advice in (
+        ("beginning", "first", 0, "a jump sends out frequencies that no grid carries: delay the wavelet (ricker's "
+         "default is 1.5 / freq) or taper it"),
+        ("end", "last", -1, "the wavelet is cut off: add samples, or taper it"),
     ):  # fmt: skip
         ratio = float((np.abs(signal[:, sample]) / largest).max())
         findings.append(
-            finding(f"wavelet's {name}", ratio, (0.01, 0.2), f"{about(ratio)} of its maximum", "at most 0.01", advice)
+            finding(
+                f"wavelet's {name}",
+                ratio,
+                (0.01, 0.2),
+                f"the {position} sample is {about(ratio)} of the maximum",
+                "at most 0.01",
+                advice,
+            )
         )
     if problem.equation.levels == 2:
         spectrum = np.abs(np.fft.rfft(signal, axis=1))
         zero = float((spectrum[:, 0] / spectrum.max(axis=1)).max())
         findings.append(
             finding(
-                "zero frequency", zero, (0.05, 2), f"{about(zero)} of the largest amplitude", "at most 0.05",
-                "the record drifts and does not come to rest, in 2-D above all: subtract the mean, or use a Ricker",
+                "zero frequency", zero, (0.05, 2),
+                f"the spectrum at 0 Hz is {about(zero)} of its maximum", "at most 0.05",
+                "the record drifts and does not come to rest, above all in 2-D: subtract the mean, or use a Ricker",
             )
         )  # fmt: skip
     return findings
@@ -126,8 +135,8 @@ def sampling(part: Excerpt) -> list[Finding]:
     needed = cells_needed(equation, ndim, GOOD)
     grid = finding(
         "cells a wavelength", error, (GOOD, DOUBTFUL),
-        f"{cells:.3g} at {speed:.5g} m/s and {frequency:.3g} Hz, waves {error:.2%} too slow",
-        f"{needed:.2g} or more (1 %, dispersion relation of order {equation.spatial_order})",
+        f"{cells:.3g} at {speed:.5g} m/s and {frequency:.3g} Hz; there waves are {error:.2%} too slow",
+        f"{needed:.2g} or more (at most 1 %, by the dispersion relation of order {equation.spatial_order})",
         f"use dh of {h * cells / needed:.3g} m, a higher spatial_order, or a wavelet of frequencies below "
         f"{frequency * cells / needed:.3g} Hz",
     )  # fmt: skip
@@ -135,7 +144,7 @@ def sampling(part: Excerpt) -> list[Finding]:
     beyond = float(energy[frequencies > speed / (2 * h)].sum() / energy.sum())
     above = finding(
         "above the grid", beyond, (1e-4, 1e-2),
-        f"{about(beyond)} of the energy above {speed / (2 * h):.3g} Hz, two cells a wavelength",
+        f"the energy above {speed / (2 * h):.3g} Hz (two cells a wavelength) is {about(beyond)} of the total",
         "at most 0.0001", "low-pass the wavelet: energy above this limit stays at the source or arrives as noise",
     )  # fmt: skip
     return [grid, above, _time_step(problem, frequency, share, limit)]
@@ -154,7 +163,7 @@ def _time_step(problem, frequency, share, limit):
         )  # fmt: skip
     return finding(
         "time step", error, (GOOD, DOUBTFUL),
-        f"{share}; at {frequency:.3g} Hz waves {error:.2%} too fast", "at most 1 %",
+        f"{share}; waves of {frequency:.3g} Hz are {error:.2%} too fast", "at most 1 %",
         f"use a smaller dt{remedy}",
     )  # fmt: skip
 
@@ -177,7 +186,9 @@ def positions(part: Excerpt) -> list[Finding]:
     return [
         finding(
             "positions", bare, (0, np.inf),
-            f"{outermost} of {len(x)} in the outermost cells, {bare} of them without a PML behind", "none of these",
-            "the field is zero one cell further outside: move them inwards, or give this face a PML or a free surface",
+            f"{outermost} of {len(x)} in the outermost cells, {bare} of them at a face without a PML",
+            "none at such a face",
+            "the field is zero one cell further out: move these positions inwards, or give the face a PML or a free "
+            "surface",
         )
     ]  # fmt: skip

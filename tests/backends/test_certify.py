@@ -122,7 +122,7 @@ def test_sound_surveys_pass(plant, setting):
 def test_of_what_takes_long_a_part_is_taken():
     call = example(shape=(60, 90), free_surface=True)
     certificate = call.certify(observed=call.record(), budget=5e5)
-    assert any("the whole would take long" in excerpts for excerpts in certificate.excerpts) and certificate, str(
+    assert any("the whole model would take long" in excerpts for excerpts in certificate.excerpts) and certificate, str(
         certificate
     )
     few = call.certify(budget=3e6)
@@ -378,7 +378,9 @@ def test_of_data_of_the_other_sign_that_alone_is_said():
     call = example()
     certificate = call.certify(observed=-1.1 * call.record())
     assert [f.name for f in certificate.doubts] == ["sign of the data"]
-    assert certificate["delay of the data"].measured.startswith("median 0 ms, half of the traces within 0 ms")
+    assert certificate["delay of the data"].measured.startswith(
+        "the median is 0 ms; the middle half of the traces spans 0 ms"
+    )
 
 
 def test_data_that_fit_pass():

@@ -171,3 +171,9 @@ def test_the_page_of_options_has_the_arguments():
         parameters = inspect.signature(getattr(sweep_core, name)).parameters.values()
         shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}".replace("'", '"') for p in parameters]
         assert signature == ", ".join(shown)
+
+
+def test_a_search_for_segy_finds_the_guide():
+    """The search of the site splits text at everything but letters, digits and underscores: SEG-Y is two words."""
+    prose = re.sub(r"^```.*?^```$", "", (DOCS / "howto/read-segy.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert "segy" in re.findall(r"\w+", prose)
