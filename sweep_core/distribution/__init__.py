@@ -3,6 +3,7 @@
 from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .launcher import Launch, find_launch
+from .sampler import ShotSampler
 from .shot_plan import ShotPlan, check_plan
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Launch",
     "SerialDistributor",
     "ShotPlan",
+    "ShotSampler",
     "check_plan",
     "check_same",
     "find_launch",

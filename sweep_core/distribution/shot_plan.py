@@ -25,7 +25,8 @@ def _size(value: int) -> int:
     return _whole("size", value, 1)
 
 
-def _costs(value: Any) -> tuple[float, ...] | None:
+def as_costs(value: Any) -> tuple[float, ...] | None:
+    """Return the costs of shots as floats; None for equal costs."""
     if value is None:
         return None
     costs = np.asarray(value)
@@ -72,7 +73,7 @@ class ShotPlan:
 
     count: int = attrs.field(converter=_count)
     size: int = attrs.field(converter=_size)
-    costs: tuple[float, ...] | None = attrs.field(default=None, converter=_costs)
+    costs: tuple[float, ...] | None = attrs.field(default=None, converter=as_costs)
     _parts: tuple[Sequence[int], ...] = attrs.field(init=False, repr=False, eq=False)
 
     @costs.validator
