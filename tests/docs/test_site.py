@@ -133,7 +133,9 @@ def pages(site):
 
 def test_every_page_is_there(site):
     expected = [
-        p.relative_to(ROOT).with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if "site" not in p.parts
+        p.relative_to(ROOT).with_suffix(".html")
+        for p in (ROOT / "docs").rglob("*.md")
+        if "site" not in p.relative_to(ROOT).parts
     ]
     expected += [Path("gallery", p.name).with_suffix(".html") for p in (ROOT / "examples/gallery").glob("*.py")]
     assert len(expected) > 20
