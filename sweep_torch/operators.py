@@ -16,7 +16,7 @@ from . import slices
 from .batching import one_by_one
 from .compiling import outside_dynamo
 from .memory import allocate_history, allocating, until_done
-from .private import is_traced
+from .private import is_traced, profiler_range
 
 
 @attrs.frozen(eq=False)
@@ -47,15 +47,16 @@ class Task:
         """Run the library on tensors by buffer name; `arrays` need not hold the fixed buffers."""
         tensors = [(self.fixed | arrays)[b.name] for b in call.buffers[operation]]
         buffers = [(x.data_ptr(), x.nbytes) for x in tensors]
-        if self.device.type == "cuda":
+        with profiler_range(f"sweep::{operation}"):
+            if self.device.type != "cuda":
+                call.run(operation, buffers, threads=torch.get_num_threads(), keep=tensors)
+                return
             with torch.cuda.device(self.device):
                 stream = torch.cuda.current_stream(self.device)
                 for x in (*self.cells, *self.fixed.values()):
                     x.record_stream(stream)  # else torch may reuse their memory while the kernel reads
                 call.run(operation, buffers, stream=stream.cuda_stream)
                 until_done(stream, [x for x in tensors if not x.is_cuda])
-        else:
-            call.run(operation, buffers, threads=torch.get_num_threads(), keep=tensors)
 
     def outputs(self, call: CompiledCall, operation: str, **own: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return arrays by name for the buffers that an operation only writes; `own` replaces some of them."""

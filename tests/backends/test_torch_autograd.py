@@ -414,3 +414,11 @@ def test_overhead_of_a_small_call(entry, record_property):
         times.append(time.perf_counter() - start)
     record_property("median_ms", 1e3 * float(np.median(times)))
     assert min(times) < 5e-3
+
+
+@compiled
+def test_a_profiler_shows_the_runs_of_compiled_code(entry):
+    this = Setting(entry)
+    with torch.profiler.profile() as profile:
+        this.gradient()
+    assert {"sweep::forward", "sweep::adjoint"} <= {event.name for event in profile.events()}
