@@ -351,7 +351,7 @@ TRACED = {
 
 
 @pytest.mark.parametrize("changes", TRACED.values(), ids=TRACED)
-def test_law7_traced_values_never_compute(jax_front, changes):
+def test_law7_bad_traced_values_never_compute(jax_front, changes):
     """Values are unreadable under jit: compiled code refuses them at run time; eager code returns a record of NaN."""
     import jax
 

@@ -373,7 +373,7 @@ def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
     assert call.certify()["x and z"].verdict == "good"
 
 
-def test_data_of_the_other_sign_raise_one_doubt():
+def test_data_of_the_other_sign_give_one_doubt():
     """Their delay is zero, as for the same traces of the right sign."""
     call = example()
     certificate = call.certify(observed=-1.1 * call.record())

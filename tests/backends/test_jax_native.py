@@ -245,7 +245,7 @@ def test_born_and_adjoint_are_each_others_transpose(setting):
 
 
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
-def test_no_history_without_a_gradient(strategy, setting):
+def test_a_record_alone_needs_no_history(strategy, setting):
     setup, arrays, *_ = setting
     setup = setup.remembering(strategy)
     solver = PropJax(**setup.arguments, impl="c")
@@ -291,7 +291,7 @@ def test_bad_values_are_refused(name, setting):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_bad_values_under_jit_are_a_returned_error(name, setting):
+def test_bad_values_under_jit_raise_an_error_of_jax(name, setting):
     _, arrays, record, misfit = setting
     arguments, kind = broken(arrays, name)
     status = {DomainError: 2, StabilityError: 3}[kind]

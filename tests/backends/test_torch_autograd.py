@@ -329,7 +329,7 @@ def test_second_derivatives_of_compiled_code_are_refused_by_name(entry):
 
 
 @strategies
-def test_second_derivatives_of_eager_code_are_exact(strategy):
+def test_second_derivatives_of_eager_code_equal_differences_of_gradients(strategy):
     """The Hessian times a vector equals a difference of gradients."""
     (param,) = executors("torch-eager")
     this = Setting(param.values[0], strategy, nt=30)

@@ -111,7 +111,7 @@ def test_an_epoch_shows_models_gradient_changes_and_misfit():
     np.testing.assert_allclose(curve.get_lines()[0].get_xydata(), [[0, 1], [1, 0.5], [2, 0.25]])
 
 
-def test_an_epoch_without_truth_takes_its_colours_from_start_and_model():
+def test_an_epoch_without_a_true_model_scales_colours_by_start_and_model():
     images = panels(plot.plot_epoch(NOW, 10.0, start=START, fixed=WATER))
     assert list(images) == ["start", "inverted", "inverted − start"]
     both = np.concatenate([START[~WATER], NOW[~WATER]])

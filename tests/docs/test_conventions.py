@@ -44,7 +44,7 @@ def test_the_record_has_axes_shot_time_receiver_and_field():
 
 
 def test_models_are_depth_first():
-    """Cell (x, z) is model[z, x]: a fast column at x = 20 is seen above and below, not aside."""
+    """Cell (x, z) is model[z, x]: a fast column at x = 20 changes the trace below the source, not the one aside."""
     faster = VP.copy()
     faster[:, 20] = 2500.0
     places = [[20, 25], [36, 15]]
@@ -152,7 +152,7 @@ def test_sources_in_one_cell_add_up():
 # --- time and source --------------------------------------------------------------------------------------------------
 
 
-def test_pressure_samples_are_multiples_of_dt_apart():
+def test_pressure_samples_are_dt_apart():
     subject = problem()
     assert np.array_equal(subject.time("h1", 5), np.arange(5) * DT)
 
@@ -369,7 +369,7 @@ def snapshots_derivative():
 
 
 def compiled_for(kind, memory):
-    """Raise the refusal that a solver on such a device, which need not exist here, would raise."""
+    """Raise the refusal of a solver on such a device; the device need not exist here."""
     if refusal := make_strategy(memory).refusal_of(kind, Acoustic.levels):
         raise UnsupportedError(refusal)
 
