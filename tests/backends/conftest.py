@@ -1,4 +1,4 @@
-"""PropTorch and PropJax, eager and compiled, as one thing that tests of bad input feed."""
+"""PropTorch and PropJax, eager and compiled, behind one interface for tests of bad input."""
 
 import attrs
 import pytest
@@ -11,7 +11,7 @@ SETTING = {"equation": Acoustic(4), "shape": (30, 40), "dh": 10.0, "dt": 0.001, 
 
 @attrs.frozen
 class Torch:
-    """How PropTorch is fed."""
+    """Solvers and arrays of torch."""
 
     impl: str
     framework = "torch"
@@ -29,7 +29,7 @@ class Torch:
 
 @attrs.frozen
 class Jax:
-    """How PropJax is fed."""
+    """Solvers and arrays of JAX."""
 
     impl: str
     framework = "jax"
@@ -54,8 +54,8 @@ def fronts(*kinds):
     ]
 
 
-def there(front):
-    """The front; the test is skipped where there is no compiled code."""
+def skip_without_compiled_code(front):
+    """Return the front, or skip the test if there is no compiled code."""
     try:
         front.solver({})
     except UnsupportedError as reason:
@@ -65,9 +65,9 @@ def there(front):
 
 @pytest.fixture(params=fronts(Torch, Jax))
 def front(request):
-    return there(request.param)
+    return skip_without_compiled_code(request.param)
 
 
 @pytest.fixture(params=fronts(Jax))
 def jax_front(request):
-    return there(request.param)
+    return skip_without_compiled_code(request.param)

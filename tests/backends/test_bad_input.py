@@ -1,4 +1,4 @@
-"""Law 7: bad input never computes. Each kind has its own error, and a message that says what was given."""
+"""Law 7: a call with bad input computes nothing. Each kind of input has its own error; the message states the value."""
 
 import re
 
@@ -31,24 +31,24 @@ CALL = {
 
 @attrs.frozen(eq=False)
 class Raw:
-    """A value that is passed on unchanged."""
+    """A value that reaches the solver unchanged."""
 
     value: object
 
 
-def converted(front, value):
-    """NumPy arrays as the framework's own, the values of functions; anything else as it is."""
+def convert(front, value):
+    """Convert NumPy arrays to arrays of the framework, and replace functions by their values."""
     if isinstance(value, Raw):
         return value.value
     if callable(value):
         return value()
     if isinstance(value, list):
-        return [converted(front, v) for v in value]
+        return [convert(front, v) for v in value]
     return front.convert(value) if isinstance(value, np.ndarray) else value
 
 
 def call(front, solver=None, **changes):
-    arguments = {name: converted(front, value) for name, value in (CALL | changes).items()}
+    arguments = {name: convert(front, value) for name, value in (CALL | changes).items()}
     return (solver or front.solver({}))(**arguments)
 
 
@@ -56,14 +56,14 @@ def test_good_input_computes(front):
     assert tuple(call(front).shape) == (2, NT, 3, 1)
 
 
-# --- what a call refuses ----------------------------------------------------------------------------------------------
+# --- refusals of a call -----------------------------------------------------------------------------------------------
 
 
 def at(*positions, dtype=None):
     return np.array(positions, dtype=dtype)
 
 
-def spoiled(value, cell=(3, 4)):
+def model_with(value, cell=(3, 4)):
     model = VP.copy()
     model[cell] = value
     return [model]
@@ -110,11 +110,11 @@ CALLS = {
     "no receivers": ({"receivers": np.ones((0, 2), int)}, ShapeError, "no receivers and no snapshots"),
     "no sources": ({"sources": np.ones((2, 0, 2), int)}, ShapeError, r"shape \(2, 0, 2\); expected at least one source"),
     # models
-    "vp nan": ({"models": spoiled(np.nan)}, DomainError, "vp is nan m/s at z = 3, x = 4; expected finite values above"),
-    "vp inf": ({"models": spoiled(np.inf)}, DomainError, "vp is inf m/s at z = 3, x = 4"),
-    "vp zero": ({"models": spoiled(0.0)}, DomainError, "vp is 0.0 m/s at z = 3, x = 4"),
-    "vp negative": ({"models": spoiled(-2e3, (29, 39))}, DomainError, "vp is -2000.0 m/s at z = 29, x = 39"),
-    "too fast": ({"models": spoiled(9e3)}, StabilityError, "dt = 0.001 s is unstable in these models at dh ="),
+    "vp nan": ({"models": model_with(np.nan)}, DomainError, "vp is nan m/s at z = 3, x = 4; expected finite values above"),
+    "vp inf": ({"models": model_with(np.inf)}, DomainError, "vp is inf m/s at z = 3, x = 4"),
+    "vp zero": ({"models": model_with(0.0)}, DomainError, "vp is 0.0 m/s at z = 3, x = 4"),
+    "vp negative": ({"models": model_with(-2e3, (29, 39))}, DomainError, "vp is -2000.0 m/s at z = 29, x = 39"),
+    "too fast": ({"models": model_with(9e3)}, StabilityError, "dt = 0.001 s is unstable in these models at dh ="),
     "bare array": ({"models": VP}, DtypeError, r"models is a .*; expected a list or tuple, models=\[vp\]"),
     "no models": ({"models": []}, ShapeError, r"models holds 0 arrays; acoustic needs models=\[vp\]"),
     "models missing": ({"models": None}, OptionError, r"no models: give models=\[...\]"),
@@ -132,7 +132,7 @@ CALLS = {
     "transposed earths": ({"models": [np.stack([VP.T] * 2)]}, ShapeError, r"shape \(2, 40, 30\); the problem has \(30"),
     "earths of sources": ({"models": [VP[None, None]]}, ShapeError, r"model vp has shape \(1, 1, 30, 40\)"),
     "nan in one earth": (
-        {"models": [np.stack([VP, spoiled(np.nan)[0]])]}, DomainError, "vp is nan m/s at shot = 1, z = 3, x = 4"
+        {"models": [np.stack([VP, model_with(np.nan)[0]])]}, DomainError, "vp is nan m/s at shot = 1, z = 3, x = 4"
     ),
     "half models": ({"models": [VP.astype(np.float16)]}, DtypeError, r"models are \['float16'\]; expected all float32"),
     "integer models": ({"models": [VP.astype(np.int32)]}, DtypeError, r"models are \['int32'\]"),
@@ -223,13 +223,13 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize(("options", "changes", "message"), PROBLEMS.values(), ids=PROBLEMS)
-def test_law7_what_this_problem_does_not_have_is_refused(front, options, changes, message):
+def test_law7_positions_without_taps_or_on_the_surface_are_refused(front, options, changes, message):
     with pytest.raises(DomainError, match=message):
         call(front, front.solver(options), **changes)
 
 
-def test_law7_what_lies_just_inside_computes(front):
-    """A node needs no taps, a fold none above the surface, and a masked receiver no place."""
+def test_law7_positions_just_inside_compute(front):
+    """A node needs no taps, folded taps need no nodes above the surface, a masked receiver needs no valid position."""
     inside = {"sources": at([2.0, 4.5], [1.5, 26.0]), "receivers": at([0.0, 4], [39, 29], [38.0, 28.5])}
     assert tuple(call(front, front.solver(THIN), **inside).shape) == (2, NT, 3, 1)
     above = {"sources": at([3, 1], [4, 1]), "receivers": at([np.nan, -7.0], [3.5, 0.01], [5.5, 1.0])}
@@ -255,21 +255,21 @@ BORN = {
     "no models": ({"models": None}, OptionError, r"no models: give models=\[...\]"),
     "a model of text": ({"models": ["vp.npy"]}, DtypeError, "model .* is a str; expected a"),
     "a wavelet of text": ({"wavelet": "ricker"}, DtypeError, "wavelet is a str; expected a"),
-    "a negative model": ({"models": spoiled(-2e3)}, DomainError, "vp is -2000.0 m/s at z = 3, x = 4"),
-    "too fast": ({"models": spoiled(9e3)}, StabilityError, "the largest stable dt is"),
+    "a negative model": ({"models": model_with(-2e3)}, DomainError, "vp is -2000.0 m/s at z = 3, x = 4"),
+    "too fast": ({"models": model_with(9e3)}, StabilityError, "the largest stable dt is"),
     "a mask": ({"receiver_mask": MASK[:1]}, ShapeError, "receiver_mask has shape"),
 }
 
 
 @pytest.mark.parametrize(("changes", "kind", "message"), BORN.values(), ids=BORN)
-def test_law7_a_bad_call_of_born_is_refused(front, changes, kind, message):
+def test_law7_a_bad_born_call_is_refused(front, changes, kind, message):
     with pytest.raises(SweepError, match=message) as refusal:
         call(front, front.solver({}).born, **({"perturbations": [VP]} | changes))
     assert type(refusal.value) is kind
 
 
-def test_law7_derivatives_in_positions_are_eager(front):
-    """Compiled code refuses them by name: never a zero in silence."""
+def test_law7_only_eager_code_differentiates_positions(front):
+    """Compiled code refuses these derivatives by name; it never returns a silent zero."""
     solver, products = front.solver({}), {"sources": at([3.5, 4.5], [10.5, 12]), "receivers": at([5.5, 6], [7, 8.5])}
     for which in products:
         if front.framework == "jax":
@@ -293,7 +293,7 @@ def test_law7_derivatives_in_positions_are_eager(front):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_law7_the_stable_step_that_is_stated_works(front, dtype):
+def test_law7_the_stated_stable_step_works(front, dtype):
     model, wavelet = [(VP * 1.37).astype(dtype)], W.astype(dtype)
     with pytest.raises(StabilityError) as refusal:
         call(front, front.solver({"dt": 0.004}), models=model, wavelet=wavelet)
@@ -302,8 +302,8 @@ def test_law7_the_stable_step_that_is_stated_works(front, dtype):
     assert tuple(call(front, front.solver({"dt": stated}), models=model, wavelet=wavelet).shape) == (2, NT, 3, 1)
 
 
-def test_law7_numpy_wavelets_and_models_are_not_torch(front):
-    """torch refuses them by name; JAX takes NumPy arrays as everywhere."""
+def test_law7_torch_refuses_numpy_wavelets_and_models(front):
+    """JAX accepts NumPy arrays."""
     if front.framework == "jax":
         assert tuple(call(front, wavelet=Raw(W), models=Raw([VP])).shape) == (2, NT, 3, 1)
         return
@@ -313,11 +313,11 @@ def test_law7_numpy_wavelets_and_models_are_not_torch(front):
         call(front, models=Raw([VP]))
 
 
-def test_law7_positions_may_be_of_numpy(front):
+def test_law7_positions_may_be_numpy_arrays(front):
     assert tuple(call(front, sources=Raw(CALL["sources"]), receivers=Raw(CALL["receivers"])).shape) == (2, NT, 3, 1)
 
 
-def test_law7_a_stored_precision_that_is_not_the_models_is_refused(front):
+def test_law7_a_history_dtype_other_than_the_models_is_refused(front):
     solver = front.solver({"memory": MemoryOptions(dtype="float32")})
     with pytest.raises(
         UnsupportedError,
@@ -328,14 +328,14 @@ def test_law7_a_stored_precision_that_is_not_the_models_is_refused(front):
     assert tuple(call(front, solver, **single).shape) == (2, NT, 3, 1)
 
 
-# --- values that are traced -------------------------------------------------------------------------------------------
+# --- traced values ----------------------------------------------------------------------------------------------------
 
 TRACED = {
-    "vp nan": {"models": spoiled(np.nan)},
-    "vp inf": {"models": spoiled(np.inf)},
-    "vp zero": {"models": spoiled(0.0)},
-    "vp negative": {"models": spoiled(-2e3)},
-    "too fast": {"models": spoiled(9e3)},
+    "vp nan": {"models": model_with(np.nan)},
+    "vp inf": {"models": model_with(np.inf)},
+    "vp zero": {"models": model_with(0.0)},
+    "vp negative": {"models": model_with(-2e3)},
+    "too fast": {"models": model_with(9e3)},
     "source outside": {"sources": at([3, 4], [40, 4])},
     "source negative": {"sources": at([3, 4], [3, -1])},
     "receiver outside": {"receivers": at([5, 6], [5, 30])},
@@ -343,7 +343,7 @@ TRACED = {
     "inf receiver": {"receivers": at([5, 6], [5, -np.inf])},
     "far receiver": {"receivers": at([5, 6], [5, 1e300])},
     "between, outside": {"receivers": at([5, 6], [5, 29.001])},
-    "one earth": {"models": [np.stack([VP, spoiled(np.nan)[0]])]},
+    "one earth": {"models": [np.stack([VP, model_with(np.nan)[0]])]},
     "beyond the layer": {"sources": at([3, 4], [3, 0.5])} | {"options": {"pml_width": 2}},
     "on the surface": {"sources": at([3, 4], [3, 0])} | {"options": SURFACE},
     "a true position on the surface": {"receivers": at([3, 4], [3, 0.0])} | {"options": SURFACE},
@@ -351,15 +351,15 @@ TRACED = {
 
 
 @pytest.mark.parametrize("changes", TRACED.values(), ids=TRACED)
-def test_law7_traced_values_never_compute(jax_front, changes):
-    """Under jit they cannot be read: compiled code refuses them when it runs, eager code gives a record of NaN."""
+def test_law7_bad_traced_values_never_compute(jax_front, changes):
+    """Values are unreadable under jit: compiled code refuses them at run time; eager code returns a record of NaN."""
     import jax
 
     front = jax_front
 
     changes = dict(changes)
     solver = front.solver(changes.pop("options", {}))
-    arguments = {name: converted(front, value) for name, value in (CALL | changes).items()}
+    arguments = {name: convert(front, value) for name, value in (CALL | changes).items()}
     if front.impl == "eager":
         assert np.isnan(np.asarray(jax.jit(solver)(**arguments))).all()
         return

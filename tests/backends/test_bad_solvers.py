@@ -1,4 +1,4 @@
-"""Law 7: a solver of bad options is never made. Each kind has its own error, and a message that says what was given."""
+"""Law 7: bad options build no solver. Each kind of option has its own error; the message states the value."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_law7_a_bad_solver_is_refused(front, options, kind, message):
     assert type(refusal.value) is kind
 
 
-def test_law7_refusals_are_of_the_builtin_kind_too():
+def test_law7_refusals_are_builtin_exceptions_too():
     kinds = {DomainError: ValueError, ShapeError: ValueError, DtypeError: TypeError, OptionError: ValueError}
     kinds |= {StabilityError: ValueError, UnsupportedError: NotImplementedError, DeviceError: RuntimeError}
     assert all(issubclass(kind, SweepError) and issubclass(kind, builtin) for kind, builtin in kinds.items())

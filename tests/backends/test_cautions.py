@@ -1,4 +1,4 @@
-"""Warnings of a solver at its first call, once, with the caller's line."""
+"""A solver warns at its first call, once, with the caller's line."""
 
 import warnings
 
@@ -28,16 +28,16 @@ def plain_sides(call):
     call.options |= {"equation": Elastic(8), "free_surface": True, "pml_type": "cpmls"}
 
 
-def fine(call):
+def unchanged(call):
     pass
 
 
-SAID = {
+WARNINGS = {
     "km/s": (in_km, "vp is 2.39 m/s at most, which looks like km/s.*multiply it by 1000"),
     "a coarse grid": (coarse, "of 2000 m/s, have 1.7 cells of 60 m a wavelength at 19.6 Hz.*use dh of 19.4 m"),
     "zeros": (silent, "the wavelet is zero throughout.*ricker"),
     "plain layers": (plain_sides, "where guided waves of elastic may grow.*give .'cpmls', 'mpmls'."),
-    "nothing": (fine, None),
+    "nothing": (unchanged, None),
 }
 both = pytest.mark.parametrize("framework", ["torch", "jax"])
 
@@ -47,7 +47,7 @@ def example(framework):
     return sound(framework=framework)
 
 
-def warned(solver, arguments) -> list:
+def warnings_of(solver, arguments) -> list:
     with warnings.catch_warnings(record=True) as output:
         warnings.simplefilter("always")
         solver(**arguments)
@@ -55,61 +55,61 @@ def warned(solver, arguments) -> list:
 
 
 @both
-@pytest.mark.parametrize(("plant", "text"), SAID.values(), ids=SAID)
-def test_a_solver_says_once_what_is_hardly_meant(framework, plant, text):
+@pytest.mark.parametrize(("plant", "text"), WARNINGS.values(), ids=WARNINGS)
+def test_a_solver_warns_once_of_an_unlikely_setting(framework, plant, text):
     call = example(framework)
     plant(call)
     solver, arguments = call.solver(), call.placed()
     if text is None:
-        assert not warned(solver, arguments)
+        assert not warnings_of(solver, arguments)
         return
     with pytest.warns(SweepWarning, match=f"{text}.*certify") as output:
         solver(**arguments)
     assert [w.filename for w in output if w.category is SweepWarning] == [__file__]
-    assert not warned(solver, arguments)
+    assert not warnings_of(solver, arguments)
 
 
 @both
-def test_two_samples_for_each_shot_are_looked_at_along_time(framework):
-    """Not along the shots, where the wavelet does not change, though there are as many samples as source fields."""
+def test_two_samples_for_each_shot_are_checked_along_time(framework):
+    """The wavelet does not change along the shots. There are as many samples as source fields."""
     pytest.importorskip(framework)
     call = sound(AcousticVariableDensity, framework=framework, source_type=["p", "vz"])
     call.arguments["wavelet"] = np.array([[1, -1], [1, -1]])
-    assert ["a wavelength at 333 Hz" in str(w.message) for w in warned(call.solver(), call.placed())] == [True]
+    assert ["a wavelength at 333 Hz" in str(w.message) for w in warnings_of(call.solver(), call.placed())] == [True]
 
 
 @both
-def test_each_solver_says_it(framework):
+def test_each_solver_warns(framework):
     call = example(framework)
     silent(call)
-    assert [len(warned(call.solver(), call.placed())) for _ in range(2)] == [1, 1]
+    assert [len(warnings_of(call.solver(), call.placed())) for _ in range(2)] == [1, 1]
 
 
 @both
-def test_born_says_it_first_where_it_is_called_first(framework):
+def test_born_warns_if_it_is_called_first(framework):
     call = example(framework)
     silent(call)
     solver, arguments = call.solver(), call.placed()
     with pytest.warns(SweepWarning, match="the wavelet is zero throughout") as output:
         solver.born(**arguments, perturbations=arguments["models"])
     assert [w.filename for w in output if w.category is SweepWarning] == [__file__]
-    assert not warned(solver, arguments)
+    assert not warnings_of(solver, arguments)
 
 
-def test_what_is_traced_is_looked_at_when_it_can_be():
+def test_traced_values_are_checked_at_the_first_call_outside_jit():
     jax = pytest.importorskip("jax")
     call = example("jax")
     silent(call)
     solver, arguments = call.solver(), call.placed()
     positions = {name: arguments.pop(name) for name in ("sources", "receivers")}
-    assert not warned(jax.jit(lambda **g: solver(**positions, **g)), arguments)
-    assert len(warned(solver, arguments | positions)) == 1
+    assert not warnings_of(jax.jit(lambda **g: solver(**positions, **g)), arguments)
+    assert len(warnings_of(solver, arguments | positions)) == 1
 
 
-def test_a_call_of_no_shots_says_nothing():
+def test_an_empty_wavelet_gives_no_warning():
     call = example("torch")
     silent(call)
     call.arguments["sources"] = call.arguments["sources"][:0]
-    assert len(warned(call.solver(), call.placed())) == 1  # the wavelet is there all the same
+    assert len(warnings_of(call.solver(), call.placed())) == 1  # the wavelet still has samples
     call.arguments["wavelet"] = np.zeros((0, 340))
-    assert not warned(call.solver(), call.placed())
+    assert not warnings_of(call.solver(), call.placed())

@@ -1,4 +1,4 @@
-"""certify passes sound set-ups, and finds what is planted in them."""
+"""certify passes sound set-ups and finds planted mistakes."""
 
 import numpy as np
 import pytest
@@ -59,8 +59,8 @@ def example(**options):
     return sound(**options)
 
 
-def quiet_if_pure(call):
-    """The certificate; skipped where compiled code is asked for and there is none."""
+def certify_or_skip(call):
+    """Return the certificate, or skip the test if it needs compiled code and there is none."""
     try:
         return call.certify()
     except SweepError as reason:
@@ -119,7 +119,7 @@ def test_sound_surveys_pass(plant, setting):
     assert not certificate.doubts and not certificate.untested, str(certificate)
 
 
-def test_of_what_takes_long_a_part_is_taken():
+def test_a_long_call_is_checked_on_an_excerpt():
     call = example(shape=(60, 90), free_surface=True)
     certificate = call.certify(observed=call.record(), budget=5e5)
     assert any("the whole model would take long" in excerpts for excerpts in certificate.excerpts) and certificate, str(
@@ -131,7 +131,7 @@ def test_of_what_takes_long_a_part_is_taken():
 
 @pytest.mark.parametrize("options", SOUND.values(), ids=SOUND)
 def test_sound_set_ups_pass(options):
-    certificate = quiet_if_pure(example(**options))
+    certificate = certify_or_skip(example(**options))
     assert not certificate.doubts, str(certificate)
     assert certificate and {"reference", "dot product", "range of the gradient"} <= {
         f.name for f in certificate.findings
@@ -145,7 +145,7 @@ def test_sound_set_ups_pass(options):
 
 
 class Stranger:
-    """Torch's executor with a mistake planted in what it answers."""
+    """Torch's executor with a mistake planted in its results."""
 
     name = "stranger"
 
@@ -214,7 +214,7 @@ def test_the_same_code_without_a_mistake_passes():
 
 
 def changed(**values):
-    """A plant that changes arguments of the call, each by a function of it."""
+    """Return a plant that changes each named argument of the call by its function."""
 
     def plant(call):
         for name, change in values.items():
@@ -233,12 +233,12 @@ def options(**values):
 
 
 def observed(change):
-    """A plant of data: what the call models, changed."""
+    """Return a plant of observed data: the modelled record, changed."""
     return lambda call: {"observed": np.ascontiguousarray(change(call.record()), call.dtype)}
 
 
 def slower(call):
-    """Data of an earth much faster than the start."""
+    """Plant data of an earth much faster than the start."""
     models = call.arguments["models"]
     call.arguments["models"] = [1.12 * m for m in models]
     record = call.record()
@@ -247,7 +247,7 @@ def slower(call):
 
 
 def water_alone(call):
-    """Data of a rock under water, and a start that is hardly more than water, where the direct wave fits."""
+    """Plant data of rock under water, and a start of almost only water, which fits the direct wave."""
     vp = np.full(call.options["shape"], 3000.0)
     vp[:14] = 1500
     call.arguments["models"] = [vp]
@@ -286,7 +286,7 @@ def in_g_per_cm3(models):
 NT, DT = 340, 1.5e-3
 SQUARE = {"shape": (48, 48)}
 SIDEWAYS = np.stack([np.full(18, 2), np.arange(2, 38, 2)], axis=1)
-# name: (what is planted, which finding says so, its verdict, options of the set-up)
+# name: (plant, name of the finding, its verdict, options of the set-up)
 MISTAKES = {
     "too coarse a grid": (options(dh=30.0), "cells a wavelength", "wrong", {}),
     "a grid too coarse for shear waves": (changed(models=lambda m: [m[0], m[1] / 2, m[2]]), "cells a wavelength", "wrong", ELASTIC),
@@ -334,7 +334,7 @@ _unplanted: dict = {}
 
 
 def unplanted(**setting) -> set[str]:
-    """The doubts about a set-up, and data that fit it, without a mistake."""
+    """Return the doubts about a set-up without a mistake and data that fit it."""
     key = repr(setting)
     if key not in _unplanted:
         call = example(**setting)
@@ -354,9 +354,9 @@ def test_mistakes_are_found(plant, name, verdict, setting):
 
 
 @pytest.mark.parametrize("setting", [{"order": 8}, {"equation": AcousticVariableDensity}], ids=["acoustic", "density"])
-def test_the_echo_of_a_layer_is_that_of_theory(setting):
-    """The echo is exp(-2 cos(angle) / c times the integral of d) far above pml_freq. The layer damps little: its
-    end sends back the rest, from 20 cells farther than the mirror of the edge does.
+def test_the_echo_of_a_layer_agrees_with_theory(setting):
+    """The echo is exp(-2 cos(angle) / c times the integral of d) far above pml_freq. The layer damps little:
+    its end, 20 cells beyond the edge, reflects the rest.
     """
     call = example(pml_width=20, pml_velocity=100.0, pml_freq=1e-3, **setting)
     value, way = call.certify()["absorption"].value, np.hypot(52, 6)
@@ -373,8 +373,8 @@ def test_a_lens_in_a_wide_model_does_not_lie_on_its_side():
     assert call.certify()["x and z"].verdict == "good"
 
 
-def test_of_data_of_the_other_sign_that_alone_is_said():
-    """Their lag is that of the same traces, turned."""
+def test_data_of_the_other_sign_give_one_doubt():
+    """Their delay is zero, as for the same traces of the right sign."""
     call = example()
     certificate = call.certify(observed=-1.1 * call.record())
     assert [f.name for f in certificate.doubts] == ["sign of the data"]
@@ -390,7 +390,7 @@ def test_data_that_fit_pass():
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
-def test_what_a_call_refuses_is_refused(framework):
+def test_certify_refuses_an_unstable_call(framework):
     call = example(framework=framework)
     call.options["dt"] = 6e-3
     with pytest.raises(StabilityError, match="largest stable dt"):

@@ -1,4 +1,4 @@
-"""Arguments changed in place between forward and backward: the gradient is that of the call, or is refused."""
+"""Arguments change in place between forward and backward: the gradient is that of the call or is refused."""
 
 import attrs
 import numpy as np
@@ -26,7 +26,7 @@ CASES = {
 
 
 class Parameters(Acoustic):
-    """An equation with a coefficient that is the parameter itself, which no arithmetic makes a copy of."""
+    """An equation whose coefficient is the parameter itself: no arithmetic makes a copy."""
 
     name = "parameters"
 
@@ -35,7 +35,7 @@ class Parameters(Acoustic):
 
 
 def tensors(example):
-    """Every array of a call as a tensor by name, of which some ask for a gradient."""
+    """Return each array of a call as a tensor by name; wavelet and models require a gradient."""
     named = {"wavelet": example.shots.wavelet} | {f"model {i}": m for i, m in enumerate(example.models)}
     arguments = {name: torch.tensor(x, requires_grad=True) for name, x in named.items()}
     positions = {name: getattr(example.shots, name) for name in ("sources", "receivers", "mask")}
@@ -43,7 +43,7 @@ def tensors(example):
 
 
 def gradients(example, impl, changed=None, wrap=lambda function: function):
-    """Those of wavelet and models, where the tensor of a name is changed after the forward run."""
+    """Return gradients of wavelet and models; change the tensor named `changed` after the forward run."""
     arguments, solver = tensors(example), PropTorch(**example.arguments, impl=impl)
     leaves = [x for x in arguments.values() if x.requires_grad]
 
@@ -77,18 +77,18 @@ def assert_right_or_refused(example, impl, **options):
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("equation", known_equations())
-def test_no_gradient_is_that_of_a_changed_input(equation, kind, entry, strategy):
+def test_a_changed_input_does_not_change_the_gradient(equation, kind, entry, strategy):
     setup = CASES[kind](equation).remembering(strategy)
     assert_right_or_refused(setup, entry.executor_for(setup.problem).impl)
 
 
 @pytest.mark.parametrize("strategy", ["full", "auto", "ckpt"])
-def test_nor_where_a_coefficient_is_a_parameter(strategy):
+def test_a_changed_coefficient_does_not_change_the_gradient(strategy):
     setup = case(Parameters, nt=20, pml=0).remembering(strategy)
     assert_right_or_refused(setup, "eager")
 
 
 @pytest.mark.parametrize("impl", ["c", "eager"])
-def test_nor_inside_torch_compile(impl):
+def test_a_changed_input_does_not_change_a_compiled_gradient(impl):
     assert_right_or_refused(masked(Acoustic), impl, wrap=lambda function: torch.compile(function, fullgraph=True))
     torch._dynamo.reset()

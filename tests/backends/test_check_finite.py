@@ -1,4 +1,4 @@
-"""A record that is not finite is named wherever it can be read."""
+"""A record that is not finite is refused if its values can be read."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ ARGUMENTS = (Acoustic(), SHAPE, 5.0, DT)
 
 
 def front(framework, **options):
-    """(solver, its call by a wavelet, the module) of a framework."""
+    """Return (solver, its call by a wavelet, the module) of a framework."""
     module = pytest.importorskip(framework)
     prop = pytest.importorskip(f"sweep_{framework}")
     array = module.as_tensor if framework == "torch" else module.numpy.asarray
@@ -24,7 +24,7 @@ def front(framework, **options):
 
 @pytest.mark.parametrize("impl", ["c", "eager"])
 @pytest.mark.parametrize("framework", ["torch", "jax"])
-def test_a_record_that_is_not_finite_is_named(framework, impl):
+def test_a_record_that_is_not_finite_is_refused(framework, impl):
     for check in (None, True):
         _, call, _ = front(framework, impl=impl, check_finite=check)
         with pytest.raises(
@@ -36,7 +36,7 @@ def test_a_record_that_is_not_finite_is_named(framework, impl):
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
-def test_a_record_that_cannot_be_read_is_not_checked_unless_that_was_asked_for(framework):
+def test_an_unreadable_record_is_refused_only_on_request(framework):
     def transformed(check):
         _, call, module = front(framework, check_finite=check)
         batch = LOUD[None]
@@ -50,14 +50,14 @@ def test_a_record_that_cannot_be_read_is_not_checked_unless_that_was_asked_for(f
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
-def test_certify_names_it(framework):
+def test_certify_reports_a_record_that_is_not_finite(framework):
     solver, _, module = front(framework)
     array = module.as_tensor if framework == "torch" else module.numpy.asarray
     result = solver.certify(array(LOUD), *POSITIONS, models=[array(VP)])["finite record"]
     assert result.verdict == "wrong" and "at time step" in result.measured
 
 
-def test_the_reference_names_it():
+def test_the_reference_refuses_a_record_that_is_not_finite():
     problem = make_problem(*ARGUMENTS, pml_width=4)
     with pytest.raises(NotFiniteError, match="float64"), np.errstate(all="ignore"):
         ReferenceExecutor().forward(problem, Shots(np.full(60, 1.7e308), *POSITIONS), [VP])

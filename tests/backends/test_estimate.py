@@ -1,4 +1,4 @@
-"""Estimates give the memory of gradients before they run: checked by the allocations of torch, for every equation and strategy."""
+"""Estimates of the memory of a gradient agree with the allocations of torch, for every equation and strategy."""
 
 import re
 
@@ -51,7 +51,7 @@ KINDS = {
 
 
 class Setting:
-    """A solver in space and a gradient of some shots."""
+    """A solver and the gradient of some shots."""
 
     def __init__(self, memory, equation=Acoustic, nshots=2, free_surface=False):
         self.solver = PropTorch(
@@ -61,16 +61,16 @@ class Setting:
         rng = np.random.default_rng(0)
         self.models = [torch.tensor(m, dtype=torch.float32) for m in equation(4).example(SHAPE, rng)]
         self.wavelet = torch.tensor(rng.standard_normal(NT), dtype=torch.float32)
-        self.at = torch.tensor([[50, 9]] * nshots), torch.stack([torch.arange(NREC), torch.full((NREC,), 7)], 1)
+        self.positions = torch.tensor([[50, 9]] * nshots), torch.stack([torch.arange(NREC), torch.full((NREC,), 7)], 1)
         self.estimate = self.solver.estimate(nshots, NT, nreceivers=NREC)
 
     def gradient(self):
         leaves = [m.clone().requires_grad_() for m in self.models]
-        record = self.solver(self.wavelet, *self.at, models=leaves)
+        record = self.solver(self.wavelet, *self.positions, models=leaves)
         return torch.autograd.grad(record, leaves, torch.ones_like(record))
 
-    def most(self):
-        """Bytes that torch held at once for a gradient, as its profiler sees them."""
+    def peak(self):
+        """Return the peak of the bytes that torch's profiler counts during a gradient."""
         self.gradient()
         empty_pool()
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
@@ -81,29 +81,29 @@ class Setting:
 
 @equation
 @pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
-def test_within_two_percent_of_what_is_measured(memory, equation):
-    """On the device; how many copies of the models torch holds is a guess, from 1.5 to 3.1 of the coefficients."""
+def test_estimates_are_within_two_percent_of_measurements(memory, equation):
+    """This holds on the device. The copies of the models in torch are a guess: 1.5 to 3.1 times the coefficients."""
     this = Setting(memory, equation)
-    assert this.estimate.current.use.on_device == pytest.approx(this.most(), rel=0.02)
+    assert this.estimate.current.use.on_device == pytest.approx(this.peak(), rel=0.02)
 
 
 @equation
 @pytest.mark.parametrize(
     "memory", [MemoryOptions("full"), MemoryOptions("full", dtype="int8"), ckpt(chunks=3)], ids=str
 )
-def test_of_known_rows_nothing_is_kept(memory, equation):
-    """A third of the rows, and half of those of the PML: less by at least a quarter, as said, as measured."""
+def test_known_rows_have_no_history(memory, equation):
+    """A third of the rows and half of the PML rows are known: the history shrinks by at least a quarter."""
     full, known = Setting(memory, equation), Setting(attrs.evolve(memory, known_above=40), equation)
     history = [this.estimate.current.use.device.get("history", 0) for this in (full, known)]
     assert history[1] < 0.75 * history[0] or history == [0, 0]
-    assert known.estimate.current.use.on_device == pytest.approx(known.most(), rel=0.02)
-    assert known.most() < full.most()
+    assert known.estimate.current.use.on_device == pytest.approx(known.peak(), rel=0.02)
+    assert known.peak() < full.peak()
     assert [c.memory.known_above for c in known.estimate.costs] == [40] * len(known.estimate.costs)
 
 
 @attrs.frozen
-class OfAWholeModel(Acoustic):
-    """An equation that a probe of a few rows tells nothing of."""
+class WholeModel(Acoustic):
+    """An equation of the whole model: a probe of a few rows fails."""
 
     def coefficients(self, node_averages, vp):
         if vp.shape[-2] < 9:
@@ -111,27 +111,27 @@ class OfAWholeModel(Acoustic):
         return (vp * vp,)
 
 
-def test_that_known_rows_are_kept_after_all_is_told():
+def test_explain_reports_a_history_of_known_rows():
     memory = MemoryOptions("full", known_above=40)
     answer = "; all rows are kept: acoustic cannot compute coefficients for a subset of rows"
-    for of, expected in ((OfAWholeModel, True), (Acoustic, False)):
-        solver = PropTorch(of(), SHAPE, 10.0, 1e-3, memory=memory)
+    for kind, expected in ((WholeModel, True), (Acoustic, False)):
+        solver = PropTorch(kind(), SHAPE, 10.0, 1e-3, memory=memory)
         assert solver.impl == "c" and solver.explain().endswith(answer) is expected
 
 
-def test_with_a_free_surface_and_one_shot():
+def test_estimates_hold_with_a_free_surface_and_one_shot():
     this = Setting(KINDS["recursive"], nshots=1, free_surface=True)
-    assert this.estimate.current.use.on_device == pytest.approx(this.most(), rel=0.02)
+    assert this.estimate.current.use.on_device == pytest.approx(this.peak(), rel=0.02)
 
 
 @equation
-def test_within_a_budget_the_same_bits(equation):
-    """As the budget falls from what all takes to what the least does."""
+def test_gradients_within_a_budget_keep_their_bits(equation):
+    """The budget falls from the largest estimate to the smallest."""
     full = Setting(MemoryOptions("full"), equation)
     expected, estimate = full.gradient(), full.estimate
-    most, least = (f(c.use.on_device for c in estimate.costs if not c.use.disk) for f in (max, min))
+    largest, least = (f(c.use.on_device for c in estimate.costs if not c.use.disk) for f in (max, min))
     times = []
-    for budget in np.linspace(most, least, 4).astype(int):
+    for budget in np.linspace(largest, least, 4).astype(int):
         this = Setting(MemoryOptions(budget=int(budget)), equation)
         assert this.estimate.current.use.on_device <= budget
         assert all(torch.equal(a, b) for a, b in zip(this.gradient(), expected, strict=True))
@@ -143,14 +143,14 @@ def test_within_a_budget_the_same_bits(equation):
         Setting(MemoryOptions(budget=int(least // 2)), equation)
 
 
-def test_the_table():
+def test_the_table_lists_costs_by_time():
     estimate = Setting(ckpt(storage="disk")).estimate
     lines = str(estimate).splitlines()
     assert lines[0].split() == ["time", "device", "host", "disk", *PURPOSES]
     assert len(lines) == len(estimate.costs) + 3 and lines[-1].startswith("left on the device: ")
     assert lines[-2].startswith("here: MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk'))")
-    said = "gradients with MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')); estimate(nshots, nt)"
-    assert said in Setting(ckpt(storage="disk")).solver.explain()
+    text = "gradients with MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')); estimate(nshots, nt)"
+    assert text in Setting(ckpt(storage="disk")).solver.explain()
     assert [c.time for c in estimate.costs] == sorted(c.time for c in estimate.costs)
     selection = estimate.current.use
     assert selection.disk.keys() == {"states"} and "states" not in selection.device and not selection.host
@@ -158,20 +158,20 @@ def test_the_table():
 
 
 @pytest.mark.parametrize("entry", executors("jax-c"))
-def test_jax_tells_what_it_has(entry):
+def test_jax_estimates_its_own_strategies(entry):
     from sweep_jax import PropJax
 
     solver = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12)
     estimate = solver.estimate(2, NT, nreceivers=NREC)
-    ways = KINDS["full"], MemoryOptions("ckpt"), KINDS["recursive"], ckpt(mode="recursive", count=1)
-    assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(ways)
+    strategies = KINDS["full"], MemoryOptions("ckpt"), KINDS["recursive"], ckpt(mode="recursive", count=1)
+    assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(strategies)
     ours = {c.memory: c.use for c in Setting(KINDS["full"]).estimate.costs}
     assert all(ours[c.memory] == c.use for c in estimate.costs)
     tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
     assert tight.estimate(2, NT, nreceivers=NREC).current.use.on_device <= 30 << 20
 
 
-def test_what_it_cannot_tell_is_refused():
+def test_impossible_estimates_are_refused():
     solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="eager")
     with pytest.raises(UnsupportedError, match="an estimate is what compiled code says.*impl='eager' was asked for"):
         solver.estimate(1, 100)
@@ -186,8 +186,8 @@ def test_what_it_cannot_tell_is_refused():
             solver.estimate(1, 100, dtype=dtype)
 
 
-def test_defaults_are_those_of_the_solver():
-    """The dtype of its models; a receiver at each cell of the top."""
+def test_defaults_come_from_the_solver():
+    """The dtype is that of the models; each cell of the top row has a receiver."""
     model = torch.full(SHAPE, 2000.0, dtype=torch.float64)
     own, stated = (PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", models=m) for m in ([model], None))
     assert own.estimate(1, 100).costs == stated.estimate(1, 100, 1, SHAPE[1], "float64").costs

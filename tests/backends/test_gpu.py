@@ -1,4 +1,4 @@
-"""Laws of a GPU beyond those of a CPU: streams, graphs, threads, several cards, and JAX there."""
+"""Laws of a GPU beyond those of a CPU: streams, graphs, threads, several cards, and JAX on a GPU."""
 
 import threading
 
@@ -43,9 +43,9 @@ def test_any_stream_gives_the_same_bits(equation):
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        got = side.results()
+        outputs = side.results()
     stream.synchronize()
-    assert_same(got, expected)
+    assert_same(outputs, expected)
 
 
 @equation
@@ -54,7 +54,7 @@ def test_a_graph_replays_a_call_on_other_values(equation):
     expected = side.record()
     wavelet = side.wavelet.clone()
     side.wavelet.zero_()
-    side.record()  # what is kept of a problem and a survey is made outside of the graph
+    side.record()  # allocate tables of the problem and the survey outside of the graph
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -71,12 +71,12 @@ def test_threads_on_streams_of_their_own_give_the_same_bits(equation):
     sides = [Side(case(equation, nshots=n)) for n in (1, 3, 5)]
     expected = [side.results() for side in sides]
     torch.cuda.synchronize()
-    got = [None] * len(sides)
+    outputs = [None] * len(sides)
 
     def work(i):
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            got[i] = sides[i].results()
+            outputs[i] = sides[i].results()
         stream.synchronize()
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(sides))]
@@ -84,21 +84,21 @@ def test_threads_on_streams_of_their_own_give_the_same_bits(equation):
         thread.start()
     for thread in threads:
         thread.join()
-    for results, of in zip(got, expected, strict=True):
-        assert_same(results, of)
+    for results, reference in zip(outputs, expected, strict=True):
+        assert_same(results, reference)
 
 
 @equation
 def test_any_card_gives_the_same_bits(equation):
-    """Also while another one is current."""
+    """Another card may be current."""
     if torch.cuda.device_count() < 2:
         pytest.skip("there is one CUDA device")
     setup = case(equation)
     expected = Side(setup, "cuda:0").results()
     for card in range(1, torch.cuda.device_count()):
-        got = Side(setup, f"cuda:{card}").results()
-        assert {x.device.index for x in got} == {card} and torch.cuda.current_device() == 0
-        assert_same(got, expected)
+        outputs = Side(setup, f"cuda:{card}").results()
+        assert {x.device.index for x in outputs} == {card} and torch.cuda.current_device() == 0
+        assert_same(outputs, expected)
 
 
 @equation

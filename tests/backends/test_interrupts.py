@@ -1,4 +1,4 @@
-"""Ctrl-C while compiled code computes: heard within a second, and nothing is written to once it was."""
+"""Ctrl-C while compiled code computes: the run stops within a second and then writes to no buffer."""
 
 import gc
 import signal
@@ -18,7 +18,7 @@ from sweep_core.native.library import interruptible
 BEGIN = """
     import signal, time
     import numpy as np
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
     from sweep_core import Acoustic
     receivers = np.stack([np.arange(1200) % 700, 3 + np.arange(1200) // 700], 1)
 
@@ -44,13 +44,13 @@ TORCH = """
         return torch.autograd.grad(record(nt).sum(), model)[0]
 
     def backward():
-        seen = record(10_000).sum()  # of 48 MB
-        return lambda: torch.autograd.grad(seen, model)
+        misfit = record(10_000).sum()  # of 48 MB
+        return lambda: torch.autograd.grad(misfit, model)
 
     expected = gradient(40)
     for long in (lambda: record(10_000), backward(), lambda: record(10_000), backward()):
         interrupted(long)
-        fresh = [torch.full((1 << 20,), float(i)) for i in range(40)]  # where the buffers of the call had been
+        fresh = [torch.full((1 << 20,), float(i)) for i in range(40)]  # reuse the memory of the call's buffers
         again = gradient(40)
         time.sleep(0.2)
         assert all(bool((x == i).all()) for i, x in enumerate(fresh)), "a kernel wrote into memory of others"
@@ -81,7 +81,7 @@ JAX = """
 
 
 def press(body: str, within: float | None):
-    """Runs `body`, sends SIGINT into each of its long calls; `within` so many seconds they must have heard it."""
+    """Run `body` and send SIGINT into each of its long calls; each must stop `within` so many seconds."""
     code = textwrap.dedent(BEGIN) + textwrap.dedent(body)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -104,20 +104,20 @@ def press(body: str, within: float | None):
 
 
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_ctrl_c_stops_a_long_run_of_torch_and_leaves_no_one_writing(entry):
-    """Four times, forward and backward, with new arrays where those of the run had been."""
+def test_ctrl_c_stops_torch_and_corrupts_no_memory(entry):
+    """Four runs are interrupted, forward and backward; new arrays then reuse the memory of their buffers."""
     entry.executor_for(case().problem)
     press(TORCH, within=1.0)
 
 
 @pytest.mark.parametrize("entry", executors("jax-c"))
-def test_ctrl_c_during_a_long_run_of_jax_leaves_no_one_writing(entry):
-    """XLA hears it when the call has ended."""
+def test_ctrl_c_during_a_run_of_jax_corrupts_no_memory(entry):
+    """XLA handles the signal when the call has ended."""
     entry.executor_for(case().problem)
     press(JAX, within=None)
 
 
-def test_whoever_interrupts_waits_until_the_call_has_ended_and_gets_his_own_exception():
+def test_an_interrupt_waits_for_the_call_and_raises_its_own_exception():
     class Stop(Exception):
         """The exception of a signal handler."""
 
@@ -127,14 +127,14 @@ def test_whoever_interrupts_waits_until_the_call_has_ended_and_gets_his_own_exce
     control, events = structs.SweepControl(), []
 
     def call():
-        for _ in range(2):  # somebody who presses twice
+        for _ in range(2):  # two presses
             time.sleep(0.05)
             signal.raise_signal(signal.SIGUSR1)
         while not control.cancel:
             time.sleep(0.01)
         time.sleep(0.3)
         events.append("ended")
-        raise KeyboardInterrupt  # what a cancelled call raises
+        raise KeyboardInterrupt  # as a cancelled call does
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
@@ -146,8 +146,8 @@ def test_whoever_interrupts_waits_until_the_call_has_ended_and_gets_his_own_exce
 
 
 @pytest.mark.parametrize("wrong", [KeyboardInterrupt, ZeroDivisionError, None])
-def test_buffers_are_let_go_as_soon_as_what_was_raised_is(wrong):
-    """Not when the garbage collector comes round: a history may be half of the memory."""
+def test_buffers_are_freed_with_the_exception(wrong):
+    """They do not wait for the garbage collector: a history may be half of the memory."""
 
     class Buffers:
         pass
@@ -178,7 +178,7 @@ def test_buffers_are_let_go_as_soon_as_what_was_raised_is(wrong):
     assert left is None
 
 
-def test_what_a_call_beside_the_main_thread_raises_is_raised():
+def test_an_exception_of_the_call_is_raised():
     def call():
         raise ZeroDivisionError
 
@@ -186,8 +186,8 @@ def test_what_a_call_beside_the_main_thread_raises_is_raised():
         interruptible(call, structs.SweepControl())
 
 
-def test_buffers_of_a_call_live_until_it_ends_whatever_becomes_of_the_wait(monkeypatch):
-    """An exception may strike where no `try` is: then the thread alone holds them."""
+def test_buffers_of_a_call_outlive_an_interrupted_wait(monkeypatch):
+    """An exception may strike outside of every `try`: then only the thread holds the buffers."""
 
     class Buffers:
         alive = True

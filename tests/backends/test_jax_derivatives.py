@@ -28,7 +28,7 @@ eager = pytest.mark.parametrize("entry", executors("jax-eager"))
 
 
 class Setting:
-    """A solver, and what it does as functions of its models and its wavelet."""
+    """A solver and its operators as functions of models and wavelet."""
 
     def __init__(self, entry, example=None):
         self.example = example = example or case()
@@ -81,7 +81,7 @@ FORWARD = {
 
 @pytest.mark.parametrize("transform", FORWARD)
 @impls
-def test_forward_mode(transform, entry):
+def test_forward_mode_equals_the_born_run(transform, entry):
     this = Setting(entry)
     assert error(FORWARD[transform](this), reference_born(this.example)) < 1e-11
 
@@ -106,7 +106,7 @@ REVERSE = {
 
 @pytest.mark.parametrize("transform", REVERSE)
 @impls
-def test_reverse_mode(transform, entry):
+def test_reverse_mode_is_the_adjoint_of_the_born_run(transform, entry):
     """<dm, J^T y> = <J dm, y>."""
     this = Setting(entry)
     terms = this.example.direction()[0] * np.asarray(REVERSE[transform](this))
@@ -116,7 +116,7 @@ def test_reverse_mode(transform, entry):
 
 @impls
 def test_born_is_transposed_in_the_wavelet_too(entry):
-    """Alone and beside a variation of the earth: the record is linear in the wavelet."""
+    """The wavelet varies alone and with the earth. The record is linear in the wavelet."""
     this = Setting(entry)
     expected = np.asarray(jax.grad(lambda wave: (this.record(this.vp, wave) * this.weights).sum())(this.wavelet))
     answer = (np.asarray(this.record(this.vp)) * np.asarray(this.weights)).sum()
@@ -143,15 +143,15 @@ SECOND = {
 @pytest.mark.parametrize("transform", SECOND)
 @compiled
 def test_second_derivatives_of_compiled_code_are_refused_by_name(transform, entry):
-    """Never a zero in silence."""
+    """Compiled code never returns a silent zero."""
     with pytest.raises(UnsupportedError, match="a second derivative .*impl='c'.*use impl='eager'"):
         SECOND[transform](Setting(entry))
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if "3-D" not in name])
 @compiled
-def test_vmap_of_whatever_a_problem_may_have(name, entry):
-    """Records, gradients and Born runs of a batch, as those of its parts."""
+def test_vmap_supports_every_variant(name, entry):
+    """Records, gradients and Born runs of a batch equal those of its parts."""
     setup = variant(name)
     this = Setting(entry, setup)
     models, wavelets = jnp.stack([this.vp - 9, this.vp]), jnp.stack([2 * this.wavelet, this.wavelet])
@@ -163,8 +163,8 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
 
 
 @compiled
-def test_snapshots_beside_a_derivative(entry):
-    """They take none away; a batch of them is that of its parts."""
+def test_snapshots_leave_the_gradient_unchanged(entry):
+    """Snapshots of a batch equal those of its parts."""
     this = Setting(entry)
     both, expected = with_snapshots(this), np.asarray(jax.grad(lambda vp: weighted(this, vp))(this.vp))
     for gradient in (
@@ -181,7 +181,7 @@ def test_snapshots_beside_a_derivative(entry):
 
 @eager
 def test_snapshots_have_their_derivative(entry):
-    """It is the gradient of receivers in their cells, and adds to the gradient of the record."""
+    """The derivative is that of receivers in the same cells; it adds to the gradient of the record."""
     this = Setting(entry)
     both, expected = with_snapshots(this), born_of_snapshots(this.example, ASKED)
     assert error(jax.jvp(lambda vp: both(vp)[1], (this.vp,), (this.dvp,))[1], expected) < 1e-11

@@ -1,4 +1,4 @@
-"""Eager JAX: its scan in chunks, its derivatives of any order, and NaN where a traced value is refused."""
+"""Eager JAX: its scan in chunks, its derivatives of any order, and NaN for refused traced values."""
 
 import numpy as np
 import pytest
@@ -55,8 +55,8 @@ def test_chunks_are_exact(steps, chunks, setting):
             assert error(x, np.asarray(right)) <= 1e-12
 
 
-def test_recomputing_keeps_less(setting):
-    """The largest array of the compiled gradient shrinks from all steps to about the square root of them."""
+def test_recomputing_shrinks_the_largest_array(setting):
+    """The largest array of the compiled gradient shrinks from all steps to about their square root."""
     setup, arrays, _ = setting
     cells = np.prod(setup.problem.padded_shape)
 
@@ -79,7 +79,7 @@ def equations_of(jaxpr):
                 yield from equations_of(inner)
 
 
-def test_born_and_second_derivatives(setting):
+def test_born_and_second_derivatives_are_exact(setting):
     setup, arrays, record = setting
     direction = setup.direction()
     expected = ReferenceExecutor().born(setup.problem, setup.shots, setup.models, direction)
@@ -98,7 +98,7 @@ def test_born_and_second_derivatives(setting):
     assert error(product, np.asarray(difference)) <= 1e-6
 
 
-def test_gradient_equals_compiled(setting):
+def test_the_gradient_equals_that_of_compiled_code(setting):
     setup, arrays, record = setting
     from sweep_jax import shim
 
@@ -139,10 +139,10 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_bad_values(what, setting):
+@pytest.mark.parametrize("name", BROKEN)
+def test_bad_values_are_refused(name, setting):
     _, arrays, record = setting
-    spoil, kind = BROKEN[what]
+    spoil, kind = BROKEN[name]
     arguments = spoil(*arrays)
     for function in (record, jax.grad(misfit_of(record))):
         with pytest.raises(kind):
@@ -151,7 +151,7 @@ def test_bad_values(what, setting):
     assert jnp.isnan(jax.vmap(record)(*(x[None] for x in arguments))).all()
 
 
-def test_small_unsigned_positions(setting):
+def test_unsigned_positions_do_not_overflow(setting):
     setup, (vp, wavelet, sources, receivers), record = setting
     expected = record(vp, wavelet, sources, receivers)
     small = [x.astype(jnp.uint8) for x in (sources, receivers)]

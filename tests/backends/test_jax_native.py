@@ -1,4 +1,4 @@
-"""Compiled JAX under JAX's transforms: what they give, what they refuse, and what they keep in memory."""
+"""Compiled JAX under JAX's transforms: results, refusals and memory."""
 
 import re
 import subprocess
@@ -34,12 +34,12 @@ ASK = """
 int main(int, char** names) {
   void* const handler = dlsym(dlopen(names[1], RTLD_NOW), names[2]);
   XLA_FFI_Metadata metadata = {XLA_FFI_Metadata_STRUCT_SIZE};
-  XLA_FFI_Metadata_Extension asked = {};
-  asked.extension_base = {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr};
-  asked.metadata = &metadata;
+  XLA_FFI_Metadata_Extension extension = {};
+  extension.extension_base = {XLA_FFI_Metadata_Extension_STRUCT_SIZE, XLA_FFI_Extension_Metadata, nullptr};
+  extension.metadata = &metadata;
   XLA_FFI_CallFrame frame = {};
   frame.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
-  frame.extension_start = &asked.extension_base;
+  frame.extension_start = &extension.extension_base;
   if (!handler || reinterpret_cast<XLA_FFI_Handler*>(handler)(&frame)) return 1;
   std::printf("%d", metadata.traits & XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
 }
@@ -47,7 +47,7 @@ int main(int, char** names) {
 
 
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
-def test_xla_may_record_what_is_queued_on_a_gpu(tmp_path):
+def test_xla_may_record_only_the_cuda_handler(tmp_path):
     (tmp_path / "ask.cpp").write_text(ASK)
     command = [COMPILER, f"-I{jax.ffi.include_dir()}", str(tmp_path / "ask.cpp"), "-o", str(tmp_path / "ask"), "-ldl"]
     subprocess.run(command, check=True)
@@ -80,8 +80,8 @@ def setting():
     return setup, arrays, record, misfit
 
 
-def batch_of(arrays, which):
-    """Stacks of COUNT different values for the arguments `which`, and what the others are."""
+def batch_of(arrays, indices):
+    """Return (arguments, axes): the arguments `indices` are stacks of COUNT values, the others as they are."""
     vp, wavelet, sources, receivers = arrays
     values = [
         jnp.stack([vp + 10 * i for i in range(COUNT)]),
@@ -89,17 +89,19 @@ def batch_of(arrays, which):
         jnp.stack([(sources + i) % 19 for i in range(COUNT)]),
         jnp.stack([(receivers + 2 * i) % 19 for i in range(COUNT)]),
     ]
-    arguments = [v if i in which else a for i, (v, a) in enumerate(zip(values, arrays, strict=True))]
-    return arguments, [0 if i in which else None for i in range(4)]
+    arguments = [v if i in indices else a for i, (v, a) in enumerate(zip(values, arrays, strict=True))]
+    return arguments, [0 if i in indices else None for i in range(4)]
 
 
-def each(function, asked, axes):
-    """One call after the other."""
-    results = [function(*(x if a is None else x[i] for x, a in zip(asked, axes, strict=True))) for i in range(COUNT)]
+def each(function, arguments, axes):
+    """Stack the results of COUNT calls, one after another."""
+    results = [
+        function(*(x if a is None else x[i] for x, a in zip(arguments, axes, strict=True))) for i in range(COUNT)
+    ]
     return jax.tree.map(lambda *parts: jnp.stack(parts), *results)
 
 
-def agree(results, expected, tolerance=1e-14):
+def assert_close(results, expected, tolerance=1e-14):
     for result, right in zip(jax.tree.leaves(results), jax.tree.leaves(expected), strict=True):
         assert error(result, np.asarray(right)) <= tolerance
 
@@ -125,47 +127,47 @@ def test_gradient_equals_torch(setting):
     vp, wavelet = (torch.tensor(np.asarray(x), requires_grad=True) for x in arrays[:2])
     solver = PropTorch(**setup.arguments, impl="c")
     (0.5 * solver(wavelet, setup.shots.sources, setup.shots.receivers, models=[vp]).square().sum()).backward()
-    agree(jax.grad(misfit, (0, 1))(*arrays), [vp.grad.numpy(), wavelet.grad.numpy()], 1e-12)
+    assert_close(jax.grad(misfit, (0, 1))(*arrays), [vp.grad.numpy(), wavelet.grad.numpy()], 1e-12)
 
 
-def test_jit(setting):
+def test_jit_gives_the_same_results(setting):
     _, arrays, record, misfit = setting
     np.testing.assert_array_equal(jax.jit(record)(*arrays), record(*arrays))
     value, gradients = jax.value_and_grad(misfit, (0, 1))(*arrays)
     compiled, slopes = jax.jit(jax.value_and_grad(misfit, (0, 1)))(*arrays)
-    agree([compiled, slopes], [value, gradients])
+    assert_close([compiled, slopes], [value, gradients])
 
 
-@pytest.mark.parametrize("which", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)
-def test_vmap(which, setting):
+@pytest.mark.parametrize("indices", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)
+def test_vmap_equals_separate_calls(indices, setting):
     _, arrays, record, misfit = setting
-    arguments, axes = batch_of(arrays, which)
-    agree(jax.vmap(record, axes)(*arguments), each(record, arguments, axes))
+    arguments, axes = batch_of(arrays, indices)
+    assert_close(jax.vmap(record, axes)(*arguments), each(record, arguments, axes))
     gradient = jax.grad(misfit, (0, 1))
-    agree(jax.jit(jax.vmap(gradient, axes))(*arguments), each(gradient, arguments, axes))
+    assert_close(jax.jit(jax.vmap(gradient, axes))(*arguments), each(gradient, arguments, axes))
 
 
 @pytest.mark.parametrize("by", [(0,), (1,), (0, 1)], ids=str)
-@pytest.mark.parametrize("which", [(0,), (2,), (1, 2, 3), (0, 1)], ids=str)
-def test_gradient_of_vmap(which, by, setting):
+@pytest.mark.parametrize("indices", [(0,), (2,), (1, 2, 3), (0, 1)], ids=str)
+def test_the_gradient_of_vmap_equals_separate_gradients(indices, by, setting):
     _, arrays, _, misfit = setting
-    arguments, axes = batch_of(arrays, which)
+    arguments, axes = batch_of(arrays, indices)
     result = jax.grad(lambda *x: jax.vmap(misfit, axes)(*x).sum(), by)(*arguments)
     parts = each(jax.grad(misfit, by), arguments, axes)
-    agree(result, [p if i in which else p.sum(axis=0) for i, p in zip(by, parts, strict=True)])
+    assert_close(result, [p if i in indices else p.sum(axis=0) for i, p in zip(by, parts, strict=True)])
 
 
-def test_a_batch_keeps_as_much_of_each_history_as_a_call_alone(setting, monkeypatch):
-    """All steps, where no chunk of them would stay in the cache: their parts of it are read one by one."""
+def test_a_batch_keeps_the_whole_history_of_each_call(setting, monkeypatch):
+    """A tiny cache holds no chunk, so 'auto' keeps all steps; each call reads its part of the history."""
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1)
     setup, arrays, *_ = setting
     solver = PropJax(**setup.remembering("auto").arguments, impl="c")
     gradient = jax.grad(lambda vp, wavelet, *points: jnp.sum(solver(wavelet, *points, [vp]) ** 2))
     arguments, axes = batch_of(arrays, (1,))
-    agree(jax.vmap(gradient, axes)(*arguments), each(gradient, arguments, axes))
+    assert_close(jax.vmap(gradient, axes)(*arguments), each(gradient, arguments, axes))
 
 
-def test_nested_vmap(setting):
+def test_nested_vmap_equals_separate_calls(setting):
     _, arrays, record, misfit = setting
     models, _ = batch_of(arrays, (0,))
     sources, _ = batch_of(arrays, (2,))
@@ -173,32 +175,32 @@ def test_nested_vmap(setting):
     result = jax.grad(lambda vp: jax.vmap(inner, (0, None, None, None))(vp, arrays[1], sources[2], arrays[3]).sum())
     one = jax.grad(misfit)
     expected = [sum(one(vp, arrays[1], sources[2][i], arrays[3]) for i in range(COUNT)) for vp in models[0]]
-    agree(result(models[0]), jnp.stack(expected))
+    assert_close(result(models[0]), jnp.stack(expected))
     moved = jax.vmap(lambda w: record(arrays[0], w, *arrays[2:]), in_axes=2, out_axes=1)
     wavelets = batch_of(arrays, (1,))[0][1]
-    agree(moved(jnp.moveaxis(wavelets, 0, 2)), jnp.moveaxis(each(record, *batch_of(arrays, (1,))), 0, 1))
+    assert_close(moved(jnp.moveaxis(wavelets, 0, 2)), jnp.moveaxis(each(record, *batch_of(arrays, (1,))), 0, 1))
 
 
-def test_batches_become_shots_where_the_earth_is_shared(setting):
+def test_batches_of_one_earth_become_shots(setting):
     _, arrays, record, _ = setting
-    for which, loops in {(2,): 0, (1, 3): 0, (0,): 1, (0, 2): 1}.items():
-        arguments, axes = batch_of(arrays, which)
+    for indices, loops in {(2,): 0, (1, 3): 0, (0,): 1, (0, 2): 1}.items():
+        arguments, axes = batch_of(arrays, indices)
         text = str(jax.make_jaxpr(jax.vmap(record, axes))(*arguments))
-        assert (text.count("sweep_forward["), text.count("scan[")) == (1, loops), which
+        assert (text.count("sweep_forward["), text.count("scan[")) == (1, loops), indices
 
 
-@pytest.mark.parametrize(("together", "threads"), [(1, 8), (2, 4), (4, 2), (16, 2)])
-def test_devices_of_a_host_share_out_its_threads(together, threads, setting, monkeypatch):
+@pytest.mark.parametrize(("ndevices", "threads"), [(1, 8), (2, 4), (4, 2), (16, 2)])
+def test_devices_of_a_host_share_its_threads(ndevices, threads, setting, monkeypatch):
     """Four of 16 devices are on this host."""
     _, arrays, record, _ = setting
     monkeypatch.setattr("sweep_jax.operators.thread_count", lambda: 8)
-    monkeypatch.setattr("sweep_jax.operators.device_count", lambda _: together)
+    monkeypatch.setattr("sweep_jax.operators.device_count", lambda _: ndevices)
     monkeypatch.setattr("sweep_jax.operators.jax.local_devices", lambda backend=None: jax.devices(backend) * 4)
     text = jax.jit(lambda *arguments: record(*arguments)).lower(*arrays).as_text()
     assert re.findall(r"threads = (\d+) : i32", text) == [str(threads)]
 
 
-def test_scan_and_checkpoint(setting):
+def test_scan_and_checkpoint_equal_plain_calls(setting):
     _, arrays, _, misfit = setting
     vp, wavelet, _, receivers = arrays
     sources = batch_of(arrays, (2,))[0][2]
@@ -212,8 +214,8 @@ def test_scan_and_checkpoint(setting):
 
     expected = sum(one(vp, wavelet, s, receivers) for s in sources)
     for body in (step, jax.checkpoint(step)):
-        agree(jax.jit(jax.grad(total), static_argnums=1)(vp, body), expected)
-    agree(jax.grad(jax.checkpoint(misfit), (0, 1))(*arrays), jax.grad(misfit, (0, 1))(*arrays))
+        assert_close(jax.jit(jax.grad(total), static_argnums=1)(vp, body), expected)
+    assert_close(jax.grad(jax.checkpoint(misfit), (0, 1))(*arrays), jax.grad(misfit, (0, 1))(*arrays))
 
     def descend(vp, sources):
         return vp - 1e-3 * one(vp, wavelet, sources, receivers), None
@@ -221,14 +223,14 @@ def test_scan_and_checkpoint(setting):
     stepped = vp
     for s in sources:
         stepped = descend(stepped, s)[0]
-    agree(jax.lax.scan(descend, vp, sources)[0], stepped)
+    assert_close(jax.lax.scan(descend, vp, sources)[0], stepped)
 
 
-def test_without_jit(setting):
+def test_the_gradient_needs_no_jit(setting):
     _, arrays, _, misfit = setting
     expected = jax.grad(misfit, (0, 1))(*arrays)
     with jax.disable_jit():
-        agree(jax.grad(misfit, (0, 1))(*arrays), expected)
+        assert_close(jax.grad(misfit, (0, 1))(*arrays), expected)
 
 
 def test_born_and_adjoint_are_each_others_transpose(setting):
@@ -236,14 +238,14 @@ def test_born_and_adjoint_are_each_others_transpose(setting):
     vp = arrays[0]
     result, push = jax.linearize(lambda vp: record(vp, *arrays[1:]), vp)
     pull = jax.linear_transpose(push, vp)
-    again = jax.linear_transpose(lambda y: pull(y)[0], result)
-    programs = [str(jax.make_jaxpr(f)(x)) for f, x in ((push, vp), (pull, result), (again, vp))]
+    transposed = jax.linear_transpose(lambda y: pull(y)[0], result)
+    programs = [str(jax.make_jaxpr(f)(x)) for f, x in ((push, vp), (pull, result), (transposed, vp))]
     assert ["sweep_born" in text for text in programs] == [True, False, True]
     assert ["sweep_adjoint" in text for text in programs] == [False, True, False]
 
 
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
-def test_no_history_without_a_gradient(strategy, setting):
+def test_a_record_alone_needs_no_history(strategy, setting):
     setup, arrays, *_ = setting
     setup = setup.remembering(strategy)
     solver = PropJax(**setup.arguments, impl="c")
@@ -263,8 +265,8 @@ def test_no_history_without_a_gradient(strategy, setting):
 # --- refusals of values -----------------------------------------------------------------------------------------------
 
 
-def broken(arrays, what):
-    """Arguments that hold one bad value, and what they are refused as."""
+def broken(arrays, name):
+    """Return (arguments with one bad value, class of their exception)."""
     vp, wavelet, sources, receivers = arrays
     return {
         "nan": ((vp.at[3, 4].set(jnp.nan), wavelet, sources, receivers), DomainError),
@@ -273,29 +275,29 @@ def broken(arrays, what):
         "unstable": ((vp.at[3, 4].set(9000.0), wavelet, sources, receivers), StabilityError),
         "source": ((vp, wavelet, sources.at[1, 0, 0].set(-1), receivers), DomainError),
         "receiver": ((vp, wavelet, sources, receivers.at[1, 0, 1].set(19)), DomainError),
-    }[what]
+    }[name]
 
 
 BROKEN = ["nan", "negative", "infinite", "unstable", "source", "receiver"]
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_bad_values_are_refused(what, setting):
+@pytest.mark.parametrize("name", BROKEN)
+def test_bad_values_are_refused(name, setting):
     _, arrays, record, misfit = setting
-    arguments, kind = broken(arrays, what)
+    arguments, kind = broken(arrays, name)
     for attempt in (record, jax.grad(misfit), jax.value_and_grad(misfit, (0, 1))):
         with pytest.raises(kind):
             attempt(*arguments)
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_bad_values_under_jit_are_a_returned_error(what, setting):
+@pytest.mark.parametrize("name", BROKEN)
+def test_bad_values_under_jit_raise_an_error_of_jax(name, setting):
     _, arrays, record, misfit = setting
-    arguments, kind = broken(arrays, what)
+    arguments, kind = broken(arrays, name)
     status = {DomainError: 2, StabilityError: 3}[kind]
     text = "vp2 is"
-    if what in ("source", "receiver", "unstable"):
-        text = "the largest stable dt is" if what == "unstable" else "outside the model"
+    if name in ("source", "receiver", "unstable"):
+        text = "the largest stable dt is" if name == "unstable" else "outside the model"
     batch = [x[None] for x in arguments]
     for program, inputs in ((record, arguments), (jax.grad(misfit), arguments), (jax.vmap(record), batch)):
         with pytest.raises(jax.errors.JaxRuntimeError, match=f"SWEEP status {status}: .*{text}"):
@@ -306,7 +308,7 @@ def test_bad_values_under_jit_are_a_returned_error(what, setting):
     assert jnp.isfinite(good).all()
 
 
-def test_executor_refuses_values(setting):
+def test_the_executor_refuses_unstable_models(setting):
     setup, arrays, *_ = setting
     vp, *_ = broken(arrays, "unstable")[0]
     for call in (
@@ -317,14 +319,14 @@ def test_executor_refuses_values(setting):
             call(JaxExecutor("c"))
 
 
-def test_a_negative_parameter_hides_in_no_square(setting):
-    """vp2 = vp * vp is positive, so that the compiled code alone would not see it."""
+def test_a_negative_parameter_with_a_positive_square_is_refused(setting):
+    """vp2 = vp * vp is positive: compiled code alone would not see the sign."""
     _, arrays, record, _ = setting
     with pytest.raises(jax.errors.JaxRuntimeError, match="SWEEP status 2: vp2 is nan"):
         jax.block_until_ready(jax.jit(record)(-arrays[0], *arrays[1:]))
 
 
-def test_float32(setting):
+def test_a_float32_record_is_close_to_the_reference(setting):
     setup = case().typed("float32")
     solver = PropJax(**setup.arguments | {"memory": MemoryOptions("full")}, impl="c")
     record = solver(setup.shots.wavelet, setup.shots.sources, setup.shots.receivers, setup.models)
@@ -332,7 +334,7 @@ def test_float32(setting):
     assert error(record, ReferenceExecutor().forward(setup.problem, case().shots, case().models)) <= 1e-5
 
 
-def test_a_batch_of_no_derivative_needs_no_history(setting):
+def test_a_batch_without_a_derivative_needs_no_history(setting):
     _, arrays, record, _ = setting
     arguments, axes = batch_of(arrays, (2,))
     assert "history=False" in str(jax.make_jaxpr(jax.vmap(record, axes))(*arguments))

@@ -1,4 +1,4 @@
-"""PropJax and JaxExecutor as objects: arguments, devices, dtypes, and libraries that are not there."""
+"""PropJax and JaxExecutor as objects: arguments, devices, dtypes and missing libraries."""
 
 import os
 import pickle
@@ -40,7 +40,7 @@ def call(example=None, wavelet=WAVELET, sources=SOURCES, receivers=RECEIVERS, mo
     return (example or solver())(wavelet, sources, receivers, models=models)
 
 
-def test_numpy_and_jax_arrays_are_the_same():
+def test_numpy_and_jax_arrays_give_the_same_record():
     expected = call()
     arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
     np.testing.assert_array_equal(call(None, *arrays, models=[jnp.asarray(MODEL)]), expected)
@@ -49,8 +49,8 @@ def test_numpy_and_jax_arrays_are_the_same():
 
 @pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
-def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
-    """Whatever becomes of them before the pullback, or while JAX still runs."""
+def test_later_changes_of_numpy_arrays_do_not_change_a_gradient(entry, strategy):
+    """The arrays change before the pullback, while JAX may still run."""
     setup, results = variant("between nodes", nt=16).remembering(strategy), []
     solver = PropJax(**setup.arguments, impl=entry.executor_for(setup.problem).impl)
     for change in (1.0, 0.5):
@@ -63,19 +63,19 @@ def test_a_gradient_is_that_of_the_numpy_arrays_of_the_call(entry, strategy):
 
 
 def aligned(x):
-    """A copy that JAX may read where it is, without one of its own."""
+    """Return a copy that JAX may use in place, without a copy of its own."""
     x = np.asarray(x)
-    room = np.empty(x.nbytes + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    result = room[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    buffer = np.empty(x.nbytes + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    result = buffer[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
     result[...] = x
     return result
 
 
 @pytest.mark.parametrize("dev", [None, "cpu"])
 @pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
-def test_a_record_is_that_of_the_numpy_arrays_of_the_call(entry, dev):
-    """JAX answers before it has computed."""
+def test_later_changes_of_numpy_arrays_do_not_change_a_record(entry, dev):
+    """JAX returns before it has computed."""
     entry.executor_for(case().problem)
     prop, results = PropJax(Acoustic(4), (100, 100), 10.0, 0.001, dev=dev, impl=entry.name.removeprefix("jax-")), []
     for change in (1, 0):
@@ -94,7 +94,7 @@ def test_a_record_is_that_of_the_numpy_arrays_of_the_call(entry, dev):
     np.testing.assert_array_equal(*results)
 
 
-def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
+def test_placed_arrays_are_copies():
     devices = d.local_devices(1)
     placed = {
         "model": lambda x: solver(models=[x])._models[0],
@@ -111,7 +111,7 @@ def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
         assert (np.asarray(result) == 2000).all(), name
 
 
-def test_models_of_the_constructor():
+def test_the_constructor_takes_models():
     prop = solver(models=[MODEL])
     np.testing.assert_array_equal(prop(WAVELET, SOURCES, RECEIVERS), call())
     with pytest.raises(OptionError, match="no models"):
@@ -120,7 +120,7 @@ def test_models_of_the_constructor():
         solver(models=MODEL)
 
 
-def test_a_solver_is_a_value_in_a_closure():
+def test_a_solver_can_be_hashed_and_pickled():
     prop = solver()
     assert {prop: 1}[prop] == 1
     copied = pickle.loads(pickle.dumps(solver(dev="cpu")))
@@ -128,14 +128,14 @@ def test_a_solver_is_a_value_in_a_closure():
     prop.check()
 
 
-def test_impl_and_reason():
+def test_explain_states_why_an_implementation_runs():
     assert solver().impl == "eager" and "was asked for" in solver().explain()
     with pytest.raises(OptionError, match="impl is 'cuda'"):
         solver(impl="cuda")
     np.testing.assert_allclose(solver().time("h1", 3), [0, 0.001, 0.002])
 
 
-def test_float64_is_not_rounded_in_silence():
+def test_float64_is_not_rounded_silently():
     with jax.enable_x64(False):
         for wrong in ({"wavelet": WAVELET.astype(float)}, {"models": [MODEL.astype(float)]}):
             with pytest.raises(DtypeError, match="(wavelet|model 0) is float64.*jax_enable_x64"):
@@ -167,7 +167,7 @@ def test_float64_is_not_rounded_in_silence():
         ({"wavelet": WAVELET.astype(np.float16)}, DtypeError, "wavelet is float16 and the models are float32"),
     ],
 )
-def test_wrong_arguments(wrong, kind, text):
+def test_wrong_arguments_are_refused(wrong, kind, text):
     with pytest.raises(kind, match=text):
         call(**wrong)
 
@@ -177,7 +177,7 @@ def test_shapes_are_checked_under_jit():
         jax.jit(lambda vp: call(models=[vp]))(MODEL[:-1])
 
 
-def test_devices():
+def test_devices_have_names():
     cpu = jax.devices("cpu")[0]
     assert solver().device is None and solver(dev="cpu").device == cpu == solver(dev=cpu).device
     for unknown in ("cuda:99", "abacus", "cpu:99", "cpu:-1", "cpu:x"):
@@ -188,7 +188,7 @@ def test_devices():
     assert solver(models=[jax.device_put(MODEL, cpu)]).device == cpu
 
 
-def test_executor():
+def test_the_executor_computes_misfit_and_gradient():
     setup = case(nt=12)
     executor = JaxExecutor("eager")
     assert executor.supports(setup.problem) and executor.name == "jax"
@@ -201,7 +201,7 @@ def test_executor():
         JaxExecutor("c++")
 
 
-def test_born_of_numpy_and_jax_arrays():
+def test_born_of_numpy_and_jax_arrays_is_the_same():
     prop = solver()
     expected = prop.born(WAVELET, SOURCES, RECEIVERS, [MODEL / 9], models=[MODEL], d_wavelet=WAVELET)
     arrays = [jnp.asarray(x) for x in (WAVELET, SOURCES, RECEIVERS)]
@@ -213,7 +213,7 @@ def test_born_of_numpy_and_jax_arrays():
         prop.born(WAVELET, SOURCES, RECEIVERS, [MODEL.tolist()], models=[MODEL])
 
 
-def test_second_device_is_not_used_in_silence():
+def test_nothing_moves_to_another_device_silently():
     run_python(
         """
         import jax, numpy as np, pytest
@@ -225,10 +225,10 @@ def test_second_device_is_not_used_in_silence():
         wavelet, cells, model = np.ones(4, np.float32), np.array([[3, 4]]), np.full((12, 14), 2000, np.float32)
         make = lambda dev: PropJax(Acoustic(), (12, 14), 10.0, 0.001, dev=dev, impl="eager", pml_width=3)
         for dev in (None, "cpu:1"):
-            there = [jax.device_put(model, second)]
-            record = make(dev)(wavelet, cells, cells, there)
+            models = [jax.device_put(model, second)]
+            record = make(dev)(wavelet, cells, cells, models)
             assert record.devices() == {second}
-            assert make(dev).born(wavelet, cells, cells, there, there).devices() == {second}
+            assert make(dev).born(wavelet, cells, cells, models, models).devices() == {second}
         assert make("cpu:1")(wavelet, cells, cells, [model]).devices() == {second}
         with pytest.raises(DeviceError, match="model 0 is on cpu:1, the solver computes on cpu:0; nothing is moved"):
             make("cpu:0")(wavelet, cells, cells, [jax.device_put(model, second)])
@@ -252,12 +252,12 @@ def run_python(text, **variables):
     lines = text.strip("\n").split("\n")
     indent = len(lines[0]) - len(lines[0].lstrip())
     script = "\n".join(line[indent:] for line in lines)
-    done = subprocess.run([sys.executable, "-c", script], env=os.environ | variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", script], env=os.environ | variables, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
-def test_import_is_light():
+def test_importing_loads_no_framework():
     run_python(
         """
         import sys
@@ -268,7 +268,7 @@ def test_import_is_light():
     )
 
 
-def test_without_libraries(tmp_path):
+def test_a_missing_library_is_named(tmp_path):
     text = """
         from sweep_core import Acoustic, UnsupportedError, make_problem
         from sweep_jax import JaxExecutor, PropJax
@@ -296,7 +296,7 @@ def library(kind):
         pytest.skip(str(error))
 
 
-def test_without_the_shim(tmp_path):
+def test_a_missing_shim_is_named(tmp_path):
     shutil.copy(library("cpu"), tmp_path)
     text = """
         from sweep_core import Acoustic
@@ -316,7 +316,7 @@ def test_a_shim_newer_than_jax_is_not_registered(monkeypatch):
     shim._open.__wrapped__()
 
 
-def test_forced_instruction_set():
+def test_an_instruction_set_can_be_forced():
     library("cpu"), library("xla")
     text = """
         import jax, numpy as np

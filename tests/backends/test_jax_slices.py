@@ -1,4 +1,4 @@
-"""A compiled gradient in JAX whose run is made in slices: the bits of 'full' under every transform, and its memory."""
+"""A compiled JAX gradient in slices has the bits of 'full' under every transform, and the estimated memory."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ SCALES = jnp.array([1.0, -0.5, 1.25])
 
 @pytest.fixture(autouse=True)
 def many_segments(monkeypatch):
-    """Short ones, so that a short run has many of them, the last one shorter."""
+    """Shorten segments: a short run then has many, and the last one is shorter."""
     monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", 5)
 
 
@@ -29,7 +29,7 @@ class Setting:
     def __init__(self, memory, example=None):
         self.example = example or case(nt=48)
         self.solver = PropJax(**self.example.arguments | {"memory": memory}, impl="c")
-        self.at = jnp.asarray(self.example.models[0]), jnp.asarray(self.example.shots.wavelet)
+        self.point = jnp.asarray(self.example.models[0]), jnp.asarray(self.example.shots.wavelet)
         self.weights = jnp.asarray(self.example.noise())
         self.gradient = jax.grad(self.value, (0, 1))
 
@@ -42,27 +42,31 @@ class Setting:
 
 
 TRANSFORMS = {
-    "grad": lambda this: this.gradient(*this.at),
-    "jit": lambda this: jax.jit(this.gradient)(*this.at),
+    "grad": lambda this: this.gradient(*this.point),
+    "jit": lambda this: jax.jit(this.gradient)(*this.point),
     "without jit": lambda this: _without_jit(this),
-    "checkpoint": lambda this: jax.grad(jax.checkpoint(this.value), (0, 1))(*this.at),
-    "batch of models": lambda this: jax.vmap(lambda k: this.gradient(this.at[0] * (1 + k / 50), this.at[1]))(SCALES),
-    "batch of wavelets": lambda this: jax.vmap(lambda k: this.gradient(this.at[0], this.at[1] * k))(SCALES),
-    "batch of cotangents": lambda this: jax.vmap(lambda k: this.gradient(*this.at, k))(SCALES),
+    "checkpoint": lambda this: jax.grad(jax.checkpoint(this.value), (0, 1))(*this.point),
+    "batch of models": lambda this: jax.vmap(lambda k: this.gradient(this.point[0] * (1 + k / 50), this.point[1]))(
+        SCALES
+    ),
+    "batch of wavelets": lambda this: jax.vmap(lambda k: this.gradient(this.point[0], this.point[1] * k))(SCALES),
+    "batch of cotangents": lambda this: jax.vmap(lambda k: this.gradient(*this.point, k))(SCALES),
     "gradient of a batch": lambda this: jax.grad(
         lambda m, w: jax.vmap(lambda k: this.value(m, w * k))(SCALES).sum(), (0, 1)
-    )(*this.at),
+    )(*this.point),
     "batch of batches": lambda this: jax.jit(
-        jax.vmap(jax.vmap(lambda m, k: this.gradient(this.at[0] * m, this.at[1] * k), (None, 0)), (0, None))
+        jax.vmap(jax.vmap(lambda m, k: this.gradient(this.point[0] * m, this.point[1] * k), (None, 0)), (0, None))
     )(1 + SCALES / 50, SCALES),
-    "scan": lambda this: jax.lax.scan(lambda m, k: (m - k * this.gradient(m, this.at[1])[0], 0.0), this.at[0], SCALES),
-    "jvp": lambda this: jax.jvp(this.record, this.at, this.at),
+    "scan": lambda this: jax.lax.scan(
+        lambda m, k: (m - k * this.gradient(m, this.point[1])[0], 0.0), this.point[0], SCALES
+    ),
+    "jvp": lambda this: jax.jvp(this.record, this.point, this.point),
 }
 
 
 def _without_jit(this):
     with jax.disable_jit():
-        return this.gradient(*this.at)
+        return this.gradient(*this.point)
 
 
 def assert_equal(result, expected):
@@ -71,55 +75,57 @@ def assert_equal(result, expected):
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
-def test_the_bits_of_full_under_each_transform(transform):
+def test_slices_have_the_bits_of_full_under_each_transform(transform):
     assert_equal(*(transform(Setting(memory)) for memory in (RECURSIVE, FULL)))
 
 
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
 @pytest.mark.parametrize("name", ["free surface", "between nodes", "an earth each"])
-def test_the_bits_of_full_in_variants(name, equation):
+def test_slices_have_the_bits_of_full_in_variants(name, equation):
     setup = variant(name, equation)
-    assert_equal(*(Setting(memory, setup).gradient(*Setting(memory, setup).at) for memory in (RECURSIVE, FULL)))
+    assert_equal(*(Setting(memory, setup).gradient(*Setting(memory, setup).point) for memory in (RECURSIVE, FULL)))
 
 
-def test_snapshots_are_those_of_the_forward_run():
-    asked = Snapshots(["h1"], every=7)
+def test_slices_do_not_change_snapshots():
+    request = Snapshots(["h1"], every=7)
 
     def outcome(memory):
         this = Setting(memory)
 
-        def value(*at):
-            record, snapshots = this.record(*at, snapshots=asked)
+        def value(*point):
+            record, snapshots = this.record(*point, snapshots=request)
             return (record * this.weights).sum(), (record, snapshots)
 
-        return jax.value_and_grad(value, (0, 1), has_aux=True)(*this.at)
+        return jax.value_and_grad(value, (0, 1), has_aux=True)(*this.point)
 
     assert_equal(outcome(RECURSIVE), outcome(FULL))
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_a_program_takes_what_the_estimate_says(count):
-    """XLA may copy no state before its time, nor hold the histories of two segments."""
+def test_a_program_takes_the_estimated_memory(count):
+    """XLA must neither copy states early nor hold the histories of two segments."""
     memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=count))
     this = Setting(memory, case(nt=150, shape=(60, 80), nshots=2))
     memory_use = this.solver.estimate(2, 150, nreceivers=this.weights.shape[2], dtype="float64").current.use
-    compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
-    assert 0.8 < compiled.temp_size_in_bytes / memory_use.on_device < 1.05, "a state is a sixth of it, or an eighth"
+    compiled = jax.jit(this.gradient).lower(*this.point).compile().memory_analysis()
+    assert 0.8 < compiled.temp_size_in_bytes / memory_use.on_device < 1.05, (
+        "a state is a sixth or an eighth of the estimate"
+    )
 
 
-def test_a_budget_is_kept_by_slices():
+def test_slices_fit_into_a_budget():
     setup = case(nt=150, shape=(60, 80), nshots=2)
     chunks = Setting(MemoryOptions("ckpt"), setup).solver.estimate(2, 150, dtype="float64").current.use.on_device
     this = Setting(MemoryOptions(budget=int(0.8 * chunks)), setup)
     assert this.solver.estimate(2, 150, dtype="float64").current.time > 4 / 3, "no chunks fit"
-    assert_equal(this.gradient(*this.at), Setting(FULL, setup).gradient(*this.at))
-    compiled = jax.jit(this.gradient).lower(*this.at).compile().memory_analysis()
+    assert_equal(this.gradient(*this.point), Setting(FULL, setup).gradient(*this.point))
+    compiled = jax.jit(this.gradient).lower(*this.point).compile().memory_analysis()
     assert compiled.temp_size_in_bytes < 0.8 * chunks
 
 
 @pytest.mark.parametrize("storage", ["cpu", "disk"])
 @pytest.mark.parametrize("mode", ["chunk", "recursive"])
-def test_states_elsewhere_are_refused(mode, storage):
+def test_states_off_the_device_are_refused(mode, storage):
     memory = MemoryOptions("ckpt", ckpt=CkptOptions(mode, storage=storage))
     with pytest.raises(UnsupportedError, match=f"storage='{storage}'.* for torch .*use storage='gpu'"):
         Setting(memory)

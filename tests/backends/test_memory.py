@@ -1,4 +1,4 @@
-"""Memory of a call: what ``'auto'`` keeps follows what is left, and too little of it is said."""
+"""``'auto'`` adapts the history to the free memory, and a lack of memory is reported."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from sweep_core.memory.auto import Auto
 
 SHAPE, NT = (64, 80), 120
 HISTORY = 84 * 100 * 4 * NT
-"""Bytes, about."""
+"""Approximate bytes of the full history."""
 
 
 def gradient(name, strategy="auto", nt=NT, record=None):
@@ -39,47 +39,47 @@ def gradient(name, strategy="auto", nt=NT, record=None):
 
 
 @pytest.fixture
-def left(monkeypatch):
-    """A function that says how much memory is left, and how many steps calls have kept."""
+def free_memory(monkeypatch):
+    """Return (a function that sets the free bytes, a list of the chunk lengths of calls)."""
     lengths, keep = [], Auto.keep
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", 1 << 16)
 
-    def keeps(*run):
+    def record_chunk(*run):
         remaining = keep(*run)
         lengths.append(remaining.chunk)
         return remaining
 
-    monkeypatch.setattr(Auto, "keep", keeps)
+    monkeypatch.setattr(Auto, "keep", record_chunk)
 
-    def say(count):
+    def set_free(count):
         for module in ("sweep_torch.memory", "sweep_jax.memory", "sweep_core.memory.limits"):
             monkeypatch.setattr(f"{module}.available", lambda *_: count)
 
-    return say, lengths
+    return set_free, lengths
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
-def test_auto_keeps_what_there_is_room_for(entry, left):
-    say, lengths = left
-    say(64 * HISTORY)
+def test_auto_keeps_all_steps_if_they_fit(entry, free_memory):
+    set_free, lengths = free_memory
+    set_free(64 * HISTORY)
     whole = gradient(entry.name)
     assert lengths[-1] >= NT - 1
-    pytest.importorskip("sweep_torch").empty_pool()  # what it holds, from other tests too, is room
-    say(HISTORY)
+    pytest.importorskip("sweep_torch").empty_pool()  # memory that other tests left in the pool counts as free
+    set_free(HISTORY)
     np.testing.assert_array_equal(gradient(entry.name), whole)
     assert lengths[-1] < NT / 4
 
 
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_what_is_kept_and_unused_is_room_again(entry, left):
+def test_idle_memory_of_the_pool_counts_as_free(entry, free_memory):
     import torch
 
     from sweep_torch import empty_pool
     from sweep_torch.memory import left_on, pool
 
-    say, _ = left
+    set_free, _ = free_memory
     empty_pool()
-    say(0)
+    set_free(0)
     cpu = torch.device("cpu")
     memory_use = pool.take(1 << 20, cpu)
     assert left_on(cpu) == 0
@@ -87,14 +87,14 @@ def test_what_is_kept_and_unused_is_room_again(entry, left):
     assert left_on(cpu) == 1 << 20
 
 
-def test_torch_ranks_of_a_host_share_what_is_left(left, monkeypatch):
-    """Each decides what to keep while the others do; what one may take at all is bounded by what there is."""
+def test_torch_ranks_of_a_host_share_the_free_memory(free_memory, monkeypatch):
+    """Ranks plan their histories at the same time. The limit of one rank is all of the free memory."""
     torch = pytest.importorskip("torch")
     from sweep_torch.memory import empty_pool, left_on
 
-    say, _ = left
+    set_free, _ = free_memory
     empty_pool()
-    say(12 << 20)
+    set_free(12 << 20)
     launch = {"RANK": "0", "WORLD_SIZE": "6", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "3"}
     launch |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
     for name, value in launch.items():
@@ -106,30 +106,30 @@ def test_torch_ranks_of_a_host_share_what_is_left(left, monkeypatch):
 
 
 @pytest.mark.parametrize("entry", executors("jax-c"))
-def test_more_than_is_left_is_warned_of(entry, left):
-    """When it traces, JAX does not know what will be left to the program."""
-    say, _ = left
-    say(HISTORY // 2)
+def test_jax_warns_of_more_than_the_free_memory(entry, free_memory):
+    """While it traces, JAX does not know the free memory of the run."""
+    set_free, _ = free_memory
+    set_free(HISTORY // 2)
     with pytest.warns(MemoryLimitWarning, match="killed without a word.*strategy='ckpt'"):
         gradient(entry.name, "full", NT + 1)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch):
-    """By an error that tells what each strategy takes, and which would fit; where little is asked for, nobody looks."""
+def test_torch_refuses_more_than_the_free_memory_before_the_run(entry, free_memory, monkeypatch):
+    """The error states the memory of each strategy and which ones fit. Small requests are not checked."""
     import torch
 
     from sweep_torch import PropTorch
 
-    say, _ = left
+    set_free, _ = free_memory
     pytest.importorskip("sweep_torch").empty_pool()
-    say(HISTORY // 2)
+    set_free(HISTORY // 2)
     gradient(entry.name, "full", NT + 1)
     monkeypatch.setattr("sweep_core.native.sizes.SMALL", 0)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, and 1.9 MiB are left") as caught:
+    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, and 1.9 MiB are left") as refusal:
         gradient(entry.name, "full", NT + 1)
-    table = str(caught.value).splitlines()
+    table = str(refusal.value).splitlines()
     assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')) fits" in table[0]
     large = {row.partition("  ")[0] for row in table if "too large" in row}
     ckpt, full = (f"MemoryOptions(strategy={name!r}" for name in ("ckpt", "full"))
@@ -138,7 +138,7 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     models, at = [torch.full(SHAPE, 2000.0)], torch.tensor([[20, 30]])
     solver = PropTorch(Acoustic(), SHAPE, 10.0, 1e-3, pml_width=10, impl="c", memory=MemoryOptions("full"))
     assert solver.born(torch.ones(NT), at, at, models, models).any(), "a Born run needs no history"
-    say(HISTORY // 20)
+    set_free(HISTORY // 20)
     pytest.importorskip("sweep_torch").empty_pool()
     with pytest.raises(MemoryLimitError, match="are left; give fewer shots a call:"):
         gradient(entry.name, "full", NT + 1)
@@ -154,10 +154,10 @@ def test_the_pool_is_bounded_and_can_be_emptied(monkeypatch):
     contents = [mine.take(size << 20, cpu) for size in (6, 5, 1)]
     del contents
     assert mine.idle() == 12 << 20
-    first = mine.take(3 << 18, cpu)  # a part of what the smallest has
+    first = mine.take(3 << 18, cpu)  # a part of the smallest block
     assert mine.idle() == 11 << 20
     second = mine.take(1 << 20, cpu)
-    assert second.numel() + mine.idle() <= 10 << 20, "the largest went"
+    assert second.numel() + mine.idle() <= 10 << 20, "the largest block was freed"
     del first, second
     mine.empty()
     assert mine.idle() == 0
@@ -185,12 +185,12 @@ print("WENT ON")
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
-def test_an_allocation_that_fails_names_what_takes_less(entry):
+def test_a_failed_allocation_names_a_smaller_strategy(entry):
     here = Path(__file__).parent
     code = FAILING.format(folder=str(here), support=str(here.parent / "support"), name=entry.name)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "REFUSED" in done.stdout and "WENT ON" in done.stdout, done.stderr[-2000:]
-    assert "MemoryOptions(strategy='ckpt')" in done.stdout
-    assert ("could not be allocated" if entry.name == "jax-c" else "MiB are left") in done.stdout
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "REFUSED" in process.stdout and "WENT ON" in process.stdout, process.stderr[-2000:]
+    assert "MemoryOptions(strategy='ckpt')" in process.stdout
+    assert ("could not be allocated" if entry.name == "jax-c" else "MiB are left") in process.stdout

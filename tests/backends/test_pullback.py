@@ -9,7 +9,7 @@ from sweep_core import Acoustic, DtypeError, ShapeError, SweepError, Unsupported
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import CompiledCall
 
-# JAX, which compiles each problem for seconds, has one.
+# JAX compiles each problem for seconds, so it has one case.
 some = pytest.mark.parametrize(
     ("entry", "equation", "strategy"),
     [
@@ -22,15 +22,15 @@ some = pytest.mark.parametrize(
 )
 
 
-def pulled(entry, example):
+def pullback_of(entry, example):
     return entry.executor_for(example.problem).pullback(example.problem, example.shots, example.models)
 
 
 @some
-def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, strategy):
-    """To the last bit."""
+def test_the_pullback_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, strategy):
+    """The two agree to the last bit."""
     setup = case(equation).remembering(strategy)
-    record, pull = pulled(entry, setup)
+    record, pull = pullback_of(entry, setup)
     np.testing.assert_array_equal(numpy_of(record), entry.forward(setup))
     observed = entry.forward(setup) - setup.noise()
     misfit, gradients = entry.misfit_and_gradient(setup, observed)
@@ -41,10 +41,10 @@ def test_that_of_the_residual_is_the_gradient_of_the_misfit(entry, equation, str
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
-def test_a_cotangent_is_that_of_the_record(entry):
+def test_a_cotangent_has_the_shape_of_the_record(entry):
     """Another dtype is rounded to that of the record; another shape is refused."""
     setup = case(nt=20).typed(np.float32)
-    record, pull = pulled(entry, setup)
+    record, pull = pullback_of(entry, setup)
     y = setup.noise().astype(np.float32)
     np.testing.assert_array_equal(numpy_of(pull(y.astype(np.float64))[0]), numpy_of(pull(y)[0]))
     observed = numpy_of(record).astype(np.float64)
@@ -54,10 +54,10 @@ def test_a_cotangent_is_that_of_the_record(entry):
 
 
 @some
-def test_it_is_the_transpose_of_born(entry, equation, strategy):
-    """<J dm, y> = <dm, J^T y>, again and again: neither the record nor the history is used up."""
+def test_the_pullback_is_the_transpose_of_born(entry, equation, strategy):
+    """<J dm, y> = <dm, J^T y> for repeated calls, which leave record and history intact."""
     setup = case(equation).remembering(strategy)
-    record, pull = pulled(entry, setup)
+    record, pull = pullback_of(entry, setup)
     remaining, scattered = numpy_of(record).copy(), entry.born(setup)
     for seed in (1, 2):
         y = setup.noise(seed)
@@ -67,35 +67,35 @@ def test_it_is_the_transpose_of_born(entry, equation, strategy):
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c", "jax-eager"))
-def test_it_is_at_the_models_of_the_call(entry):
-    """Whatever a caller, such as an optimiser in place, writes into their arrays before it pulls."""
-    setup = case(nt=20, pml=0)  # where no PML is, nothing but what computes may make a copy
+def test_later_changes_of_models_do_not_change_the_pullback(entry):
+    """An in-place optimiser may write into the arrays before it calls the pullback."""
+    setup = case(nt=20, pml=0)  # without a PML, no padding copies the models
     y = setup.noise()
-    expected = numpy_of(pulled(entry, setup)[1](y)[0])
+    expected = numpy_of(pullback_of(entry, setup)[1](y)[0])
     models = [m.copy() for m in setup.models]
-    record, pull = pulled(entry, attrs.evolve(setup, models=models))
+    record, pull = pullback_of(entry, attrs.evolve(setup, models=models))
     for m in models:
         m *= 0.5
     np.testing.assert_array_equal(numpy_of(pull(y)[0]), expected)
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", *(p.id for p in executors(gradient=True) if "-" not in p.id)))
-def test_no_other_run_is_needed(entry, monkeypatch):
-    """For a correlation of the record with the observed one, of which least squares know nothing."""
-    setup, ran, run = case(), [], CompiledCall.run
+def test_a_pullback_takes_one_forward_and_one_adjoint_run(entry, monkeypatch):
+    """The misfit is a correlation of the two records, not least squares."""
+    setup, runs, run = case(), [], CompiledCall.run
     observed = setup.noise()
     monkeypatch.setattr(
-        CompiledCall, "run", lambda self, name, *a, **k: (ran.append(name), run(self, name, *a, **k))[1]
+        CompiledCall, "run", lambda self, name, *a, **k: (runs.append(name), run(self, name, *a, **k))[1]
     )
-    record, pull = pulled(entry, setup)
+    record, pull = pullback_of(entry, setup)
     length = np.linalg.norm(numpy_of(record))
-    alike = np.vdot(numpy_of(record), observed) / length
-    (gradient,) = pull((alike * numpy_of(record) / length - observed) / length)
-    assert ran == ["forward", "adjoint"]
+    correlation = np.vdot(numpy_of(record), observed) / length
+    (gradient,) = pull((correlation * numpy_of(record) / length - observed) / length)
+    assert runs == ["forward", "adjoint"]
     assert abs(np.vdot(numpy_of(gradient), setup.models[0])) > 0
 
 
-def test_the_reference_refuses_by_name():
+def test_the_reference_refuses_a_pullback():
     setup = case()
     with pytest.raises(
         UnsupportedError, match="the reference backend computes no gradient; use backend 'torch' or 'jax'"
@@ -116,8 +116,8 @@ NO_MODELS = {
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
 @pytest.mark.parametrize("make", NO_MODELS.values(), ids=NO_MODELS)
-def test_law7_an_executor_refuses_what_is_no_list_of_models(entry, make):
-    """By what is wrong with them, not by a TypeError of torch from within."""
+def test_law7_an_executor_refuses_bad_models(entry, make):
+    """The message names the fault; no TypeError of torch escapes."""
     setup = case(nt=4)
     executor, arguments, bad = entry.executor_for(setup.problem), (setup.problem, setup.shots), make(setup.models[0])
     for call in (
@@ -132,7 +132,7 @@ def test_law7_an_executor_refuses_what_is_no_list_of_models(entry, make):
         executor.born(*arguments, setup.models, bad)
 
 
-def test_law7_the_reference_refuses_what_is_no_list_of_perturbations():
+def test_law7_the_reference_refuses_bad_perturbations():
     setup = case(nt=4)
     for bad in ({"vp": setup.models[0]}, None, [None], 2 * setup.models):
         with pytest.raises(ShapeError, match=r"perturbation.*; expected"):
@@ -141,7 +141,7 @@ def test_law7_the_reference_refuses_what_is_no_list_of_perturbations():
 
 @pytest.mark.parametrize("entry", [*executors("torch-c", "torch-eager", "jax-c"), ReferenceExecutor()])
 @pytest.mark.parametrize("bad", [None, "marmousi", (1, 2)], ids=str)
-def test_law7_an_executor_refuses_what_is_no_problem_and_no_shots(entry, bad):
+def test_law7_an_executor_checks_the_classes_of_problem_and_shots(entry, bad):
     setup = case(nt=4)
     executor = entry if isinstance(entry, ReferenceExecutor) else entry.executor_for(setup.problem)
     verbs = (

@@ -1,4 +1,4 @@
-"""Calls whose values cannot be read refuse an unstable dt in the words of calls whose values can."""
+"""Traced and transformed calls refuse an unstable dt with the text of plain calls."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def solver_of(front, case, dt=DT, impl="c"):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_under_jit_the_text_is_that_of_other_calls(case):
+def test_jit_refuses_with_the_text_of_plain_calls(case):
     jax, sweep_jax = pytest.importorskip("jax"), pytest.importorskip("sweep_jax")
     solver, models = solver_of(sweep_jax.PropJax, case)
     with pytest.raises(StabilityError, match="the largest stable dt is") as refusal:
@@ -47,7 +47,7 @@ def test_under_jit_the_text_is_that_of_other_calls(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_under_vmap_the_text_is_that_of_other_calls(case):
+def test_vmap_refuses_with_the_text_of_plain_calls(case):
     torch, sweep_torch = pytest.importorskip("torch"), pytest.importorskip("sweep_torch")
     solver, models = solver_of(sweep_torch.PropTorch, case)
     call = CALL | {"wavelet": torch.tensor(CALL["wavelet"])}
@@ -66,8 +66,8 @@ def test_under_vmap_the_text_is_that_of_other_calls(case):
     assert record(solver_of(sweep_torch.PropTorch, case, impl="eager")[0]).isnan().all()
 
 
-def test_wavelets_under_vmap_leave_models_checked():
-    """Only the wavelet is transformed: no value is read, yet no unstable step passes."""
+def test_vmap_over_wavelets_still_checks_models():
+    """Only the wavelet is transformed. No value is read, but no unstable step passes."""
     torch, sweep_torch = pytest.importorskip("torch"), pytest.importorskip("sweep_torch")
     wavelets = torch.tensor(CALL["wavelet"]).repeat(2, 1)
 

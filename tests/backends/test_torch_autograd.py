@@ -1,4 +1,4 @@
-"""A solver under torch: graphs, transforms, buffers that are used again, overhead."""
+"""A solver under torch: graphs, transforms, reused buffers, overhead."""
 
 import gc
 import threading
@@ -56,7 +56,7 @@ class Setting:
 
 
 @each_strategy
-def test_a_graph_may_be_walked_twice(entry, strategy):
+def test_a_retained_graph_gives_the_gradient_twice(entry, strategy):
     this = Setting(entry, strategy)
     leaf = this.model.clone().requires_grad_()
     value = this.functional(leaf)
@@ -81,8 +81,8 @@ def test_live_graphs_never_share_a_buffer(entry, strategy):
 
 @compiled
 @pytest.mark.parametrize("strategy", ["full", "auto", "ckpt", "recursive", "disk"])
-def test_dirty_buffers_do_no_harm(entry, strategy):
-    """Pooled memory holds what the last call left there: here NaN everywhere."""
+def test_old_values_of_buffers_change_nothing(entry, strategy):
+    """Pooled memory holds values of the last call; here it holds NaN everywhere."""
     this = Setting(entry, strategy, seed=5)
     expected, record = this.gradient(), this.record()
     for buffer in pool._buffers:
@@ -97,7 +97,7 @@ def test_dirty_buffers_do_no_harm(entry, strategy):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
 def test_autocast_changes_nothing(entry, equation, dtype):
-    """No field is halved in silence, in which of its own precisions a script may multiply matrices beside."""
+    """A script may multiply its own matrices in half precision; fields keep their precision."""
     setup = variant("free surface, between nodes", equation, nt=12).remembering("ckpt-7").typed(np.float32)
 
     direction = [d.astype(np.float32) for d in setup.direction()]
@@ -114,7 +114,7 @@ def test_autocast_changes_nothing(entry, equation, dtype):
 
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
 def test_autocast_reaches_no_coefficients(entry):
-    """Not even where an equation multiplies matrices."""
+    """The coefficients of this equation multiply matrices."""
 
     class Turned(Acoustic):
         def coefficients(self, node_averages, vp):
@@ -128,10 +128,10 @@ def test_autocast_reaches_no_coefficients(entry):
 
 
 @compiled
-def test_buffers_are_used_again_from_call_to_call(entry):
+def test_calls_reuse_buffers(entry):
     pool.empty()
     this = Setting(entry, "full", nt=200)
-    for _ in range(2):  # the adjoint gives back what is too small for it, which the next forward run asks for again
+    for _ in range(2):  # the adjoint returns buffers that are too small for it; the next forward run takes them
         this.gradient()
     remaining = {b.data_ptr() for b in pool._buffers}
     for _ in range(5):
@@ -141,7 +141,7 @@ def test_buffers_are_used_again_from_call_to_call(entry):
 
 
 @compiled
-def test_a_pool_does_not_grow_without_end(entry):
+def test_the_pool_stays_small(entry):
     pool.empty()
     for nt in (50, 60, 80, 110, 150, 200):
         Setting(entry, "full", nt=nt).gradient()
@@ -155,21 +155,21 @@ def test_a_pool_does_not_grow_without_end(entry):
 def test_threads_may_share_a_solver(entry):
     this = Setting(entry, "full", nt=120)
     models = [this.model * f for f in (1.0, 0.97, 1.02, 0.95)]
-    expected, results, failed = [this.gradient(m) for m in models], {}, []
+    expected, results, failures = [this.gradient(m) for m in models], {}, []
 
     def work(i):
         try:
             for _ in range(5):
                 results[i] = this.gradient(models[i])
         except BaseException as error:
-            failed.append(error)
+            failures.append(error)
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(len(models))]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert not failed
+    assert not failures
     assert all(torch.equal(results[i], e) for i, e in enumerate(expected))
 
 
@@ -183,7 +183,7 @@ def test_gradients_accumulate(entry):
 
 
 @impls
-def test_only_what_is_asked_for_is_differentiated(entry):
+def test_only_requested_gradients_are_computed(entry):
     this = Setting(entry)
     wavelet = this.wavelet.clone().requires_grad_()
     value = this.functional(wavelet=wavelet)
@@ -195,7 +195,7 @@ def test_only_what_is_asked_for_is_differentiated(entry):
 
 
 @impls
-def test_a_wavelet_that_shots_share_sums_their_gradients(entry):
+def test_a_shared_wavelet_sums_the_gradients_of_its_shots(entry):
     this = Setting(entry)
     shared = this.wavelet[0, 0].clone().requires_grad_()
     spread = shared.detach().expand_as(this.wavelet).clone().requires_grad_()
@@ -253,12 +253,12 @@ def test_the_shortest_run_has_a_gradient_of_zero(entry):
 
 
 def refuses_func(entry, strategy):
-    """torch's checkpointing does not work under torch.func, and says so through us."""
+    """Return whether the run needs torch's checkpointing, which does not work under torch.func."""
     return strategy == "ckpt" and "eager" in str(entry)
 
 
 @each_strategy
-def test_func_grad(entry, strategy):
+def test_func_grad_equals_the_gradient(entry, strategy):
     this = Setting(entry, strategy)
     if refuses_func(entry, strategy):
         with pytest.raises(UnsupportedError, match="cannot recompute"):
@@ -268,29 +268,29 @@ def test_func_grad(entry, strategy):
 
 
 @each_strategy
-def test_vmap_over_models_and_wavelets(entry, strategy):
+def test_vmap_over_models_and_wavelets_equals_single_calls(entry, strategy):
     this = Setting(entry, strategy)
     models = torch.stack([this.model, 0.95 * this.model])
-    together = torch.vmap(this.record)(models)
-    assert all(error(t, this.record(m).numpy()) < 1e-13 for t, m in zip(together, models, strict=True))
+    batch = torch.vmap(this.record)(models)
+    assert all(error(t, this.record(m).numpy()) < 1e-13 for t, m in zip(batch, models, strict=True))
     wavelets = torch.stack([this.wavelet, 2 * this.wavelet], dim=1)
-    together = torch.vmap(lambda w: this.record(wavelet=w), in_dims=1)(wavelets)
-    assert error(together[1], 2 * this.record().numpy()) < 1e-13
+    batch = torch.vmap(lambda w: this.record(wavelet=w), in_dims=1)(wavelets)
+    assert error(batch[1], 2 * this.record().numpy()) < 1e-13
 
 
 @each_strategy
-def test_vmap_of_func_grad(entry, strategy):
+def test_vmap_of_func_grad_equals_single_gradients(entry, strategy):
     this = Setting(entry, strategy)
     if refuses_func(entry, strategy):
         return
     models = torch.stack([this.model, 0.95 * this.model])
-    together = torch.vmap(torch.func.grad(this.functional))(models)
-    for result, model in zip(together, models, strict=True):
+    batch = torch.vmap(torch.func.grad(this.functional))(models)
+    for result, model in zip(batch, models, strict=True):
         assert error(result, this.gradient(model).numpy()) < 1e-13
 
 
 @impls
-def test_func_vjp(entry):
+def test_func_vjp_equals_the_gradient(entry):
     this = Setting(entry, "full")
     record, pull = torch.func.vjp(this.record, this.model)
     assert torch.equal(record, this.record())
@@ -299,18 +299,18 @@ def test_func_vjp(entry):
 
 @impls
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_vmap_over_cotangents(entry, axis):
-    """Whichever axis of them counts the items."""
+def test_vmap_over_cotangents_equals_single_pullbacks(entry, axis):
+    """Any axis of the cotangents may count the items."""
     this = Setting(entry, "full", nt=20)
     _, pull = torch.func.vjp(this.record, this.model)
     cotangents = torch.stack([this.weights, 2 * this.weights.flip(0)], dim=axis)
-    together = torch.vmap(lambda y: pull(y)[0], in_dims=axis)(cotangents)
-    for result, y in zip(together, cotangents.unbind(axis), strict=True):
+    batch = torch.vmap(lambda y: pull(y)[0], in_dims=axis)(cotangents)
+    for result, y in zip(batch, cotangents.unbind(axis), strict=True):
         assert error(result, pull(y)[0].numpy()) < 1e-13
 
 
 @compiled
-def test_double_backward_tricks_are_refused_by_name(entry):
+def test_double_backward_is_refused_by_name(entry):
     """autograd.functional.jvp differentiates a gradient; torch.func.jvp does not (test_torch_derivatives.py)."""
     this = Setting(entry)
     with pytest.raises(UnsupportedError, match="use impl='eager'"):
@@ -329,7 +329,7 @@ def test_second_derivatives_of_compiled_code_are_refused_by_name(entry):
 
 
 @strategies
-def test_second_derivatives_of_eager_code(strategy):
+def test_second_derivatives_of_eager_code_equal_differences_of_gradients(strategy):
     """The Hessian times a vector equals a difference of gradients."""
     (param,) = executors("torch-eager")
     this = Setting(param.values[0], strategy, nt=30)
@@ -353,7 +353,7 @@ def test_shots_may_be_chosen_inside_transforms(entry):
     expected = torch.autograd.grad(misfit(leaf), leaf)[0]
     inside = torch.func.grad(lambda model: misfit(model, lambda x: x + 0 * torch.ones_like(x)))(this.model)
     assert error(inside, expected.numpy()) < 1e-13
-    if "eager" in str(entry):  # the only one with second derivatives
+    if "eager" in str(entry):  # only eager code has second derivatives
         nested = torch.func.jvp(torch.func.grad(misfit), (this.model,), (this.model,))[0]
         assert error(nested, expected.numpy()) < 1e-13
 
@@ -377,7 +377,7 @@ def test_transformed_positions_are_refused_by_name(entry):
     ids=["nan", "zero", "negative", "too fast"],
 )
 def test_bad_values_are_refused_inside_transforms(entry, bad, kind):
-    """They cannot be read there, so the compiled code says it."""
+    """Python cannot read the values there, so compiled code checks them."""
     this = Setting(entry)
     model = this.model.clone()
     model[7, 8] = bad
@@ -388,7 +388,7 @@ def test_bad_values_are_refused_inside_transforms(entry, bad, kind):
 @pytest.mark.parametrize("bad", [float("nan"), 0.0, -2000.0, 1e5], ids=["nan", "zero", "negative", "too fast"])
 @pytest.mark.parametrize("entry", executors("torch-eager"))
 def test_bad_values_inside_transforms_are_nan_with_eager_code(entry, bad):
-    """Never a number that looks right."""
+    """The result is never a plausible number."""
     this = Setting(entry)
     model = this.model.clone()
     model[7, 8] = bad
@@ -397,11 +397,11 @@ def test_bad_values_inside_transforms_are_nan_with_eager_code(entry, bad):
     assert torch.isnan(torch.func.grad(this.functional)(model)).any()
 
 
-# --- manners ----------------------------------------------------------------------------------------------------------
+# --- overhead ---------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def test_overhead_of_a_small_call(entry, record_property):
+def test_a_small_call_has_a_small_overhead(entry, record_property):
     """40 x 40 cells, one step, forward and backward: microseconds, not milliseconds."""
     entry.executor_for(case().problem)
     prop = PropTorch(case().arguments["equation"], (40, 40), 10.0, 0.001, impl="c")

@@ -18,7 +18,7 @@ equation = pytest.mark.parametrize("equation", known_equations())
 
 @pytest.fixture(autouse=True)
 def forget():
-    """Reset Dynamo, which never compiles again a function that it has given up."""
+    """Reset Dynamo, which never retries a function that it has given up."""
     yield
     torch._dynamo.reset()
 
@@ -28,7 +28,7 @@ def leaves(example):
 
 
 def assert_compiled_is_the_same(misfit, example):
-    """Value and gradients of a function of the wavelet and the models."""
+    """Compare value and gradients of a function of the wavelet and the models."""
     answers = []
     for function in (misfit, torch.compile(misfit, fullgraph=True)):
         arguments = leaves(example)
@@ -40,7 +40,7 @@ def assert_compiled_is_the_same(misfit, example):
 
 @equation
 @impls
-def test_record_and_gradients_are_those_without(impl, equation):
+def test_compilation_does_not_change_record_and_gradients(impl, equation):
     setup = case(equation)
     solver, mask = PropTorch(**setup.arguments, impl=impl), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
     survey = torch.tensor(setup.shots.sources), torch.tensor(setup.shots.receivers)
@@ -52,7 +52,7 @@ def test_record_and_gradients_are_those_without(impl, equation):
 
 
 @equation
-def test_a_module_with_parameters(equation):
+def test_a_module_with_parameters_compiles(equation):
     setup = case(equation)
     solver = PropTorch(**setup.arguments, impl="c", models=[torch.tensor(m) for m in setup.models])
     survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
@@ -60,14 +60,14 @@ def test_a_module_with_parameters(equation):
     assert error(record, reference_record(setup)) < 1e-12
     record.sum().backward()
     assert all(p.grad.abs().max() > 0 for p in solver.parameters())
-    again = pickle.loads(pickle.dumps(solver))
-    assert error(torch.compile(again, fullgraph=True)(*survey), reference_record(setup)) < 1e-12
+    copied = pickle.loads(pickle.dumps(solver))
+    assert error(torch.compile(copied, fullgraph=True)(*survey), reference_record(setup)) < 1e-12
 
 
 @equation
 @impls
-def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equation):
-    """Dynamo gives up what torch.func has wrapped, and would compile the frames within, addresses and all."""
+def test_a_compiled_function_may_be_transformed(impl, equation):
+    """Dynamo gives up functions under torch.func, and would compile their inner frames with fixed addresses."""
     setup = case(equation)
     solver = PropTorch(**setup.arguments, impl=impl)
     first, *rest = map(torch.tensor, setup.models)
@@ -82,15 +82,15 @@ def test_a_transform_of_a_compiled_function_is_that_of_the_function(impl, equati
 
 
 @impls
-def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
-    """Not even of a gradient inside what torch.func has wrapped: an address is a constant to it."""
+def test_dynamo_compiles_no_run_and_no_backward(impl, monkeypatch):
+    """This includes a gradient under torch.func: Dynamo would treat an address as a constant."""
     entries, plain = set(), torch._dynamo.convert_frame._compile
 
-    def noted(code, *args, **kwargs):
+    def note_entry(code, *args, **kwargs):
         entries.add(Path(code.co_filename).name)
         return plain(code, *args, **kwargs)
 
-    monkeypatch.setattr(torch._dynamo.convert_frame, "_compile", noted)
+    monkeypatch.setattr(torch._dynamo.convert_frame, "_compile", note_entry)
     setup = case()
     solver = PropTorch(**setup.arguments, impl=impl)
     survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
@@ -106,7 +106,7 @@ def test_dynamo_looks_into_no_run_and_no_backward(impl, monkeypatch):
 
 
 @impls
-def test_vmap_inside_is_that_outside(impl):
+def test_vmap_inside_a_compiled_function_gives_the_same(impl):
     """Records and gradients are mapped over wavelets and over models with the batch on their last axis."""
     setup = case(Elastic, nt=12)
     solver = PropTorch(**setup.arguments, impl=impl)
@@ -120,7 +120,7 @@ def test_vmap_inside_is_that_outside(impl):
 
 
 @impls
-def test_forward_mode_is_refused_and_never_zero_in_silence(impl):
+def test_forward_mode_is_refused(impl):
     setup = case()
     solver = PropTorch(**setup.arguments, impl=impl)
     survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
@@ -133,15 +133,15 @@ def test_forward_mode_is_refused_and_never_zero_in_silence(impl):
 
 
 @impls
-@pytest.mark.parametrize("which", ["sources", "receivers"])
-def test_derivatives_in_positions_are_refused_and_never_missing_in_silence(impl, which):
+@pytest.mark.parametrize("argument", ["sources", "receivers"])
+def test_derivatives_in_positions_are_refused(impl, argument):
     setup = variant("between nodes")
     solver = PropTorch(**setup.arguments, impl=impl)
     survey = {name: torch.tensor(getattr(setup.shots, name)) for name in ("wavelet", "sources", "receivers")}
-    models, leaf = [torch.tensor(m) for m in setup.models], survey[which].clone().requires_grad_()
+    models, leaf = [torch.tensor(m) for m in setup.models], survey[argument].clone().requires_grad_()
 
     def record(positions):
-        return solver(**(survey | {which: positions}), models=models)
+        return solver(**(survey | {argument: positions}), models=models)
 
     with pytest.raises(Exception, match="no derivative in positions"):
         torch.compile(record, fullgraph=True)(leaf)
@@ -169,7 +169,7 @@ def test_snapshots_are_refused():
 @impls
 @pytest.mark.parametrize("strict", [True, False])
 def test_export_is_refused(impl, strict):
-    """A program in a file would have to find the solver that it was made of."""
+    """A program in a file would need to find its solver copied."""
     setup = case(nt=8)
     solver = PropTorch(**setup.arguments, impl=impl, models=[torch.tensor(m) for m in setup.models])
     survey = tuple(torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers))
@@ -177,8 +177,8 @@ def test_export_is_refused(impl, strict):
         torch.export.export(solver, survey, strict=strict)
 
 
-def test_a_program_runs_no_solver_but_its_own():
-    """Nor the first of another process, as programs in files would."""
+def test_a_program_runs_only_its_own_solver():
+    """A program from a file could run the first solver of another process."""
     setup = case(nt=8)
     arguments = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
     solver = PropTorch(**setup.arguments, impl="c")

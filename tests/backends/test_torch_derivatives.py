@@ -32,7 +32,7 @@ eager = pytest.mark.parametrize("entry", executors("torch-eager"))
 
 
 class Setting:
-    """A solver, and what it does as functions of its models and its wavelet."""
+    """A solver and its operators as functions of models and wavelet."""
 
     def __init__(self, entry, example=None):
         self.example = example = example or case()
@@ -90,7 +90,7 @@ FORWARD = {
 
 @pytest.mark.parametrize("transform", FORWARD)
 @impls
-def test_forward_mode(transform, entry):
+def test_forward_mode_equals_the_born_run(transform, entry):
     this = Setting(entry)
     assert error(FORWARD[transform](this), reference_born(this.example)) < 1e-11
 
@@ -113,7 +113,7 @@ REVERSE = {
 
 @pytest.mark.parametrize("transform", REVERSE)
 @impls
-def test_reverse_mode(transform, entry):
+def test_reverse_mode_is_the_adjoint_of_the_born_run(transform, entry):
     """<dm, J^T y> = <J dm, y>."""
     this = Setting(entry)
     terms = this.example.direction()[0] * REVERSE[transform](this).numpy()
@@ -123,7 +123,7 @@ def test_reverse_mode(transform, entry):
 
 @impls
 def test_born_is_transposed_in_the_wavelet_too(entry):
-    """Beside a variation of the earth: the record is linear in the wavelet."""
+    """The earth varies too. The record is linear in the wavelet."""
     this = Setting(entry)
 
     def weighted(wave):
@@ -135,8 +135,8 @@ def test_born_is_transposed_in_the_wavelet_too(entry):
 
 
 @impls
-def test_born_in_several_threads(entry):
-    """torch counts the levels of forward mode for all threads together."""
+def test_born_runs_in_several_threads(entry):
+    """torch counts the levels of forward mode across all threads."""
     this = Setting(entry)
     expected, interval = this.born(this.dvp), sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -172,13 +172,13 @@ SECOND = {
 @pytest.mark.parametrize("transform", SECOND)
 @compiled
 def test_second_derivatives_of_compiled_code_are_refused_by_name(transform, entry):
-    """Never a zero in silence."""
+    """Compiled code never returns a silent zero."""
     with pytest.raises(UnsupportedError, match="second derivatives of the compiled .*use impl='eager'"):
         SECOND[transform](Setting(entry))
 
 
 @pytest.mark.parametrize("transform", SECOND)
-def test_second_derivatives_of_eager_code(transform):
+def test_second_derivatives_of_eager_code_are_not_zero(transform):
     (param,) = executors("torch-eager")
     assert SECOND[transform](Setting(*param.values)).abs().max() > 0
 
@@ -191,9 +191,9 @@ TRACED = {
 
 @pytest.mark.parametrize("transform", ["linearize", pytest.param("make_fx", marks=pytest.mark.slow)])
 @impls
-def test_tracing_sees_eager_code_and_is_refused_by_the_other(transform, entry):
-    """It would record compiled code as a tensor that nobody writes to."""
-    this = Setting(entry, case(nt=12))  # what is traced grows with every step
+def test_eager_code_can_be_traced_and_compiled_code_refuses(transform, entry):
+    """A trace would record the result of compiled code as a tensor that nothing writes to."""
+    this = Setting(entry, case(nt=12))  # the trace grows with every step
     if this.solver.impl == "c":
         with pytest.raises(UnsupportedError, match="torch.fx .* cannot see into impl='c'"):
             TRACED[transform](this)
@@ -211,8 +211,8 @@ def test_jit_trace_is_refused_by_compiled_code():
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if "3-D" not in name])
 @impls
-def test_vmap_of_whatever_a_problem_may_have(name, entry):
-    """Records, gradients and Born runs of a batch, as those of its parts."""
+def test_vmap_supports_every_variant(name, entry):
+    """Records, gradients and Born runs of a batch equal those of its parts."""
     setup = variant(name)
     this = Setting(entry, setup)
     models, wavelets = torch.stack([this.vp - 9, this.vp]), torch.stack([2 * this.wavelet, this.wavelet])
@@ -224,8 +224,8 @@ def test_vmap_of_whatever_a_problem_may_have(name, entry):
 
 
 @impls
-def test_snapshots_beside_a_derivative(entry):
-    """They take none away; a batch of them is that of its parts."""
+def test_snapshots_leave_the_gradient_unchanged(entry):
+    """Snapshots of a batch equal those of its parts."""
     this = Setting(entry)
     both, leaf, expected = with_snapshots(this), leaf_of(this.vp), torch.func.grad(this.weighted)(this.vp).numpy()
     misfit, output = both(leaf)
@@ -240,7 +240,7 @@ def test_snapshots_beside_a_derivative(entry):
 @eager
 @pytest.mark.parametrize("strategy", ["full", "ckpt-7"])
 def test_snapshots_have_their_derivative(entry, strategy):
-    """It is the gradient of receivers in their cells, and adds to the gradient of the record."""
+    """The derivative is that of receivers in the same cells; it adds to the gradient of the record."""
     this = Setting(entry, case().remembering(strategy))
     both, expected = with_snapshots(this), born_of_snapshots(this.example, ASKED)
     weights, leaf = torch.tensor(np.random.default_rng(5).standard_normal(expected.shape)), leaf_of(this.vp)

@@ -1,4 +1,4 @@
-"""PropTorch is an honest nn.Module: parameters, state_dict, to, double, pickling, devices."""
+"""PropTorch is a regular nn.Module: parameters, state_dict, to, double, pickling, devices."""
 
 import copy
 import io
@@ -51,7 +51,7 @@ def test_each_parameter_has_the_gradient_of_its_model(owner):
         assert expected.any() and torch.equal(parameter.grad, expected)
 
 
-def test_a_parameter_stays_the_one_that_was_given():
+def test_a_parameter_is_used_without_a_copy():
     setup = case()
     vp = torch.nn.Parameter(torch.tensor(setup.models[0]))
     assert solver(setup, models=[vp]).vp is vp
@@ -83,7 +83,7 @@ def test_an_optimiser_lowers_the_misfit(owner):
     assert losses[-1] < 0.5 * losses[0]
 
 
-def test_models_of_a_call_come_first(owner):
+def test_models_of_a_call_replace_parameters(owner):
     setup, prop = owner
     others = [torch.tensor(m * 1.01) for m in setup.models]
     arguments = prop(*shots_of(setup), models=others)
@@ -91,7 +91,7 @@ def test_models_of_a_call_come_first(owner):
     assert not torch.equal(arguments, prop(*shots_of(setup)))
 
 
-def test_state_dict_round_trip(owner):
+def test_a_state_dict_restores_the_models(owner):
     setup, prop = owner
     stream = io.BytesIO()
     torch.save(prop.state_dict(), stream)
@@ -102,7 +102,7 @@ def test_state_dict_round_trip(owner):
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
-def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
+def test_copies_compute_the_same_and_share_no_models(owner, duplicate):
     setup, prop = owner
     prop(*shots_of(setup))
     other = duplicate(prop)
@@ -113,7 +113,7 @@ def test_copies_compute_the_same_and_are_their_own(owner, duplicate):
             assert not torch.equal(theirs, ours)
 
 
-def test_float_and_double_change_what_is_computed(owner):
+def test_float_and_double_change_the_dtype(owner):
     setup, prop = owner
     prop.float()
     assert {p.dtype for p in prop.parameters()} == {torch.float32}
@@ -140,7 +140,7 @@ def test_train_and_eval_and_hooks_change_nothing(owner):
     assert torch.equal(prop.eval()(*shots_of(setup)), prop.train()(*shots_of(setup))) and len(entries) == 2
 
 
-def test_it_works_inside_another_module(owner):
+def test_a_solver_works_inside_another_module(owner):
     setup, prop = owner
 
     class Scaled(torch.nn.Module):
@@ -158,21 +158,21 @@ def test_it_works_inside_another_module(owner):
 
 
 @impls
-def test_it_says_what_runs_and_why(entry):
+def test_explain_names_the_implementation(entry):
     setup = case()
     executor = entry.executor_for(setup.problem)
     prop = solver(setup, impl=executor.impl)
     assert prop.impl == executor.impl and prop.explain().startswith(f"impl='{executor.impl}': ")
 
 
-def test_auto_is_compiled_where_it_can_be():
+def test_auto_uses_compiled_code_if_possible():
     setup = case()
     support = TorchExecutor("c").supports(setup.problem)
     assert solver(setup).impl == ("c" if support else "eager")
     assert support.reason.split(":")[-1].strip() in solver(setup).explain()
 
 
-def test_time_of_the_samples():
+def test_time_returns_the_times_of_samples():
     dt = case().arguments["dt"]
     np.testing.assert_allclose(solver(case()).time("h1", 3), [0, dt, 2 * dt])
 
@@ -180,14 +180,14 @@ def test_time_of_the_samples():
 # --- devices ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_device_is_stated_once_or_twice_the_same():
+def test_equation_and_dev_may_name_the_same_device():
     setup = case()
     equation = Acoustic(4, device="cpu")
     assert solver(setup, equation=equation).device == solver(setup, equation=equation, dev="cpu").device
     assert solver(setup, equation=equation, dev=torch.device("cpu")).device == torch.device("cpu")
 
 
-def test_models_decide_where_nothing_else_does():
+def test_models_decide_the_device_by_default():
     setup = case()
     assert solver(setup, models=[torch.tensor(setup.models[0], device="meta")]).device.type == "meta"
 
@@ -240,7 +240,7 @@ def test_nothing_is_moved_silently():
     ],
     ids=["integers", "numpy", "bare", "none", "two", "transposed", "half"],
 )
-def test_bad_models_at_construction_are_refused_there(models, kind):
+def test_bad_models_are_refused_at_construction(models, kind):
     with pytest.raises(kind, match="model"):
         solver(case(), models=models)
 
@@ -260,7 +260,7 @@ def test_the_executor_takes_numpy_and_tensors_alike(entry):
 
 
 @impls
-def test_the_executor_leaves_its_arguments_alone(entry):
+def test_the_executor_does_not_change_its_arguments(entry):
     setup, observed = case(), case().noise()
     tensors = [torch.tensor(m, requires_grad=True) for m in setup.models]
     remaining = [t.detach().clone() for t in tensors]

@@ -1,4 +1,4 @@
-"""A gradient whose run is made in slices: what its graph keeps, by whom it is used, and where it lies."""
+"""A gradient computed in slices: the buffers of its graph, their users and their storage."""
 
 import errno
 import os
@@ -24,9 +24,9 @@ SEGMENT = 4
 
 @pytest.fixture(autouse=True)
 def many_segments(monkeypatch):
-    """Short ones, so that a short run has many of them."""
+    """Shorten segments: a short run then has many."""
     for param in executors("torch-c"):
-        param.values[0].executor_for(case().problem)  # the compiled library is there
+        param.values[0].executor_for(case().problem)  # skip without the compiled library
     monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", SEGMENT)
 
 
@@ -44,15 +44,15 @@ KINDS = {
 kinds = pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
 
 
-def on_disk(what, directory):
-    """States, or boundary strips, in a file of that folder."""
-    where = {"storage": "disk", "directory": str(directory)}
-    if what == "states":
-        return ckpt(chunks=6, **where)
-    return MemoryOptions("boundary", boundary=BoundaryOptions(**where))
+def on_disk(history, directory):
+    """Return options that store states or boundary strips in a file of the directory."""
+    storage = {"storage": "disk", "directory": str(directory)}
+    if history == "states":
+        return ckpt(chunks=6, **storage)
+    return MemoryOptions("boundary", boundary=BoundaryOptions(**storage))
 
 
-stored_on_disk = pytest.mark.parametrize("what", ["states", "strips"])
+stored_on_disk = pytest.mark.parametrize("history", ["states", "strips"])
 
 
 class Setting:
@@ -86,15 +86,15 @@ def expected():
 
 
 @kinds
-def test_a_graph_may_be_walked_again_and_again(memory, expected):
+def test_a_retained_graph_gives_the_gradient_many_times(memory, expected):
     this = Setting(memory)
     value = this.value()
     assert all(equal(this.gradient(value, retain_graph=True), expected) for _ in range(3))
 
 
 @kinds
-def test_backwards_of_one_graph_at_once(memory, expected):
-    """The second finds what the graph keeps in use, and takes memory of its own."""
+def test_backwards_of_one_graph_may_run_at_once(memory, expected):
+    """The second backward finds the buffers of the graph in use and allocates its own."""
     this, results, ready = Setting(memory), [], threading.Barrier(3)
     value = this.value()
 
@@ -110,7 +110,7 @@ def test_backwards_of_one_graph_at_once(memory, expected):
     assert len(results) == 3 and all(equal(g, expected) for g in results)
 
 
-def test_what_is_in_use_is_not_used(expected, monkeypatch):
+def test_an_inner_backward_uses_its_own_buffers(expected, monkeypatch):
     """A backward begins while another one of the same graph has just reversed a segment."""
     this, inner, entries, whole = Setting(RECURSIVE), [], [], slices.Tape.reverse
     value = this.value()
@@ -129,11 +129,11 @@ def test_what_is_in_use_is_not_used(expected, monkeypatch):
 @kinds
 @pytest.mark.parametrize("method", ["advance", "record", "reverse", "save", "restore"])
 @pytest.mark.parametrize("late", [False, True])
-def test_an_exception_half_way_leaves_a_graph_that_works(memory, method, late, expected, monkeypatch):
+def test_a_graph_works_after_an_exception(memory, method, late, expected, monkeypatch):
     this, whole = Setting(memory), getattr(slices.Tape, method)
     value, calls = this.value(), []
 
-    def fails(tape, *arguments):
+    def fail(tape, *arguments):
         calls.append(arguments)
         if len(calls) == 2 and not late:
             raise KeyboardInterrupt
@@ -142,33 +142,35 @@ def test_an_exception_half_way_leaves_a_graph_that_works(memory, method, late, e
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(slices.Tape, method, fails)
+        patch.setattr(slices.Tape, method, fail)
         with suppress(KeyboardInterrupt):
             this.gradient(value, retain_graph=True)
-    assert len(calls) == 2 or (method in ("advance", "save") and "chunks" in str(memory)), "the forward run did it all"
+    assert len(calls) == 2 or (method in ("advance", "save") and "chunks" in str(memory)), (
+        "the forward run made all calls"
+    )
     assert equal(this.gradient(value), expected)
 
 
 @kinds
 @pytest.mark.parametrize("equation", [Acoustic, Elastic])
-def test_snapshots_are_those_of_the_forward_run(memory, equation):
+def test_slices_do_not_change_snapshots(memory, equation):
     setup = variant("free surface", equation)
-    asked = Snapshots([setup.problem.fields[0].name], every=7)
+    request = Snapshots([setup.problem.fields[0].name], every=7)
     (record, snapshots), (expected, waves) = (
-        Setting(m, setup).record(snapshots=asked) for m in (memory, MemoryOptions("full"))
+        Setting(m, setup).record(snapshots=request) for m in (memory, MemoryOptions("full"))
     )
     remaining = {name: x.clone() for name, x in snapshots.items()}
     assert equal([record, *snapshots.values()], [expected, *waves.values()])
     this = Setting(memory, setup)
-    record, snapshots = this.record(snapshots=asked)
+    record, snapshots = this.record(snapshots=request)
     result = this.gradient((record * this.weights).sum())
     assert equal(result, Setting(MemoryOptions("full"), setup).gradient())
     assert equal(snapshots.values(), remaining.values()), "a replay writes no snapshots"
 
 
 @kinds
-def test_the_gradient_is_that_of_the_arguments_as_they_were(memory, expected):
-    """The record is the caller's to write into."""
+def test_writing_into_the_record_does_not_change_the_gradient(memory, expected):
+    """The caller may write into the record."""
     this = Setting(memory)
     record = this.record()
     value = (record * this.weights).sum()
@@ -179,7 +181,7 @@ def test_the_gradient_is_that_of_the_arguments_as_they_were(memory, expected):
 
 @pytest.mark.parametrize("transform", ["grad", "vmap of grad", "vjp of a batch"])
 @kinds
-def test_torch_func(memory, transform, expected):
+def test_torch_func_gives_the_same_gradient(memory, transform, expected):
     this = Setting(memory)
 
     def value(vp):
@@ -196,8 +198,8 @@ def test_torch_func(memory, transform, expected):
     assert equal([result], expected)
 
 
-def test_born_of_a_gradient_in_slices():
-    """Its transpose makes a forward run that keeps what was asked for."""
+def test_born_may_be_transposed_in_slices():
+    """The transpose makes a forward run with the requested memory strategy."""
     results = []
     for memory in (MemoryOptions("full"), RECURSIVE):
         this = Setting(memory)
@@ -209,52 +211,52 @@ def test_born_of_a_gradient_in_slices():
     assert equal(*results)
 
 
-def test_no_more_states_are_held_than_were_asked_for(monkeypatch):
-    """By slots, none of which is written to while its state is still needed."""
-    setup, live, most = case(nt=200), {}, []
+def test_no_more_states_exist_than_requested(monkeypatch):
+    """No slot is overwritten while its state is still needed."""
+    setup, live, counts = case(nt=200), {}, []
     save, restore = slices.Tape.save, slices.Tape.restore
 
-    def saved(tape, slot):
+    def save_state(tape, slot):
         save(tape, slot)
         live[slot] = tape.arrays["state"].clone()
-        most.append(len(tape.states))
+        counts.append(len(tape.states))
 
-    def restored(tape, slot):
+    def restore_state(tape, slot):
         restore(tape, slot)
         assert slot is None or torch.equal(tape.arrays["state"], live[slot])
 
-    monkeypatch.setattr(slices.Tape, "save", saved)
-    monkeypatch.setattr(slices.Tape, "restore", restored)
+    monkeypatch.setattr(slices.Tape, "save", save_state)
+    monkeypatch.setattr(slices.Tape, "restore", restore_state)
     Setting(RECURSIVE, setup).gradient()
-    assert set(most) == {3} and set(live) == {0, 1, 2}
+    assert set(counts) == {3} and set(live) == {0, 1, 2}
 
 
 # --- on disk ----------------------------------------------------------------------------------------------------------
 
 
-def opened(folder):
-    """Files of a folder that this process holds open or mapped."""
+def mapped_files(folder):
+    """Return the files of a folder that this process has mapped."""
     mapped = [
         line.split(None, 5)[5] for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line
     ]
     return set(mapped)
 
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="proc is Linux's")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
 @linux
-def test_states_on_disk_have_no_name_and_go_with_the_graph(tmp_path, expected):
+def test_states_on_disk_have_no_name_and_end_with_the_graph(tmp_path, expected):
     this = Setting(ckpt(chunks=6, storage="disk", directory=tmp_path))
     value = this.value()
-    assert opened(tmp_path) and not list(tmp_path.iterdir())
+    assert mapped_files(tmp_path) and not list(tmp_path.iterdir())
     assert equal(this.gradient(value), expected)
     del value
-    assert not opened(tmp_path) and not list(tmp_path.iterdir())
+    assert not mapped_files(tmp_path) and not list(tmp_path.iterdir())
 
 
 @linux
-def test_the_file_is_the_user_s_alone(tmp_path, monkeypatch):
+def test_only_the_user_may_open_the_file(tmp_path, monkeypatch):
     modes, whole = [], os.posix_fallocate
     monkeypatch.setattr(os, "posix_fallocate", lambda f, *a: modes.append(os.fstat(f)) or whole(f, *a))
     contents = files.mapped(10_000, str(tmp_path))
@@ -264,11 +266,11 @@ def test_the_file_is_the_user_s_alone(tmp_path, monkeypatch):
 @linux
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT], ids=["full", "quota"])
 @stored_on_disk
-def test_a_full_disk_is_reported_as_what_it_is(tmp_path, code, what, monkeypatch):
+def test_a_full_disk_is_reported(tmp_path, code, history, monkeypatch):
     def full(*_):
         raise OSError(code, os.strerror(code))
 
-    this = Setting(on_disk(what, tmp_path))
+    this = Setting(on_disk(history, tmp_path))
     expected = this.gradient()
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", full)
@@ -278,12 +280,12 @@ def test_a_full_disk_is_reported_as_what_it_is(tmp_path, code, what, monkeypatch
 
 
 @linux
-def test_a_disk_that_is_really_full():
-    """/dev/shm, asked for more than it has."""
+def test_a_really_full_disk_is_reported():
+    """The test requests more than the free space of /dev/shm."""
     size = os.statvfs("/dev/shm")
     with pytest.raises(MemoryLimitError, match="could not be stored in /dev/shm"):
         files.mapped(size.f_frsize * (size.f_bavail + 1000), "/dev/shm")
-    assert os.statvfs("/dev/shm").f_bavail > 0.5 * size.f_bavail, "what was reserved is given back"
+    assert os.statvfs("/dev/shm").f_bavail > 0.5 * size.f_bavail, "reserved space is free again"
 
 
 def test_without_fallocate_zeros_are_written(tmp_path, monkeypatch):
@@ -292,7 +294,7 @@ def test_without_fallocate_zeros_are_written(tmp_path, monkeypatch):
     assert len(contents) == (1 << 20) + 5 and not any(contents[-9:])
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(StorageError, match="nothing can be stored in .*nowhere"):
         Setting(ckpt(storage="disk", directory=tmp_path / "nowhere")).gradient()
 
@@ -302,9 +304,9 @@ import sys
 sys.path[:0] = [{folder!r}, {support!r}]
 import test_torch_slices as t
 from laws import case
-this = t.Setting(t.on_disk({what!r}, {tmp!r}), case(nt=60))
+this = t.Setting(t.on_disk({history!r}, {tmp!r}), case(nt=60))
 value = this.value()
-print("kept", flush=True)
+print("ready", flush=True)
 while True:
     this.gradient(value, retain_graph=True)
 """
@@ -312,20 +314,20 @@ while True:
 
 @linux
 @pytest.mark.parametrize(
-    ("what", "kind"), [("states", signal.SIGINT), ("strips", signal.SIGKILL)], ids=["states, Ctrl-C", "strips, kill"]
+    ("history", "kind"), [("states", signal.SIGINT), ("strips", signal.SIGKILL)], ids=["states, Ctrl-C", "strips, kill"]
 )
-def test_nothing_is_left_of_a_process_that_is_killed(tmp_path, what, kind):
+def test_a_killed_process_leaves_no_file(tmp_path, history, kind):
     here = Path(__file__).parent
-    code = KILLED.format(folder=str(here), support=str(here.parent / "support"), what=what, tmp=str(tmp_path))
+    code = KILLED.format(folder=str(here), support=str(here.parent / "support"), history=history, tmp=str(tmp_path))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # A process that a shell runs in the background inherits that SIGINT is ignored.
-    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A background process of a shell inherits an ignored SIGINT.
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         process = subprocess.Popen([sys.executable, "-c", code], **pipes)
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, handler)
     with process:
-        assert process.stdout.readline() == b"kept\n"
+        assert process.stdout.readline() == b"ready\n"
         process.send_signal(kind)
         process.communicate(timeout=60)
     assert process.returncode and not list(tmp_path.iterdir())

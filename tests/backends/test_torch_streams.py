@@ -14,7 +14,7 @@ from sweep_torch.operators import Task  # noqa: E402
 
 
 class Cached:
-    """A tensor of a GPU as far as a call touches it."""
+    """A stand-in for a GPU tensor in a call."""
 
     nbytes, is_cuda = 4, True
 
@@ -29,13 +29,13 @@ class Cached:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_what_is_cached(monkeypatch, operation):
-    """A helper thread's current card is the first one, whatever the caller's is. Cached arrays belong to another
-    stream, to which its memory returns as soon as it is dropped."""
-    products = []
+def test_a_long_call_is_queued_by_its_caller_and_keeps_cached_arrays(monkeypatch, operation):
+    """The current card of a helper thread is always the first one. Cached arrays belong to another stream;
+    their memory returns to it as soon as they are dropped."""
+    calls = []
 
     def call(name, struct, buffers, threads, stream, control):
-        products.append((name, stream, threading.current_thread()))
+        calls.append((name, stream, threading.current_thread()))
 
     library = SimpleNamespace(kind="cuda", call=call)
     stream, device = SimpleNamespace(cuda_stream=0), torch.device("cuda", 1)
@@ -48,5 +48,5 @@ def test_a_long_call_on_the_default_stream_is_queued_by_its_caller_and_keeps_wha
     compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL))
     plan = SimpleNamespace(history=NO_HISTORY, whole=lambda: compiled)
     Task(plan, cells, device, cached).run(operation)
-    assert products == [(operation, 0, threading.current_thread())] and within == [device]
+    assert calls == [(operation, 0, threading.current_thread())] and within == [device]
     assert all(x.streams == [stream] for x in (*cells, *cached.values()))

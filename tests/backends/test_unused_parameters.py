@@ -1,4 +1,4 @@
-"""A parameter that so few dimensions make no use of, such as c66 of a solid in 2-D: its gradient is zero, not an error."""
+"""A parameter that 2-D does not use, such as c66 of a solid: its gradient is zero, not an error."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from sweep_core.testing.cases import INEXACT
 
 
 class Unused(Acoustic):
-    """The acoustic equation, and a parameter on either side of vp that it never asks for."""
+    """The acoustic equation with an unused parameter on either side of vp."""
 
     parameters: ClassVar = (Parameter("before", "1"), *Acoustic.parameters, Parameter("after", "1"))
 
@@ -26,17 +26,17 @@ class Unused(Acoustic):
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if INEXACT.get(name, 0) < 1e-10])
 @pytest.mark.parametrize("nt", [1, 2, 20])
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager"))
-def test_its_gradient_is_zero_in_torch(entry, nt, strategy):
+def test_the_gradient_is_zero_in_torch(entry, nt, strategy):
     assert_zero(entry, case(Unused, nt=nt).remembering(strategy))
 
 
 @pytest.mark.parametrize("entry", executors("jax-c", "jax-eager"))
-def test_its_gradient_is_zero_in_jax(entry):
+def test_the_gradient_is_zero_in_jax(entry):
     assert_zero(entry, case(Unused, nt=20))
 
 
 def assert_zero(entry, example):
-    """And that of vp is what it would be alone; of the protocol, and of all inputs at once."""
+    """Check that unused gradients are zero and that of vp is that of the plain equation, also in a pullback."""
     plain = case(nt=example.shots.wavelet.shape[-1]).remembering("full")
     plain = plain.__class__(plain.arguments | {"dt": example.arguments["dt"]}, example.shots, example.models[1:2])
     assert error(entry.forward(example) + 1, reference_record(plain) + 1) < 1e-12
@@ -50,8 +50,8 @@ def assert_zero(entry, example):
 
 @pytest.mark.parametrize("impl", ["c", "eager"])
 @pytest.mark.parametrize("nshots", [3, 0])
-def test_nor_under_transforms(impl, nshots):
-    """torch.func and torch.compile, with shots and without."""
+def test_the_gradient_is_zero_under_transforms(impl, nshots):
+    """This holds for torch.func and torch.compile, with shots and without."""
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 

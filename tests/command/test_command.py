@@ -1,4 +1,4 @@
-"""The command line: a survey is shot and inverted by a file; what is wrong with a file is said."""
+"""The command line models and inverts a survey from a file, and names the fault of a bad file."""
 
 import inspect
 import re
@@ -25,10 +25,10 @@ pytest.importorskip("tqdm")
 
 @pytest.fixture
 def survey(tmp_path, monkeypatch):
-    """The page's file over the models that the page makes."""
+    """Write the survey file and the models of the page."""
     models, text = (re.search(rf"```{kind}\n(.+?)```", PAGE.read_text(), re.DOTALL)[1] for kind in ("python", "toml"))
-    with monkeypatch.context() as there:
-        there.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
         exec(models, {})
     np.save(tmp_path / "words.npy", np.array(["fast"] * 200))
     path = tmp_path / "survey.toml"
@@ -36,7 +36,7 @@ def survey(tmp_path, monkeypatch):
     return path
 
 
-def said(capsys):
+def output_of(capsys):
     output = capsys.readouterr()
     return output.out, output.err
 
@@ -47,10 +47,10 @@ def test_a_survey_is_shot_and_inverted(survey, capsys):
     gathers = read_gathers(folder / "observed.npz")
     assert gathers.observed.shape == (8, 900, 50, 1) and gathers.observed.dtype == np.float32
     assert np.allclose(gathers.sources[[0, -1]], [[5, 2], [95, 2]])
-    assert "8 shots of 50 receivers" in said(capsys)[0]
+    assert "8 shots of 50 receivers" in output_of(capsys)[0]
 
     assert main(["invert", str(survey)]) == 0
-    out, _ = said(capsys)
+    out, _ = output_of(capsys)
     first = np.load(folder / "survey/vp.npy")
     start, true = (np.load(folder / f"{name}.npy") for name in ("start", "true"))
     assert np.array_equal(first[:4], start[:4]), "water stays"
@@ -67,14 +67,14 @@ def test_a_survey_is_shot_and_inverted(survey, capsys):
     survey.write_text(survey.read_text().replace("high = 4.0", "high = 5.0"))
     capsys.readouterr()
     assert main(["invert", str(survey)]) == 1
-    assert "holds another run: stages was" in said(capsys)[1]
+    assert "holds another run: stages was" in output_of(capsys)[1]
     assert main(["invert", str(survey), "--overwrite"]) == 0
     assert not np.array_equal(np.load(folder / "survey/vp.npy"), first)
 
 
 @pytest.fixture
 def short(survey, capsys, monkeypatch):
-    """The file of two shots, which have been shot; pictures are left out."""
+    """Return a survey file of two modelled shots; pictures are left out."""
     monkeypatch.setattr("sweep_core.cli.invert.save", lambda *_: None)
     survey.write_text(survey.read_text().replace("nt = 900", "nt = 450").replace("count = 8", "count = 2"))
     assert main(["shoot", str(survey)]) == 0
@@ -82,54 +82,54 @@ def short(survey, capsys, monkeypatch):
     return survey
 
 
-def test_a_run_is_extended_and_a_model_is_started_from(short, capsys):
+def test_a_run_is_extended_and_its_model_starts_another(short, capsys):
     folder, text = short.parent, short.read_text()
     assert main(["invert", str(short)]) == 0
     short.write_text(text.replace("iterations = 2", "iterations = 3") + "[[stage]]\niterations = 1\n")
     assert main(["invert", str(short)]) == 0
-    assert re.search(r"stage 2.* in 3 iterations\nstage 3.* in 1 iterations", said(capsys)[0])
+    assert re.search(r"stage 2.* in 3 iterations\nstage 3.* in 1 iterations", output_of(capsys)[0])
     short.write_text(text.replace('"start.npy"', '"survey/vp.npy"'))
     assert main(["invert", str(short)]) == 1
-    assert re.search("start was .* name another folder, or start again .*--overwrite", said(capsys)[1])
+    assert re.search("start was .* name another folder, or start again .*--overwrite", output_of(capsys)[1])
     assert main(["invert", str(short), "--out", str(folder / "second")]) == 0
 
 
-def test_a_run_that_is_stopped_says_how_to_go_on(short, capsys, monkeypatch):
-    """Ctrl-C leaves no traceback; the same command goes on, to the same bits."""
+def test_a_stopped_run_says_how_to_continue(short, capsys, monkeypatch):
+    """Ctrl-C leaves no traceback; the same command continues to the same bits."""
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as pressed:
-        pressed.setattr("sweep_core.cli.shoot.batches", stop)
+    with monkeypatch.context() as patch:
+        patch.setattr("sweep_core.cli.shoot.batches", stop)
         assert main(["shoot", str(short), "--overwrite"]) == 130
-    assert said(capsys)[1].endswith("stopped\n")
+    assert output_of(capsys)[1].endswith("stopped\n")
     assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
-    with monkeypatch.context() as pressed:
-        pressed.setattr("sweep_core.inversion.fwi._Reporter.iteration", stop)
+    with monkeypatch.context() as patch:
+        patch.setattr("sweep_core.inversion.fwi._Reporter.iteration", stop)
         assert main(["invert", str(short)]) == 130
-    assert said(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
+    assert output_of(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
     assert main(["invert", str(short)]) == 0
-    whole, again = (np.load(short.parent / folder / "vp.npy") for folder in ("whole", "survey"))
-    assert np.array_equal(whole, again)
+    whole, resumed = (np.load(short.parent / folder / "vp.npy") for folder in ("whole", "survey"))
+    assert np.array_equal(whole, resumed)
 
 
-def test_messages_name_no_file_that_an_installation_lacks(tmp_path, capsys):
+def test_messages_name_no_file_outside_of_the_installation(tmp_path, capsys):
     (tmp_path / "bad.toml").write_text("[physics")
     assert main(["shoot", str(tmp_path / "bad.toml")]) == 1
-    assert "seismic-sweep shoot --help" in said(capsys)[1]
+    assert "seismic-sweep shoot --help" in output_of(capsys)[1]
     for command in ("shoot", "invert"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
-        output = said(capsys)[0]
+        output = output_of(capsys)[0]
         assert "docs/" not in output and all(
             f"[{field.name}]" in output for field in attrs.fields(Config) if field.init
         )
     absent = ["model", str(tmp_path / "none.npy"), "--source-dh", "10", "--target-dh", "10"]
-    assert main(absent) == 1 and ".py " not in said(capsys)[1]
+    assert main(absent) == 1 and ".py " not in output_of(capsys)[1]
 
 
-def test_backends_agree_and_one_of_them_computes(survey, capsys):
+def test_all_backends_give_the_same_record(survey, capsys):
     survey.write_text(survey.read_text().replace("count = 8", "count = 2").replace("nt = 900", "nt = 200"))
     records = {}
     for name in ("torch", "jax"):
@@ -137,16 +137,16 @@ def test_backends_agree_and_one_of_them_computes(survey, capsys):
             out = survey.parent / f"{name}.npz"
             assert main(["shoot", str(survey), "--backend", name, "--impl", "eager", "--out", str(out)]) == 0
             records[name] = read_gathers(out).observed
-            assert f"backend '{name}'" in said(capsys)[0]
+            assert f"backend '{name}'" in output_of(capsys)[0]
     first = records.pop("torch")
     for other in records.values():
         assert np.abs(other - first).max() < 1e-5 * np.abs(first).max()
     assert main(["shoot", str(survey), "--backend", "fortran"]) == 1
-    assert "no backend is called 'fortran'" in said(capsys)[1]
+    assert "no backend is called 'fortran'" in output_of(capsys)[1]
 
 
-def test_elastic_waves_and_what_the_start_makes(survey):
-    """A .npy for each parameter, other fields, SEG-Y, and the model of --model."""
+def test_an_elastic_start_model_can_be_shot(survey):
+    """The test has a .npy for each parameter, another field, SEG-Y and --model."""
     folder = survey.parent
     vp = np.load(folder / "true.npy")
     for name, array in {"vp": vp, "vs": vp / 2, "rho": np.full_like(vp, 2000)}.items():
@@ -158,7 +158,7 @@ def test_elastic_waves_and_what_the_start_makes(survey):
     assert len(open_segy(folder / "elastic.sgy")) == 100
 
 
-def test_segy_there_and_back(survey, capsys):
+def test_segy_files_convert_there_and_back(survey, capsys):
     folder = survey.parent
     survey.write_text(survey.read_text().replace("nt = 900", "nt = 200"))
     assert main(["shoot", str(survey)]) == 0
@@ -166,7 +166,7 @@ def test_segy_there_and_back(survey, capsys):
     assert main(["segy", "convert", str(folder / "observed.npz"), str(there)]) == 0
     capsys.readouterr()
     assert main(["segy", "inspect", str(there), "--text"]) == 0
-    assert "400 traces of 200 samples every 2 ms" in said(capsys)[0]
+    assert "400 traces of 200 samples every 2 ms" in output_of(capsys)[0]
     assert main(["segy", "convert", str(there), str(back), "--dh", "20"]) == 0
     one, other = read_gathers(folder / "observed.npz"), read_gathers(back)
     assert np.array_equal(one.observed, other.observed)
@@ -191,14 +191,14 @@ def test_segy_there_and_back(survey, capsys):
     }.items():
         capsys.readouterr()
         assert main(["segy", "convert", *(str(folder / w) if "." in w else w for w in words)]) == 1
-        assert expected in said(capsys)[1]
+        assert expected in output_of(capsys)[1]
 
 
 def test_a_model_is_prepared(survey, capsys):
     folder = survey.parent
     words = ["model", str(folder / "true.npy"), "--source-dh", "10", "--target-dh", "20", "--radii", "4"]
     assert main([*words, "--out", str(folder / "model.npz")]) == 0
-    assert "30 x 50 cells of 20 m" in said(capsys)[0]
+    assert "30 x 50 cells of 20 m" in output_of(capsys)[0]
     survey.write_text(
         survey.read_text().replace('"true.npy"', '"model.npz"').replace('"start.npy"', '"model.npz"')
         .replace("1900", "900").replace("1980", "980").replace('fixed = "water.npy"', "").replace("nt = 900", "nt = 300")
@@ -207,7 +207,7 @@ def test_a_model_is_prepared(survey, capsys):
 
 
 def test_the_wavelet_is_estimated(survey, capsys):
-    """From a first one at the wrong frequency and strength, in the start, which is the true model here."""
+    """The first wavelet has the wrong frequency and strength; the start is the true model here."""
     text = survey.read_text().replace('"start.npy"', '"true.npy"').replace("nt = 900", "nt = 300")
     survey.write_text(text)
     assert main(["shoot", str(survey)]) == 0
@@ -216,7 +216,7 @@ def test_the_wavelet_is_estimated(survey, capsys):
     )
     capsys.readouterr()
     main(["invert", str(survey)])
-    assert float(re.search(r"([\d.]+) % of the data's energy is left", said(capsys)[0])[1]) < 2
+    assert float(re.search(r"([\d.]+) % of the data's energy is left", output_of(capsys)[0])[1]) < 2
 
 
 @pytest.mark.parametrize(
@@ -254,12 +254,12 @@ def test_the_wavelet_is_estimated(survey, capsys):
         (("[[stage]]", "[stage]"), "survey.toml"),
     ],
 )
-def test_shoot_refuses_by_name(survey, capsys, change, expected):
+def test_shoot_names_the_bad_option(survey, capsys, change, expected):
     text = survey.read_text()
     assert change[0] in text
     survey.write_text(text.replace(*change))
     assert main(["shoot", str(survey)]) == 1
-    assert re.search(expected, said(capsys)[1]), said(capsys)
+    assert re.search(expected, output_of(capsys)[1]), output_of(capsys)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_shoot_refuses_by_name(survey, capsys, change, expected):
         (("ricker = 6.0", 'file = "water.npy"\nscale = "loud"'), "scale is 'loud'; expected a number"),
     ],
 )
-def test_invert_refuses_by_name(survey, capsys, change, expected):
+def test_invert_names_the_bad_option(survey, capsys, change, expected):
     text = survey.read_text().replace("nt = 900", "nt = 200")
     survey.write_text(text.replace("ricker = 6.0", "ricker = 8.0"))
     assert main(["shoot", str(survey)]) == 0
@@ -297,8 +297,8 @@ def test_invert_refuses_by_name(survey, capsys, change, expected):
     survey.write_text(text.replace(*change))
     capsys.readouterr()
     assert main(["invert", str(survey)]) == 1
-    assert re.search(expected, said(capsys)[1])
-    assert not (survey.parent / "survey").exists(), "nothing is left of what was refused"
+    assert re.search(expected, output_of(capsys)[1])
+    assert not (survey.parent / "survey").exists(), "a refused run leaves no folder"
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_invert_refuses_by_name(survey, capsys, change, expected):
     ],
 )
 def test_tables_have_the_arguments_of_the_library(table, function, own, elsewhere):
-    """All but those that a file cannot state, and those that another table states."""
+    """Arguments that a file cannot state, or that another table states, are excepted."""
     names = {field.name for field in attrs.fields(table)} - own
     assert names == set(inspect.signature(function).parameters) - elsewhere
 
@@ -318,20 +318,20 @@ def test_tables_have_the_arguments_of_the_library(table, function, own, elsewher
 def test_a_file_states_the_backend_and_the_command_line_overrides_it(survey, capsys):
     text = survey.read_text().replace("count = 8", "count = 1").replace("nt = 900", "nt = 20")
     survey.write_text(text.replace('impl = "auto"', 'backend = "reference"'))
-    assert main(["shoot", str(survey)]) == 0 and "backend 'reference'" in said(capsys)[0]
+    assert main(["shoot", str(survey)]) == 0 and "backend 'reference'" in output_of(capsys)[0]
     assert main(["shoot", str(survey), "--overwrite", "--backend", "torch"]) == 0
-    assert "backend 'torch'" in said(capsys)[0]
+    assert "backend 'torch'" in output_of(capsys)[0]
     survey.write_text(text.replace('impl = "auto"', 'impl = "fortran"'))
     assert main(["shoot", str(survey), "--overwrite"]) == 1
-    assert re.search(r"\[execution\]: impl is 'fortran'; expected one of", said(capsys)[1])
+    assert re.search(r"\[execution\]: impl is 'fortran'; expected one of", output_of(capsys)[1])
 
 
-def test_files_that_are_none(tmp_path, capsys):
+def test_bad_files_are_refused_by_name(tmp_path, capsys):
     deep = b"[physics]\nnt = " + b"[" * 100_000
     for text in (b"\xff\xfe", b"[physics", b"physics = 3", b"[[physics]]", deep):
         (tmp_path / "bad.toml").write_bytes(text)
         assert main(["shoot", str(tmp_path / "bad.toml")]) == 1
-        assert "bad.toml" in said(capsys)[1]
+        assert "bad.toml" in output_of(capsys)[1]
     assert main(["invert", str(tmp_path / "none.toml")]) == 1
     (tmp_path / "stages.toml").write_text("")
     with pytest.raises(OptionError, match="has no \\[\\[stage"):
@@ -342,18 +342,18 @@ def test_files_that_are_none(tmp_path, capsys):
         wavelet_of(read_config(tmp_path / "stages.toml"), 10, 0.001)
 
 
-def test_a_folder_that_no_run_left_is_not_removed(survey, capsys):
+def test_a_folder_without_a_run_is_not_removed(survey, capsys):
     assert main(["shoot", str(survey)]) == 0
     (survey.parent / "survey").mkdir()
     (survey.parent / "survey/thesis.txt").write_text("all I have")
     for words in ([], ["--overwrite"]):
         capsys.readouterr()
         assert main(["invert", str(survey), *words]) == 1
-        assert "holds thesis.txt and no run" in said(capsys)[1]
+        assert "holds thesis.txt and no run" in output_of(capsys)[1]
     assert (survey.parent / "survey/thesis.txt").read_text() == "all I have"
 
 
-def test_a_run_is_replaced_once_all_is_checked_and_what_else_is_there_stays(survey, capsys):
+def test_overwriting_a_run_checks_first_and_keeps_other_files(survey, capsys):
     text = survey.read_text().replace("nt = 900", "nt = 200").replace("ricker = 6.0", "ricker = 8.0")
     survey.write_text(text)
     assert main(["shoot", str(survey)]) == main(["invert", str(survey)]) == 0
@@ -363,17 +363,17 @@ def test_a_run_is_replaced_once_all_is_checked_and_what_else_is_there_stays(surv
     survey.write_text(text.replace("[1400, 3500]", "[1700, 3500]"))
     assert main(["invert", str(survey), "--overwrite"]) == 1 and (folder / "run.json").read_bytes() == before
     survey.write_text(text.replace("[1400, 3500]", "[1400, 3600]"))
-    assert main(["invert", str(survey)]) == 1 and "holds another run" in said(capsys)[1]
+    assert main(["invert", str(survey)]) == 1 and "holds another run" in output_of(capsys)[1]
     assert main(["invert", str(survey), "--overwrite"]) == 0 and (folder / "run.json").read_bytes() != before
     assert (folder / "notes.txt").read_text() == "of mine"
     lock = Lock(folder / "run.lock")
     try:
-        assert main(["invert", str(survey), "--overwrite"]) == 1 and "is in use by process" in said(capsys)[1]
+        assert main(["invert", str(survey), "--overwrite"]) == 1 and "is in use by process" in output_of(capsys)[1]
     finally:
         lock.release()
 
 
-def test_a_true_model_that_is_none_is_refused_before_anything_is_inverted(survey, capsys):
+def test_a_bad_true_model_is_refused_before_the_inversion(survey, capsys):
     survey.write_text(survey.read_text().replace("nt = 900", "nt = 200").replace("ricker = 6.0", "ricker = 8.0"))
     assert main(["shoot", str(survey)]) == 0
     for odd, words in (
@@ -381,11 +381,11 @@ def test_a_true_model_that_is_none_is_refused_before_anything_is_inverted(survey
         (np.full((60, 100), np.nan, np.float32), "NaN"),
     ):
         np.save(survey.parent / "true.npy", odd)
-        assert main(["invert", str(survey)]) == 1 and re.search(words, said(capsys)[1])
+        assert main(["invert", str(survey)]) == 1 and re.search(words, output_of(capsys)[1])
         assert not (survey.parent / "survey").exists()
 
 
-def test_field_data_are_shot_again_in_their_place(survey, capsys):
+def test_field_data_are_modelled_at_their_positions(survey, capsys):
     """Two shots, the second with fewer channels, on a line that runs north-east."""
     folder, text = survey.parent, survey.read_text()
     receivers = np.stack([np.linspace(10, 90, 6), np.full(6, 2.0)], axis=1)
@@ -400,7 +400,7 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     text = re.sub(r"\[survey\].*?\[data\]", "[data]", text, flags=re.DOTALL).replace("observed.npz", "field.npz")
     survey.write_text(text.replace("nt = 900\n", "").replace("ricker = 6.0", "ricker = 8.0"))
     for out in ("made.npz", "made.sgy"):
-        assert main(["shoot", str(survey), "--out", str(folder / out)]) == 0, said(capsys)
+        assert main(["shoot", str(survey), "--out", str(folder / out)]) == 0, output_of(capsys)
     modelled, read = read_gathers(folder / "made.npz"), read_segy(folder / "made.sgy", 20.0, line=line)
     assert modelled.observed[0].any() and not modelled.observed[1, :, 4:].any() and (modelled.traces == traces).all()
     assert modelled.line == line and modelled.shots.tolist() == read.shots.tolist() == [101, 103]
@@ -408,18 +408,18 @@ def test_field_data_are_shot_again_in_their_place(survey, capsys):
     np.testing.assert_allclose(read.sources, field.sources, atol=1e-3)
     assert open_segy(folder / "made.sgy").header("TraceNumber").size == 10
     assert main(["shoot", str(survey), "--out", str(folder / "field.npz"), "--overwrite"]) == 1
-    assert "is what was recorded" in said(capsys)[1]
+    assert "is what was recorded" in output_of(capsys)[1]
     text = survey.read_text()
     survey.write_text(text.replace('"field.npz"', '"made.sgy"\nheader_bytes = {SourceX = [81, "i4"], GroupX = 73}'))
     assert main(["shoot", str(survey), "--out", str(folder / "turned.npz")]) == 0
-    assert len(read_gathers(folder / "turned.npz")) == 10, "each receiver is a source, and of one shot"
+    assert len(read_gathers(folder / "turned.npz")) == 10, "each receiver is a source of one shot"
     survey.write_text(text.replace('"field.npz"', '"made.sgy"\nshots = []'))
     assert main(["shoot", str(survey), "--out", str(folder / "none.npz")]) == 1
-    assert "[data] shots is []; expected numbers of some shots" in said(capsys)[1]
+    assert "[data] shots is []; expected numbers of some shots" in output_of(capsys)[1]
 
 
-def test_a_reader_may_leave_early():
-    """As `| head` does."""
+def test_a_closed_pipe_gives_no_error():
+    """`| head` closes its input early."""
     code = "import sys; from sweep_core.cli import main; sys.exit(main(['info']))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
@@ -435,36 +435,36 @@ def test_a_reader_may_leave_early():
         ("made.sgy", ("dt = 0.002", "dt = 0.0012345678"), "dt is 1234.5678 microseconds"),
     ],
 )  # fmt: skip
-def test_what_a_file_cannot_hold_is_refused_before_anything_is_shot(survey, capsys, monkeypatch, out, change, words):
-    def never(*_):
-        raise AssertionError("nothing is to be computed")
+def test_bad_output_files_are_refused_before_modelling(survey, capsys, monkeypatch, out, change, words):
+    def fail(*_):
+        raise AssertionError("nothing may be computed")
 
-    monkeypatch.setattr("sweep_core.cli.shoot.batches", never)
+    monkeypatch.setattr("sweep_core.cli.shoot.batches", fail)
     text = survey.read_text().replace(*change)
     both = '{vp = "true.npy", rho = "true.npy"}' if "density" in text else '"true.npy"'
     survey.write_text(text.replace('true = "true.npy"', f"true = {both}"))
     assert main(["shoot", str(survey), "--out", str(survey.parent / out)]) == 1
-    assert re.search(words, said(capsys)[1])
+    assert re.search(words, output_of(capsys)[1])
 
 
-def test_a_prepared_model_replaces_no_file_unasked(tmp_path, capsys):
+def test_a_prepared_model_replaces_no_file_without_overwrite(tmp_path, capsys):
     np.save(tmp_path / "in.npy", np.full((40, 60), 2000, np.float32))
     words = ["model", str(tmp_path / "in.npy"), "--source-dh", "10", "--target-dh", "10", "--radii", "2,2", "--out"]
     for out in ("in.npy", "new.npz", "new.npz"):
         main([*words, str(tmp_path / out)])
-    assert said(capsys)[1].count("is there already; give --overwrite") == 2
+    assert output_of(capsys)[1].count("is there already; give --overwrite") == 2
     assert (
         np.load(tmp_path / "in.npy").shape == (40, 60) and main([*words, str(tmp_path / "new.npz"), "--overwrite"]) == 0
     )
 
 
-def test_it_is_installed_by_its_name_and_imports_no_framework():
+def test_the_command_is_installed_and_imports_no_framework():
     project = tomllib.loads((PAGE.parents[2] / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"seismic-sweep": "sweep_core.cli:main"}
     code = "import sys, sweep_core.cli as c; c.main(['info']); print({'torch', 'jax', 'matplotlib'} & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "backends" in output and output.endswith("set()\n")
-    helped = subprocess.run([sys.executable, "-m", "sweep_core.cli", "--help"], capture_output=True, text=True)
-    assert helped.returncode == 0 and all(
-        word in helped.stdout for word in ("shoot", "invert", "segy", "model", "info")
+    process = subprocess.run([sys.executable, "-m", "sweep_core.cli", "--help"], capture_output=True, text=True)
+    assert process.returncode == 0 and all(
+        word in process.stdout for word in ("shoot", "invert", "segy", "model", "info")
     )

@@ -1,5 +1,5 @@
-"""Records and gradients beside those of sweep-solver, where it is installed: equations, fields, dimensions and faces that
-the scripts do not have. Waves do not come back from the absorbing layers, so that what agrees does so to rounding.
+"""Records and gradients beside those of an installed sweep-solver, for equations, fields, dimensions and faces that
+the scripts lack. No waves return from the absorbing layers, so that the results agree to rounding.
 """
 
 import importlib
@@ -21,11 +21,11 @@ def wavelet(nt):
 
 
 def earth(names, ndim):
-    """Models that vary in all directions, those of the equation."""
+    """Return the models of the equation; they vary in all directions."""
     z, *others = np.indices(SHAPES[ndim], dtype=np.float32)
     values = {"vp": 2200 + 6 * z, "vs": 1200 + 4 * z, "rho": 2000 + 5 * z, "mp": 0.01 * np.sin(z)}
     values = {name: value + 2 * sum(others) * (name != "mp") for name, value in values.items()}
-    if "mp" in values:  # not on the edges: beyond them sweep-solver continues a reflectivity, and its gradient does not
+    if "mp" in values:  # zero on the edges: sweep-solver continues a reflectivity beyond them, but not its gradient
         inside = np.zeros(SHAPES[ndim], dtype=np.float32)
         inside[(slice(2, -2),) * ndim] = 1
         values["mp"] *= inside
@@ -33,7 +33,7 @@ def earth(names, ndim):
 
 
 def outcome(package, equation, ndim, driven, recorded, framework="torch", order=4, nt=NT, survey=None, **arguments):
-    """(record, gradient of its energy in the last model) of a package."""
+    """Return (record, gradient of its energy in the last model) of a package."""
     kind = getattr(importlib.import_module(f"{package}.equations"), equation)
     solver = getattr(importlib.import_module(f"{package}.propagator.{framework}"), f"Prop{framework.title()}")
     equation = kind(spatial_order=order, device="cpu", backend=framework)
@@ -102,7 +102,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("equation", "ndim", "driven", "recorded", "more"), CASES.values(), ids=CASES)
-def test_record_and_gradient_are_the_same(equation, ndim, driven, recorded, more):
+def test_record_and_gradient_equal_those_of_sweep_solver(equation, ndim, driven, recorded, more):
     if more.get("framework") == "jax":
         pytest.importorskip("jax")
     theirs, ours = (outcome(p, equation, ndim, driven, recorded, **more) for p in ("sweep", "sweep_compat"))

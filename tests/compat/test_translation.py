@@ -1,4 +1,4 @@
-"""Translations of sweep_compat to our words, and refusals in the words of sweep-solver."""
+"""sweep_compat translates arguments to those of SWEEP and refuses with the names of sweep-solver."""
 
 import importlib
 import subprocess
@@ -46,22 +46,22 @@ def ours(equation, wave, models, **arguments):
     return solver(torch.as_tensor(wave), SOURCES, RECEIVERS, models=models)
 
 
-def test_pressure_is_our_next_sample():
+def test_pressure_is_the_next_sample_of_sweep():
     record = PropTorch(equations.Acoustic(), **GRID)(WAVE, SOURCES, RECEIVERS, models=earth(2000.0))
     expected = ours(sweep_core.Acoustic(), np.append(WAVE, 0), earth(2000.0))
     assert record.shape == (2, NT, 3, 1) and record.is_contiguous()
     assert torch.equal(record, expected[:, 1:]) and record[0, 0, 0, 0] == WAVE[0]
 
 
-def test_an_edge_cell_does_not_answer_for_the_layer():
-    there, here = (m.requires_grad_() for m in (*earth(3000.0), *earth(3000.0)))
+def test_the_gradient_of_an_edge_cell_excludes_the_layer():
+    theirs, interior = (m.requires_grad_() for m in (*earth(3000.0), *earth(3000.0)))
     wave = np.append(WAVE, np.zeros(60))
-    PropTorch(equations.Acoustic(), **GRID)(wave, SOURCES, RECEIVERS, models=[there]).pow(2).sum().backward()
-    ours(sweep_core.Acoustic(), np.append(wave, 0), [here])[:, 1:].pow(2).sum().backward()
-    exact = here.detach().clone().requires_grad_()
+    PropTorch(equations.Acoustic(), **GRID)(wave, SOURCES, RECEIVERS, models=[theirs]).pow(2).sum().backward()
+    ours(sweep_core.Acoustic(), np.append(wave, 0), [interior])[:, 1:].pow(2).sum().backward()
+    exact = interior.detach().clone().requires_grad_()
     ours(sweep_core.Acoustic(), np.append(wave, 0), [exact], edge_gradient="exact")[:, 1:].pow(2).sum().backward()
-    assert (there.grad - here.grad).abs().max() < 1e-12 * here.grad.abs().max()
-    assert (exact.grad - there.grad)[-1].abs().max() > 0.1 * there.grad[-1].abs().max()
+    assert (theirs.grad - interior.grad).abs().max() < 1e-12 * interior.grad.abs().max()
+    assert (exact.grad - theirs.grad)[-1].abs().max() > 0.1 * theirs.grad[-1].abs().max()
 
 
 @pytest.mark.parametrize("axes", ["zx", "zyx"])
@@ -73,7 +73,7 @@ def test_elastic_coefficients_are_those_of_the_cell(axes):
     assert np.allclose(result, expected, rtol=1e-14)
 
 
-def test_velocities_are_our_sample_and_stresses_the_next():
+def test_velocities_are_the_same_sample_and_stresses_the_next():
     record = PropTorch(equations.Elastic(), **GRID, **EXPLOSION)(
         WAVE, SOURCES, RECEIVERS, models=earth(2000.0, 1100.0, 2100.0)
     )
@@ -82,12 +82,12 @@ def test_velocities_are_our_sample_and_stresses_the_next():
         assert torch.allclose(record[..., i], expected[:, begin : begin + NT, :, i], rtol=1e-10, atol=1e-16)
 
 
-def test_a_force_acts_one_step_later_and_is_recorded_at_its_own_cell_at_once():
+def test_a_force_acts_one_step_later_and_is_recorded_at_once():
     force = {"source_type": ["vz"], "receiver_type": ["vz"]}
     models = earth(2000.0, 1100.0, 2100.0)
     record = PropTorch(equations.Elastic(), **GRID, **force)(WAVE, SOURCES, RECEIVERS, models=models)[..., 0]
     expected = ours(sweep_core.Elastic(), np.append(0, WAVE), models, **force)[:, :NT, :, 0]
-    expected[0, :, 0] += torch.as_tensor(WAVE)  # the first receiver is where the first source is
+    expected[0, :, 0] += torch.as_tensor(WAVE)  # the first receiver is at the first source
     assert torch.allclose(record, expected, rtol=1e-10, atol=1e-13)
 
 
@@ -159,7 +159,7 @@ def test_both_frameworks_agree(equation):
     assert np.allclose(by_jax, by_torch, rtol=1e-9, atol=1e-12 * abs(by_torch.numpy()).max())
 
 
-def test_positions_and_wavelets_come_as_arrays_of_any_kind():
+def test_positions_and_wavelets_may_be_arrays_of_any_kind():
     solver, models = PropTorch(equations.Acoustic(), **GRID), [m.float() for m in earth(2000.0)]
     expected = solver(WAVE, SOURCES, RECEIVERS, models=models)
     assert expected.dtype == torch.float32
@@ -201,7 +201,7 @@ MEMORY = {
 
 
 @pytest.mark.parametrize(("inputs", "expected"), MEMORY.values(), ids=MEMORY)
-def test_memory_is_that_of_ours(inputs, expected):
+def test_memory_options_are_translated(inputs, expected):
     solver = PropTorch(equations.Acoustic(), **GRID, **inputs)
     assert str(solver._solver(201).problem.memory) == expected
 
@@ -248,7 +248,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("inputs", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_propagator_refuses_by_name(inputs, error, message):
+def test_a_propagator_names_the_bad_argument(inputs, error, message):
     with pytest.raises(error, match=message):
         PropTorch(**{"equation": equations.Acoustic(), **GRID} | inputs)
 
@@ -271,7 +271,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(("kind", "inputs", "error", "message"), OPTIONS.values(), ids=OPTIONS)
-def test_options_refuse_by_name(kind, inputs, error, message):
+def test_options_name_the_bad_argument(kind, inputs, error, message):
     with pytest.raises(error, match=message):
         kind(**inputs)
 
@@ -291,13 +291,13 @@ CALLS = {
 
 
 @pytest.mark.parametrize(("inputs", "error", "message"), CALLS.values(), ids=CALLS)
-def test_a_call_refuses_by_name(inputs, error, message):
+def test_a_call_names_the_bad_argument(inputs, error, message):
     call = {"wavelet": WAVE, "sources": SOURCES, "receivers": RECEIVERS, "models": earth(2000.0)}
     with pytest.raises(error, match=message):
         PropTorch(equations.Acoustic(), **GRID)(**call | inputs)
 
 
-def test_what_is_not_there_says_what_is():
+def test_a_missing_name_points_to_an_existing_one():
     with pytest.raises(UnsupportedError, match="'AcousticVTI': SWEEP has no anisotropic"):
         equations.AcousticVTI  # noqa: B018
     with pytest.raises(ImportError, match="Akustic"):
@@ -310,13 +310,13 @@ def test_what_is_not_there_says_what_is():
         sweep_compat.propagator.PropTensorflow  # noqa: B018
 
 
-def test_only_the_framework_that_is_asked_for_is_imported():
+def test_only_the_requested_framework_is_imported():
     for code, absent in (
         ("import sweep_compat, sweep_compat.equations, sweep_compat.propagator.options", {"torch", "jax", "sweep"}),
         ("from sweep_compat.propagator import PropTorch", {"jax", "sweep"}),
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True
         )
-        assert done.returncode == 0 and not absent & set(done.stdout.split()), done.stderr
+        assert process.returncode == 0 and not absent & set(process.stdout.split()), process.stderr
     assert importlib.import_module("sweep_compat").propagator.PropTorch is PropTorch

@@ -1,4 +1,4 @@
-"""The dispersion relation of the differences, beside the differences themselves."""
+"""The dispersion relation of the differences agrees with the differences themselves."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ ORDERS = (2, 4, 8, 12)
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("cells", [2.5, 4.0, 8.0])
-def test_a_wave_is_differentiated_as_the_relation_says(order, cells):
-    """D2 of a sine, and two staggered D, are -k^2 of it, k smaller than it should be by the error."""
+def test_the_dispersion_relation_agrees_with_derivatives_of_a_wave(order, cells):
+    """D2 of a sine, and two staggered D, give -k^2 times the sine; k is too small by the error."""
     k = 2 * np.pi / cells
     w = second_derivative(order)
     outcome = -(w[0] + 2 * sum(w[j] * np.cos(j * k) for j in range(1, len(w))))
@@ -41,8 +41,8 @@ def test_a_grid_has_no_wave_of_two_cells():
     assert phase_error(Acoustic(spatial_order=8), 2, 1.9) == 1
 
 
-def test_waves_on_the_grid_travel_as_slowly_as_is_said():
-    """A periodic line of cells, stepped by D2 with a tiny dt: the phase after some time."""
+def test_waves_on_the_grid_have_the_predicted_speed():
+    """The phase is that of a periodic line of cells after many tiny time steps with D2."""
     cells, order, dt, n = 5, 4, 0.01, 400
     w, x = second_derivative(order), np.arange(100)
     k = 2 * np.pi / cells
@@ -56,7 +56,7 @@ def test_waves_on_the_grid_travel_as_slowly_as_is_said():
 
 
 def test_the_energy_of_a_ricker_lies_below_twice_its_peak_frequency():
-    """99 % below 1.93, by the integral of f^4 exp(-2 f^2)."""
+    """99 % of it lies below 1.93 times the peak, by the integral of f^4 exp(-2 f^2)."""
     f = np.linspace(0, 6, 60001)
     total = np.cumsum(f**4 * np.exp(-2 * f**2))
     expected = 10 * f[np.searchsorted(total, 0.99 * total[-1])]

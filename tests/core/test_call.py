@@ -37,7 +37,7 @@ from sweep_core.numerics.time_dispersion import overrun
 VELOCITIES = case(AcousticVariableDensity).arguments | {"source_type": ["vx", "p"]}
 
 
-def test_the_numbers_of_a_call():
+def test_a_call_shape_holds_the_sizes_of_a_call():
     setup = case(nshots=3, nsrc=2, nrec=5, nt=48)
     shape = check_call(setup.problem, setup.shots, setup.models)
     assert shape == CallShape(3, 48, 2, 5, "float64", samples=48) and hash(shape) == hash(attrs.evolve(shape))
@@ -50,13 +50,13 @@ def test_the_numbers_of_a_call():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_dtypes_of_any_library(dtype):
+def test_a_dtype_has_the_same_name_in_any_library(dtype):
     torch = pytest.importorskip("torch")
     assert dtype_name(np.zeros(1, dtype)) == dtype_name(torch.zeros(1, dtype=getattr(torch, dtype))) == dtype
 
 
 @given(st.data())
-def test_cells_of_positions(data):
+def test_positions_are_cells_inside_the_pml(data):
     """Column (x, z) is cell [z, x] of the model, inside its PML."""
     shape = data.draw(st.tuples(st.integers(4, 30), st.integers(4, 30)))
     pml = data.draw(st.tuples(*[st.integers(0, 9)] * 4))
@@ -97,16 +97,16 @@ def test_masked_receivers_are_moved_into_the_model():
     ],
     ids=str,
 )
-def test_samples_of_a_wavelet(shape, expected):
-    """The last three have one for each of two source fields."""
+def test_a_wavelet_may_have_six_shapes(shape, expected):
+    """The last three shapes have a wavelet for each of two source fields."""
     setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     setup = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=np.zeros(shape)))
     result = check_call(setup.problem, setup.shots, setup.models)
     assert driving_wavelet(np, setup.problem, result, setup.shots.wavelet).shape == expected and result.samples == 7
 
 
-def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
-    """Two samples for each of three shots, where there are two source fields: not three samples for each field."""
+def test_an_ambiguous_wavelet_is_one_of_shots():
+    """With two source fields, shape (3, 2) means two samples for each of three shots, not three for each field."""
     setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     setup = attrs.evolve(setup, shots=attrs.evolve(setup.shots, wavelet=np.zeros((3, 2))))
     result = check_call(setup.problem, setup.shots, setup.models)
@@ -114,7 +114,7 @@ def test_a_wavelet_that_could_be_of_shots_or_of_fields_is_of_shots():
 
 
 def test_two_samples_for_each_shot_are_checked_along_time():
-    """The refusal of an interval states the frequencies of (nshots, nt), also where nt is the number of source fields."""
+    """The refusal of an interval states the frequencies of (nshots, nt), even if nt is the number of source fields."""
     setup = attrs.evolve(case(AcousticVariableDensity, nsrc=1), arguments=VELOCITIES)
     setup, refusals = setup.remembering(MemoryOptions("full", interval=9)), []
     samples = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
@@ -126,7 +126,7 @@ def test_two_samples_for_each_shot_are_checked_along_time():
     assert refusals[0] == refusals[1]
 
 
-def test_a_wavelet_for_each_field_is_the_sum_of_both():
+def test_the_records_of_two_source_fields_add_up():
     setup = attrs.evolve(case(AcousticVariableDensity), arguments=VELOCITIES)
     wavelet = np.random.default_rng(5).standard_normal((48, 2))
     parts = [wavelet * one for one in ((1, 0), (0, 1))]
@@ -138,7 +138,7 @@ def test_a_wavelet_for_each_field_is_the_sum_of_both():
     np.testing.assert_array_equal(attrs.evolve(setup.shots, wavelet=wavelet).take([1]).wavelet, wavelet)
 
 
-def test_taking_shots_keeps_what_they_share():
+def test_taking_shots_keeps_shared_arrays():
     setup = case(nshots=4)
     some = setup.shots.take([2, 0])
     assert len(some) == 2
@@ -155,8 +155,8 @@ NO_SHOTS = [[True, False, True], np.array([True, False, True]), [0.7], "01", 0, 
 
 
 @pytest.mark.parametrize("odd", NO_SHOTS, ids=repr)
-def test_what_are_no_numbers_of_shots_takes_none(odd, tmp_path):
-    """A mask least of all, which would take shots 1 and 0."""
+def test_bad_numbers_of_shots_are_refused(odd, tmp_path):
+    """A mask would take shots 1 and 0."""
     gathers = Gathers(np.ones((3, 2)), np.ones((3, 2, 2)), np.ones((3, 9, 2, 1)), dt=0.002, dh=10.0)
     write_gathers(tmp_path / "g.npz", gathers)
     read = () if odd is None else (lambda shots: read_gathers(tmp_path / "g.npz", shots),)
@@ -166,13 +166,13 @@ def test_what_are_no_numbers_of_shots_takes_none(odd, tmp_path):
 
 
 @pytest.mark.parametrize("shot", [-1, 3])
-def test_shots_that_there_are_not_are_refused(shot):
+def test_missing_shots_are_refused(shot):
     with pytest.raises(DomainError, match=rf"there are shots 0 to 2; asked for \[0, {shot}\]"):
         case(nshots=3).shots.take([0, shot])
 
 
 @given(x=st.integers(-40, 60), z=st.integers(-40, 60))
-def test_positions_inside_are_taken_and_others_refused(x, z):
+def test_positions_outside_of_the_model_are_refused(x, z):
     problem = make_problem(Acoustic(), (20, 30), 10.0, 1e-3)
     shots = Shots(np.zeros(4), np.array([[3, 3], [x, z]]), np.array([[1, 1]]))
     if 0 <= x < 30 and 0 <= z < 20:
@@ -181,7 +181,7 @@ def test_positions_inside_are_taken_and_others_refused(x, z):
         check_survey(problem, shots)
 
 
-def test_a_message_says_what_was_given_expected_and_to_be_done():
+def test_a_message_states_value_range_and_convention():
     problem = make_problem(Acoustic(), (20, 481), 10.0, 1e-3)
     sources = np.array([[0, 3], [1, 3], [2, 3], [512, 3]])
     with pytest.raises(DomainError) as refusal:
@@ -213,7 +213,7 @@ def test_a_receiver_of_one_shot_is_named():
     dh=st.tuples(*[st.floats(1, 50)] * 2),
     excess=st.floats(1.0001, 5),
 )
-def test_the_stable_step_that_a_message_states_is_stable(order, speed, dh, excess):
+def test_the_stable_step_in_a_message_is_stable(order, speed, dh, excess):
     shape, wavelet = (12, 12), np.zeros(4)
     dt = largest_speed(order, dh, 1.0) / speed
     model = np.full(shape, speed)
@@ -234,7 +234,7 @@ def test_bad_cells_are_named(bad, cell):
 
 
 def test_a_solid_resists_compression():
-    """Its bulk modulus rho (vp^2 - 4/3 vs^2) is positive: vs = 0.866 vp is the last that is taken."""
+    """The bulk modulus rho (vp^2 - 4/3 vs^2) is positive: vs is at most 0.866 vp."""
     problem = make_problem(Elastic(), (20, 30), 10.0, 1e-3)
     vp, vs, rho = np.full((3, 20, 30), 2000.0)
     vs[:] = 1731

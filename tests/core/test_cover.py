@@ -1,4 +1,4 @@
-"""The selection of cases of make test holds every pair of values, in few cases."""
+"""The selection of cases for make test holds every pair of values in few cases."""
 
 from itertools import combinations, product
 

@@ -20,9 +20,9 @@ def test_a_run_above_its_budget_fails(workers, budget, status, verdict):
     options = ["-q", "--within-budget", "-o", f"cpu_budget={budget}", *workers, "tests/core/test_revolve.py"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == status, done.stdout
-    assert f"CPU TIME {verdict} cpu_budget" in done.stdout
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert process.returncode == status, process.stdout
+    assert f"CPU TIME {verdict} cpu_budget" in process.stdout
 
 
 def test_the_calibration_is_repeatable():

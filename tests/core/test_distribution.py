@@ -24,7 +24,7 @@ plans = st.builds(ShotPlan, count=st.integers(0, 500), size=st.integers(1, 64))
 
 
 @given(plans)
-def test_parts_share_out_all_shots_in_order(plan):
+def test_parts_hold_all_shots_in_order(plan):
     assert [i for rank in range(plan.size) for i in plan.part(rank)] == list(range(plan.count))
 
 

@@ -1,4 +1,4 @@
-"""Who brings an argument of another package is told what it is called here."""
+"""An argument of another package is refused with its name in SWEEP."""
 
 import importlib
 import inspect
@@ -27,25 +27,25 @@ def kind(request):
 
 
 def refusal(call, *values, **arguments) -> str:
-    with pytest.raises(UnknownOptionError) as caught:
+    with pytest.raises(UnknownOptionError) as info:
         call(*values, **arguments)
-    assert isinstance(caught.value, OptionError) and isinstance(caught.value, TypeError)
-    return str(caught.value)
+    assert isinstance(info.value, OptionError) and isinstance(info.value, TypeError)
+    return str(info.value)
 
 
-def test_a_solver_says_what_an_argument_is_called_here(kind):
+def test_a_solver_names_the_argument_of_sweep(kind):
     for name, answer in peer_names.SOLVER.items():
         assert refusal(kind, *GRID, **{name: 1}) == f"{kind.__name__} has no argument {name!r}; {answer}"
 
 
-def test_a_call_and_a_born_run_say_it_too(kind):
+def test_a_call_and_a_born_run_name_the_argument_of_sweep(kind):
     solver = kind(*GRID, pml_width=3)
     for name, answer in peer_names.CALL.items():
         assert refusal(solver, **{name: 1}) == f"a call of {kind.__name__} has no argument {name!r}; {answer}"
         assert refusal(solver.born, **{name: 1}).endswith(f".born has no argument {name!r}; {answer}")
 
 
-def test_a_misspelling_is_met_with_the_nearest_name_and_anything_else_with_all_names(kind):
+def test_a_misspelling_gets_the_nearest_name_and_others_get_all_names(kind):
     assert refusal(kind, *GRID, pml_widht=3).endswith("'pml_widht'; did you mean 'pml_width'?")
     assert "it has 'equation', 'shape', 'dh', 'dt'," in refusal(kind, *GRID, colour=3)
     solver = kind(*GRID, pml_width=3)
@@ -54,7 +54,7 @@ def test_a_misspelling_is_met_with_the_nearest_name_and_anything_else_with_all_n
 
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
-def test_an_equation_and_a_wavelet_say_it_too(equation):
+def test_an_equation_and_a_wavelet_name_the_argument_of_sweep(equation):
     for name, answer in peer_names.EQUATION.items():
         assert refusal(equation, **{name: 8}).endswith(answer)
     for name, answer in peer_names.RICKER.items():
@@ -64,8 +64,8 @@ def test_an_equation_and_a_wavelet_say_it_too(equation):
 OPTIONS = BoundaryOptions, CkptOptions, CUDAOptions, MemoryOptions, Snapshots
 
 
-def test_answers_name_what_there_is():
-    """Each `name=` of an answer is an argument of ours, and no name that is answered is one where it is refused."""
+def test_answers_name_existing_arguments():
+    """Each `name=` of an answer is an argument of SWEEP. No refused name is an argument of its function."""
     import sweep_torch
 
     pytest.importorskip("torch")

@@ -1,4 +1,4 @@
-"""Importing sweep_core, listing backends and building a problem bring in nothing heavy, and quickly."""
+"""Importing sweep_core, listing backends and building a problem load no heavy package and take little time."""
 
 import ast
 import os
@@ -28,11 +28,11 @@ USES = {
 
 
 def modules_after(code) -> set:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code + "\nimport sys; print('MODULES', *sys.modules)"], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.rsplit("MODULES", 1)[1].split())
+    assert process.returncode == 0, process.stderr
+    return set(process.stdout.rsplit("MODULES", 1)[1].split())
 
 
 @pytest.mark.parametrize("code", USES.values(), ids=USES)
@@ -40,7 +40,7 @@ def test_nothing_heavy_is_imported(code):
     assert not modules_after(code) & HEAVY
 
 
-def test_the_core_imports_nothing_of_a_backend_but_its_plugin():
+def test_the_core_imports_only_the_plugin_of_a_backend():
     light = {"sweep_torch", "sweep_torch.plugin", "sweep_jax", "sweep_jax.plugin"}
     result = modules_after(USES["a reference run"])
     assert {m for m in result if m.startswith(("sweep_torch", "sweep_jax"))} <= light
@@ -71,14 +71,14 @@ ORDER = (
     *("native", "execution", "distribution", "misfit", "", "io", "processing", "plot", "inversion", "certify"),
     *("testing", "cli", "__main__"),
 )
-"""The rooms of sweep_core: each imports those before it alone. The empty name is the package itself."""
+"""The rooms of sweep_core: each imports only those before it. The empty name is the package itself."""
 UPWARD = {
     (
         "sweep_core.execution.propagator",
         "sweep_core.certify",
     ): "solver.certify() is a method; imported when it is called",
 }
-"""(module, module of a later room that it imports in a function): why."""
+"""(module, module of a later room that it imports in a function): reason."""
 
 
 def name_of(path) -> str:
@@ -89,7 +89,7 @@ MODULES = {name_of(path): path for path in sorted(CORE.rglob("*.py"))}
 
 
 def modules_imported(name) -> dict[str, bool]:
-    """The modules of sweep_core that the text of a module imports, and whether that is when it is imported itself."""
+    """Map each module of sweep_core that a module imports to whether the top level imports it."""
     path, results = MODULES[name], {}
     tree = ast.parse(path.read_text())
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -100,11 +100,11 @@ def modules_imported(name) -> dict[str, bool]:
                 if node.level
                 else [node.module]
             )
-            asked = [".".join(base) + "." + alias.name for alias in node.names]
-            asked = [x if x in MODULES else x.rpartition(".")[0] for x in asked]
+            imports = [".".join(base) + "." + alias.name for alias in node.names]
+            imports = [x if x in MODULES else x.rpartition(".")[0] for x in imports]
         else:
-            asked = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        for target in MODULES.keys() & set(asked):
+            imports = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for target in MODULES.keys() & set(imports):
             results[target] = results.get(target, False) or node in tree.body
     return results
 
@@ -147,7 +147,7 @@ def private_uses(package, text) -> list[str]:
 
 @pytest.mark.parametrize("package", PRIVATE)
 def test_private_names_of_a_framework_stand_in_one_file(package):
-    """And in that file they are found, so that what looks for them is not blind."""
+    """The search finds the private names in that file."""
     folder = Path(__file__).parents[2] / package
     results = {path.name: private_uses(package, path.read_text()) for path in sorted(folder.rglob("*.py"))}
     assert len(results.pop("private.py")) >= 3
@@ -167,12 +167,12 @@ def test_private_names_of_a_framework_stand_in_one_file(package):
         ("sweep_jax", "from jax._src import core"),
     ],
 )
-def test_a_private_name_elsewhere_would_be_seen(package, planted):
+def test_the_search_finds_a_private_name(package, planted):
     assert private_uses(package, f"import os\n{planted}\n") == [planted]
 
 
 def test_importing_is_quick():
-    """Below 0.3 s beside NumPy, as the best of several; a busy machine may take its time."""
+    """The best of several imports takes less than 0.3 s beside NumPy; a busy machine may take longer."""
     code = "import numpy, time; t = time.perf_counter(); import sweep_core; print(time.perf_counter() - t)"
     limit = 1.5 if os.environ.get("CI") else 0.3
     times = []

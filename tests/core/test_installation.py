@@ -1,4 +1,4 @@
-"""The contents and version of an installation, and the environments that the set-up of a tree leaves alone."""
+"""The contents and version of an installation, and the environments that the set-up of a tree does not change."""
 
 import ast
 import json
@@ -24,8 +24,8 @@ def names(requirements):
     return {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in requirements}
 
 
-def imported(folder):
-    """Packages that modules of a folder import, at once or later."""
+def imported_packages(folder):
+    """Yield the packages that modules of a folder import, at once or later."""
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -35,20 +35,20 @@ def imported(folder):
 
 
 @pytest.mark.parametrize("extra", ["torch", "jax"])
-def test_a_backend_brings_what_its_inversions_import(extra):
-    brought = names(PROJECT["optional-dependencies"][extra]) | names(PROJECT["dependencies"])
-    needed = {*imported(ROOT / "sweep_core/inversion"), *imported(ROOT / "sweep_core/command")}
-    assert not needed - brought - sys.stdlib_module_names
+def test_a_backend_requires_the_imports_of_its_inversions(extra):
+    installed = names(PROJECT["optional-dependencies"][extra]) | names(PROJECT["dependencies"])
+    needed = {*imported_packages(ROOT / "sweep_core/inversion"), *imported_packages(ROOT / "sweep_core/command")}
+    assert not needed - installed - sys.stdlib_module_names
 
 
-def test_the_version_is_told(capsys):
-    with pytest.raises(SystemExit) as ended:
+def test_the_command_prints_the_version(capsys):
+    with pytest.raises(SystemExit) as info:
         main(["--version"])
-    assert ended.value.code == 0 and capsys.readouterr().out == f"seismic-sweep {__version__}\n"
+    assert info.value.code == 0 and capsys.readouterr().out == f"seismic-sweep {__version__}\n"
     assert PROJECT["version"] == __version__
 
 
-def test_pythons_are_named_from_the_oldest_on():
+def test_classifiers_name_all_pythons_from_the_oldest_on():
     named = [re.fullmatch(r"Programming Language :: Python :: 3\.(\d+)", each) for each in PROJECT["classifiers"]]
     minors = [int(match[1]) for match in named if match]
     assert minors and f">=3.{minors[0]}" == PROJECT["requires-python"]
@@ -63,8 +63,8 @@ def test_pythons_are_named_from_the_oldest_on():
         (None, "pip install --force-reinstall --no-deps PATH, of a clone of SWEEP"),
     ],
 )
-def test_advice_fits_how_it_was_installed(tmp_path, monkeypatch, url, advice):
-    """A copy of the package without the sources beside it, as pip leaves it."""
+def test_the_advice_fits_the_installation(tmp_path, monkeypatch, url, advice):
+    """pip copies the package without the sources beside it."""
 
     class Installed:
         def read_text(self, name):
@@ -79,7 +79,7 @@ def test_advice_fits_how_it_was_installed(tmp_path, monkeypatch, url, advice):
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 @pytest.mark.parametrize("editable", [True, False])
 def test_make_replaces_no_installation_of_another_tree(tmp_path, editable):
-    """VENV=none is the environment of whoever calls: SWEEP there is of the tree that they chose."""
+    """VENV=none is the caller's own environment: its SWEEP may come from another tree."""
     tree, other, packages = (tmp_path / name for name in ("tree", "other", "packages"))
     for folder in (tree, other, packages / "seismic_sweep-0.1.0.dist-info"):
         folder.mkdir(parents=True)
@@ -90,18 +90,18 @@ def test_make_replaces_no_installation_of_another_tree(tmp_path, editable):
     info = packages / "seismic_sweep-0.1.0.dist-info"
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: seismic-sweep\nVersion: 0.1.0\n")
     origin = {"url": f"file://{other}", "dir_info": {"editable": editable}}
-    # A pip that only tells that it was asked.
+    # This pip only records its calls.
     (packages / "pip").mkdir()
     (packages / "pip/__init__.py").write_text("")
-    (packages / "pip/__main__.py").write_text(f"open({str(tmp_path / 'asked')!r}, 'a').write('x')")
+    (packages / "pip/__main__.py").write_text(f"open({str(tmp_path / 'calls')!r}, 'a').write('x')")
     command = ["make", "setup", "VENV=none", f"PYTHON={sys.executable}"]
     environment = os.environ | {"PYTHONPATH": str(packages)}
-    for where in (f"file://{other}", f"file://{tree}"):
-        (tmp_path / "asked").unlink(missing_ok=True)
-        (info / "direct_url.json").write_text(json.dumps(origin | {"url": where}))
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
-        asked = len((tmp_path / "asked").read_text()) if (tmp_path / "asked").exists() else 0
-        if where.endswith("other"):
-            assert done.returncode and f"has seismic-sweep of {other}" in done.stderr and asked <= 1, done.stderr
+    for url in (f"file://{other}", f"file://{tree}"):
+        (tmp_path / "calls").unlink(missing_ok=True)
+        (info / "direct_url.json").write_text(json.dumps(origin | {"url": url}))
+        run = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+        calls = len((tmp_path / "calls").read_text()) if (tmp_path / "calls").exists() else 0
+        if url.endswith("other"):
+            assert run.returncode and f"has seismic-sweep of {other}" in run.stderr and calls <= 1, run.stderr
         else:
-            assert asked > 1, done.stderr
+            assert calls > 1, run.stderr

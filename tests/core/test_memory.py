@@ -1,4 +1,4 @@
-"""Memory strategies: which steps each of them keeps, told by the bytes of a history and of what is left."""
+"""Memory strategies choose the steps that they keep by the bytes of the history and of the free memory."""
 
 from math import isqrt
 
@@ -14,11 +14,11 @@ AUTO, FULL, CKPT = map(MemoryOptions, ("auto", "full", "ckpt"))
 
 
 def chunk(memory, nt, step, left=0, shots=1, **more):
-    """Steps of history that are held of a run whose history takes `step` bytes for each step and shot."""
+    """Return the steps of history that a run keeps; each takes `step` bytes for each shot."""
     remaining = make_strategy(memory).keep(
         HistoryRequest(nt, shots, lambda: step * shots * max(nt - 1, 1), lambda: left, **more)
     )
-    assert remaining == HistoryPlan(remaining.chunk), "one call does it"
+    assert remaining == HistoryPlan(remaining.chunk), "only the chunk differs from the default"
     return remaining.chunk
 
 
@@ -26,8 +26,8 @@ def chunk(memory, nt, step, left=0, shots=1, **more):
 def test_chunks_cover_the_run(nt):
     steps = max(nt - 1, 1)
     assert chunk(FULL, nt, 1 << 40) >= steps
-    assert chunk(AUTO, nt, 1) == steps, "what fits into the cache is kept"
-    assert chunk(AUTO, nt, 1 << 40, 2 * steps << 40) == steps, "what there is room for is kept"
+    assert chunk(AUTO, nt, 1) == steps, "all steps fit into the cache"
+    assert chunk(AUTO, nt, 1 << 40, 2 * steps << 40) == steps, "all steps fit into the free memory"
     assert chunk(AUTO, nt, 1 << 40, (2 * steps << 40) - 2) == round(np.sqrt(steps)), "the least memory"
     assert chunk(AUTO, nt, 1 << 18) == min(steps, 32), "chunks that stay in the cache"
     for chunks in (None, 1, 2, 7, 10**6):
@@ -36,19 +36,19 @@ def test_chunks_cover_the_run(nt):
         assert -(-steps // length) <= (chunks or round(np.sqrt(steps)))
 
 
-def never():
+def fail():
     raise AssertionError
 
 
-def test_what_is_left_is_asked_for_where_it_matters_alone():
+def test_free_memory_is_read_only_if_it_matters():
     for memory in (FULL, CKPT):
-        make_strategy(memory).keep(HistoryRequest(101, 1, never, never))
-    make_strategy(AUTO).keep(HistoryRequest(101, 1, lambda: CACHE_BYTES, never))
+        make_strategy(memory).keep(HistoryRequest(101, 1, fail, fail))
+    make_strategy(AUTO).keep(HistoryRequest(101, 1, lambda: CACHE_BYTES, fail))
 
 
 @pytest.mark.parametrize("shots", [1, 3])
 def test_a_program_on_a_cpu_keeps_chunks_in_its_cache(shots):
-    """Each of its calls finds fresh memory. A step of 256 KiB, of which 32 stay in the cache, or of 1 MiB, of which none do."""
+    """Each of its calls finds fresh memory. The cache holds 32 steps of 256 KiB, or none of 1 MiB."""
     small, large, nt, plenty = 1 << 18, 1 << 20, 20_001, 1 << 60
     assert chunk(AUTO, nt, small, plenty, shots, traced=True) == 32
     assert chunk(AUTO, nt, small, plenty, shots, traced=True, on_cpu=False) == nt - 1
@@ -56,7 +56,7 @@ def test_a_program_on_a_cpu_keeps_chunks_in_its_cache(shots):
     assert chunk(AUTO, nt, small, plenty, shots) == nt - 1
 
 
-def test_a_program_and_calls_that_live_together_are_kept_less_of():
+def test_programs_and_coexisting_histories_keep_less():
     nt, step = 101, 1 << 30
     half = {"left": 200 * step, "on_cpu": False}
     assert chunk(AUTO, nt, step, **half) == 100
@@ -69,20 +69,20 @@ def test_a_program_and_calls_that_live_together_are_kept_less_of():
 def within(budget, nt=2001, step=10, state=25, slices=True):
     """Return the plan of a run with 1000 bytes beside its history, states and slices."""
 
-    def use(saved):
-        if saved.sliced:
-            return 1000 + step * (saved.chunk + 1) + state * (saved.states + 2)
-        chunks = -(-(nt - 1) // saved.chunk)
-        return 1000 + step * (saved.chunk + 1) + state * (chunks - 1)
+    def use(plan):
+        if plan.sliced:
+            return 1000 + step * (plan.chunk + 1) + state * (plan.states + 2)
+        chunks = -(-(nt - 1) // plan.chunk)
+        return 1000 + step * (plan.chunk + 1) + state * (chunks - 1)
 
-    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), never, state=lambda: state, bytes_of=use, slices=slices)
-    saved = make_strategy(MemoryOptions(budget=budget)).keep(run)
-    assert use(saved) <= budget
-    return saved, budget - use(saved)
+    run = HistoryRequest(nt, 1, lambda: step * (nt - 1), fail, state=lambda: state, bytes_of=use, slices=slices)
+    plan = make_strategy(MemoryOptions(budget=budget)).keep(run)
+    assert use(plan) <= budget
+    return plan, budget - use(plan)
 
 
-def test_within_a_budget_the_fastest_that_fits():
-    """All, then as few chunks as fit, then as many states as fit; nothing else is asked."""
+def test_a_budget_gets_the_fastest_plan_that_fits():
+    """The plan keeps all, else as few chunks as fit, else as many states as fit; free memory is not read."""
     assert within(21_010)[0] == HistoryPlan(2000)
     assert within(21_009)[0] == HistoryPlan(1000)
     assert within(3000)[0] == HistoryPlan(167), "twelve chunks: eleven take 2080 and 250 beside the 1000"
@@ -95,7 +95,7 @@ def test_within_a_budget_the_fastest_that_fits():
         within(1900, slices=False)
 
 
-def test_where_nothing_tells_what_is_left_little_is_kept():
+def test_little_is_kept_if_the_free_memory_is_unknown():
     assert chunk(AUTO, 3, CALL[1] // 2, None) == 2
     assert chunk(AUTO, 3, CALL[1] // 2 + 1, None) == 1
     assert chunk(AUTO, 3, CALL[1] // 2, None, traced=True) == 1
@@ -109,8 +109,8 @@ def sliced(nt, step, state, **options):
     )
 
 
-def test_segments_of_the_recursive_schedule():
-    """Segments have 16 steps or a history as large as a state; states are log2(nt), those stated, or those of use."""
+def test_the_recursive_schedule_has_segments_and_states():
+    """Segments have 16 steps or a history as large as a state; states are log2(nt), those stated, or the useful ones."""
     assert sliced(2001, 10, 25, mode="recursive") == HistoryPlan(16, 11)
     assert sliced(2001, 10, 251, mode="recursive") == HistoryPlan(26, 11)
     assert sliced(2001, 10, 25, mode="recursive", count=3) == HistoryPlan(16, 3)
@@ -122,7 +122,7 @@ def test_segments_of_the_recursive_schedule():
 
 
 @NTS
-def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
+def test_chunks_with_states_on_disk_are_a_schedule(nt):
     """The chunks are the same, and each is recomputed once; the state of the last one is the current one."""
     length = chunk(CKPT, nt, 1)
     remaining = sliced(nt, 10, 25, storage="disk", directory="/there")
@@ -131,40 +131,40 @@ def test_chunks_whose_states_lie_elsewhere_are_a_schedule(nt):
     )
 
 
-def saved(memory, dtype="float32", nt=101, step=1 << 20):
-    return make_strategy(memory).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), never, dtype=dtype))
+def plan(memory, dtype="float32", nt=101, step=1 << 20):
+    return make_strategy(memory).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), fail, dtype=dtype))
 
 
-def test_a_history_in_less_precision_is_packed_a_few_steps_at_once():
-    """As many as stay in the cache, or four; of the precision of the models it is none."""
+def test_a_history_in_lower_precision_is_packed_in_few_steps():
+    """As many steps as stay in the cache, or four. At the precision of the models nothing is packed."""
     packed = MemoryOptions("full", dtype="int8")
-    assert saved(packed) == HistoryPlan(8, dtype="int8") and saved(packed, step=1 << 30) == HistoryPlan(4, dtype="int8")
-    assert saved(packed, nt=3) == HistoryPlan(2, dtype="int8")
-    assert saved(MemoryOptions("full", dtype="float32")) == HistoryPlan(100)
-    assert saved(MemoryOptions("full", dtype="float32"), "float64") == HistoryPlan(8, dtype="float32")
-    assert saved(packed).time(101) == 1
+    assert plan(packed) == HistoryPlan(8, dtype="int8") and plan(packed, step=1 << 30) == HistoryPlan(4, dtype="int8")
+    assert plan(packed, nt=3) == HistoryPlan(2, dtype="int8")
+    assert plan(MemoryOptions("full", dtype="float32")) == HistoryPlan(100)
+    assert plan(MemoryOptions("full", dtype="float32"), "float64") == HistoryPlan(8, dtype="float32")
+    assert plan(packed).time(101) == 1
 
 
-def test_boundary_strips_have_a_place_and_a_precision():
-    there = {"storage": "disk", "directory": "/there"}
-    strips = MemoryOptions("boundary", boundary=BoundaryOptions(**there, dtype="int8"))
-    assert saved(strips) == HistoryPlan(6, None, **there, strips=True, in_pml=True, dtype="int8")
+def test_boundary_strips_have_a_storage_and_a_precision():
+    disk = {"storage": "disk", "directory": "/there"}
+    strips = MemoryOptions("boundary", boundary=BoundaryOptions(**disk, dtype="int8"))
+    assert plan(strips) == HistoryPlan(6, None, **disk, strips=True, in_pml=True, dtype="int8")
     plain = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float32"))
-    assert saved(plain) == saved(MemoryOptions("boundary")) == HistoryPlan(6, strips=True, in_pml=True)
+    assert plan(plain) == plan(MemoryOptions("boundary")) == HistoryPlan(6, strips=True, in_pml=True)
 
 
 def test_chunks_between_strips_are_short():
-    """A step of 64 KiB, of which 32 stay in the cache, or of 4 MiB, of which none does; less where nothing is saved."""
+    """The cache holds 32 steps of 64 KiB, or none of 4 MiB. Chunks are shorter if no PML history is plan."""
     strips, nt = MemoryOptions("boundary"), 2001
 
     def steps(step, in_pml):
-        return make_strategy(strips).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), never, in_pml=in_pml)).chunk
+        return make_strategy(strips).keep(HistoryRequest(nt, 1, lambda: step * (nt - 1), fail, in_pml=in_pml)).chunk
 
     assert [steps(1 << 16, True), steps(1 << 22, True), steps(1 << 22, False)] == [32, round(4500 ** (1 / 3)), 3]
 
 
-def test_time_counts_what_is_made_forward():
-    """The adjoint as two runs: history kept, recomputed once, with the PML twice, or as often as the schedule says."""
+def test_time_counts_recomputed_steps():
+    """The adjoint counts as two runs. History is kept, or recomputed once, twice in the PML, or by the schedule."""
     assert HistoryPlan(100).time(101) == 1 and HistoryPlan(10).time(101) == 4 / 3
     assert (
         HistoryPlan(10, strips=True).time(101) == 4 / 3 and HistoryPlan(10, strips=True, in_pml=True).time(101) == 5 / 3
@@ -174,14 +174,14 @@ def test_time_counts_what_is_made_forward():
 
 
 @NTS
-def test_segments_of_eager_runs(nt):
+def test_eager_runs_have_segments(nt):
     steps = max(nt - 1, 1)
     assert make_strategy(FULL).segment(nt) >= steps
     assert make_strategy(AUTO).segment(nt) == isqrt(nt)
     assert make_strategy(CKPT).segment(nt) == chunk(CKPT, nt, 1)
 
 
-def test_what_cannot_be_recomputed_is_kept_or_refused():
+def test_history_is_kept_or_refused_if_it_cannot_be_recomputed():
     assert make_strategy(AUTO).segment(101, "torch.func") == make_strategy(FULL).segment(101, "torch.func") == 101
     assert make_strategy(CKPT).segment(1, "torch.func") == 1
     with pytest.raises(UnsupportedError, match=r"torch.func cannot recompute \(strategy 'ckpt'\) with impl='eager'"):

@@ -1,4 +1,4 @@
-"""The memory that is left, from files of proc and of control groups, and the error when it is not enough."""
+"""The free memory, from files of proc and of control groups, and the error if it is not enough."""
 
 import warnings
 
@@ -13,7 +13,7 @@ V1, V2 = "sys/fs/cgroup/memory", "sys/fs/cgroup"
 
 
 def group(folder, limit, used, cache=0, version=2):
-    """Files of a control group."""
+    """Return the files of a control group."""
     names = ("memory.max", "memory.current", "inactive_file")
     if version == 1:
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -49,19 +49,19 @@ SYSTEMS = {
 
 
 @pytest.mark.parametrize(("files", "left"), SYSTEMS.values(), ids=SYSTEMS)
-def test_the_least_of_all_limits_is_what_is_left(tmp_path, files, left):
+def test_the_free_memory_is_the_least_of_all_limits(tmp_path, files, left):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert available(tmp_path) == left
 
 
-def test_what_is_left_here_is_some():
+def test_this_machine_has_free_memory():
     left = available()
     assert left is None or 1 << 20 < left < 1 << 50
 
 
-def test_more_than_is_left_is_warned_of_and_what_fits_is_not():
+def test_only_more_than_the_free_memory_is_warned_of():
     with pytest.warns(MemoryLimitWarning, match=r"3.00 GiB of memory, and 2.00 GiB are left.*strategy='ckpt'"):
         warn_if_above(3 * GIB, MemoryOptions("full"), 2 * GIB)
     with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def test_more_than_is_left_is_warned_of_and_what_fits_is_not():
         warn_if_above(2 * GIB, MemoryOptions("full"), 2 * GIB)
 
 
-def test_the_refusal_names_what_takes_less():
+def test_the_refusal_names_a_smaller_strategy():
     with pytest.raises(MemoryLimitError, match=r"history could not be allocated.*MemoryOptions\(strategy='ckpt'\)"):
         raise out_of_memory("3.0 GiB of history", MemoryOptions())
     few = out_of_memory("it", MemoryOptions("ckpt", ckpt=CkptOptions(chunks=2)))

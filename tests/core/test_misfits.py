@@ -1,4 +1,4 @@
-"""Misfits: a value, its derivative, and what each of them does not see."""
+"""Misfits: their values, derivatives and invariances."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ every = pytest.mark.parametrize("misfit", MISFITS.values(), ids=MISFITS)
 
 
 def records(seed=0, shots=2):
-    """Noisy wave groups, (shots, 60, 3, 2), twice."""
+    """Return two records of noisy wave groups, (shots, 60, 3, 2)."""
     random, t = np.random.default_rng(seed), np.arange(60)[:, None, None]
 
     def record():
@@ -34,20 +34,20 @@ def records(seed=0, shots=2):
 
 
 def wave(delay, nt=200, period=20.0):
-    """A wave group, (1, nt, 1, 1)."""
+    """Return a wave group, (1, nt, 1, 1)."""
     t = np.arange(nt) - 60 - delay
     return (np.exp(-((t / 25) ** 2)) * np.cos(2 * np.pi * t / period))[None, :, None, None]
 
 
 @every
-def test_the_derivative_is_that_of_the_value(misfit):
+def test_the_derivative_equals_finite_differences(misfit):
     synthetic, observed = records()
     slope = misfit(synthetic, observed)[1]
     random, h = np.random.default_rng(1), 1e-6
     for _ in range(3):
-        way = random.standard_normal(synthetic.shape)
-        difference = (misfit(synthetic + h * way, observed)[0] - misfit(synthetic - h * way, observed)[0]) / (2 * h)
-        assert difference == pytest.approx((slope * way).sum(), rel=1e-5)
+        step = random.standard_normal(synthetic.shape)
+        difference = (misfit(synthetic + h * step, observed)[0] - misfit(synthetic - h * step, observed)[0]) / (2 * h)
+        assert difference == pytest.approx((slope * step).sum(), rel=1e-5)
 
 
 @every
@@ -78,7 +78,7 @@ def test_shots_add_up(misfit):
 
 
 @every
-def test_what_fits_has_no_misfit(misfit):
+def test_equal_records_have_no_misfit(misfit):
     _, observed = records()
     value, slope = misfit(observed, observed)
     scale = abs(misfit(records(2)[0], observed)[1]).max()
@@ -87,7 +87,7 @@ def test_what_fits_has_no_misfit(misfit):
 
 @every
 def test_float32_holds_weak_waves(misfit):
-    """Amplitudes are 1e-25, as of a unit wavelet in rock; float32 does not hold their squares."""
+    """Amplitudes are 1e-25, as for a unit wavelet in rock; float32 cannot represent their squares."""
     synthetic, observed = (x.astype(np.float32) for x in records())
     value, slope = misfit(synthetic, observed)
     assert value.dtype == slope.dtype == np.float32
@@ -100,7 +100,7 @@ def test_float32_holds_weak_waves(misfit):
 
 
 @every
-def test_traces_of_zeros(misfit):
+def test_traces_of_zeros_give_finite_values(misfit):
     torch = pytest.importorskip("torch")
     synthetic, observed = records()
     observed[:, :, 0] = 0
@@ -116,8 +116,8 @@ def test_traces_of_zeros(misfit):
 @every
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("quiet", [1e-7, 1e-22])
-def test_traces_that_no_wave_reaches_move_nothing(misfit, dtype, quiet):
-    """Precursors and rounding say nothing, in either record."""
+def test_quiet_traces_have_no_large_gradient(misfit, dtype, quiet):
+    """Precursors and rounding carry no information, in either record."""
     synthetic, observed = (x.astype(dtype) for x in records())
     expected = abs(misfit(synthetic, observed)[1]).max()
     observed[:, :, 0] *= quiet
@@ -137,7 +137,7 @@ def test_a_record_that_is_not_finite_has_no_finite_misfit(misfit, bad):
 
 
 def test_each_field_has_a_loudest_trace_of_its_own():
-    """Pa are a million times m/s."""
+    """Values in Pa are a million times those in m/s."""
     synthetic, observed = records()
     units = np.array([1e8, 1.0])
     assert global_correlation(units * synthetic, units * observed)[0] == pytest.approx(
@@ -145,7 +145,7 @@ def test_each_field_has_a_loudest_trace_of_its_own():
     )
 
 
-def test_least_squares_normalised():
+def test_normalised_least_squares_ignore_amplitudes():
     synthetic, observed = records()
     scale = np.array([1.0, 1e3])[:, None, None, None]
     for norm in ("trace", "shot"):
@@ -163,7 +163,7 @@ def test_least_squares_normalised():
         least_squares(synthetic, observed, normalise="gather")
 
 
-def test_correlation_does_not_see_amplitudes():
+def test_correlation_ignores_amplitudes():
     synthetic, observed = records()
     gains = np.random.default_rng(3).uniform(0.1, 10, (2, 1, 3, 2))
     assert global_correlation(gains * synthetic, observed)[0] == pytest.approx(
@@ -172,8 +172,8 @@ def test_correlation_does_not_see_amplitudes():
     assert global_correlation(-observed, observed)[0] == pytest.approx(2 * 12)
 
 
-def test_envelopes_and_distances_see_what_is_late_by_more_than_half_a_period():
-    """By 40 samples, two periods: least squares are at a crest, and do not tell which way to go."""
+def test_envelopes_and_distances_grow_with_delays_of_two_periods():
+    """Delays reach 40 samples, two periods. Least squares have crests and show no direction."""
     observed = wave(0)
     delays = np.arange(2, 41, 2)
     for misfit in (envelope, partial(envelope, power=2), wasserstein):
@@ -183,8 +183,8 @@ def test_envelopes_and_distances_see_what_is_late_by_more_than_half_a_period():
     assert (crests < 0).any()
 
 
-def test_the_distance_of_moved_masses_is_their_way():
-    """If the whole trace moves, its mass moves by the delay, but that of the rest stays: W2^2 = share x delay^2."""
+def test_the_distance_of_moved_masses_is_the_delay():
+    """The mass of the wave moves by the delay, but that of the rest stays: W2^2 = share x delay^2."""
     narrow = np.zeros((1, 400, 1, 1))
     narrow[0, 100:110] = 1.0
     sharp = partial(wasserstein, sharpness=200.0)  # almost no mass where there is no wave
@@ -195,7 +195,7 @@ def test_the_distance_of_moved_masses_is_their_way():
 
 
 @pytest.mark.parametrize("loud", [0.1, 7.0, 30.0, 1e3])
-def test_a_loud_record_is_compared_as_any(loud):
+def test_a_loud_record_has_an_exact_derivative(loud):
     """Softplus of its troughs is below the rounding of cumulative masses, or zero."""
     times = 0.002 * np.arange(200)[:, None]
     crests = (
@@ -203,9 +203,9 @@ def test_a_loud_record_is_compared_as_any(loud):
     )
     synthetic, observed = (crest[None, :, :, None] for crest in crests)
     value, slope = wasserstein(loud * synthetic, observed)
-    way, h = np.random.default_rng(0).standard_normal(observed.shape), 1e-6 * loud
-    one, other = (wasserstein(loud * synthetic + side * way, observed)[0] for side in (h, -h))
-    assert (one - other) / (2 * h) == pytest.approx((slope * way).sum(), rel=1e-4)
+    step, h = np.random.default_rng(0).standard_normal(observed.shape), 1e-6 * loud
+    one, other = (wasserstein(loud * synthetic + side * step, observed)[0] for side in (h, -h))
+    assert (one - other) / (2 * h) == pytest.approx((slope * step).sum(), rel=1e-4)
     single = wasserstein((loud * synthetic).astype(np.float32), observed.astype(np.float32))
     assert float(single[0]) == pytest.approx(float(value), rel=1e-4)
     np.testing.assert_allclose(single[1], slope, atol=1e-3 * np.abs(slope).max())
@@ -228,7 +228,7 @@ def test_a_loud_record_is_compared_as_any(loud):
         (lambda s, d: wasserstein(s.astype("f4"), d), DtypeError, "synthetic is float32 and observed float64"),
     ],
 )
-def test_refused(call, error, words):
+def test_bad_records_and_options_are_refused(call, error, words):
     with pytest.raises(error, match=words):
         call(*records())
 

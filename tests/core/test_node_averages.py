@@ -1,4 +1,4 @@
-"""Which rows of coefficients depend on a row of the parameters: what known rows leave to be imaged."""
+"""The rows of coefficients that depend on a row of parameters, and the rows to image beside known rows."""
 
 import attrs
 import pytest
@@ -15,12 +15,12 @@ class TwoMeans(Acoustic):
         return (node_averages.dt**2 * node_averages.mean(node_averages.mean(vp, "z"), "z") ** 2,)
 
 
-class OfAll(Acoustic):
+class WholeModel(Acoustic):
     def coefficients(self, node_averages, vp):
         return ((node_averages.dt * vp) ** 2 * vp.mean(),)
 
 
-class OfAnArray(Acoustic):
+class FixedShape(Acoustic):
     def coefficients(self, node_averages, vp):
         raise ValueError("operands could not be broadcast together with shapes (90,110) (8,2)")
 
@@ -36,14 +36,14 @@ def problem_of(equation, ndim=2, known=9, **options):
 @pytest.mark.parametrize("free_surface", [False, True])
 @pytest.mark.parametrize(
     ("equation", "rows"),
-    [(Acoustic, 0), (AcousticVariableDensity, 1), (Elastic, 1), (TwoMeans, 2), (OfAll, None), (OfAnArray, None)],
+    [(Acoustic, 0), (AcousticVariableDensity, 1), (Elastic, 1), (TwoMeans, 2), (WholeModel, None), (FixedShape, None)],
 )
-def test_rows_before_a_row_that_depend_on_it(equation, rows, free_surface, ndim):
+def test_rows_before_counts_the_dependent_rows(equation, rows, free_surface, ndim):
     problem = problem_of(equation(4), ndim, free_surface=free_surface, pml_width=10)
     assert rows_before(problem) == rows
     assert imaged_from(problem) == (0 if rows is None else 9 + 10 * (not free_surface) - rows)
 
 
-def test_nothing_is_left_out_where_no_row_is_known():
+def test_all_rows_are_imaged_if_none_is_known():
     assert imaged_from(problem_of(Elastic(4), known=0)) == 0
     assert imaged_from(problem_of(Elastic(4), known=1, free_surface=True)) == 0

@@ -1,4 +1,4 @@
-"""Options: immutable values, each refusal by name."""
+"""Options are immutable values and are refused by name."""
 
 from pathlib import Path
 
@@ -112,13 +112,13 @@ def test_wrong_options_are_refused_by_name(kind, arguments, message):
         (MemoryOptions, "stratgy", "'interval', 'budget', 'known_above'"),
     ],
 )
-def test_options_that_are_not_there_are_told_apart_by_name(kind, name, hint):
-    with pytest.raises(UnknownOptionError, match=f"{kind.__name__} has no option '{name}'; it has .*{hint}") as caught:
+def test_unknown_options_are_refused_with_a_hint(kind, name, hint):
+    with pytest.raises(UnknownOptionError, match=f"{kind.__name__} has no option '{name}'; it has .*{hint}") as refusal:
         kind(**{name: 1})
-    assert isinstance(caught.value, OptionError) and isinstance(caught.value, TypeError)
+    assert isinstance(refusal.value, OptionError) and isinstance(refusal.value, TypeError)
 
 
-def test_options_are_written_as_a_user_does():
+def test_options_print_as_their_own_constructor_call():
     for options in (
         MemoryOptions(),
         MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=3)),
@@ -144,7 +144,7 @@ def test_bytes_are_stated_with_a_unit(stated, size):
     assert MemoryOptions(budget=stated) == MemoryOptions(budget=size)
 
 
-def test_a_strategy_is_stated_by_its_name():
+def test_a_strategy_may_be_stated_by_its_name():
     assert resolve_memory("ckpt", None) == MemoryOptions("ckpt") == resolve_memory(None, CUDAOptions("ckpt"))
     assert make_problem(Acoustic(), (9, 9), 10.0, 1e-3, memory="full").memory == MemoryOptions("full")
 
@@ -170,7 +170,7 @@ STRIPS = MemoryOptions("boundary", boundary=BoundaryOptions(dtype="int8"))
     ],
     ids=str,
 )
-def test_what_is_kept_has_at_most_the_precision_of_the_models(memory, models, refused):
+def test_a_history_has_at_most_the_precision_of_the_models(memory, models, refused):
     for packs in (True, False):
         lower = (memory.dtype or (memory.boundary and memory.boundary.dtype)) not in (None, models)
         if refused or (lower and not packs):

@@ -1,4 +1,4 @@
-"""Pictures and films: of the kind that was asked for, readable, and refused with a reason where the input is bad."""
+"""Pictures and films have the requested format and are readable; bad input is refused with a reason."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ VOLUME = np.broadcast_to(MODEL[:, None], (NZ, 20, NX))
 
 
 def picture(path):
-    """The picture as RGB; of the right kind, not one colour alone."""
+    """Return the picture as RGB; check that it is a PNG of more than one colour."""
     assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("RGB"))
@@ -55,7 +55,7 @@ def test_a_model_is_drawn(tmp_path, model, dh, options):
     picture(tmp_path / "new" / "model.png")
 
 
-def test_a_model_lies_in_km_with_depth_downwards():
+def test_a_model_has_axes_in_km_and_depth_downwards():
     axis, bar = plot.plot_model(MODEL, (20.0, 10.0), SOURCES, RECEIVERS).axes
     assert axis.get_xlabel() == "x (km)" and axis.get_ylabel() == "depth (km)" and bar.get_ylabel() == "vp (m/s)"
     assert axis.get_ylim() == pytest.approx(((NZ - 0.5) * 0.02, -0.01)) and axis.get_aspect() == 1
@@ -66,7 +66,7 @@ def test_a_model_lies_in_km_with_depth_downwards():
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["1 source", "25 receivers"]
 
 
-def test_a_crowd_of_receivers_is_thinned_and_says_so():
+def test_many_receivers_are_thinned_and_the_legend_says_so():
     axis = plot.plot_model(np.ones((9, 400)), 10.0, receivers=[[x, 2] for x in range(400)]).axes[0]
     assert axis.get_legend().get_texts()[0].get_text() == "400 receivers (one in 10 drawn)"
     assert len(axis.get_lines()[0].get_xdata()) == 40
@@ -94,12 +94,12 @@ def test_a_gather_is_drawn(tmp_path, style, record, titles):
 
 @pytest.mark.parametrize("style", ["image", "both"])
 @pytest.mark.parametrize("x", [None, np.arange(NREC)[::-1] * 10.0, np.arange(NREC) ** 2.0, np.zeros(NREC)])
-def test_receivers_stand_anywhere(tmp_path, x, style):
+def test_receivers_may_have_any_positions(tmp_path, x, style):
     plot.save(plot.plot_gather(RECORD, 0.004, x, style=style), tmp_path / "g.png")
     picture(tmp_path / "g.png")
 
 
-def test_traces_stand_where_they_were_recorded_with_time_downwards():
+def test_traces_are_drawn_at_their_positions_with_time_downwards():
     record = np.zeros((NT, 3))
     record[10, 0] = 1.0  # the receiver farthest on the right
     axis = plot.plot_gather(record, 0.004, [300.0, 100.0, 200.0], style="both", percentile=100).axes[0]
@@ -110,7 +110,7 @@ def test_traces_stand_where_they_were_recorded_with_time_downwards():
     assert peaks == pytest.approx([0.1, 0.2, 0.4])
 
 
-def test_at_most_sixty_wiggles():
+def test_at_most_sixty_wiggles_are_drawn():
     (axis,) = plot.plot_gather(np.ones((9, 500)), 0.004, style="wiggle").axes
     assert 50 < len(axis.get_lines()) <= 60
 
@@ -127,7 +127,7 @@ def test_snapshots_are_drawn_with_one_symmetric_clip(tmp_path, count, panels, mo
     np.testing.assert_array_equal(waves[-1].get_array(), SNAPS[count - 1])
 
 
-def test_a_film_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
+def test_a_failed_film_leaves_the_previous_one(tmp_path, monkeypatch):
     path = tmp_path / "film.gif"
     plot.movie(path, SNAPS, TIMES, 10.0, None, fps=10)
     whole = path.read_bytes()
@@ -141,7 +141,7 @@ def test_a_film_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypat
     assert path.read_bytes() == whole and list(tmp_path.iterdir()) == [path]
 
 
-def test_a_loss_may_begin_at_zero_and_lines_are_whole(tmp_path):
+def test_a_loss_may_begin_at_zero_and_needs_complete_lines(tmp_path):
     for first in (0.0, [0.0, 3.0]):
         lines = [{"epoch": n, "misfit": float(n), "model_error": first} for n in range(3)]
         with warnings.catch_warnings(action="error"):
@@ -175,7 +175,7 @@ def test_a_film_of_sixty_frames_is_small(tmp_path):
     assert (tmp_path / "film.gif").stat().st_size < 2e6
 
 
-def test_an_exploded_run_can_still_be_looked_at(tmp_path):
+def test_values_that_are_not_finite_can_be_drawn(tmp_path):
     broken = np.where(np.mgrid[:NZ, :NX][0] > 9, np.nan, SNAPS[:2])
     plot.save(plot.plot_snapshots(broken, TIMES[:2], 10.0, MODEL), tmp_path / "s.png")
     plot.save(plot.plot_gather(np.where(RECORD > 0.9, np.inf, RECORD), 0.004), tmp_path / "g.png")
@@ -197,8 +197,8 @@ SHAPES = {"flat": (2, 3000), "deep": (3000, 2), "a cell": (1, 1)}
 
 
 @pytest.fixture
-def drawn(tmp_path):
-    """A function that draws each public figure of arrays of a shape (rows, columns), and as many as it takes."""
+def draw_figure(tmp_path):
+    """Return a function that draws a public figure of arrays of a shape (rows, columns), as many as it takes."""
     path = tmp_path / "p.png"
 
     def draw(name, shape, dh):
@@ -235,12 +235,12 @@ def drawn(tmp_path):
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("name", [*PLOTS, "movie"])
-def test_no_picture_is_larger_than_a_screen_or_two(drawn, name, shape):
-    with Image.open(drawn(name, shape, 10.0)) as image:
+def test_no_picture_is_larger_than_two_screens(draw_figure, name, shape):
+    with Image.open(draw_figure(name, shape, 10.0)) as image:
         assert 150 <= min(image.size) and max(image.size) <= 4400 and np.prod(image.size) < 8e6
 
 
-def test_a_picture_is_written_whole_in_a_format_that_there_is(tmp_path):
+def test_a_bad_picture_is_refused_and_leaves_no_file(tmp_path):
     with pytest.raises(OptionError, match=r"sourdough.*ends in one of"):
         plot.save(plot.plot_model(MODEL, 10.0), tmp_path / "m.sourdough")
     with pytest.raises(OptionError, match="the figure is ndarray; expected a Figure"):
@@ -252,7 +252,7 @@ def test_a_picture_is_written_whole_in_a_format_that_there_is(tmp_path):
     ("path", "options", "error", "message"),
     [("m.mp4", {}, OptionError, "ends in .gif"), ("m.gif", {"fps": 0}, DomainError, "fps is 0")],
 )
-def test_a_film_that_is_none_is_refused(tmp_path, path, options, error, message):
+def test_bad_films_are_refused(tmp_path, path, options, error, message):
     with pytest.raises(error, match=message):
         plot.movie(tmp_path / path, SNAPS, TIMES, 10.0, **options)
     with pytest.raises(ShapeError, match="3 times and 20 snapshots"):

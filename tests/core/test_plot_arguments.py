@@ -1,4 +1,4 @@
-"""Arguments of plots: arrays of any library, lists of models, axes; wrong ones are refused by name."""
+"""Plots take arrays of any library, lists of models and axes, and refuse bad arguments by name."""
 
 import numpy as np
 import pytest
@@ -51,14 +51,14 @@ def plain(x):
     return x
 
 
-class Elsewhere:
-    """A tensor on another device, that requires a gradient: NumPy cannot read it where it is."""
+class DeviceTensor:
+    """A tensor on another device that requires a gradient: NumPy cannot read it there."""
 
-    def __init__(self, x, here=False):
-        self.x, self.here, self.ndim = x, here, x.ndim
+    def __init__(self, x, on_cpu=False):
+        self.x, self.on_cpu, self.ndim = x, on_cpu, x.ndim
 
     def __array__(self, *_, **__):
-        if not self.here:
+        if not self.on_cpu:
             raise TypeError("can't convert a tensor on this device to numpy")
         return self.x
 
@@ -66,7 +66,7 @@ class Elsewhere:
         return self
 
     def cpu(self):
-        return Elsewhere(self.x, here=True)
+        return DeviceTensor(self.x, on_cpu=True)
 
 
 def with_gradient(x):
@@ -79,7 +79,7 @@ def of_jax(x):
 
 
 def contents(figure):
-    """All that is drawn, of each axis."""
+    """Return the images and lines of each axis."""
     return [
         [np.asarray(image.get_array(), np.float32) for image in axis.get_images()]
         + [np.asarray(line.get_xydata(), np.float32) for line in axis.get_lines()]
@@ -91,7 +91,7 @@ def test_every_plot_is_tested_here():
     assert sorted(DRAW) == sorted(name for name in plot.__all__ if name.startswith("plot_"))
 
 
-@pytest.mark.parametrize("library", [with_gradient, of_jax, Elsewhere], ids=["torch", "jax", "another device"])
+@pytest.mark.parametrize("library", [with_gradient, of_jax, DeviceTensor], ids=["torch", "jax", "another device"])
 @pytest.mark.parametrize("name", DRAW)
 def test_arrays_of_any_library_are_drawn_alike(name, library):
     for a, b in zip(contents(DRAW[name](plain)), contents(DRAW[name](library)), strict=True):
@@ -100,7 +100,7 @@ def test_arrays_of_any_library_are_drawn_alike(name, library):
 
 
 @pytest.mark.parametrize("name", DRAW)
-def test_plots_are_drawn_into_axes_that_are_given_and_return_their_figure(name):
+def test_plots_draw_into_given_axes_and_return_their_figure(name):
     from matplotlib.figure import Figure
 
     figure, count = Figure(), PANELS.get(name, 1)
@@ -222,7 +222,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("draw", "error", "message"), BAD.values(), ids=BAD)
-def test_what_does_not_fit_is_refused_by_name(draw, error, message):
+def test_bad_arguments_are_refused_by_name(draw, error, message):
     assert issubclass(error, SweepError)
     with pytest.raises(error, match=message):
         draw()

@@ -1,4 +1,4 @@
-"""Plugins are loaded one by one: what fails is reported with its reason and stops nobody."""
+"""Plugins load one by one: a failure is reported with its reason and stops no other plugin."""
 
 import re
 import types
@@ -26,14 +26,14 @@ BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic
 
 
 class Entry:
-    """An entry point as importlib.metadata gives it."""
+    """An entry point like those of importlib.metadata."""
 
     def __init__(self, name, load):
         self.name, self.load = name, load
 
 
 def plugin(**hooks):
-    """A module with these hooks, each a list to return or a function."""
+    """Return a module with these hooks, each a list to return or a function."""
     module = types.ModuleType("stranger")
     for name, answer in hooks.items():
         function = answer if callable(answer) else (lambda answer=answer: answer)
@@ -43,22 +43,22 @@ def plugin(**hooks):
 
 @pytest.fixture
 def install(monkeypatch):
-    """A function that makes these (name, plugin or exception) the entry points of the environment."""
+    """Return a function that sets the entry points to these pairs (name, plugin or exception)."""
 
-    def installed(*pairs):
-        def loader(what):
+    def set_entry_points(*pairs):
+        def loader(target):
             def load():
-                if isinstance(what, Exception):
-                    raise what
-                return what
+                if isinstance(target, Exception):
+                    raise target
+                return target
 
             return load
 
-        entries = [Entry(name, loader(what)) for name, what in pairs]
+        entries = [Entry(name, loader(target)) for name, target in pairs]
         monkeypatch.setattr("sweep_core.plugins.discovery.entry_points", lambda group: entries)
         registry.cache_clear()
 
-    yield installed
+    yield set_entry_points
     monkeypatch.undo()
     registry.cache_clear()
 
@@ -70,20 +70,20 @@ def report():
 TINY = BackendRecord("tiny", "sweep_core.execution.reference:ReferenceExecutor")
 
 
-def test_without_plugins_there_is_the_reference(install):
+def test_only_the_reference_exists_without_plugins(install):
     install()
     assert [(s.name, s.available) for s in backends()] == [("reference", True)]
     assert equations() == BUILT_IN
 
 
-def test_a_backend_of_a_stranger_is_found(install):
+def test_a_backend_of_another_package_is_found(install):
     install(("stranger", plugin(sweep_backends=[TINY])))
     assert report()["tiny"].available
     assert isinstance(backend("tiny"), ReferenceExecutor)
 
 
 @pytest.mark.parametrize("target", ["types:SimpleNamespace", "builtins:list"])
-def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
+def test_an_incomplete_executor_is_refused_with_its_missing_names(install, target):
     install(("s", plugin(sweep_backends=[BackendRecord("half", target)])))
     lacks = "name, supports, forward"
     with pytest.raises(PluginError, match=f"backend 'half' is a .* that lacks {lacks}; expected an Executor"):
@@ -91,7 +91,7 @@ def test_what_is_no_executor_is_refused_with_what_it_lacks(install, target):
 
 
 @pytest.mark.parametrize("ready", [True, False], ids=["object", "class"])
-def test_an_executor_from_before_pullback_is_taken(install, monkeypatch, ready):
+def test_an_executor_without_pullback_is_accepted(install, monkeypatch, ready):
     class Earlier:
         name = "earlier"
         supports = forward = misfit_and_gradient = None
@@ -121,7 +121,7 @@ BAD_OBSERVERS = {
 
 
 @pytest.mark.parametrize(("arguments", "reason"), BAD_OBSERVERS.values(), ids=BAD_OBSERVERS)
-def test_an_observer_that_could_never_be_called_is_refused_at_registration(install, arguments, reason):
+def test_a_bad_observer_is_refused_at_registration(install, arguments, reason):
     install(("s", plugin(sweep_observers=lambda: [ObserverRecord(*arguments)])), ("t", plugin(sweep_backends=[TINY])))
     assert registry().observers == () and report()["tiny"].available
     assert re.search(reason, report()["s"].reason)
@@ -158,16 +158,16 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("what", "reason"), BROKEN.values(), ids=BROKEN)
-def test_what_fails_is_reported_and_stops_nobody(install, what, reason):
-    install(("bad", what), ("good", plugin(sweep_backends=[TINY])))
+@pytest.mark.parametrize(("target", "reason"), BROKEN.values(), ids=BROKEN)
+def test_a_failure_is_reported_and_stops_no_other_plugin(install, target, reason):
+    install(("bad", target), ("good", plugin(sweep_backends=[TINY])))
     assert reason in report()["bad"].reason and not report()["bad"].available
     assert report()["tiny"].available and report()["reference"].available
     with pytest.raises(PluginError, match="backend 'bad' cannot be used"):
         backend("bad")
 
 
-def test_a_name_that_is_taken_is_left_out(install):
+def test_a_second_backend_of_a_name_is_left_out(install):
     impostor = BackendRecord("reference", "evil:Executor")
     install(("stranger", plugin(sweep_backends=[impostor, TINY])))
     assert "the name is taken by sweep_core.execution.reference:ReferenceExecutor" in str(
@@ -177,7 +177,7 @@ def test_a_name_that_is_taken_is_left_out(install):
 
 
 @pytest.mark.parametrize("name", ["same", "sweep_core"])
-def test_two_plugins_of_one_name_stop_nobody(install, name):
+def test_two_plugins_of_one_name_stop_no_other_plugin(install, name):
     """Two packages may use one name for their entry points, SWEEP's own included."""
     other = BackendRecord("other", "types:SimpleNamespace")
     install((name, plugin(sweep_backends=[TINY])), (name, plugin(sweep_backends=[other])))
@@ -187,7 +187,7 @@ def test_two_plugins_of_one_name_stop_nobody(install, name):
     assert any("already registered" in status.reason for status in backends())
 
 
-def test_what_is_not_installed_is_said(install):
+def test_a_missing_requirement_is_named(install):
     install(("s", plugin(sweep_backends=[BackendRecord("far", "far:Executor", requires=("no_such_module",))])))
     assert report()["far"].reason == "requires no_such_module, which is not installed"
     with pytest.raises(PluginError, match="requires no_such_module"):
@@ -208,13 +208,13 @@ def test_a_target_that_does_not_load_is_refused(install, target):
         ("sweep_core.distribution:ShotPlan", "backend 'late' takes no 'device'; it takes count, size"),
     ],
 )
-def test_an_option_that_the_backend_does_not_take_is_refused(install, target, words):
+def test_an_unknown_option_of_a_backend_is_refused(install, target, words):
     install(("s", plugin(sweep_backends=[BackendRecord("late", target)])))
     with pytest.raises(UnknownOptionError, match=words):
         backend("late", device="cpu")
 
 
-def test_an_unknown_backend_is_refused_with_what_is_known(install):
+def test_an_unknown_backend_is_refused_with_the_known_names(install):
     install(("s", plugin(sweep_backends=[TINY])))
     with pytest.raises(PluginError, match=r"no backend is called 'torhc'; known are \['reference', 'tiny'\]"):
         backend("torhc")

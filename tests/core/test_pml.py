@@ -22,7 +22,7 @@ from sweep_core.numerics.cpml import CPML, widths
     ],
     ids=str,
 )
-def test_one_width_or_one_per_face(value, ndim, expected):
+def test_widths_are_one_number_or_one_per_face(value, ndim, expected):
     assert widths(value, ndim) == expected
 
 
@@ -87,8 +87,8 @@ def test_faces_mirror_each_other():
     np.testing.assert_array_equal(damping, damping[::-1])
 
 
-def test_the_damping_absorbs_what_the_target_says():
-    """exp(-2 / velocity times the integral of d) is R, whatever the width."""
+def test_the_damping_reaches_the_target_reflection():
+    """exp(-2 / velocity times the integral of d) is R for each width."""
     for width in (5, 10, 20, 50):
         dt, spacing = 1e-6, 10.0
         cpml = CPML(((width, 0), (0, 0)), freq=1e-9)
@@ -99,7 +99,7 @@ def test_the_damping_absorbs_what_the_target_says():
 
 
 def test_low_frequencies_are_shifted_least_at_the_outer_end():
-    """alpha falls from pi freq where a layer begins to zero where it ends, and d grows: both as b and a tell them."""
+    """By b and a, alpha falls from pi freq at the beginning of a layer to zero at its end, and d grows."""
     dt, width, freq = 1e-4, 6, 7.0
     result = profiles((width, 0), dt=dt, freq=freq, multiaxial=(True, False))
     decay, gain, damping = (values[:width][::-1] for values in result)
@@ -134,8 +134,8 @@ def test_design_values_are_part_of_the_problem():
 @pytest.mark.parametrize(("field", "coefficient", "shift"), [("vx", "bx", 0.5), ("sxx", "pi", 0.0)])
 def test_a_multiaxial_layer_damps_fields_and_half_as_much_their_rates(field, coefficient, shift):
     """f <- exp(-g dt) f + exp(-g dt / 2) c e at the nodes of f; g rises with the eighth power of the depth."""
-    asked = {"equation": Elastic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3, "pml_width": (0, 0, 6, 6)}
-    plain, damped = (make_problem(**asked, pml_type=kind) for kind in ("cpmls", ("cpmls", "mpmls")))
+    arguments = {"equation": Elastic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3, "pml_width": (0, 0, 6, 6)}
+    plain, damped = (make_problem(**arguments, pml_type=kind) for kind in ("cpmls", ("cpmls", "mpmls")))
     models = [np.full((20, 30), value) for value in (3000.0, 1700.0, 2000.0)]
     rates = [
         coefficients_of(problem, models, 1, np, None)[problem.coefficient_names.index(coefficient)][0]

@@ -1,4 +1,4 @@
-"""From positions to weighted cells: interpolation, folding at a free surface, what lies beyond the layers."""
+"""Positions become weighted cells: interpolation, folding at a free surface, positions beyond the layers."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def read(example, positions, wave, xp=np):
     return (np.asarray(points.weights) * wave(z, x).ravel()[np.asarray(points.cells)]).sum(-1)[0]
 
 
-def somewhere(low=0.0, count=200):
+def positions(low=0.0, count=200):
     rng = np.random.default_rng(0)
     return np.stack([rng.uniform(0, SHAPE[1] - 1, count), rng.uniform(low, SHAPE[0] - 1, count)], -1)[None]
 
@@ -33,7 +33,7 @@ def test_plane_waves_are_interpolated(cycles, tolerance):
     def wave(z, x):
         return np.cos(2 * np.pi * cycles * (0.8 * x + 0.6 * z) + 0.3)
 
-    at = somewhere()
+    at = positions()
     assert np.abs(read(problem(), at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < tolerance
 
 
@@ -53,12 +53,12 @@ def test_a_fold_is_the_mirror_image():
     def wave(z, x):
         return np.sin(0.5 * z) * np.cos(0.4 * x)
 
-    at = somewhere(low=0.05)
+    at = positions(low=0.05)
     assert np.abs(read(setup, at, wave) - wave(at[0, :, 1], at[0, :, 0])).max() < 3e-3
     (points,) = points_of(np, setup, ["h1"], at, 1)
     assert (points.cells >= 0).all(), "nothing is read above the grid"
     below = points.cells // setup.padded_shape[1] > 0
-    assert (points.weights[~below] == 0).all(), "nor on the surface"
+    assert (points.weights[~below] == 0).all(), "nothing is read on the surface"
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32, np.float64])
@@ -83,14 +83,14 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("at", OUTSIDE.values(), ids=OUTSIDE)
-def test_what_cannot_be_had_is_marked(at):
+def test_unusable_positions_are_marked(at):
     with np.errstate(invalid="ignore"):
         (points,) = points_of(np, problem(pml_width=2), ["h1"], np.array([[at, (5.5, 5.5)]]), 1)
     assert (points.cells[0, 0] == -1).all() and (points.cells[0, 1] >= 0).all()
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_the_surface_is_marked_where_the_field_is_zero(dtype):
+def test_positions_on_the_free_surface_are_marked(dtype):
     setup = problem(free_surface=True, pml_width=(0, 5, 5, 5))
     cells = points_of(np, setup, ["h1"], np.array([[[3, 0], [3, 1]]], dtype), 1)[0].cells
     assert (cells[0, 0] == -1).all() and (cells[0, 1] >= 0).all()
@@ -98,7 +98,7 @@ def test_the_surface_is_marked_where_the_field_is_zero(dtype):
 
 @pytest.mark.parametrize("shape", [(24, 30), (12, 13, 14)])
 @pytest.mark.parametrize("free_surface", [False, True])
-def test_fields_asked_for_together_find_what_each_finds_alone(free_surface, shape):
+def test_several_fields_have_the_points_of_each_field(free_surface, shape):
     pml = (0 if free_surface else 6, *(5,) * (2 * len(shape) - 1))
     setup = make_problem(Elastic(4), shape, 10.0, 1e-3, free_surface=free_surface, pml_width=pml)
     at = np.random.default_rng(0).uniform(0.1, 11, (2, 9, len(shape)))
@@ -110,8 +110,8 @@ def test_fields_asked_for_together_find_what_each_finds_alone(free_surface, shap
 
 
 @pytest.mark.parametrize("free_surface", [False, True])
-def test_every_library_finds_the_same(free_surface):
-    setup, at = problem(free_surface=free_surface, pml_width=(0, *PML[1:]) if free_surface else PML), somewhere(0.1)
+def test_every_library_gives_the_same_points(free_surface):
+    setup, at = problem(free_surface=free_surface, pml_width=(0, *PML[1:]) if free_surface else PML), positions(0.1)
     (expected,) = points_of(np, setup, ["h1"], at, 1)
     torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
     for xp, x in ((torch, torch.tensor(at)), (jax.numpy, jax.numpy.asarray(at))):

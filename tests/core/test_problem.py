@@ -1,4 +1,4 @@
-"""Problems are immutable values: equal, hashed and pickled by what they state."""
+"""Problems are immutable values: compared, hashed and pickled by their arguments."""
 
 import pickle
 
@@ -28,16 +28,16 @@ OTHER = {
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_problems_differ_where_they_state_something_else(name):
-    first, again, other = make_problem(**BASE), make_problem(**BASE), make_problem(**{**BASE, name: OTHER[name]})
-    assert first == again and hash(first) == hash(again)
-    assert first != other and len({first, again, other}) == 2
+def test_problems_of_different_arguments_differ(name):
+    first, same, other = make_problem(**BASE), make_problem(**BASE), make_problem(**{**BASE, name: OTHER[name]})
+    assert first == same and hash(first) == hash(same)
+    assert first != other and len({first, same, other}) == 2
 
 
-def test_the_same_said_in_another_way_is_the_same_problem():
-    said = {"shape": [np.int64(20), 30], "dh": (10, 10.0), "dt": np.float64(1e-3), "pml_width": [20] * 4}
-    said |= {"source_type": ["h1"], "receiver_type": ("h1",), "pml_type": "cpmlr"}
-    assert make_problem(**{**BASE, **said}) == make_problem(**BASE)
+def test_equivalent_arguments_give_equal_problems():
+    arguments = {"shape": [np.int64(20), 30], "dh": (10, 10.0), "dt": np.float64(1e-3), "pml_width": [20] * 4}
+    arguments |= {"source_type": ["h1"], "receiver_type": ("h1",), "pml_type": "cpmlr"}
+    assert make_problem(**{**BASE, **arguments}) == make_problem(**BASE)
 
 
 @pytest.mark.parametrize("name", ["dt", "grid", "equation", "memory"])
@@ -51,7 +51,7 @@ def test_problems_cannot_be_changed(name):
 
 def test_problems_survive_pickling():
     problem = make_problem(**{**BASE, **OTHER})
-    hash(problem)  # which is remembered, and must not travel to a process with other hashes of text
+    hash(problem)  # the cached hash must not travel to a process with other hashes of text
     copy = pickle.loads(pickle.dumps(problem))
     assert copy == problem and hash(copy) == hash(problem)
     np.testing.assert_array_equal(native.tables(copy), native.tables(problem))
@@ -84,20 +84,20 @@ def test_one_equation_serves_many_problems():
     ],
     ids=lambda x: str(x) if isinstance(x, dict) else "",
 )
-def test_what_cannot_be_counted_or_computed_is_refused_at_once(changes, message):
+def test_sizes_and_steps_out_of_range_are_refused(changes, message):
     with pytest.raises(DomainError, match=message):
         make_problem(**{**BASE, **changes})
 
 
-def test_a_grid_of_as_many_cells_as_can_be_counted_is_a_problem():
+def test_the_largest_grid_is_accepted():
     assert make_problem(**{**BASE, "shape": (2**15, 2**16 - 41), "pml_width": 0}).padded_shape == (2**15, 2**16 - 41)
 
 
-def test_the_padded_shape():
+def test_the_padded_shape_includes_the_pml():
     assert make_problem(**BASE, pml_width=(1, 2, 3, 4)).padded_shape == (23, 37)
 
 
-def test_time_of_a_pressure_sample():
+def test_pressure_samples_begin_at_time_zero():
     np.testing.assert_array_equal(make_problem(**BASE).time("h1", 4), [0, 1e-3, 2e-3, 3e-3])
 
 
@@ -107,7 +107,7 @@ def test_time_of_a_field_that_is_not_recorded_is_refused():
 
 
 @pytest.mark.parametrize("nt", [-1, 2.5, True, "a", None])
-def test_times_of_no_number_of_samples_are_refused(nt):
+def test_bad_numbers_of_samples_are_refused(nt):
     problem = make_problem(**BASE)
     for times in (problem.time, problem.source_time):
         with pytest.raises(DomainError, match=f"nt is {nt!r}; expected a whole number of samples"):

@@ -1,4 +1,4 @@
-"""The constructor and the calls that the solvers of all frameworks share, and their one text."""
+"""Solvers of all frameworks share their constructor, calls and docstrings."""
 
 import importlib
 import inspect
@@ -14,21 +14,21 @@ SOLVERS = [("sweep_torch", "PropTorch", "forward"), ("sweep_jax", "PropJax", "__
 
 @pytest.fixture(params=SOLVERS, ids=lambda p: p[1])
 def solver(request):
-    """(class, docstrings of the constructor, a call and a Born run)."""
+    """Return (class, docstrings of the constructor, a call and a Born run)."""
     package, name, call = request.param
     pytest.importorskip(package.removeprefix("sweep_"))
     kind = getattr(importlib.import_module(package), name)
     return kind, [inspect.getdoc(x) for x in (kind.__init__, getattr(kind, call), kind.born)]
 
 
-def test_the_signature_is_that_of_a_problem_and_of_its_execution(solver):
+def test_the_signature_has_the_arguments_of_make_problem(solver):
     names, stated = (list(inspect.signature(x).parameters) for x in (solver[0], make_problem))
     assert names[:5] == ["equation", "shape", "dh", "dt", "dev"]
     assert [n for n in names if n in stated and n != "memory"] == [n for n in stated if n != "memory"]
     assert names[-6:] == ["models", "impl", "memory", "cuda_options", "device", "check_finite"]
 
 
-def test_both_frameworks_show_the_text_of_the_base(solver):
+def test_both_frameworks_have_the_docstrings_of_the_base(solver):
     kind, texts = solver
     assert texts == [inspect.getdoc(getattr(Propagator, name)) for name in ("__init__", "forward", "born")]
     titles = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
@@ -37,7 +37,7 @@ def test_both_frameworks_show_the_text_of_the_base(solver):
     assert stated == [n for n in inspect.signature(kind).parameters]
 
 
-def test_a_device_is_stated_by_either_name(solver):
+def test_a_device_may_be_stated_by_either_name(solver):
     prop = solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="cpu", pml_width=3)
     assert prop.executor.supports(prop.problem).ok
     with pytest.raises(OptionError, match="dev is 'cpu' and device is 'cpu'; give one of them"):
@@ -46,7 +46,7 @@ def test_a_device_is_stated_by_either_name(solver):
         solver[0](Acoustic(), (9, 9), 10.0, 1e-3, device="nowhere", pml_width=3)
 
 
-def test_a_solver_says_what_it_is():
+def test_a_solver_prints_its_arguments():
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 

@@ -25,7 +25,7 @@ def installed(package: str) -> bool:
 
 
 def public() -> dict[str, object]:
-    """Classes and functions that are exported, once each, by the module and name that define them."""
+    """Return each exported class and function once, by the module and name of its definition."""
     results = {}
     for package in filter(installed, PACKAGES):
         module = importlib.import_module(package)
@@ -36,7 +36,7 @@ def public() -> dict[str, object]:
 
 
 def routines(value) -> dict[str, tuple[object, str]]:
-    """The function itself, or constructor, methods and properties of a class, each with its text."""
+    """Return the function, or constructor, methods and properties of a class, each with its docstring."""
     if not inspect.isclass(value):
         return {value.__name__: (value, inspect.getdoc(value) or "")}
     text = inspect.getdoc(value) or ""
@@ -55,8 +55,8 @@ def routines(value) -> dict[str, tuple[object, str]]:
     return results
 
 
-def stated(text: str, section: str) -> set[str]:
-    """Names that a section of a numpydoc text lists."""
+def section_names(text: str, section: str) -> set[str]:
+    """Return the names in a section of a numpydoc text."""
     part = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
     lines = re.findall(r"^([*\w][\w, *]*?)(?: :.*)?$", part[1], re.MULTILINE) if part else []
     return {name.strip(" *") for line in lines for name in line.split(",")}
@@ -72,7 +72,7 @@ def faults(value) -> list[str]:
         if signature.return_annotation is signature.empty and name != "__init__":
             results.append(f"{name}: the result has no annotation")
         if name == "__init__" or not inspect.isclass(value):
-            documented = stated(text, "Parameters") | stated(text, "Attributes")
+            documented = section_names(text, "Parameters") | section_names(text, "Attributes")
             results += [f"{name}: {p.name} is not documented" for p in parameters if p.name not in documented]
         else:
             results += [] if text.strip() else [f"{name}: there is no text"]
@@ -84,11 +84,11 @@ def faults(value) -> list[str]:
 
 
 @pytest.mark.parametrize("name", public())
-def test_it_is_annotated_and_documented(name):
+def test_public_names_are_annotated_and_documented(name):
     assert not faults(public()[name])
 
 
-def test_faults_are_seen():
+def test_faults_are_found():
     def bare(first, second: int):
         """Do something.
 
@@ -114,7 +114,7 @@ def test_faults_are_seen():
 
 
 @pytest.mark.parametrize("name", public())
-def test_its_examples_run(name):
+def test_examples_run(name):
     value = public()[name]
     names = dict(vars(importlib.import_module(value.__module__)))
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -124,7 +124,7 @@ def test_its_examples_run(name):
     assert not runner.summarize(verbose=False).failed
 
 
-def test_mypy_is_strict_about_the_modules_that_define_them():
+def test_mypy_is_strict_about_public_modules():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
     strict = next(part["module"] for part in settings["overrides"] if part.get("disallow_untyped_defs"))
     homes = {value.__module__ for value in public().values()} | set(filter(installed, PACKAGES))

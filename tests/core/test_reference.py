@@ -1,4 +1,4 @@
-"""The oracle: what it computes is linear, causal and differentiable as it should be; its text is checked by law 5."""
+"""The reference is linear, causal and differentiable; law 5 checks its text."""
 
 import attrs
 import numpy as np
@@ -17,13 +17,13 @@ def run(example, **changes):
     return reference.forward(example.problem, shots, example.models)
 
 
-def test_it_is_registered_and_an_executor():
+def test_the_reference_is_a_registered_executor():
     assert isinstance(backend("reference"), ReferenceExecutor)
     assert isinstance(reference, Executor) and reference.supports(case().problem)
 
 
 @equation
-def test_it_is_linear_in_the_wavelet(equation):
+def test_the_record_is_linear_in_the_wavelet(equation):
     setup, rng = case(equation), np.random.default_rng(5)
     a, b = rng.standard_normal((2, *setup.shots.wavelet.shape))
     both = run(setup, wavelet=2 * a - 3 * b)
@@ -31,7 +31,7 @@ def test_it_is_linear_in_the_wavelet(equation):
 
 
 @equation
-def test_it_is_causal_and_does_not_know_when_it_began(equation):
+def test_the_record_is_causal_and_time_invariant(equation):
     setup = case(equation)
     wavelet = np.zeros(setup.shots.wavelet.shape)
     wavelet[..., 5] = 1
@@ -44,7 +44,7 @@ def test_it_is_causal_and_does_not_know_when_it_began(equation):
 
 
 @equation
-def test_several_sources_are_the_sum_of_each(equation):
+def test_the_records_of_several_sources_add_up(equation):
     setup = case(equation, nsrc=2)
     one, two = (run(setup, sources=setup.shots.sources[:, [i]], wavelet=setup.shots.wavelet[:, [i]]) for i in range(2))
     assert error(one + two, reference_record(setup)) < 1e-12
@@ -61,12 +61,12 @@ def test_sources_may_share_a_cell():
 def test_born_equals_a_finite_difference(equation):
     setup = case(equation)
 
-    def moved(h):
+    def record_at(h):
         models = [m + h * d for m, d in zip(setup.models, setup.direction(), strict=True)]
         return reference.forward(setup.problem, setup.shots, models)
 
     h = 1e-4 / 3
-    difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+    difference = (8 * (record_at(h) - record_at(-h)) - (record_at(2 * h) - record_at(-2 * h))) / (12 * h)
     assert error(difference, reference_born(setup)) < 1e-8
 
 
@@ -79,8 +79,8 @@ def test_born_is_linear(equation):
     assert error(sum_of, 2 * first - second) < 1e-12
 
 
-def test_without_a_layer_the_field_is_zero_outside():
-    """A wall of zeros: the mirror source of opposite sign."""
+def test_the_field_is_zero_outside_without_a_layer():
+    """A wall of zeros equals a mirror source of opposite sign."""
     setup = case(shape=(30, 20), pml=0, order=2, nt=60)
     model, wavelet = [np.full((30, 20), 2000.0)], setup.shots.wavelet[0, 0]
     mirrored = attrs.evolve(setup, arguments=setup.arguments | {"shape": (61, 20)}, models=[np.full((61, 20), 2000.0)])
@@ -91,7 +91,7 @@ def test_without_a_layer_the_field_is_zero_outside():
     assert np.abs(record[:, :, 1]).max() < 1e-12 * np.abs(record).max()
 
 
-def test_it_refuses_gradients_by_name():
+def test_the_reference_refuses_gradients_by_name():
     setup = case()
     with pytest.raises(UnsupportedError, match="reference backend computes no gradient; use backend 'torch' or 'jax'"):
         reference.misfit_and_gradient(setup.problem, setup.shots, setup.models, setup.noise())

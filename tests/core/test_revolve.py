@@ -1,4 +1,4 @@
-"""The binomial schedule: what it costs is the optimum, by brute force, and what it does is a reversal."""
+"""The binomial schedule has the optimal cost, by brute force, and reverses a run."""
 
 from functools import cache
 
@@ -12,7 +12,7 @@ from sweep_core.memory.revolve import fewest_advances, reach, repeats
 
 @cache
 def optimum(steps, states):
-    """Fewest steps forward beside those that leave their history, by trying every place of the next state."""
+    """Return the fewest steps forward beside those that record history, by trying every place of the next state."""
     if steps == 1:
         return 0
     if states == 1:
@@ -21,7 +21,7 @@ def optimum(steps, states):
 
 
 class Paper:
-    """A tape that writes down what it is asked for, and checks that it can be done."""
+    """A tape that records its calls and checks that they are possible."""
 
     def __init__(self, states):
         self.at, self.recorded, self.advanced, self.reversed = 0, None, 0, []
@@ -40,7 +40,7 @@ class Paper:
         self.reversed.append((first, last))
 
     def save(self, slot):
-        assert self.at > 0, "the state of rest takes no room"
+        assert self.at > 0, "the state of rest needs no slot"
         self.slots[slot] = self.at
 
     def restore(self, slot):
@@ -50,13 +50,13 @@ class Paper:
 def forward(steps, length, states):
     schedule, tape = Schedule(steps, length, states), Paper(states)
     contents = schedule.forward(tape)
-    assert contents == schedule.forward_slots, "which is known before the run"
+    assert contents == schedule.forward_slots, "the slots are known before the run"
     return schedule, tape, contents
 
 
 @pytest.mark.parametrize("states", [0, 1, 2, 3, 5, 8])
-def test_it_makes_no_more_steps_than_the_optimum(states):
-    """With the state of rest, which is free, one more is held."""
+def test_the_schedule_makes_the_optimal_number_of_steps(states):
+    """The state of rest is free and counts as one more state."""
     for steps in range(1, 50):
         schedule, tape, contents = forward(steps, 1, states)
         schedule.backward(tape, contents, schedule.segments - 1)
@@ -64,8 +64,8 @@ def test_it_makes_no_more_steps_than_the_optimum(states):
         assert tape.advanced == fewest_advances(steps, states + 1) == optimum(steps, states + 1)
 
 
-def test_what_a_number_of_states_reaches():
-    """beta(c, r) steps, and no more, without making one more than r times."""
+def test_states_reach_a_binomial_number_of_steps():
+    """With c states, beta(c, r) steps and no more can be made at most r times each."""
     for states in range(1, 8):
         for r in range(1, 6):
             assert repeats(reach(states, r), states) == r < repeats(reach(states, r) + 1, states)
@@ -73,8 +73,8 @@ def test_what_a_number_of_states_reaches():
 
 
 @given(steps=st.integers(1, 200), length=st.integers(1, 30), states=st.integers(0, 9), data=st.data())
-def test_it_reverses_a_run_from_whatever_states_are_held(steps, length, states, data):
-    """As after a backward that was given up: none lost, none held twice."""
+def test_the_schedule_reverses_a_run_from_any_set_of_states(steps, length, states, data):
+    """An abandoned backward leaves such a set. No segment is lost or reversed twice."""
     schedule, tape, contents = forward(steps, length, states)
     lost = data.draw(st.sets(st.sampled_from(range(states)))) if states else set()
     for slot in lost:
@@ -83,20 +83,20 @@ def test_it_reverses_a_run_from_whatever_states_are_held(steps, length, states, 
     bounds = [(k, min(k + length, steps)) for k in range(0, steps, length)]
     assert tape.reversed == bounds[::-1] and contents == [NONE] * states
     schedule.backward(tape, contents)
-    assert tape.reversed == 2 * bounds[::-1], "and once more from rest"
+    assert tape.reversed == 2 * bounds[::-1], "a second backward starts from rest"
 
 
-def test_what_is_held_is_told_after_each_segment():
-    """An exception leaves a list that is true."""
+def test_the_list_of_slots_is_true_after_each_segment():
+    """An exception leaves a true list of slots."""
     schedule, tape, other_slots = forward(40, 2, 3)
     whole = tape.reverse
 
-    def fails(first, last):
+    def fail(first, last):
         whole(first, last)
         if first == 20:
             raise KeyboardInterrupt
 
-    tape.reverse = fails
+    tape.reverse = fail
     with pytest.raises(KeyboardInterrupt):
         schedule.backward(tape, other_slots, schedule.segments - 1)
     tape.reverse, tape.reversed = whole, []
@@ -107,8 +107,8 @@ def test_what_is_held_is_told_after_each_segment():
     assert len(tape.reversed) == 20
 
 
-def test_a_long_run_is_planned_in_no_time():
-    """100 000 steps with few states."""
+def test_a_long_run_is_planned_quickly():
+    """The run has 100 000 steps and few states."""
     schedule, tape, contents = forward(100_000, 100, 12)
     schedule.backward(tape, contents, schedule.segments - 1)
     assert len(tape.reversed) == 1000

@@ -1,4 +1,4 @@
-"""Tables of staggered equations: what is misspelt would be left out like what a grid does not have, so it is refused."""
+"""Tables of staggered equations refuse misspelt names, which would be left out like the missing axes of a grid."""
 
 import pytest
 
@@ -26,16 +26,16 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_that_do_not_fit_are_refused(name):
-    changed, message = TABLES[name]
-    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changed})
+def test_inconsistent_tables_are_refused(name):
+    changes, message = TABLES[name]
+    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changes})
     with pytest.raises(OptionError, match=f"^wrong: .*{message}"):
         wrong().rates_in(2)
 
 
 @pytest.mark.parametrize("equation", [AcousticVariableDensity, Elastic])
 @pytest.mark.parametrize("ndim", [2, 3])
-def test_what_a_grid_does_not_have_is_left_out(equation, ndim):
-    there = {f.name for f in equation().fields_in(ndim)}
-    assert {field for rate in equation().rates_in(ndim) for _, field in rate.terms} <= there
-    assert {m.target for m in equation().moduli_in(ndim)} == there
+def test_terms_of_missing_axes_are_left_out(equation, ndim):
+    fields = {f.name for f in equation().fields_in(ndim)}
+    assert {field for rate in equation().rates_in(ndim) for _, field in rate.terms} <= fields
+    assert {m.target for m in equation().moduli_in(ndim)} == fields

@@ -1,4 +1,4 @@
-"""Errors in a stranger's equation class are reported by name when a problem is made, for any backend."""
+"""Errors in a user's equation class are reported by name when a problem is made, for any backend."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sweep_core.equations.first_order import Contribution, DerivativeSum, Stagge
 
 
 class ByHand(Equation):
-    """Acoustic waves with a step of its own, without tables."""
+    """Acoustic waves with their own step and without tables."""
 
     parameters, fields, coefficient_names = Acoustic.parameters, Acoustic.fields, Acoustic.coefficient_names
     levels, memories, pml_type, ndims = 2, ("psi", "zeta"), "cpmlr", (2, 3)
@@ -39,15 +39,15 @@ VP, H1 = Parameter("vp", "m/s"), Field("h1", "Pa")
 FIELDS, RATES, MODULI = (getattr(AcousticVariableDensity, name) for name in ("fields", "rates", "moduli"))
 
 
-def acoustic(**changed):
-    """A class as a stranger would write it, without what is None."""
-    stated = {name: value for name, value in ({"name": "wrong"} | OWN | changed).items() if value is not None}
-    stated = {name: value for name, value in stated.items() if name not in ("spatial_order", "device")}
-    return type("Wrong", (Equation,), stated)
+def acoustic(**changes):
+    """Return an equation class like a user's; a member that is None is left out."""
+    members = {name: value for name, value in ({"name": "wrong"} | OWN | changes).items() if value is not None}
+    members = {name: value for name, value in members.items() if name not in ("spatial_order", "device")}
+    return type("Wrong", (Equation,), members)
 
 
-def stepped(change):
-    """A step that hands out what `change` makes of (its result, the old state, inject)."""
+def step_with(change):
+    """Return a step that returns `change` of (its result, the old state, inject)."""
 
     def step(self, ops, state, coefficients, inject):
         return change(ByHand.step(self, ops, state, coefficients, inject), state, inject)
@@ -98,24 +98,24 @@ WRONG = {
     "derived times": ({"fields": (H1, LATE), "derived": lambda s, n: {"p": {"h1": 1, "u": 1}}}, "p.*known at the same times"),
     "derived list": ({"derived": lambda s, n: {"p": ["h1"]}}, "derived 'p' gives .*; expected a weight"),
     "derived field": ({"derived": lambda s, n: {"h1": {"h1": 2.0}}}, "'h1', which is a field; expected another name"),
-    "a key less": (stepped(lambda new, *_: without(new, "psi_1")), r"step returns lacks \['psi_1'\]"),
-    "a key more": (stepped(lambda new, *_: new | {"h2": new["h1"]}), r"step returns has besides \['h2'\]"),
-    "nothing": (stepped(lambda *_: None), "step gives NoneType; expected the new state"),
-    "a number": (stepped(lambda new, *_: new | {"psi_0": 0.0}), "new state 'psi_0' gives float"),
-    "a cropped state": (stepped(lambda new, *_: new | {"psi_0": new["psi_0"][:, 1:]}), r"'psi_0' gives \(1, 5, 6\)"),
-    "another key": (stepped(lambda new, old, _: {"h1": old["h2"]}), "step asks for 'h2' of the state"),
-    "another field": (stepped(lambda new, old, inject: inject("h2", 0)), "inject with 'h2'; there are the fields"),
-    "a changed state": (stepped(lambda new, old, _: old.update(new) or new), "step changes the state that it is given"),
-    "a lost source": (stepped(lambda new, old, _: new | {"h1": old["h1"]}), r"step drops what inject\('h1', ...\) gives"),
-    "sources twice": (stepped(lambda new, old, inject: new | {"h1": inject("h1", new["h1"])}), "2 times; expected once"),
+    "a key less": (step_with(lambda new, *_: without(new, "psi_1")), r"step returns lacks \['psi_1'\]"),
+    "a key more": (step_with(lambda new, *_: new | {"h2": new["h1"]}), r"step returns has besides \['h2'\]"),
+    "nothing": (step_with(lambda *_: None), "step gives NoneType; expected the new state"),
+    "a number": (step_with(lambda new, *_: new | {"psi_0": 0.0}), "new state 'psi_0' gives float"),
+    "a cropped state": (step_with(lambda new, *_: new | {"psi_0": new["psi_0"][:, 1:]}), r"'psi_0' gives \(1, 5, 6\)"),
+    "another key": (step_with(lambda new, old, _: {"h1": old["h2"]}), "step asks for 'h2' of the state"),
+    "another field": (step_with(lambda new, old, inject: inject("h2", 0)), "inject with 'h2'; there are the fields"),
+    "a changed state": (step_with(lambda new, old, _: old.update(new) or new), "step changes the state that it is given"),
+    "a lost source": (step_with(lambda new, old, _: new | {"h1": old["h1"]}), r"step drops what inject\('h1', ...\) gives"),
+    "sources twice": (step_with(lambda new, old, inject: new | {"h1": inject("h1", new["h1"])}), "2 times; expected once"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_mistakes_are_said_by_name(case):
-    changed, message = WRONG[case]
+def test_mistakes_are_reported_by_name(case):
+    changes, message = WRONG[case]
     with pytest.raises(OptionError, match=f"(?i)^wrong.*{message}"):
-        make_problem(acoustic(**changed)(), (12, 14), 10.0, 0.001)
+        make_problem(acoustic(**changes)(), (12, 14), 10.0, 0.001)
 
 
 STAGGERED = {
@@ -139,14 +139,14 @@ STAGGERED = {
 
 
 @pytest.mark.parametrize("case", STAGGERED)
-def test_mistakes_in_tables_are_said_by_name(case):
-    changed, message = STAGGERED[case]
-    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changed})
+def test_mistakes_in_tables_are_reported_by_name(case):
+    changes, message = STAGGERED[case]
+    wrong = type("Wrong", (AcousticVariableDensity,), {"name": "wrong", **changes})
     with pytest.raises(OptionError, match=f"^wrong: .*{message}"):
         make_problem(wrong(), (12, 14), 10.0, 0.001)
 
 
-def test_tables_that_are_not_stated_are_named():
+def test_missing_tables_are_named():
     class Bare(StaggeredEquation):
         name, parameters, fields, coefficient_names = "bare", (VP,), (Field("p", "Pa"),), ("k",)
 
@@ -168,20 +168,20 @@ def test_a_coefficient_may_be_a_number(library):
     assert tuple(result.shape) == (1, *problem.padded_shape) and bool((result == 4).all())
 
 
-def test_a_class_is_looked_at_once():
-    """At each order, not for each problem: the two trial steps are counted."""
+def test_a_class_is_checked_once_at_each_order():
+    """The test counts the trial steps: two at each order, none for each problem."""
     steps = []
 
     def count(new, *_):
         steps.append(1)
         return new
 
-    cls = acoustic(**stepped(count))
+    cls = acoustic(**step_with(count))
     for n in (20, 21, 22):
         for order in (2, 4):
             make_problem(cls(spatial_order=order), (n, n), 10.0, 0.001)
     assert len(steps) == 4
 
 
-def test_what_is_right_passes():
+def test_a_correct_class_passes():
     assert make_problem(acoustic()(), (12, 14), 10.0, 0.001).equation.speed(np.ones(3)).shape == (3,)

@@ -1,4 +1,4 @@
-"""Taylor stencils: exact on polynomials, skew and symmetric, and a stability limit that is neither loose nor tight."""
+"""Taylor stencils are exact on polynomials, skew or symmetric, and have a sharp stability limit."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ order = pytest.mark.parametrize("order", [*ORDERS, 12, 16, 20])
 
 
 def apply(weights, values, sign):
-    """sum_k w_k (f[+k] + sign f[-k]) at the middle of `values`."""
+    """Return sum_k w_k (f[+k] + sign f[-k]) at the middle of `values`."""
     middle = len(values) // 2
     return sum(w * (values[middle + k] + sign * values[middle - k]) for k, w in enumerate(weights, start=1))
 
@@ -39,7 +39,7 @@ def test_second_derivative_is_exact_on_polynomials_up_to_its_order(order):
         assert (result == pytest.approx(2.0 * (power == 2), abs=1e-7)) == (power < order + 2)
 
 
-def test_weights_that_everybody_knows():
+def test_well_known_weights_are_reproduced():
     assert first_derivative(4) == pytest.approx([2 / 3, -1 / 12])
     assert second_derivative(4) == pytest.approx([-5 / 2, 4 / 3, -1 / 12])
     assert second_derivative(8) == pytest.approx([-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
@@ -63,8 +63,8 @@ def test_an_order_may_be_any_integer(good):
     assert check_order(good) == good and type(check_order(good)) is int
 
 
-def energy_after(order, dh, factor, steps=600):
-    """Largest value of a box of noise after some steps of `factor` times the largest stable dt."""
+def growth_after(order, dh, factor, steps=600):
+    """Return the growth of noise in a box after some steps of `factor` times the largest stable dt."""
     shape, speed = (16, 18), 2000.0
     dt = factor * largest_speed(order, dh, 1.0) / speed
     problem = make_problem(Acoustic(order), shape, dh, dt, pml_width=0)
@@ -73,7 +73,7 @@ def energy_after(order, dh, factor, steps=600):
     wavelet[..., 0] = 1
     x, z = np.meshgrid(range(shape[1]), range(shape[0]))
     everywhere = np.stack([x.ravel(), z.ravel()], axis=-1)[None]
-    signs = np.where((x + z).ravel() % 2, -1.0, 1.0)  # the wavenumber that breaks first
+    signs = np.where((x + z).ravel() % 2, -1.0, 1.0)  # the wavenumber that becomes unstable first
     shots = Shots(signs[None, :, None] * wavelet, everywhere, everywhere)
     models = [np.full(shape, speed)]
     record, _ = ReferenceExecutor._run(problem, shots, check_call(problem, shots, models), models)
@@ -83,16 +83,16 @@ def energy_after(order, dh, factor, steps=600):
 @pytest.mark.parametrize("dh", [(10.0, 10.0), (10.0, 6.0)], ids=str)
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_stability_limit_is_sharp(order, dh):
-    """A box swings for ever just below it and blows up just above; a closed box of 16 cells hides 2 per cent."""
-    assert energy_after(order, dh, 0.999) < 1e3
-    assert energy_after(order, dh, 1.03) > 1e6
+    """A box oscillates for ever just below the limit and blows up just above; 16 cells hide 2 per cent."""
+    assert growth_after(order, dh, 0.999) < 1e3
+    assert growth_after(order, dh, 1.03) > 1e6
 
 
 @pytest.mark.parametrize("shape", [(14, 9), (14, 8, 9)], ids=["2-D", "3-D"])
 @pytest.mark.parametrize("parity", [-1, 1])
 @pytest.mark.parametrize("order", [2, 4, 8])
-def test_under_a_free_surface_differences_are_those_of_the_mirrored_field(order, parity, shape):
-    """Those that an equation's own step takes of what it makes."""
+def test_differences_at_a_free_surface_equal_those_of_the_mirrored_field(order, parity, shape):
+    """An equation's own step takes such differences of its results."""
     field = np.random.default_rng(0).standard_normal((2, *shape))
     mirrored = np.concatenate([parity * field[:, :0:-1], field], 1)
     below, doubled = (

@@ -1,4 +1,4 @@
-"""The laws that travel with the package: they hold where they should, see what is wrong, and draw what is admissible."""
+"""The laws of the package hold for correct code, find faults and draw admissible models."""
 
 import copy
 import re
@@ -27,13 +27,13 @@ def test_examples_are_admissible_and_rough(cls, shape):
     assert np.all(cls().admits(*models))
 
 
-def test_examples_keep_ranges_and_fit_together():
-    """Ranges in which most pairs do not fit."""
+def test_examples_keep_ranges_and_are_admissible():
+    """Most pairs in these ranges are inadmissible."""
     vp, vs, _ = Elastic().example((20, 20), np.random.default_rng(0), vp=(1000, 2000), vs=(900, 1700))
     assert vp.min() >= 1000 and vp.max() < 2000 and vs.min() >= 900 and np.all(3 * vp**2 > 4 * vs**2)
 
 
-def test_examples_that_cannot_be_are_refused():
+def test_impossible_examples_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(OptionError, match=r"elastic: of 1000 draws .* none was admissible in some cells \(vp > sqrt"):
         Elastic().example((3, 3), rng, vp=(1000, 1100), vs=(1000, 1100))
@@ -53,25 +53,25 @@ def test_examples_that_cannot_be_are_refused():
         (Parameter("x", "furlong"), (0.05, 0.15)),
     ],
 )
-def test_what_a_parameter_is_drawn_from(parameter, expected):
+def test_a_parameter_has_an_interval_for_examples(parameter, expected):
     assert parameter.drawn_from == pytest.approx(expected)
 
 
-# --- what laws see ----------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 
 class Faulty(ReferenceExecutor):
     """The reference with a fault."""
 
-    def __init__(self, **changed):
-        self.changed = changed
+    def __init__(self, **changes):
+        self.changes = changes
 
     def forward(self, problem, shots, models):
         record = super().forward(problem, shots, models)
-        return self.changed.get("forward", lambda r: r)(record)
+        return self.changes.get("forward", lambda r: r)(record)
 
     def misfit_and_gradient(self, problem, shots, models, observed):
-        """By complex step, cell after cell."""
+        """Compute the gradient by a Born run for each cell."""
         residual, gradients = self.forward(problem, shots, models) - observed, []
         for i, m in enumerate(models):
             gradients.append(np.zeros_like(m))
@@ -79,21 +79,21 @@ class Faulty(ReferenceExecutor):
                 direction = [np.zeros_like(x) for x in models]
                 direction[i][cell] = 1
                 gradients[i][cell] = (self.born(problem, shots, models, direction) * residual).sum()
-        return 0.5 * (residual**2).sum(), self.changed.get("gradient", lambda g: g)(gradients)
+        return 0.5 * (residual**2).sum(), self.changes.get("gradient", lambda g: g)(gradients)
 
     def pullback(self, problem, shots, models):
-        remaining = self.changed.get("late", copy.deepcopy)((shots, models))
+        remaining = self.changes.get("late", copy.deepcopy)((shots, models))
         record = self.forward(problem, shots, models)
 
         def pull(cotangent):
             observed = self.forward(problem, *remaining) - cotangent
-            return self.changed.get("pulled", lambda g: g)(self.misfit_and_gradient(problem, *remaining, observed)[1])
+            return self.changes.get("pulled", lambda g: g)(self.misfit_and_gradient(problem, *remaining, observed)[1])
 
         return record, pull
 
 
-def entry(**changed):
-    return Entry("faulty", lambda: Faulty(**changed))
+def entry(**changes):
+    return Entry("faulty", lambda: Faulty(**changes))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def tiny():
 
 
 @pytest.mark.parametrize(
-    ("law", "changed"),
+    ("law", "changes"),
     [
         (laws.forward_equals_reference, {"forward": lambda r: r * (1 + 1e-11)}),
         (laws.forward_equals_reference, {"forward": lambda r: r * np.nan}),
@@ -120,25 +120,25 @@ def tiny():
         (partial(laws.known_rows_have_no_gradient, row=2), {"gradient": lambda g: [x + 1 for x in g]}),
     ],
 )
-def test_laws_see_faults(law, changed, tiny):
+def test_laws_find_faults(law, changes, tiny):
     with pytest.raises(laws.Broken, match="expected|the record|refused"):
-        law(entry(**changed), tiny)
+        law(entry(**changes), tiny)
 
 
 @pytest.mark.parametrize(
     "law",
     [laws.jacobian_and_adjoint, laws.gradient_in_every_region, laws.pullback_is_the_gradient, laws.no_shots],
 )
-def test_laws_hold_where_nothing_is_wrong(law, tiny):
+def test_laws_hold_without_faults(law, tiny):
     assert law(entry(), tiny).value < 1e-13
 
 
-def test_known_rows_of_a_parameter_that_nothing_depends_on(tiny):
-    """Such as one of a third axis, in the plane: all of its gradient is zero."""
+def test_known_rows_of_an_unused_parameter_have_no_gradient(tiny):
+    """A parameter of the third axis is unused in 2-D: all of its gradient is zero."""
     assert laws.known_rows_have_no_gradient(entry(gradient=lambda g: [0 * x for x in g]), tiny, row=2).value == 0
 
 
-def test_reciprocity_is_asked_of_the_fields_that_promise_it():
+def test_reciprocity_is_checked_for_reciprocal_fields():
     class Bold(Elastic):
         name = "bold"
         reciprocal: ClassVar[tuple[str, ...]] = ("vx", "sxz")
@@ -150,7 +150,7 @@ def test_reciprocity_is_asked_of_the_fields_that_promise_it():
 
 
 class Modest:
-    """An executor of no more than the protocol asks of all: it models."""
+    """An executor with the least of the protocol: it only models."""
 
     name = "modest"
 
@@ -159,8 +159,8 @@ class Modest:
         self.supports, self.forward = reference.supports, reference.forward
 
 
-def test_laws_skip_what_an_executor_does_not_have():
-    """With its name, and hold of the rest."""
+def test_laws_skip_missing_methods_of_an_executor():
+    """The reason names the missing method. The other laws hold."""
     outcome = {}
     for name, law in programme(Acoustic, Entry("modest", Modest)):
         if name in ("bad input", "two runs", "Born", "misfit", "pullback", "no shots", "Born, known rows", "Taylor"):
@@ -176,7 +176,7 @@ def test_laws_skip_what_an_executor_does_not_have():
     assert {r.status for name, r in outcome.items() if name not in lacking} == {"held"}
 
 
-def test_what_an_equation_does_not_support_is_skipped_with_its_reason():
+def test_unsupported_dimensions_are_skipped_with_their_reason():
     class Flat(Acoustic):
         name, ndims = "flat", (2,)
 
@@ -184,7 +184,7 @@ def test_what_an_equation_does_not_support_is_skipped_with_its_reason():
         runs(case(Flat, shape=(9, 9, 9)))
 
 
-def test_time_that_is_up_is_said(monkeypatch):
+def test_the_end_of_the_time_is_reported(monkeypatch):
     result = list(conforms(Acoustic, [Entry("reference", ReferenceExecutor)], minutes=0.0))
     assert {r.reason for r in result} == {"time is up; --minutes gives more"}
 
@@ -194,7 +194,7 @@ def test_time_that_is_up_is_said(monkeypatch):
 
 @attrs.frozen
 class Forgetful(SerialDistributor):
-    """Loses what belongs to the last shot."""
+    """A distributor that loses the last shot."""
 
     def gather(self, plan, part):
         whole = super().gather(plan, part).copy()
@@ -202,32 +202,32 @@ class Forgetful(SerialDistributor):
         return whole
 
 
-def test_distributors():
+def test_the_serial_distributor_keeps_its_laws():
     assert {r.status for r in results("sweep_core:SerialDistributor")} == {"held"}
     assert main(["sweep_core:SerialDistributor"]) == 0
 
 
 @attrs.frozen
 class Generous(SerialDistributor):
-    """Hands out shots that nobody has."""
+    """A distributor that scatters extra shots."""
 
     def scatter(self, plan, x):
         return np.concatenate([super().scatter(plan, x), np.ones((2, *x.shape[1:]))])
 
 
 @pytest.mark.parametrize(
-    ("cls", "said"),
+    ("cls", "message"),
     [(Forgetful, "gather, largest difference"), (Generous, "scatter has shape (7, 3, 2); expected (5, 3, 2)")],
 )
-def test_a_distributor_that_errs(cls, said, monkeypatch, capsys):
+def test_faults_of_a_distributor_are_reported(cls, message, monkeypatch, capsys):
     monkeypatch.setattr("sweep_core.distribution.Erring", cls, raising=False)
     assert main(["sweep_core.distribution:Erring"]) == 1
     printed = capsys.readouterr().out
-    assert "broken  rank 0 of 1" in printed and said in printed
+    assert "broken  rank 0 of 1" in printed and message in printed
 
 
 class Wrong:
-    """Classes of strangers, each with one mistake."""
+    """Equation classes of users, each with one mistake."""
 
     @attrs.frozen
     class Speechless(Acoustic):
@@ -258,7 +258,7 @@ class Wrong:
     MADE = Acoustic()
 
 
-SAYS = {
+MESSAGES = {
     "Speechless": r"acoustic: speed\(\*parameters\) raises AttributeError",
     "Unfit": "acoustic: .* raises IndexError",
     "Nowhere": r"ndims is \(\); expected \(2,\), \(3,\) or \(2, 3\)",
@@ -269,11 +269,11 @@ SAYS = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=SAYS)
-def test_mistakes_of_a_class_are_said(name, said, monkeypatch, capsys):
+@pytest.mark.parametrize(("name", "message"), MESSAGES.items(), ids=MESSAGES)
+def test_mistakes_of_a_class_are_reported(name, message, monkeypatch, capsys):
     monkeypatch.setattr(errors, "Wrong", getattr(Wrong, name), raising=False)
     assert main(["sweep_core.errors:Wrong", "--backend", "reference"]) == 1
-    assert re.search(f"Error: .*{said}", capsys.readouterr().err)
+    assert re.search(f"Error: .*{message}", capsys.readouterr().err)
 
 
 def test_the_reference_keeps_its_laws(capsys):
@@ -298,6 +298,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("line", "message"), WRONG.items(), ids=WRONG)
-def test_what_cannot_be_asked_is_refused_by_name(line, message, capsys):
+def test_bad_command_lines_are_refused_by_name(line, message, capsys):
     assert main(line.split()) == 1
     assert re.search(message, capsys.readouterr().err)

@@ -1,4 +1,4 @@
-"""Wavelets: a Ricker is what Ricker says; a resampled one is itself at another interval."""
+"""Wavelets: a Ricker has its peak and frequency, and resampling changes only the interval."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_a_bad_ricker_is_refused(arguments, message):
 
 
 @pytest.mark.parametrize(("name", "at"), [("freq", 0), ("nt", 1), ("dt", 2), ("delay", 3)])
-def test_a_ricker_is_of_numbers(name, at):
+def test_a_ricker_takes_only_numbers(name, at):
     inputs = [15.0, 10, 1e-3, 0.1]
     np.testing.assert_array_equal(ricker(*map(np.array, inputs)), ricker(*inputs))
     for odd in ("5", True, [5.0]):
@@ -80,19 +80,19 @@ def packet(times, freq):
 
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.85])
-def test_up_to_nine_tenths_of_nyquist_is_kept(part):
+def test_resampling_keeps_frequencies_to_nine_tenths_of_nyquist(part):
     result = sampled(packet(np.arange(400) * 4e-3, 125 * part), 4e-3, 1590, 1e-3)
     np.testing.assert_allclose(result, packet(np.arange(1590) * 1e-3, 125 * part), atol=1e-6)
 
 
 @pytest.mark.parametrize(("part", "passes"), [(0.3, 1), (0.75, 1), (1.05, 0), (1.6, 0), (2.0, 0)])
-def test_decimation_keeps_what_the_new_interval_can_hold_and_nothing_else(part, passes):
+def test_decimation_keeps_only_frequencies_below_the_new_nyquist(part, passes):
     result = sampled(packet(np.arange(1600) * 1e-3, 125 * part), 1e-3, 390, 4e-3)
     np.testing.assert_allclose(result, passes * packet(np.arange(390) * 4e-3, 125 * part), atol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_many_traces_are_resampled_at_once_each_as_alone(axis):
+def test_many_traces_are_resampled_like_single_ones(axis):
     traces = np.random.default_rng(0).standard_normal((3, 2, 50)).astype(np.float32)
     result = sampled(np.moveaxis(traces, -1, axis), 4e-3, 120, 1.5e-3, axis=axis, start=7e-3)
     assert result.flags.c_contiguous and result.dtype == np.float32
@@ -101,7 +101,7 @@ def test_many_traces_are_resampled_at_once_each_as_alone(axis):
 
 
 @pytest.mark.parametrize("start", [0.0137, -0.05, 0.04])
-def test_samples_that_begin_at_another_time_are_put_there(start):
+def test_samples_are_placed_at_their_start_time(start):
     result = sampled(ricker(20, 300, 2e-3, 0.2), 2e-3, 500, 1e-3, start=start)
     np.testing.assert_allclose(result, ricker(20, 500, 1e-3, 0.2 + start), atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""The check of words sees each fault that it is for, and nothing in plain text."""
+"""The check of words finds each of its faults and flags no plain text."""
 
 import runpy
 from pathlib import Path

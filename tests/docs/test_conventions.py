@@ -38,17 +38,17 @@ POINTS = {"sources": np.array([[3, 2]]), "receivers": np.array([[9, 9]])}
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def test_shape_of_the_record():
+def test_the_record_has_axes_shot_time_receiver_and_field():
     """(nshots, nt, nrec, nfield)"""
     assert record(problem(), ricker(20, NT, DT), [[3, 2], [5, 6], [7, 7]], [[0, 0], [39, 29]]).shape == (3, NT, 2, 1)
 
 
 def test_models_are_depth_first():
-    """Cell (x, z) is model[z, x]: a fast column at x = 20 is seen above and below, not aside."""
-    changed = VP.copy()
-    changed[:, 20] = 2500.0
+    """Cell (x, z) is model[z, x]: a fast column at x = 20 changes the trace below the source, not the one aside."""
+    faster = VP.copy()
+    faster[:, 20] = 2500.0
     places = [[20, 25], [36, 15]]
-    plain, other = (record(problem(), ricker(30, 60, DT), [[20, 5]], places, [m]) for m in (VP, changed))
+    plain, other = (record(problem(), ricker(30, 60, DT), [[20, 5]], places, [m]) for m in (VP, faster))
     change = np.abs(other - plain).max(axis=(0, 1, 3)) / np.abs(plain).max(axis=(0, 1, 3))
     assert change[0] > 2 * change[1]
 
@@ -71,7 +71,7 @@ def test_spacing_is_in_the_order_of_the_axes():
     assert down > aside + 10
 
 
-def test_the_largest_stable_dt_is_stated_and_right():
+def test_the_stated_largest_dt_is_the_stability_limit():
     with pytest.raises(StabilityError) as refusal:
         record(problem(dt=0.01), ricker(5, NT, 0.01), [[3, 2]], [[0, 0]])
     stable = float(re.search(r"largest stable dt is ([\d.e-]+)", str(refusal.value))[1])
@@ -97,8 +97,8 @@ def test_spatial_order_is_even_and_fits():
         problem(shape=(7, 9), order=8)
 
 
-def test_layouts_of_the_wavelet():
-    """(nt,), (nshots, nt) and (nshots, nsrc, nt) that say the same"""
+def test_equivalent_wavelets_give_the_same_record():
+    """The shapes are (nt,), (nshots, nt) and (nshots, nsrc, nt)."""
     one, sources = ricker(20, NT, DT), [[[3, 2], [5, 6]], [[7, 7], [8, 9]]]
     whole = [one, np.stack([one] * 2), np.stack([np.stack([one] * 2)] * 2)]
     answers = [record(problem(), w, sources, [[0, 0]]) for w in whole]
@@ -107,7 +107,7 @@ def test_layouts_of_the_wavelet():
         record(problem(), np.stack([one] * 3), sources, [[0, 0]])
 
 
-def test_fields():
+def test_the_default_field_is_h1():
     subject = problem()
     assert subject.source_type == subject.receiver_type == ("h1",)
     with pytest.raises(OptionError, match="names 'vx', which acoustic does not have"):
@@ -124,7 +124,7 @@ def test_columns_are_x_z():
 
 
 def test_positions_count_from_the_corner_of_the_model():
-    """...and not from that of the PML: corners are inside, one cell further is not."""
+    """They do not count from the corner of the PML: corners are inside, one cell further is outside."""
     corners = [[0, 0], [NX - 1, NZ - 1]]
     for width in (0, 20):
         traces = record(problem(pml_width=width), ricker(20, 5, DT), [[0, 0]], corners)
@@ -135,7 +135,7 @@ def test_positions_count_from_the_corner_of_the_model():
         record(problem(), ricker(20, 5, DT), [[0, 0]], [[0, 0], [0, -1]])
 
 
-def test_layouts_of_sources_and_receivers():
+def test_equivalent_positions_give_the_same_record():
     wavelet, points = ricker(20, NT, DT), [[3, 2], [5, 6]]
     plain = record(problem(), wavelet, points, points)
     assert np.array_equal(record(problem(), wavelet, [[p] for p in points], points), plain)
@@ -152,13 +152,13 @@ def test_sources_in_one_cell_add_up():
 # --- time and source --------------------------------------------------------------------------------------------------
 
 
-def test_times_of_the_samples():
+def test_pressure_samples_are_dt_apart():
     subject = problem()
     assert np.array_equal(subject.time("h1", 5), np.arange(5) * DT)
 
 
 def test_the_record_begins_at_rest():
-    """record[0] is zero, wavelet[0] is seen in record[1], the last sample is never seen."""
+    """record[0] is zero, wavelet[0] acts on record[1], the last sample acts on no record."""
     wavelet = np.random.default_rng(0).standard_normal(NT)
     plain = record(problem(), wavelet, [[3, 2]], [[3, 2]])
     assert not plain[:, 0].any() and plain[0, 1, 0, 0] == pytest.approx(DT**2 * 2000**2 * wavelet[0] / 100)
@@ -170,7 +170,7 @@ def test_the_record_begins_at_rest():
 
 
 def at_400_m(dh, dt):
-    """Trace of a source in the middle of 1200 m, sampled every 8 ms."""
+    """Return the trace at 400 m from a source in the middle of 1200 m, every 8 ms."""
     n = round(1200 / dh) + 1
     subject = problem((n, n), dh, dt, order=8)
     wavelet = ricker(10, round(0.56 / dt), dt)
@@ -196,10 +196,10 @@ def test_delta_is_one_over_the_volume_of_a_cell():
 # --- boundaries -------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_pml_the_wall_reflects_with_minus_one():
+def test_a_wall_without_a_pml_reflects_with_minus_one():
     """In a strip with walls far left and right, the trace is that of an open strip minus that of an image source.
 
-    Order 2, where the first zero lies one cell outside: the image of z = 6 is at z = -8.
+    At order 2, the first zero lies one cell outside: the image of z = 6 is at z = -8.
     """
     nz, nx, wavelet = 60, 161, ricker(25, 220, DT)
     wall = problem((nz, nx), order=2, pml_width=(0, 20, 0, 0))
@@ -214,7 +214,7 @@ def test_without_a_pml_the_wall_reflects_with_minus_one():
     assert np.abs(walled - (open_ - image)).max() < 1e-6 * scale
 
 
-def test_widths_of_the_pml():
+def test_pml_widths_are_one_number_or_one_per_face():
     assert problem().pml == ((20, 20), (20, 20))
     subject = problem(pml_width=(1, 2, 3, 4))
     assert subject.pml == ((1, 2), (3, 4)) and subject.padded_shape == (NZ + 3, NX + 7)
@@ -237,7 +237,7 @@ def test_the_pml_is_a_value_of_the_problem():
 
 
 def test_the_earth_under_the_pml_continues_the_edge():
-    """A model that is padded by its edge cells, with walls further out, gives the same until they are seen."""
+    """A model padded by its edge cells, with farther walls, gives the same record until the walls reflect."""
     vp = np.random.default_rng(0).uniform(1800, 2200, (NZ, NX))
     wavelet, n = ricker(60, 30, DT), 12
     far = problem((NZ + 2 * n, NX + 2 * n), pml_width=0)
@@ -249,7 +249,7 @@ def test_the_earth_under_the_pml_continues_the_edge():
 # --- gradient, dtype, device ------------------------------------------------------------------------------------------
 
 
-def test_an_edge_cell_answers_for_the_pml_that_copies_it():
+def test_the_gradient_of_an_edge_cell_includes_the_pml():
     torch = pytest.importorskip("torch")
     subject = problem(shape=(12, 14))
     vp, shots = np.full((12, 14), 2000.0), Shots(ricker(30, 200, DT), np.array([[7, 6]]), np.array([[2, 2], [11, 9]]))
@@ -258,9 +258,9 @@ def test_an_edge_cell_answers_for_the_pml_that_copies_it():
     for cell in ((0, 7), (11, 13), (6, 6)):
         misfits = []
         for h in (0.1, -0.1):
-            moved = vp.copy()
-            moved[cell] += h
-            misfits.append(0.5 * (reference.forward(subject, shots, [moved]) ** 2).sum())
+            perturbed = vp.copy()
+            perturbed[cell] += h
+            misfits.append(0.5 * (reference.forward(subject, shots, [perturbed]) ** 2).sum())
         assert torch.as_tensor(gradient)[cell].item() == pytest.approx((misfits[0] - misfits[1]) / 0.2, rel=1e-5)
 
 
@@ -328,7 +328,7 @@ def test_jax_without_x64_refuses_float64():
 
 
 def torch_run(positions=False, **more):
-    """A compiled record of leaves: the wavelet, and sources between nodes."""
+    """Return (compiled record, vp); positions between nodes, or wavelet and vp, require a gradient."""
     solver = torch_solver(impl="c")
     import torch
 
@@ -348,8 +348,8 @@ def second_derivative():
     torch.autograd.grad(first.sum(), vp)
 
 
-def torch_written(by):
-    """A compiled solver as a program of torch."""
+def torch_program(by):
+    """Trace or export a compiled solver as a program of torch."""
     solver = torch_solver(impl="c")
     import torch
 
@@ -369,7 +369,7 @@ def snapshots_derivative():
 
 
 def compiled_for(kind, memory):
-    """Raise the refusal that a solver on such a device, which need not exist here, would raise."""
+    """Raise the refusal of a solver on such a device; the device need not exist here."""
     if refusal := make_strategy(memory).refusal_of(kind, Acoustic.levels):
         raise UnsupportedError(refusal)
 
@@ -411,25 +411,25 @@ REFUSED = {
     '`CkptOptions(storage="cpu")` or `"disk"` with JAX': lambda: jax_solver(
         impl="c", memory=MemoryOptions("ckpt", ckpt=CkptOptions(storage="disk"))
     ),
-    "`torch.export` of a solver": lambda: torch_written("export"),
-    '`torch.jit.trace` with `impl="c"`': lambda: torch_written("jit"),
+    "`torch.export` of a solver": lambda: torch_program("export"),
+    '`torch.jit.trace` with `impl="c"`': lambda: torch_program("jit"),
 }
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_not_there_yet_is_refused_by_name(what):
+@pytest.mark.parametrize("feature", REFUSED)
+def test_missing_features_are_refused_by_name(feature):
     with pytest.raises(UnsupportedError):
-        REFUSED[what]()
+        REFUSED[feature]()
 
 
-def test_the_page_lists_what_is_refused():
+def test_the_page_lists_all_missing_features():
     table = PAGE.read_text().split("## Not yet")[1]
     rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")][1:]
     assert rows == list(REFUSED)
 
 
-def test_times_of_a_staggered_grid():
+def test_staggered_fields_are_half_a_step_apart():
     """A force is seen half a step after its sample, an explosion a whole step after; p is minus the mean of stresses."""
     arguments = {"shape": (NZ, NX), "dh": 10.0, "dt": DT, "receiver_type": ["p", "sxx", "szz", "vz"]}
     models, wavelet = [VP, VP / 2, VP], np.eye(1, 20)[0]

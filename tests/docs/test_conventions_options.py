@@ -16,8 +16,8 @@ def run(sources=((8, 8),), receivers=((12, 9),), models=(VP,), mask=None, **argu
 
 @pytest.mark.parametrize("kind", ["nsrc", "nrec"])
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-eager"))
-def test_many_points_in_one_cell(entry, kind):
-    """The record of 1000 sources and the gradient of 1000 receivers: as in float64, to what the page states."""
+def test_many_points_in_one_cell_keep_the_stated_precision(entry, kind):
+    """The record of 1000 sources and the gradient of 1000 receivers equal float64 to the page's tolerance."""
     n, nt = 1000, 20
     subject = case.__wrapped__(shape=(12, 14), nt=nt, nshots=1, **{kind: n})
     (subject.shots.sources if kind == "nsrc" else subject.shots.receivers)[...] = 7
@@ -43,8 +43,8 @@ def test_pressure_is_zero_on_a_free_surface_and_odd_about_it():
         problem(free_surface=True, pml_width=(5, 5, 5, 5))
 
 
-def test_the_method_of_images():
-    """A free surface at z = 0 is a source of the other sign at -z."""
+def test_a_free_surface_equals_an_image_source():
+    """A free surface at z = 0 equals a source of the other sign at -z."""
     depth, shape = 6, (NZ + 40, NX)
     earth = np.full(shape, 2000.0)
     free = run(sources=[[8, depth]], receivers=[[12, 9]], free_surface=True, models=[np.full((NZ, NX), 2000.0)])
@@ -70,28 +70,28 @@ def test_an_interpolation_never_reaches_beyond_the_pml():
         run(sources=[[0.5, 8.0]], pml_width=2)
 
 
-def test_a_masked_receiver_records_zero_wherever_it_is():
+def test_a_masked_receiver_records_zero_at_any_position():
     pair = run(receivers=[[12, 9], [999, -5]], mask=np.array([[True, False]]))
     np.testing.assert_array_equal(pair[:, :, :1], run())
     assert not pair[:, :, 1].any()
 
 
-def test_an_earth_for_each_shot():
+def test_each_shot_may_have_its_own_earth():
     other = 1.1 * VP
     both = run(sources=[[8, 8], [8, 8]], models=[np.stack([VP, other])])
     np.testing.assert_allclose(both[:1], run(), rtol=1e-12)
     np.testing.assert_allclose(both[1:], run(models=[other]), rtol=1e-12)
 
 
-def test_an_increment_adds_the_wavelet_as_it_is():
+def test_an_increment_adds_the_unscaled_wavelet():
     at_source = run(receivers=[[8, 8]], source_scaling="increment")[0, 1, 0, 0]
     assert at_source == ricker(20, NT, DT)[0]
 
 
 def test_snapshots_are_the_field_without_the_pml():
-    asked = Snapshots(["h1"], every=10, region=((2, 9), (3, 13)))
+    request = Snapshots(["h1"], every=10, region=((2, 9), (3, 13)))
     shots = Shots(ricker(20, NT, DT), np.array([[8, 8]]), np.array([[12, 8]]))
-    waves = reference.snapshots(problem(), shots, [VP], asked)["h1"]
-    assert waves.shape == (1, len(asked.times(NT, DT)), 7, 10)
-    np.testing.assert_allclose(asked.times(NT, DT)[:3], [0, 10 * DT, 20 * DT])
+    waves = reference.snapshots(problem(), shots, [VP], request)["h1"]
+    assert waves.shape == (1, len(request.times(NT, DT)), 7, 10)
+    np.testing.assert_allclose(request.times(NT, DT)[:3], [0, 10 * DT, 20 * DT])
     np.testing.assert_array_equal(waves[0, :, 6, 9], run(receivers=[[12, 8]])[0, ::10, 0, 0])

@@ -1,4 +1,4 @@
-"""The pages of docs/ and the README: code runs and prints what they say, files are the files, links lead on."""
+"""In docs/ and the README, code runs and prints the stated output, shown files are up to date, links exist."""
 
 import inspect
 import json
@@ -39,7 +39,7 @@ for line, code, expected in json.load(sys.stdin):
 
 @attrs.frozen
 class Block:
-    """A fenced block: its language, the file that it is (a part of), its text, and where it stands."""
+    """A fenced block: its language, the file that it shows (in part), its text and its place."""
 
     language: str
     file: str
@@ -53,12 +53,12 @@ def blocks(page: Path) -> list[Block]:
     text, outcome = page.read_text(), []
     for m in re.finditer(r"^```(\w*)(?: file=(\S+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         outcome.append(Block(m[1], m[2] or "", m[3], text[: m.start(3)].count("\n"), m.start(), m.end()))
-    assert 2 * len(outcome) == len(re.findall("^```", text, re.MULTILINE)), "a block that this test does not understand"
+    assert 2 * len(outcome) == len(re.findall("^```", text, re.MULTILINE)), "a block of an unknown form"
     return outcome
 
 
 def examples(page: Path) -> list[tuple[int, str, str | None]]:
-    """(line, code, output or None) of each Python block that is no file; the output is a text block right after it."""
+    """Return (line, code, output or None) of each Python block that is no file; a text block after it is its output."""
     outcome, text = blocks(page), page.read_text()
     result = []
     for block, after in zip_longest(outcome, outcome[1:]):
@@ -69,15 +69,15 @@ def examples(page: Path) -> list[tuple[int, str, str | None]]:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with the packages of tests/plugins."""
+def packages(tmp_path_factory):
+    """Return a folder with the packages of tests/plugins."""
     target = tmp_path_factory.mktemp("packages")
     install(target, STRANGERS)
     return target
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if examples(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
+def test_code_runs_and_prints_the_stated_output(page, request, tmp_path):
     code = examples(page)
     text = "".join(c for _, c, _ in code)
     for framework in ("torch", "jax"):
@@ -90,17 +90,17 @@ def test_code_runs_and_prints_what_the_page_says(page, request, tmp_path):
         pytest.skip(compiled.reason)
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     if any(f'"{name}"' in text for name in STRANGERS):
-        paths.insert(0, str(request.getfixturevalue("installed")))
+        paths.insert(0, str(request.getfixturevalue("packages")))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", RUNNER, str(page.relative_to(ROOT))]
-    done = subprocess.run(
+    process = subprocess.run(
         command, input=json.dumps(code), cwd=tmp_path, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 @pages
-def test_blocks_that_are_files_are_those_files(page):
+def test_blocks_of_a_file_equal_the_file(page):
     """The parts of a file that a page shows, in their order, are the whole file; blank lines do not count."""
     shown: dict[str, list[str]] = {}
     for block in blocks(page):
@@ -111,8 +111,8 @@ def test_blocks_that_are_files_are_those_files(page):
         assert re.sub(r"\n{2,}", "\n\n", "\n\n".join(parts)) == re.sub(r"\n{2,}", "\n\n", text), file
 
 
-def test_the_header_that_is_shown_in_part_is_that_of_the_plugin():
-    """But for what the page leaves out, where it says so."""
+def test_the_shown_part_of_a_header_is_in_the_plugin():
+    """The page marks the parts that it leaves out."""
     (shown,) = [b.text for b in blocks(ROOT / "docs/reference/equation-systems.md") if '"vti_acoustic"' in b.text]
     header = "".join((ROOT / "tests/plugins/vti/include/sweep/physics/vti_acoustic.h").read_text().split())
     for part in re.sub(r"//.*", "", shown).split("/* ... */"):
@@ -150,7 +150,7 @@ def test_no_page_is_long():
 
 
 def test_links_of_the_benchmarks_lead_somewhere():
-    """The pages whose code is not run."""
+    """The code of these pages is not run."""
     for page in (DOCS / "benchmarks").glob("*.md"):
         test_links_lead_somewhere(page)
         test_anchors_exist(page)

@@ -1,4 +1,4 @@
-"""The files that stand beside the README name what is there, and the hooks of a commit are those of `make lint`."""
+"""Files beside the README name existing paths, and the hooks of a commit run the commands of `make lint`."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md"])
-def test_paths_and_links_lead_on(page):
+def test_paths_and_links_exist(page):
     text = (ROOT / page).read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
     paths = re.findall(r"(?<![\w/.])((?:sweep_\w+|native|tests|docs)/[\w/.-]*[\w/])", text)
@@ -27,7 +27,7 @@ def test_every_room_has_its_line():
     assert rooms <= named
 
 
-def test_hooks_are_those_of_lint():
+def test_hooks_run_the_commands_of_lint():
     lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].strip()
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     entries = re.findall(r"entry: (.*)", hooks)

@@ -15,7 +15,7 @@ ARRIVALS = 0.12 + np.abs(OFFSETS) / 2000
 
 @pytest.fixture
 def gathers():
-    """A wave at 2000 m/s, one dead trace."""
+    """Return gathers of a wave at 2000 m/s, with one dead trace."""
     times, mask = np.arange(NT) * DT, np.ones((2, 4), bool)
     mask[1, 0] = False
     record = np.array([[ricker(25, NT, DT, arrival) for arrival in row] for row in ARRIVALS])
@@ -49,16 +49,16 @@ def test_offsets_are_kept_from_nearest_to_farthest(gathers):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.005])
-def test_first_breaks_are_where_waves_begin(gathers, noise):
+def test_first_breaks_are_the_beginnings_of_waves(gathers, noise):
     observed = gathers.observed + noise * np.random.default_rng(0).standard_normal(gathers.observed.shape)
     observed = observed * gathers.receiver_mask[:, None, :, None]
     result = first_breaks(
         Gathers(gathers.sources, gathers.receivers, observed, dt=DT, dh=DH, receiver_mask=gathers.receiver_mask)
     )
     assert np.isnan(result[1, 0]) and np.isnan(result).sum() == 1
-    away = (result - ARRIVALS)[~np.isnan(result)]
+    errors = (result - ARRIVALS)[~np.isnan(result)]
     assert (
-        (-0.042 < away).all() and (away < -0.025).all() and np.ptp(away) < 0.012
+        (-0.042 < errors).all() and (errors < -0.025).all() and np.ptp(errors) < 0.012
     )  # a 25 Hz Ricker begins 0.03 s before its peak
     muted = mute_time(gathers, begin=result, taper=0.01)
     assert not muted[1, :, 0].any()
@@ -66,14 +66,14 @@ def test_first_breaks_are_where_waves_begin(gathers, noise):
 
 
 def test_a_first_break_may_be_weak(gathers):
-    """As a direct wave before the reflection of a sea floor, twenty times as strong."""
+    """A direct wave may come before a sea-floor reflection that is twenty times as strong."""
     later = np.roll(gathers.observed, 70, axis=1)
     later[:, :70] = 0
     both = attrs.evolve(gathers, observed=gathers.observed + 20 * later)
     np.testing.assert_allclose(first_breaks(both), first_breaks(gathers), atol=0.02)
 
 
-def test_odd_requests_are_refused(gathers):
+def test_bad_requests_are_refused(gathers):
     for step in (mute_time, mute_offset, first_breaks):
         with pytest.raises(DtypeError, match="gathers are ndarray"):
             step(gathers.observed)

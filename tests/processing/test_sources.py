@@ -13,7 +13,7 @@ WAVELET = ricker(12, NT, DT, 0.15)
 
 
 def waves(distance, velocity=2000.0):
-    """The exact records of a point source and of a line source, (nt, nrec)."""
+    """Return the exact records of a point source and of a line source, (nt, nrec)."""
     length = 8 * NT
     omega = 2 * np.pi * np.fft.rfftfreq(length, DT)[:, None]
     spectrum = np.fft.rfft(WAVELET, length)[:, None]
@@ -25,7 +25,7 @@ def waves(distance, velocity=2000.0):
 
 @pytest.mark.parametrize("kind", ["velocity", "offset"])
 def test_a_point_source_becomes_a_line_source(kind):
-    """To the order of 1 / (k r): the next term of the Hankel function."""
+    """The error is of order 1 / (k r), the next term of the Hankel function."""
     distance = np.array([400.0, 800.0, 1600.0])
     point, line = waves(distance)
     option = {"velocity": 2000.0} if kind == "velocity" else {"offset": -distance}
@@ -36,8 +36,8 @@ def test_a_point_source_becomes_a_line_source(kind):
     assert error[0] < 0.07 and error[2] < 0.02 and (error[1:] < 0.7 * error[:-1]).all()
 
 
-def test_the_record_of_the_solver_is_that_of_a_line_source():
-    """In two dimensions, with its amplitude: the convention of a source is that of the three-dimensional one."""
+def test_the_solver_records_a_line_source():
+    """Amplitudes in two dimensions agree: a source has the convention of three dimensions."""
     problem = make_problem(Acoustic(8), (60, 110), 10.0, DT, pml_width=20)
     source, receivers = np.array([[15, 30]]), np.array([[75, 30], [95, 30]])
     record = backend("reference").forward(
@@ -48,7 +48,7 @@ def test_the_record_of_the_solver_is_that_of_a_line_source():
     assert np.linalg.norm(result - record) / np.linalg.norm(record) < 0.07
 
 
-def test_half_integrals_of_powers_are_known():
+def test_half_integrals_of_powers_are_exact():
     times = np.arange(500) * DT
     np.testing.assert_allclose(half_integral(times, DT, axis=-1), 4 / 3 * times**1.5 / np.sqrt(np.pi), atol=1e-12)
     twice = half_integral(half_integral(WAVELET, DT, axis=-1), DT, axis=-1)
@@ -56,7 +56,7 @@ def test_half_integrals_of_powers_are_known():
     np.testing.assert_allclose(twice, whole, atol=3e-3 * np.abs(whole).max())
 
 
-def test_odd_conversions_are_refused():
+def test_bad_conversions_are_refused():
     record = np.zeros((1, 20, 3, 1))
     for options in ({}, {"velocity": 1.0, "offset": np.ones((1, 3))}):
         with pytest.raises(OptionError, match="one of them"):
@@ -87,7 +87,7 @@ TRUE = np.stack(
 
 
 def shoot(wavelet, deep=2600.0, water=1500.0):
-    """Two shots in water over rock, seen by receivers along the water."""
+    """Model two shots in water over rock, with receivers along the water."""
     problem = make_problem(Acoustic(4), (50, 80), 10.0, DT, pml_width=12)
     vp = np.full((50, 80), water)
     vp[30:] = deep
@@ -96,13 +96,13 @@ def shoot(wavelet, deep=2600.0, water=1500.0):
     return record, Gathers(sources.astype(float), np.tile(receivers.astype(float), (2, 1, 1)), record, dt=DT, dh=10.0)
 
 
-def away(result, expected):
+def distance_to(result, expected):
     return np.linalg.norm(result - expected) / np.linalg.norm(expected)
 
 
-def test_a_shared_wavelet_is_found():
+def test_a_shared_wavelet_is_estimated():
     result = estimate_wavelet(shoot(TRUE[0])[0], shoot(FIRST)[0], FIRST, damping=1e-5)
-    assert away(result.wavelet, TRUE[0]) < 1e-3 and result.wavelet.shape == (NSAMPLES,)
+    assert distance_to(result.wavelet, TRUE[0]) < 1e-3 and result.wavelet.shape == (NSAMPLES,)
     assert result.unexplained < 1e-6 and result.acausal < 1e-6
 
 
@@ -110,29 +110,29 @@ def test_each_shot_has_a_wavelet_of_its_own():
     observed, modelled = shoot(TRUE)[0], shoot(FIRST)[0]
     result = estimate_wavelet(observed, modelled, FIRST, shared=False, damping=1e-5)
     assert result.wavelet.shape == (2, NSAMPLES) and result.unexplained.shape == (2,)
-    assert max(away(result.wavelet[shot], TRUE[shot]) for shot in range(2)) < 1e-2
+    assert max(distance_to(result.wavelet[shot], TRUE[shot]) for shot in range(2)) < 1e-2
     assert estimate_wavelet(observed, modelled, FIRST, damping=1e-5).unexplained > 0.01
 
 
-def test_the_direct_wave_is_enough_where_the_rock_is_unknown():
-    """Reflections of a wrong rock spoil the wavelet, a window around the direct wave does not."""
+def test_the_direct_wave_is_enough_if_the_rock_is_unknown():
+    """Reflections of a wrong rock spoil the wavelet; a window around the direct wave excludes them."""
     observed, gathers = shoot(TRUE[0])
     modelled = shoot(FIRST, deep=1900.0)[0]
     arrival = np.abs(gathers.offsets) / 1500
     weights = mute_time(gathers, end=arrival + 0.25, taper=0.02) * (arrival < 0.25)[:, None, :, None]
     spoilt, result = (estimate_wavelet(observed, modelled, FIRST, weights=w, damping=1e-4) for w in (None, weights))
-    assert away(result.wavelet, TRUE[0]) < 0.015 and away(spoilt.wavelet, TRUE[0]) > 0.03
+    assert distance_to(result.wavelet, TRUE[0]) < 0.015 and distance_to(spoilt.wavelet, TRUE[0]) > 0.03
 
 
-def test_waves_that_come_too_late_are_told():
+def test_late_modelled_waves_are_reported_as_acausal():
     early = np.roll(shoot(TRUE[0])[0], -60, axis=1)
     early[:, -60:] = 0
     assert estimate_wavelet(early, shoot(FIRST)[0], FIRST).acausal > 0.1
 
 
-def test_odd_estimates_are_refused():
+def test_bad_estimates_are_refused():
     record = np.ones((2, NSAMPLES, 3, 1))
-    for observed, wavelet, options, kind, says in (
+    for observed, wavelet, options, kind, message in (
         (
             record[:1],
             FIRST,
@@ -154,5 +154,5 @@ def test_odd_estimates_are_refused():
         (record, 0 * FIRST, {}, DomainError, "the wavelet is zero throughout; expected the wavelet of"),
         (record, FIRST, {"weights": 0 * record}, DomainError, "zero throughout"),
     ):
-        with pytest.raises(kind, match=says):
+        with pytest.raises(kind, match=message):
             estimate_wavelet(observed, record, wavelet, **options)

@@ -1,4 +1,4 @@
-"""Filters, spectra and gains do to traces what they say, along the axis that is named."""
+"""Filters, spectra and gains act on traces along the named axis."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,12 @@ def tone(freq):
 
 
 @pytest.mark.parametrize(("freq", "passes"), [(5, 0.0), (10, 0.0), (40, 1.0), (120, 0.0), (200, 0.0)])
-def test_a_bandpass_keeps_what_lies_between_its_corners_in_its_place(freq, passes):
+def test_a_bandpass_keeps_frequencies_between_its_corners_in_place(freq, passes):
     result = bandpass(tone(freq), DT, 20, 80, order=8, axis=-1)
     np.testing.assert_allclose(result, passes * tone(freq), atol=0.02)
 
 
-def test_corners_are_halved():
+def test_a_corner_frequency_is_halved():
     freq = 50.0
     long = np.cos(2 * np.pi * freq * np.arange(8000) * DT)
     for options in ({"low": freq}, {"high": freq}):
@@ -68,8 +68,8 @@ def test_every_step_takes_time_along_any_axis(step, axis, dtype):
     np.testing.assert_allclose(np.moveaxis(result, axis, -1), alone, rtol=1e-6, atol=1e-6)
 
 
-def test_a_spectrum_is_that_of_the_transform():
-    """A Gaussian's is a Gaussian, in the unit of the data times seconds; a trace of zeros does not count."""
+def test_a_spectrum_equals_the_fourier_transform():
+    """The spectrum of a Gaussian is a Gaussian, in the unit of the data times seconds; zeros do not count."""
     record = np.zeros((2, NT, 3, 1))
     record[0, :, 1, 0] = np.exp(-(((TIMES - 0.4) / 0.02) ** 2))
     frequencies, amplitude = spectrum(record, DT)
@@ -80,7 +80,7 @@ def test_a_spectrum_is_that_of_the_transform():
     assert not spectrum(np.zeros((1, NT, 1, 1)), DT)[1].any()
 
 
-def test_gains():
+def test_gains_level_amplitudes():
     ones = np.ones((1, NT, 2, 1))
     np.testing.assert_allclose(time_gain(ones, DT, 2)[0, :, 1, 0], TIMES**2)
     record = np.random.default_rng(0).standard_normal((2, NT, 3, 1)) * np.array([1.0, 100, 0])[:, None]
@@ -93,7 +93,7 @@ def test_gains():
     assert not agc(np.zeros(NT), DT, 0.1, axis=-1).any()
 
 
-ODD = {
+BAD = {
     "no corner": (lambda: bandpass(TIMES, DT, axis=-1), OptionError, "neither low nor high"),
     "above Nyquist": (lambda: bandpass(TIMES, DT, None, 250, axis=-1), DomainError, "high is 250 Hz; expected less than the Nyquist"),
     "crossed": (lambda: bandpass(TIMES, DT, 30, 20, axis=-1), DomainError, "low below high"),
@@ -111,7 +111,7 @@ ODD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("step", "kind", "says"), ODD.values(), ids=ODD)
-def test_odd_requests_are_refused(step, kind, says):
-    with pytest.raises(kind, match=says):
+@pytest.mark.parametrize(("step", "kind", "message"), BAD.values(), ids=BAD)
+def test_bad_requests_are_refused(step, kind, message):
+    with pytest.raises(kind, match=message):
         step()

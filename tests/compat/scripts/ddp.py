@@ -40,6 +40,6 @@ records = [torch.empty_like(observed) for _ in range(size)]
 dist.all_gather(records, predicted.detach().contiguous())
 if rank == 0:
     np.savez(sys.argv[1], record=torch.cat(records).numpy(), gradient=model.module.vp.grad.numpy())
-del model, predicted  # they hold the group, and torch now and then aborts a process that ends with one
+del model, predicted  # they hold the group; torch sometimes aborts a process that ends with a live group
 dist.barrier()
 dist.destroy_process_group()
