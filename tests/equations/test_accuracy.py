@@ -178,7 +178,7 @@ def test_law5_error_in_devitos_accuracy_problem(choice, bound):
     assert np.linalg.norm(record - exact) / np.sqrt(nt) / np.abs(exact).max() < bound
 
 
-# --- reciprocity, edges, long runs -----------------------------------------------------------------------------------------------------
+# --- reciprocity, edges, long runs ------------------------------------------------------------------------------------
 
 FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "on faces": ((0, 9), (12, 22))}
 

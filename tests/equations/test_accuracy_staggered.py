@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from elastodynamics import Clock, Solid, whole_space
 from laws import error
-from plane_waves import fluids, measured, seafloor
+from plane_waves import fluids, measured_coefficients, seafloor
 from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
@@ -71,7 +71,7 @@ def test_law5_green_functions_of_the_elastic_equation_in_2d(source, receiver):
 
 
 def test_law5_p_and_s_waves_travel_at_their_speeds():
-    """The far field of a force is P along the force and S across it. Cross-correlation gives the lag between receivers."""
+    """The far field of a force is P along it and S across it. Cross-correlation gives the lag between receivers."""
     dt, dh, near, far = 0.5e-3, 10.0, 300.0, 500.0
     for receiver, speed in (("vx", ROCK.vp), ("vz", ROCK.vs)):
         traces = [point(8, dh, dt, receiver, receiver, (d, 0.0), 0.5, 12.0)[0] * np.sqrt(d) for d in (near, far)]
@@ -100,7 +100,7 @@ ANGLES = np.arange(0, 61, 10)
 def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
     """The error of pressure (0 to 60 degrees) is a mean over 12 to 32 Hz, at 10 to 30 points per wavelength."""
     upper = (2000.0, 1000.0)
-    result = measured(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
+    result = measured_coefficients(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
     for coefficient, expected, bound in zip(result, fluids(upper, lower, ANGLES), bounds, strict=True):
         assert np.abs(coefficient - expected[:, None]).mean(1).max() < bound
 
@@ -117,7 +117,7 @@ def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
 def test_law5_reflection_of_the_seafloor(solid, angles, bound):
     """Water is a solid with vs = 0, and the cell border is the interface."""
     water = (1500.0, 0.0, 1000.0)
-    reflection, _ = measured(Elastic(8), water, solid, angles, ["sxx", "szz"], ["p"])
+    reflection, _ = measured_coefficients(Elastic(8), water, solid, angles, ["sxx", "szz"], ["p"])
     assert np.abs(reflection - seafloor(water, solid, angles)[:, None]).mean(1).max() < bound
 
 

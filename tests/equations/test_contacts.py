@@ -73,7 +73,7 @@ def test_discontinuous_fields_are_interpolated_on_one_side(shape, free_surface):
 
 @pytest.mark.parametrize("field", ["sxx", "sxz", "vx", "vz"])
 def test_weights_beside_a_contact_add_up_to_one(field):
-    """Nodes on the contact are included. Without a contact, and at whole positions, the weights are those of the sinc."""
+    """Nodes on the contact are included. Without a contact and at whole positions, weights are those of the sinc."""
     shape = (20, 24)
     setup = make_problem(Elastic(4), shape, 10.0, 1e-3, pml_width=5)
     solid, at = np.pad(slanted(shape), 5, "edge")[None], np.random.default_rng(0).uniform(1, 18, (1, 300, 2))

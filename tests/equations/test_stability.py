@@ -15,7 +15,10 @@ WATER, ROCK, AIR = (1500.0, 1000.0), (3000.0, 2700.0), (340.0, 1.2)
 
 
 def difference(order, n):
-    """Return the staggered difference of values at cells 0..n-1, zero outside, at 1/2..n-1/2: exact for odd powers of x."""
+    """Return the staggered difference, at 1/2..n-1/2, of values at cells 0..n-1 and zero outside.
+
+    The weights are exact for odd powers of x.
+    """
     half = order // 2
     x = np.arange(1, half + 1) - 0.5
     powers = 2 * np.arange(half) + 1

@@ -73,7 +73,7 @@ def test_law5_elastic_water_under_a_free_surface_equals_the_acoustic_equation(so
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_fields_without_parity_are_continued_above_the_surface_as_cubics(dtype):
-    """A slope at the surface is right half a cell below it. Every row of weights has the same sum as without a surface."""
+    """A slope at the surface is right half a cell below it. A surface does not change the sum of a row of weights."""
     shape, dh = (30, 30), 10.0
     rough = np.array([[12, z] for z in (DEPTHS if dtype == "float64" else range(4))], dtype)
     free, whole = (

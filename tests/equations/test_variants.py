@@ -226,7 +226,7 @@ def test_law4_skipped_cells_ahead_of_the_wave_change_no_bit(entry, strategy, ndi
 
 
 @any_executor
-def test_law1_surveys_that_differ_in_their_mask_alone(entry):
+def test_law1_surveys_may_differ_only_in_their_mask(entry):
     """The runs follow each other: the key of cached survey data must include the mask."""
     setup, mask = case(), np.arange(15).reshape(3, 5) % 2 > 0
     for mask_of_run in (mask, ~mask, mask):

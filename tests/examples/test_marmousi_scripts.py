@@ -363,11 +363,11 @@ BAD_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("more", "says"), BAD_OPTIONS.items())
-def test_bad_options_are_refused(prepare, more, says):
+@pytest.mark.parametrize(("more", "message"), BAD_OPTIONS.items())
+def test_bad_options_are_refused(prepare, more, message):
     code, printed, out = prepare("--target-dh", 12.5, more)
     assert code == 1 and not out.exists()
-    assert says in printed and printed.count("\n") == 1
+    assert message in printed and printed.count("\n") == 1
 
 
 @pytest.mark.parametrize("more", ["--crop=1:2", "--crop=a:b,:", "--radii=x", "--radii=1,2,3", "--radii=-1"])

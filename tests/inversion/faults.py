@@ -35,7 +35,7 @@ PROBLEM = make_problem(Acoustic(), SHAPE, 10.0, 0.001)
 
 
 class Chaotic:
-    """Misfit and gradient that depend on every value of the model and the shots, so that lost state changes the result."""
+    """Misfit and gradient that depend on all values of model and shots, so that lost state changes the result."""
 
     name = "chaotic"
 

@@ -107,7 +107,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path):
     """The error names the first process. After its death, a kill too, the second process may start."""
     code = (
         "import sys, time; from sweep_core import SerialDistributor; from sweep_core.inversion.journal import Journal\n"
-        "journal = Journal(sys.argv[1], {'lr': '20'}, [], SerialDistributor()); print('mine', flush=True); time.sleep(60)"
+        "run = Journal(sys.argv[1], {'lr': '20'}, [], SerialDistributor()); print('mine', flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-c", code, str(tmp_path)]

@@ -1,7 +1,7 @@
 """A damaged file gives the same numbers, or a SweepError that names the file.
 
-Formats with a checksum (zip, gzip) give the original numbers. A .npy or SEG-Y file has no checksum of its samples: at
-most as many samples differ as bytes are damaged, and no sample moves.
+Formats with a checksum (zip, gzip) give the original numbers. A .npy or SEG-Y file has no checksum of its samples: a
+damaged byte changes at most the number of values in READERS, and no sample moves.
 """
 
 import gzip
@@ -178,11 +178,11 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize(("name", "change", "says"), UNITS.values(), ids=UNITS)
-def test_models_in_other_units_or_shapes_are_refused(tmp_path, name, change, says):
+@pytest.mark.parametrize(("name", "change", "message"), UNITS.values(), ids=UNITS)
+def test_models_in_other_units_or_shapes_are_refused(tmp_path, name, change, message):
     path = write_folder(tmp_path).with_name(f"m_25m_{name}.npy")
     np.save(path, change(np.load(path)))
-    with pytest.raises(SweepError, match=says):
+    with pytest.raises(SweepError, match=message):
         io.read_elastic(tmp_path)
 
 

@@ -68,11 +68,11 @@ def test_gathers_may_be_written_in_parts(tmp_path):
     write_gathers(tmp_path / "g.npz", (gathers.take(part) for part in ([], [0, 1], [2], [3, 4])))
     assert_same(read_gathers(tmp_path / "g.npz"), gathers)
     other = attrs.evolve(gathers, dt=0.004, recorded=None)
-    for wrong, says in (
+    for wrong, message in (
         ([gathers, other], "dt is 0.004; expected 0.002, as in the first part"),
         ([], "no gathers to write"),
     ):
-        with pytest.raises(ShapeError, match=says):
+        with pytest.raises(ShapeError, match=message):
             write_gathers(tmp_path / "other.npz", wrong)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npz"]
 
@@ -164,9 +164,9 @@ INVALID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "kind", "says"), INVALID.values(), ids=INVALID)
-def test_invalid_gathers_are_refused(changes, kind, says):
-    with pytest.raises(kind, match=says):
+@pytest.mark.parametrize(("changes", "kind", "message"), INVALID.values(), ids=INVALID)
+def test_invalid_gathers_are_refused(changes, kind, message):
+    with pytest.raises(kind, match=message):
         Gathers(**parts(**changes))
 
 

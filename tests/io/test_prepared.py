@@ -91,7 +91,7 @@ def _save(path, **changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"format": "sourdough"}, "not written by SWEEP"),
         ({"format": np.zeros(3)}, "not written by SWEEP"),
@@ -105,12 +105,12 @@ def _save(path, **changes):
         ({"true": np.array([object()])}, "Object arrays cannot be loaded"),
     ],
 )
-def test_a_foreign_archive_is_refused(tmp_path, changes, says):
+def test_a_foreign_archive_is_refused(tmp_path, changes, message):
     path = tmp_path / "m.npz"
     _save(path)
     read_prepared(path)
     _save(path, **changes)
-    with pytest.raises(CheckpointError, match=says) as error:
+    with pytest.raises(CheckpointError, match=message) as error:
         read_prepared(path)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
@@ -168,7 +168,7 @@ def test_damage_raises_one_error_or_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "says"),
+    ("changes", "error", "message"),
     [
         ({"true": [[1500.0]]}, DtypeError, "true is list"),
         ({"true": np.full((20, 15), 2000)}, DtypeError, "array of int64"),
@@ -195,8 +195,8 @@ def test_damage_raises_one_error_or_changes_nothing(tmp_path):
         ({"name": " "}, DtypeError, "not empty"),
     ],
 )
-def test_an_invalid_model_is_refused(changes, error, says):
-    with pytest.raises(error, match=says):
+def test_an_invalid_model_is_refused(changes, error, message):
+    with pytest.raises(error, match=message):
         model(**changes)
 
 
@@ -348,7 +348,7 @@ def test_detail_below_the_coarse_cell_does_not_alias():
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "error", "says"),
+    ("source", "target", "error", "message"),
     [
         (12.5, 30, DomainError, r"nearest are 25 and 37\.5 m"),
         (12.5, 6.25, DomainError, r"nearest are 12\.5 and 25 m"),
@@ -357,9 +357,9 @@ def test_detail_below_the_coarse_cell_does_not_alias():
         (12.5, "25", DtypeError, "target_dh is '25'"),
     ],
 )
-def test_a_target_that_is_no_multiple_of_the_spacing_is_refused(source, target, error, says):
+def test_a_target_that_is_no_multiple_of_the_spacing_is_refused(source, target, error, message):
     vp, water = earth()
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         downsample(vp, source, target, water)
 
 

@@ -44,12 +44,12 @@ def test_viking_graben_has_its_documented_geometry(viking):
     np.testing.assert_allclose(viking.sources * 12.5, [[3237 + 25 * n, 6] for n in range(4)])
     np.testing.assert_allclose(viking.offsets, np.tile(np.arange(-3237.0, -261, 25), (4, 1)))
     assert (viking.receivers[..., 1] == 0.8).all() and viking.misfit.largest == 0 and len(viking.notes) == 3
-    for note, says in zip(
+    for note, message in zip(
         viking.notes,
         ("its first trace 1500; its size admits only 600", "decimal degrees", "sampled anew"),
         strict=True,
     ):
-        assert says in note
+        assert message in note
 
 
 def test_the_direct_wave_of_viking_graben_has_the_speed_of_water(viking):

@@ -54,7 +54,7 @@ def test_different_intervals_need_interval(write):
 
 def test_samples_in_another_format_than_stated_are_detected(write):
     traces = standard.survey()[0]
-    for real, stated, says in (
+    for real, stated, message in (
         (1, 5, "as IBM floats"),
         (5, 1, "as IEEE floats"),
         (5, 2, "as floats read as integers"),
@@ -62,7 +62,7 @@ def test_samples_in_another_format_than_stated_are_detected(write):
     ):
         path = write(traces, format=real, binary={"Format": stated})
         with pytest.raises(
-            DataError, match=f"states samples of format {stated} .*{says}. Pass the right one as sample_format="
+            DataError, match=f"states samples of format {stated} .*{message}. Pass the right one as sample_format="
         ):
             open_segy(path)
         assert np.abs(open_segy(path, sample_format=real).traces() - traces).max() < 1e-3
@@ -113,12 +113,12 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
-def test_bad_files_and_arguments_are_refused(write, tmp_path, file, options, kind, says):
+@pytest.mark.parametrize(("file", "options", "kind", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_files_and_arguments_are_refused(write, tmp_path, file, options, kind, message):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
     header = {name: options[name] for name in ("unit", "sample_format", "stacked") if name in options}
     others = {name: value for name, value in options.items() if name not in header}
-    with pytest.raises(kind, match=says):
+    with pytest.raises(kind, match=message):
         read_segy(open_segy(path, **header), **{"dh": 12.5} | others)
 
 

@@ -124,9 +124,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("write", "kind", "says"), REFUSED.values(), ids=REFUSED)
-def test_values_beyond_the_format_are_refused(tmp_path, write, kind, says):
-    with pytest.raises(kind, match=says):
+@pytest.mark.parametrize(("write", "kind", "message"), REFUSED.values(), ids=REFUSED)
+def test_values_beyond_the_format_are_refused(tmp_path, write, kind, message):
+    with pytest.raises(kind, match=message):
         write(tmp_path / "out.sgy")
     assert not list(tmp_path.iterdir())
 

@@ -84,7 +84,7 @@ def test_radii_and_passes_smooth_the_start():
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "says"),
+    ("changes", "error", "message"),
     [
         ({"shape": 100}, ShapeError, r"expected \(nz, nx\)"),
         ({"shape": (15, 100)}, ShapeError, "at least 16"),
@@ -100,6 +100,6 @@ def test_radii_and_passes_smooth_the_start():
         ({"radii": (-1, 1)}, DomainError, "radii"),
     ],
 )
-def test_bad_options_are_refused(changes, error, says):
-    with pytest.raises(error, match=says):
+def test_bad_options_are_refused(changes, error, message):
+    with pytest.raises(error, match=message):
         faulted_model(**{"shape": (50, 100), "dh": 10.0, **changes})

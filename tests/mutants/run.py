@@ -124,9 +124,9 @@ def imported_folder(tree: Path, libraries: Path) -> Path:
 def failure(tree: Path, libraries: Path, arguments: list[str]) -> str | None:
     """Return the first test that fails, or None."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
-    where = environment(tree, libraries)
+    variables = environment(tree, libraries)
     try:
-        done = subprocess.run(command, cwd=tree, env=where, capture_output=True, text=True, timeout=TIMEOUT)
+        done = subprocess.run(command, cwd=tree, env=variables, capture_output=True, text=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         return "a test without an end"
     if done.returncode == 0:
