@@ -1,4 +1,4 @@
-"""The set-up of all tests: the helpers of tests/support, 64-bit JAX, and the choice of tests to run."""
+"""Set-up of all tests: the helpers of tests/support, 64-bit JAX, and the choice of tests to run."""
 
 import collections
 import importlib
@@ -14,7 +14,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent / "support"))
 
-# Threads that wait for each other crawl where a machine is shared. Tests of threads set their own numbers.
+# Threads that wait for each other are slow on a shared machine. Tests of threads set their own numbers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -25,9 +25,9 @@ if importlib.util.find_spec("jax"):
 
 
 def no_gpu() -> str:
-    """Why tests that need a CUDA device cannot run here; empty where they can."""
+    """Return the reason why tests that need a CUDA device cannot run here, or an empty string."""
     if not importlib.util.find_spec("torch"):
-        return "torch is not installed, which is how the tests find a CUDA device"
+        return "torch is not installed, and the tests look for a CUDA device with torch"
     import torch
 
     return "" if torch.cuda.is_available() else "torch finds no CUDA device"
@@ -41,7 +41,7 @@ QUICK = (
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-"""Flags with which XLA compiles in a quarter of the CPU time; its programs run slower."""
+"""Flags that cut the CPU time of XLA's compiler to a quarter; the programs run slower."""
 LEFT_OUT = pytest.StashKey[collections.Counter]()
 CPU_SECONDS = pytest.StashKey[list[float]]()
 """CPU seconds of each process that ran tests."""
@@ -50,7 +50,7 @@ CALIBRATIONS = pytest.StashKey[list[float]]()
 
 
 def pytest_addoption(parser):
-    text = "leave out what is marked slow, and have XLA compile faster what then runs slower"
+    text = "leave out tests marked slow, and let XLA compile faster (its programs run slower)"
     parser.addoption("--fast", action="store_true", help=text)
     text = "fail a run whose CPU time is above cpu_budget of pyproject.toml"
     parser.addoption("--within-budget", action="store_true", help=text)
@@ -61,8 +61,8 @@ def pytest_configure(config):
     config.stash[LEFT_OUT] = collections.Counter()
     config.stash[CPU_SECONDS], config.stash[CALIBRATIONS] = [], []
     if config.option.fast:
-        asked = os.environ.get("XLA_FLAGS", "").split()
-        os.environ["XLA_FLAGS"] = " ".join(asked + known_to_xla(flag for flag in QUICK if flag not in asked))
+        flags = os.environ.get("XLA_FLAGS", "").split()
+        os.environ["XLA_FLAGS"] = " ".join(flags + known_to_xla(flag for flag in QUICK if flag not in flags))
 
 
 def known_to_xla(flags) -> list[str]:
@@ -76,7 +76,7 @@ def known_to_xla(flags) -> list[str]:
         return [flag for flag in flags if text.find(flag[2:].partition("=")[0].encode()) >= 0]
 
 
-@pytest.hookimpl(trylast=True)  # of what was asked for by -k and -m
+@pytest.hookimpl(trylast=True)  # -k and -m select first
 def pytest_collection_modifyitems(config, items):
     gpu = [item for item in items if item.get_closest_marker("gpu")]
     reasons = {id(item): f"need a GPU ({reason})" for item in gpu if (reason := no_gpu())}
@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config, items):
         slow = {id(item) for item in items if item.get_closest_marker("slow")}
         running = [item for item in items if id(item) not in slow | reasons.keys()]
         for number in slow | {id(item) for item in importlib.import_module("cover").redundant(running)}:
-            reasons.setdefault(number, "are slow, or repeat in parts what others test (make test-all)")
+            reasons.setdefault(number, "are slow, or repeat parts of other tests (make test-all)")
     config.stash[LEFT_OUT].update(reasons.values())
     config.hook.pytest_deselected(items=[item for item in items if id(item) in reasons])
     items[:] = [item for item in items if id(item) not in reasons]
@@ -108,7 +108,7 @@ def pytest_sessionfinish(session):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.hookimpl(optionalhook=True)  # of xdist, whose workers all collect the same
+@pytest.hookimpl(optionalhook=True)  # a hook of xdist; all workers collect the same tests
 def pytest_testnodedown(node):
     output, stash = getattr(node, "workeroutput", {}), node.config.stash
     stash[LEFT_OUT] |= collections.Counter(output.get("left out", {}))
@@ -118,7 +118,7 @@ def pytest_testnodedown(node):
 
 
 def has_workers(config) -> bool:
-    """Return True in the process that hands its tests to the workers of xdist."""
+    """Return True in the process that distributes its tests to the workers of xdist."""
     return bool(getattr(config.option, "numprocesses", None)) and not hasattr(config, "workerinput")
 
 
@@ -140,20 +140,20 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # ----------------------------------------------------------------------------------------------------------------------
 
-_worked = itertools.count(1)
+_test_numbers = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
-def forgetful():
-    """Drops what JAX has compiled now and then: some thousand programs are more pieces of memory than Linux maps."""
+def clear_jax_programs():
+    """Drop JAX's compiled programs after every 200 tests: Linux limits the memory maps of a process."""
     yield
-    if next(_worked) % 200 == 0:
+    if next(_test_numbers) % 200 == 0:
         importlib.import_module("laws").forget()
 
 
 @pytest.fixture
 def threads(monkeypatch):
-    """A function that sets the CPU threads of torch and of what asks the environment; undone when the test is over."""
+    """Return a function that sets the CPU threads of torch and OMP_NUM_THREADS until the end of the test."""
     torch = importlib.util.find_spec("torch") and importlib.import_module("torch")
     before = torch.get_num_threads() if torch else 1
 

@@ -43,7 +43,7 @@ compiled = functools.cache(d.make_misfit_and_gradient)
 
 
 def on_devices(solver, devices, shared=False):
-    """Misfit and gradient by pmap; with one wavelet and one set of receivers for all shots where `shared`."""
+    """Return misfit and gradient by pmap; if `shared`, all shots have the same wavelet and receivers."""
     plan = ShotPlan(COUNT, len(devices))
 
     def shards(x):
@@ -63,7 +63,7 @@ def serial(impl, solver, shared=False):
 
 
 def by_executor(executor, problem):
-    """Misfit and gradient; then the record and a pull-back where receivers are masked, of the wavelet of all shots."""
+    """Return misfit and gradient, then the record and a pull-back of masked receivers and one wavelet for all shots."""
     mask = np.arange(COUNT * 6).reshape(COUNT, 6) % 4 > 0
     result = flat(*executor.misfit_and_gradient(problem, Shots(WAVELETS, SOURCES, RECEIVERS), MODELS, OBSERVED))
     record, pull = executor.pullback(problem, Shots(WAVELETS[0], SOURCES, RECEIVERS, mask), MODELS)
@@ -71,7 +71,7 @@ def by_executor(executor, problem):
 
 
 def by_shard_map(solver, devices):
-    """The first four shots, one a device, and the same in pmap with the sum inside."""
+    """Return the results of the first four shots, one per device, by shard_map and by pmap; both sum inside."""
 
     def local(models, wavelet, sources, receivers, observed):
         def misfit(models):
@@ -89,8 +89,8 @@ def by_shard_map(solver, devices):
     return flat(*jax.jit(mapped)(MODELS, *arguments)), flat(*pmapped)
 
 
-def refusals(solver, devices):
-    """Return the effect of a source outside the model on one of the devices."""
+def bad_source(solver, devices):
+    """Return the error message, record and gradient for a source outside the model on one of the devices."""
     bad = SOURCES.copy()
     bad[1, 0] = 24
     try:
@@ -112,9 +112,10 @@ def refusals(solver, devices):
     return text, np.asarray(record), np.asarray(gradient)
 
 
-def too_fast_on_one(solver):
-    """Records where the model of the second device is not stable, which the first slice finds, of a receiver that no
-    wave has reached by then.
+def unstable_second_device(solver):
+    """Return records and gradients with an unstable model on the second device.
+
+    The first slice detects it, before a wave reaches the receiver.
     """
     models = [np.full(solver.problem.grid.shape, RANGES[p.name][0], float) for p in EQUATION.parameters]
 
@@ -141,15 +142,15 @@ def four_devices(impl):
     executors = {"devices": d.DevicesExecutor(impl, devices), "serial-devices": JaxExecutor(impl)}
     results |= {name: by_executor(executor, solver.problem) for name, executor in executors.items()}
     results["shard_map"], results["pmap"] = by_shard_map(solver, devices)
-    bad = dict(zip(("text", "bad-record", "bad-gradient"), refusals(solver, devices), strict=True))
+    bad = dict(zip(("text", "bad-record", "bad-gradient"), bad_source(solver, devices), strict=True))
     if impl == "c":
         ckpt.SEGMENT = 4
         memory = MemoryOptions("ckpt", ckpt=CkptOptions("recursive", count=2))
         sliced, wide = solver_of(impl, memory=memory), solver_of(impl, (20, 200), memory=memory)
         results["sliced"] = on_devices(sliced, devices)
         names = "sliced-text", "sliced-bad-record", "sliced-bad-gradient"
-        bad |= dict(zip(names, refusals(sliced, devices), strict=True))
-        bad["fast-record"], bad["fast-gradient"] = too_fast_on_one(wide)
+        bad |= dict(zip(names, bad_source(sliced, devices), strict=True))
+        bad["fast-record"], bad["fast-gradient"] = unstable_second_device(wide)
     return {f"{k}/{i}": x for k, v in results.items() for i, x in enumerate(v)} | bad
 
 

@@ -46,7 +46,7 @@ def outcome(request, tmp_path_factory):
 
 
 def numbers(result, name):
-    """The misfit, and the gradient of each model."""
+    """Return the misfit and the gradient of each model."""
     return [result[key] for key in result.files if key.startswith(f"{name}/")]
 
 
@@ -60,11 +60,11 @@ def test_five_shots_on_many_devices_are_the_serial_sum(count, outcome):
     agree(outcome, f"{count}-0", "serial")
 
 
-def test_one_wavelet_and_receivers_for_all_shots(outcome):
+def test_all_shots_may_share_wavelet_and_receivers(outcome):
     agree(outcome, "shared", "serial-shared")
 
 
-def test_an_executor_over_devices_answers_as_one_device_does(outcome):
+def test_an_executor_over_devices_equals_one_device(outcome):
     agree(outcome, "devices", "serial-devices")
 
 
@@ -75,25 +75,25 @@ def test_repeated_runs_are_bit_identical(outcome):
 
 
 @pytest.mark.parametrize("transform", ["shard_map", "pmap"])
-def test_sums_inside_a_transform(transform, outcome):
+def test_a_sum_inside_a_transform_equals_the_serial_sum(transform, outcome):
     agree(outcome, transform, "serial-four")
 
 
-def test_a_run_in_slices_has_the_bits_of_the_whole(outcome):
+def test_a_sliced_run_has_the_same_bits(outcome):
     for a, b in zip(
         numbers(outcome, "sliced"), numbers(outcome, "4-0") if "sliced-text" in outcome else [], strict=True
     ):
         np.testing.assert_array_equal(a, b)
 
 
-def test_slices_that_follow_one_that_fails_fail(outcome):
+def test_slices_fail_after_a_failed_slice(outcome):
     for name in ("fast-record", "fast-gradient") if "sliced-text" in outcome else ():
         first, second = np.isnan(outcome[name])
         assert not first.any() and second.all()
 
 
 @pytest.mark.parametrize("kind", ["", "sliced-"])
-def test_a_bad_source_on_one_device_stops_no_other(kind, outcome):
+def test_a_bad_source_stops_only_its_own_device(kind, outcome):
     if kind and f"{kind}text" not in outcome:
         pytest.skip("eager runs have no slices")
     assert str(outcome[f"{kind}text"]).startswith("source 1 is at x = 24 (cells), outside 0..23")
@@ -104,7 +104,7 @@ def test_a_bad_source_on_one_device_stops_no_other(kind, outcome):
 
 
 @pytest.mark.skipif(not SUPPORT, reason=SUPPORT.reason)
-def test_two_processes(tmp_path):
+def test_two_processes_give_the_serial_sum(tmp_path):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -120,7 +120,7 @@ def test_two_processes(tmp_path):
 # --- on the one device that every process has -------------------------------------------------------------------------
 
 
-def test_devices_are_counted():
+def test_local_devices_checks_the_count():
     assert len(d.local_devices()) == len(jax.local_devices()) and d.local_devices(1) == d.local_devices()[:1]
     with pytest.raises(DeviceError, match=r"99 devices were asked for, JAX has .*set_virtual_cpu_devices\(99\)"):
         d.local_devices(99)
@@ -151,7 +151,7 @@ def test_shapes_are_checked():
 
 
 @pytest.mark.parametrize("shape", [(3, 1, 1), (1, 4, 1), (3, 4)])
-def test_data_that_would_be_broadcast_are_refused(shape):
+def test_observed_data_must_have_the_shape_of_the_record(shape):
     def solver(*inputs, models):
         return models[0].sum() * jax.numpy.ones((1, 3, 4, 1), np.float32)
 
@@ -164,20 +164,20 @@ def test_data_that_would_be_broadcast_are_refused(shape):
         )
 
 
-def test_distributor_is_one():
+def test_jax_distributor_is_a_distributor():
     distributor = d.JaxDistributor()
     assert isinstance(distributor, Distributor) and (distributor.rank, distributor.size) == (0, len(jax.devices()))
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_verbs_keep_the_laws(size):
-    """On the devices of a process of its own."""
+def test_verbs_hold_the_laws(size):
+    """A separate process has the devices."""
     script = f"""
 from sweep_core.testing.distributors import distributes
 from sweep_jax.distribution import JaxDistributor, local_devices, set_virtual_cpu_devices
 set_virtual_cpu_devices({size})
-found = list(distributes(JaxDistributor(local_devices({size}))))
-assert len(found) > 10 and {{r.status for r in found}} == {{"held"}}, found
+results = list(distributes(JaxDistributor(local_devices({size}))))
+assert len(results) > 10 and {{r.status for r in results}} == {{"held"}}, results
 """
     environment = os.environ | {"JAX_ENABLE_X64": "1"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)

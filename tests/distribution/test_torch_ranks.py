@@ -66,8 +66,8 @@ def test_summed_gradients_of_ddp_equal_the_serial_run(ranks, equation):
     assert_gradients(ranks[equation.name]["ddp"], serial(equation)[1])
 
 
-def test_verbs_keep_the_laws(ranks):
-    """On every rank."""
+def test_verbs_hold_the_laws(ranks):
+    """The laws hold on every rank."""
     assert ranks["laws"] > 10 and ranks["broken"] == 0
 
 
@@ -75,49 +75,49 @@ def test_broadcast_reaches_every_rank(ranks):
     assert all(ranks[equation.name]["broadcast"] == 0 for equation in EQUATIONS)
 
 
-def test_tensors_travel_as_they_are_and_without_pickles(ranks):
-    """Every dtype, scalars, empty ones and views; what is unpickled could run the sender's code."""
+def test_broadcast_keeps_tensors_and_uses_no_pickle(ranks):
+    """Every dtype, scalars, empty tensors and views. An unpickled object could run the sender's code."""
     assert ranks["sent"] == {"changed": 0, "unpickled": 0, "for example": []}
 
 
-def test_what_rank_0_cannot_send_is_refused_on_every_rank(ranks):
+def test_a_value_that_rank_0_cannot_send_raises_on_every_rank(ranks):
     assert ranks["refusals"] == (2 * ranks["size"] if ranks["size"] > 1 else 0)
 
 
-def test_nothing_that_is_sent_or_read_is_a_pickle():
-    """No collective of objects, no pickle and no torch.load, in the packages and the scripts."""
+def test_sources_use_no_pickle():
+    """Packages and scripts use no collective of objects, no pickle and no torch.load."""
     results = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
         for folder in ("sweep_core", "sweep_torch", "sweep_jax", "examples")
         for path in sorted((ROOT / folder).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for name in [*spoken(node)]
+        for name in [*names_in(node)]
         if PICKLING.search(name)
     ]
     assert results == []
 
 
-def spoken(node):
-    """Names of modules, attributes and arguments that a node speaks of."""
+def names_in(node):
+    """Yield the names of the modules, attributes and arguments in a node."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         yield from (f"import {name}" for name in (getattr(node, "module", ""), *(alias.name for alias in node.names)))
     elif isinstance(node, ast.Attribute) or (isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant)):
         yield ast.unparse(node)
 
 
-def test_threads_of_the_group_end_with_it(ranks):
-    """One that outlived it would abort the process now and then, as Python ends under it."""
+def test_threads_of_the_group_end_with_the_group(ranks):
+    """A thread that outlives the group sometimes aborts the process when Python ends."""
     if not Path("/proc/self/task").is_dir():
         pytest.skip("only Linux lists the threads of a process by name")
     assert ranks["threads"] == []
 
 
 def test_workers_end_with_their_launcher(tmp_path):
-    """Also where that is killed, and while they compute."""
+    """Workers end even if the launcher is killed while the workers compute."""
     script = tmp_path / "worker.py"
     script.write_text(
         "import os, time, torch\nfrom sweep_torch.distribution import setup_distributed\n"
-        "os.write(1, b'%d\\n' % setup_distributed('cpu')[0])  # in one piece, as print() of a worker is not\n"
+        "os.write(1, b'%d\\n' % setup_distributed('cpu')[0])  # in one piece, unlike print()\n"
         "end = time.time() + 60\n"
         "while time.time() < end: torch.rand(100, 100) @ torch.rand(100, 100)\n"
     )
@@ -127,7 +127,7 @@ def test_workers_end_with_their_launcher(tmp_path):
         assert {launcher.stdout.readline() for _ in range(2)} == {"0\n", "1\n"}
         launcher.kill()
         killed = time.monotonic()
-        assert launcher.stdout.read() == ""  # as soon as the last of them is gone
+        assert launcher.stdout.read() == ""  # returns when the last worker has ended
         assert time.monotonic() - killed < 5
 
 
@@ -136,8 +136,8 @@ def test_two_runs_are_bit_identical(outcome, tmp_path):
 
 
 @pytest.mark.parametrize("batch", [1, 2, 7])
-def test_shots_a_few_at_a_time_are_all_shots(batch):
-    """Each with a wavelet, receivers, a mask and an earth of its own."""
+def test_batches_of_shots_equal_all_shots_at_once(batch):
+    """Each shot has its own wavelet, receivers, mask and earth model."""
     setup = case()
     solver, mask = PropTorch(**setup.arguments), torch.tensor(np.arange(15).reshape(3, 5) % 3 > 0)
     survey = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
@@ -147,7 +147,7 @@ def test_shots_a_few_at_a_time_are_all_shots(batch):
     assert error(record, expected.numpy()) < 1e-12
 
 
-def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
+def test_a_shared_wavelet_per_field_is_not_split_by_shot():
     setup = case()
     solver, models = PropTorch(**setup.arguments), [torch.tensor(m) for m in setup.models]
     survey = (
@@ -158,13 +158,13 @@ def test_a_wavelet_by_field_that_all_shots_share_is_not_cut():
     assert error(record, solver(*survey, models=models).numpy()) < 1e-12
 
 
-def test_parts_of_indices():
+def test_split_indices_covers_every_index_once():
     parts = [split_indices_for_rank([5, 6, 7], rank, 5) for rank in range(5)]
     assert [index for part in parts for index in part] == [5, 6, 7]
     assert [] in parts
 
 
-def test_bad_requests():
+def test_bad_arguments_raise():
     if not torch.cuda.is_available():
         with pytest.raises(DeviceError, match="0 found"):
             setup_distributed("cuda")

@@ -1,4 +1,4 @@
-"""PropTorch inside what torch wraps modules in: replicas of DataParallel, DDP, FSDP of either kind."""
+"""PropTorch inside wrappers of torch: DataParallel, DistributedDataParallel, FSDP 1 and 2."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from sweep_torch import PropTorch
 
 
 def replicas(solver, count):
-    """Return the replicas of DataParallel for `count` GPUs, by its own methods, without a GPU."""
+    """Return `count` replicas made by DataParallel's own methods, without a GPU."""
     products = [solver._replicate_for_data_parallel() for _ in range(count)]
     for replica in products:
         for name, parameter in solver.named_parameters():
@@ -23,7 +23,7 @@ def replicas(solver, count):
 
 
 def scattered(count, *tensors):
-    """The arguments of each replica: every tensor is cut along its first axis."""
+    """Return the arguments of each replica: every tensor is split along its first axis."""
     parts = [x.chunk(count) if isinstance(x, torch.Tensor) else [x] * count for x in tensors]
     return zip(*parts, strict=True)
 
@@ -41,7 +41,7 @@ def record_of(solver, *survey):
     return torch.cat([replica(*part) for replica, part in pairs])
 
 
-def test_replicas_share_out_the_shots(owner):
+def test_replicas_of_data_parallel_split_the_shots(owner):
     setup, solver, survey = owner
     record = record_of(solver, *survey)
     assert error(record, reference_record(setup)) < 1e-12
@@ -59,18 +59,18 @@ import torch
 from sweep_torch import PropTorch
 
 def threads():
-    found = 0
+    count = 0
     for task in Path("/proc/self/task").iterdir():
         try:
-            found += "gloo" in (task / "comm").read_text()
+            count += "gloo" in (task / "comm").read_text()
         except OSError:
             pass  # it ended in the meantime
-    return found
+    return count
 
 torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
-made = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+module = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
 print(threads())
-del made
+del module
 torch.distributed.destroy_process_group()
 until = time.monotonic() + 10  # Linux lists a thread for a moment after it was joined
 while threads() and time.monotonic() < until:
@@ -80,15 +80,15 @@ print(threads())
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux lists the threads of a process by name")
-def test_a_group_that_a_script_made_itself_ends_before_python_does():
-    """Threads of Gloo that outlive it would abort the process now and then."""
+def test_a_process_group_made_by_a_script_ends_before_python():
+    """A Gloo thread that outlives the group sometimes aborts the process."""
     done = subprocess.run([sys.executable, "-c", GROUP], capture_output=True, text=True)
     before, after = map(int, done.stdout.split())
     assert before > 0 == after
 
 
-def test_a_shared_wavelet_of_each_field_is_refused():
-    """(nt, nfield) would be cut along time."""
+def test_replicas_refuse_a_shared_wavelet_per_field():
+    """DataParallel would split (nt, nfield) along time."""
     setup = case(AcousticVariableDensity, nshots=4)
     solver = PropTorch(**setup.arguments | {"source_type": ["p", "vz"]}, models=[torch.tensor(m) for m in setup.models])
     survey = torch.tensor(setup.shots.sources[:, :1]), torch.tensor(setup.shots.receivers)
@@ -100,8 +100,8 @@ def test_a_shared_wavelet_of_each_field_is_refused():
     assert error(record_of(solver, wide, *survey).detach(), expected.detach().numpy()) < 1e-12
 
 
-def test_what_is_shared_is_refused_and_expanded_is_right(owner):
-    """Cut along time or traces, it would give a record of another shape without a word."""
+def test_replicas_refuse_shared_tensors_and_accept_expanded_ones(owner):
+    """A split along time or traces would silently give a record of another shape."""
     _, solver, (wavelet, sources, receivers) = owner
     wavelet, receivers = wavelet[0, 0], receivers[0, :4]
     expected = solver(wavelet, sources, receivers)
@@ -115,10 +115,12 @@ def test_what_is_shared_is_refused_and_expanded_is_right(owner):
     with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not share out"):
         record_of(solver, wide[0], sources.numpy(), wide[1])
     assert torch.equal(record_of(solver, wide[0], sources, wide[1]), expected)
-    assert torch.equal(record_of(solver, wide[0], sources, receivers.numpy()), expected), "an array is not cut"
+    assert torch.equal(record_of(solver, wide[0], sources, receivers.numpy()), expected), (
+        "DataParallel must not split an array"
+    )
 
 
-def test_born_of_replicas(owner):
+def test_born_runs_in_replicas(owner):
     setup, solver, (wavelet, sources, receivers) = owner
     (direction,) = map(torch.tensor, setup.direction())
     pairs = zip(replicas(solver, 2), scattered(2, wavelet, sources, receivers), strict=True)
@@ -128,8 +130,8 @@ def test_born_of_replicas(owner):
         replicas(solver, 1)[0].born(wavelet[0, 0], sources, receivers, [direction])
 
 
-def test_fsdp_of_either_kind_trains_as_ddp_does(tmp_path):
-    """Its parameters lose their storage between steps, which nothing that looked at their values may forbid."""
+def test_fsdp_1_and_2_train_like_ddp(tmp_path):
+    """FSDP frees the storage of parameters between steps; value checks must allow this."""
     result = launch("torch_fsdp.py", tmp_path / "found.json", 2)
     assert len(result) == 4
     for moved, *differences in result.values():

@@ -1,4 +1,4 @@
-"""Run by torchrun: the same solver plain and under FSDP 1 and 2; rank 0 writes what it found as JSON to a file."""
+"""Run by torchrun: the same solver under DDP and under FSDP 1 and 2; rank 0 writes its results as JSON to a file."""
 
 import json
 import os
@@ -24,8 +24,8 @@ def example(impl, strategy):
     )
 
 
-def trained(module, rank):
-    """Gradients of all steps, each of one shot of this rank, averaged over the ranks; the model changes in between."""
+def train(module, rank):
+    """Run STEPS steps of SGD: one shot per rank and step, gradients averaged over the ranks."""
     wavelet, receivers = torch.tensor(ricker(30.0, NT, 0.001), dtype=torch.float32), torch.tensor([[1, 1], [12, 5]])
     optimiser = torch.optim.SGD(module.parameters(), lr=1e5)
     for _ in range(STEPS):
@@ -36,25 +36,27 @@ def trained(module, rank):
     return optimiser
 
 
-def whole(parameter):
+def full_tensor_of(parameter):
     return parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
 
 
 def main(path):
     rank, _, _ = setup_distributed("cpu")
-    warnings.simplefilter("ignore")  # FSDP1 is deprecated, and says so
+    warnings.simplefilter("ignore")  # FSDP 1 warns that it is deprecated
     results = {}
     try:
         for setting in SETTINGS:
             plain = torch.nn.parallel.DistributedDataParallel(example(*setting))
-            trained(plain, rank)
+            train(plain, rank)
             expected = plain.module.vp.detach().flatten()
             two = fully_shard(example(*setting))
-            trained(two, rank)
+            train(two, rank)
             one = FullyShardedDataParallel(example(*setting), device_id=torch.device("cpu"))
-            trained(one, rank)
+            train(one, rank)
             with FullyShardedDataParallel.summon_full_params(one):
-                differences = [(x - expected).abs().max().item() for x in (one.vp.flatten(), whole(two.vp).flatten())]
+                differences = [
+                    (x - expected).abs().max().item() for x in (one.vp.flatten(), full_tensor_of(two.vp).flatten())
+                ]
             moved = (expected - example(*setting).vp.flatten()).abs().max().item()
             results[" ".join(setting)] = [moved, *differences]
         dist.barrier()
@@ -67,4 +69,4 @@ def main(path):
 
 if __name__ == "__main__":
     main(sys.argv[1])
-    os._exit(0)  # torch caches the mesh of FSDP 2, and with it Gloo's threads: they abort now and then as Python ends
+    os._exit(0)  # torch caches the mesh of FSDP 2 with Gloo's threads, which sometimes abort when Python ends

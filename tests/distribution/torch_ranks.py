@@ -1,4 +1,4 @@
-"""Run by torchrun: what every rank does; rank 0 writes what it found as JSON to the file named first."""
+"""Run by torchrun on every rank; rank 0 writes the results as JSON to the file of the first argument."""
 
 import json
 import sys
@@ -54,8 +54,8 @@ def gradient(solver, models, wavelet, sources, receivers, observed, shots):
     return total, [leaf.grad for leaf in leaves]
 
 
-def changed_on_the_way(group):
-    """How many tensors of rank 0 came to a rank as something else, and how many pickles were read for them."""
+def changed_by_broadcast(group):
+    """Return the numbers of tensors that the broadcast changed and of objects that it unpickled, over all ranks."""
     generator = torch.Generator().manual_seed(1)
     shapes = ((), (0,), (3,), (0, 4), (2, 3, 4), (1,) * 9)
     arguments = [(100 * torch.rand(shape, generator=generator)).to(dtype) for dtype in DTYPES for shape in shapes]
@@ -73,7 +73,10 @@ def changed_on_the_way(group):
 
 
 def refusals(group):
-    """How many ranks refuse to send nothing, and what is no number: all, so that none is left waiting."""
+    """Return the number of refusals over all ranks for None and a quantised tensor.
+
+    Every rank must refuse, so that no rank waits for the others.
+    """
     count = 0
     for x in (None, torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.qint8)):
         try:
@@ -90,10 +93,10 @@ def main(path):
         laws = list(distributes(group))
         broken = torch.tensor(sum(law.status != "held" for law in laws))
         results = {"size": size, "laws": len(laws), "broken": int(group.all_reduce(broken))}
-        results["sent"] = changed_on_the_way(group)
+        results["sent"] = changed_by_broadcast(group)
         results["refusals"] = refusals(group) if size > 1 else 0
         for equation in RECEIVERS:
-            results[equation.name] = shared_out(equation, group, rank, device)
+            results[equation.name] = results_of_rank(equation, group, rank, device)
     finally:
         teardown_distributed()
     if rank == 0:
@@ -104,13 +107,13 @@ def main(path):
             json.dump(results, file)
 
 
-def shared_out(equation, group, rank, device):
+def results_of_rank(equation, group, rank, device):
     solver, models, *survey = problem(equation)
     wavelet, sources, receivers, observed = survey
-    mine = split_indices_for_rank(range(SHOTS), rank, group.size)
-    misfit, slopes = gradient(solver, models, *survey, mine)
+    own_shots = split_indices_for_rank(range(SHOTS), rank, group.size)
+    misfit, slopes = gradient(solver, models, *survey, own_shots)
     part = chunked_observed_data(
-        solver, wavelet, sources[mine.start : mine.stop], receivers, models=models, forward_batchsize=2
+        solver, wavelet, sources[own_shots.start : own_shots.stop], receivers, models=models, forward_batchsize=2
     )
     arguments = broadcast_observed_data(rank, device, observed if rank == 0 else None)
     return {
@@ -118,18 +121,18 @@ def shared_out(equation, group, rank, device):
         "gradient": [group.all_reduce(slope).tolist() for slope in slopes],
         "record": group.all_gather(ShotPlan(SHOTS, group.size), part).tolist(),
         "broadcast": float(group.all_reduce((arguments - observed).abs().max())),
-        "ddp": ddp_gradient(equation, models, survey, mine),
+        "ddp": ddp_gradient(equation, models, survey, own_shots),
     }
 
 
-def ddp_gradient(equation, models, survey, mine):
-    """Through DistributedDataParallel; a rank without shots has an empty record, and a gradient of zero."""
+def ddp_gradient(equation, models, survey, own_shots):
+    """Return gradients of DistributedDataParallel; a rank without shots has an empty record and a zero gradient."""
     wavelet, sources, receivers, observed = survey
     solver = solver_of(equation, models=models)
     ddp = torch.nn.parallel.DistributedDataParallel(solver)
     sum_gradients(ddp)
-    record = ddp(wavelet, sources[list(mine)], receivers)
-    (0.5 * (record - observed[list(mine)]).pow(2).sum()).backward()
+    record = ddp(wavelet, sources[list(own_shots)], receivers)
+    (0.5 * (record - observed[list(own_shots)]).pow(2).sum()).backward()
     return [p.grad.tolist() for p in solver.parameters()]
 
 

@@ -1,4 +1,4 @@
-"""A script as users bring it, word for word but for the name of the package that it imports; run by torchrun."""
+"""A user's script, unchanged except for the name of the imported package; run by torchrun."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ def make_solver(device, memory):
 
 
 def gradient(solver, shots, device):
-    """Half the sum of squares of the records of some shots, one at a time, differentiated in vp."""
+    """Return the gradient in vp of half the sum of squares of the records, one shot at a time."""
     generator = torch.Generator().manual_seed(0)
     vp = 2000 + 300 * torch.rand(SHAPE, generator=generator, dtype=torch.float64)
     vp = vp.to(device).requires_grad_()

@@ -1,4 +1,4 @@
-"""Law 5: accuracy against what is known in closed form, and good manners at the edges and in the long run."""
+"""Law 5: accuracy against closed forms, weak reflections from the PML, and stability of long runs."""
 
 import attrs
 import numpy as np
@@ -15,7 +15,7 @@ VELOCITY, FREQ = 2000.0, 15.0
 
 
 def compute(models=None, wavelet=None, sources=None, receivers=None, **arguments):
-    """Traces (nt, nrec) of one shot, by compiled code where there is some."""
+    """Return the traces (nt, nrec) of one shot, by compiled code if it is available."""
     problem = make_problem(**arguments)
     shots = Shots(wavelet, np.asarray([sources]), np.asarray(receivers))
     executor = ReferenceExecutor()
@@ -25,10 +25,10 @@ def compute(models=None, wavelet=None, sources=None, receivers=None, **arguments
 
 
 def green(distance, nt, dt, stepped=False):
-    """The field of a Ricker point source in an unbounded plane: s convolved with -i/4 H0(2)(omega r / v).
+    """Return the field of a Ricker point source in an unbounded plane: s convolved with -i/4 H0(2)(omega r / v).
 
-    With `stepped` the exact solution of a leapfrog in time over exact space: omega is replaced by
-    2 / dt sin(omega dt / 2), which leaves the error of the differences in space alone.
+    With `stepped`, return the exact solution of a leapfrog in time with exact derivatives in space: 2 / dt
+    sin(omega dt / 2) replaces omega. The misfit is then the error of the differences in space alone.
     """
     count = 128 * nt  # the tail of a plane wraps around: 1e-6 of the norm at 16
     spectrum = np.fft.rfft(ricker(FREQ, nt, dt), count)
@@ -40,7 +40,7 @@ def green(distance, nt, dt, stepped=False):
 
 
 def trace(order, dh, dt, distance, duration, wavelet=None):
-    """A trace along x, of a Ricker unless another wavelet is given; nothing comes back from the edges of the model."""
+    """Return a trace along x (default: a Ricker wavelet); reflections from the edges arrive after its end."""
     cells, nt, path = round(distance / dh), round(duration / dt), VELOCITY * duration
     z, x = int(np.sqrt(path**2 - distance**2) / 2 / dh) + 2, int((path - distance) / 2 / dh) + 2
     shape = (2 * z + 1, 2 * x + 1 + cells)
@@ -58,14 +58,14 @@ def misfit(x, expected) -> float:
 # --- accuracy ---------------------------------------------------------------------------------------------------------
 
 
-def test_law5_the_green_function_of_the_plane():
+def test_law5_green_function_in_2d():
     """Relative L2 error below 1e-3 at dx 5 m, dt 0.25 ms, order 8, 400 m away, 0.6 s."""
     assert misfit(trace(8, 5.0, 0.25e-3, 400.0, 0.6), green(400.0, 2400, 0.25e-3)) < 1e-3
 
 
 @pytest.mark.parametrize("dt", [1e-3, 0.5e-3])
-def test_law5_the_green_function_without_time_dispersion(dt):
-    """With a step four times as long as above, only the end of the trace has an error; more steps remove it."""
+def test_law5_green_function_without_time_dispersion(dt):
+    """With a time step four times as long, only the end of the trace has an error; more steps remove it."""
     nt = round(0.6 / dt)
     longer, exact = nt + overrun(nt), green(400.0, nt, dt)
 
@@ -79,31 +79,31 @@ def test_law5_the_green_function_without_time_dispersion(dt):
 
 
 def slopes(errors, steps) -> np.ndarray:
-    """The order that each pair of neighbouring steps shows."""
+    """Return the order of convergence of each pair of neighbouring steps."""
     return np.diff(np.log(errors)) / np.diff(np.log(steps))
 
 
-def test_law5_the_order_in_time():
+def test_law5_order_of_convergence_in_time():
     steps = [1e-3, 0.5e-3, 0.25e-3]
     errors = [misfit(trace(10, 5.0, dt, 240.0, 0.36), green(240.0, round(0.36 / dt), dt)) for dt in steps]
     assert slopes(errors, steps) == pytest.approx([2, 2], rel=0.05)
 
 
 @pytest.mark.parametrize("order", [2, 4, 6, 8])
-def test_law5_the_order_in_space(order):
-    """Beside the exact solution of the leapfrog in time: dt sets no floor."""
+def test_law5_order_of_convergence_in_space(order):
+    """The expected trace is the exact solution of the leapfrog in time, so that dt adds no error."""
     dt, spacings = 0.5e-3, [8.0, 6.0, 5.0, 4.0]
     errors = [misfit(trace(order, dh, dt, 240.0, 0.36), green(240.0, 720, dt, stepped=True)) for dh in spacings]
     assert slopes(errors, spacings) == pytest.approx([order] * 3, rel=0.05)
 
 
 def test_law5_amplitudes_do_not_change_with_the_grid():
-    """A source is s(t) delta(x - xs) whatever dh and dt."""
+    """A source is s(t) delta(x - xs) for any dh and dt."""
     coarse, fine = trace(8, 8.0, 1e-3, 240.0, 0.36), trace(8, 4.0, 0.5e-3, 240.0, 0.36)
     assert misfit(coarse, fine[::2]) < 0.02
 
 
-def test_law5_unequal_spacings():
+def test_law5_green_function_with_unequal_spacings():
     shape, nt, dt = (150, 300), 720, 0.5e-3
     at = {"z": ((20, 150), (68, 150)), "x": ((75, 90), (75, 186))}
     for (z, x), (to_z, to_x) in at.values():
@@ -115,7 +115,7 @@ def test_law5_unequal_spacings():
 
 
 def space(distance, nt, dt):
-    """The field of a Ricker point source in unbounded space, s(t - r / v) / (4 pi r), of a leapfrog in time."""
+    """Return the field of a Ricker point source in unbounded space, s(t - r / v) / (4 pi r), of a leapfrog in time."""
     count = 16 * nt
     omega = 2 / dt * np.sin(np.pi * np.fft.rfftfreq(count, dt) * dt)
     response = np.exp(-1j * omega * distance / VELOCITY) / (4 * np.pi * distance)
@@ -123,7 +123,7 @@ def space(distance, nt, dt):
 
 
 @pytest.mark.parametrize("dh", [8.0, (8.0, 6.0, 5.0)], ids=str)
-def test_law5_the_green_function_of_space(dh):
+def test_law5_green_function_in_3d(dh):
     nt, dt, shape = 240, 1e-3, (50, 50, 60)
     dz, dy, dx = (dh,) * 3 if np.ndim(dh) == 0 else dh
     receivers = [(47, 25, 24), (12, 40, 30), (12, 25, 44)]
@@ -136,8 +136,8 @@ def test_law5_the_green_function_of_space(dh):
         assert misfit(trace, space(distance, nt, dt)) < 5e-3
 
 
-def test_law5_between_nodes_and_under_a_free_surface():
-    """Sources and receivers anywhere, and the image of the source above the surface."""
+def test_law5_green_function_between_nodes_and_under_a_free_surface():
+    """Sources and receivers lie between nodes; the image of the source lies above the surface."""
     shape, nt, dt, dh = (90, 200), 500, 0.5e-3, 5.0
     source, receivers = (60.3, 7.6), [(110.45, 3.25), (100.0, 12.5), (61.7, 40.1), (120.2, 0.4)]
     record = compute(
@@ -151,8 +151,8 @@ def test_law5_between_nodes_and_under_a_free_surface():
 
 
 @pytest.mark.parametrize("entry", executors("reference", "torch-c"))
-def test_law5_corrected_for_time_dispersion(entry):
-    """As users ask for it, at a step four times the largest of which the raw record is worth as much."""
+def test_law5_corrected_records_have_no_time_dispersion(entry):
+    """The option `time_dispersion`, at a step four times the largest at which the raw record is as accurate."""
     nt, dt, dh = 600, 1e-3, 5.0
     shape = (201, 281)
     shots = Shots(ricker(FREQ, nt, dt), np.array([[100, 100]]), np.array([[180, 100]]))
@@ -165,7 +165,7 @@ def test_law5_corrected_for_time_dispersion(entry):
 
 
 @pytest.mark.parametrize(("choice", "bound"), [("uncorrected", 1.32e-3), ("corrected", 1e-7)])
-def test_law5_devitos_accuracy_problem(choice, bound):
+def test_law5_error_in_devitos_accuracy_problem(choice, bound):
     """1500 m/s, 90 Hz, 0.5 m, 0.1 ms, 85 m away: the L2 norm of the error over sqrt(nt) and over the peak."""
     nt, dt, shape, freq, speed = 1501, 1e-4, (801, 801), 90.0, 1500.0
     record = compute(
@@ -178,7 +178,7 @@ def test_law5_devitos_accuracy_problem(choice, bound):
     assert np.linalg.norm(record - exact) / np.sqrt(nt) / np.abs(exact).max() < bound
 
 
-# --- good manners -----------------------------------------------------------------------------------------------------
+# --- reciprocity, edges, long runs ------------------------------------------------------------------------------------
 
 FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "on faces": ((0, 9), (12, 22))}
 
@@ -187,7 +187,7 @@ FACES = {"next to the PML": ((0, 0), (18, 22)), "inside": ((7, 5), (11, 16)), "o
 @pytest.mark.parametrize("where", FACES.values(), ids=FACES)
 @pytest.mark.parametrize("entry", executors("reference", "torch-c"))
 def test_law5_reciprocity(entry, where, order):
-    """Source and receiver change places in a rough model, to rounding."""
+    """Source and receiver may be exchanged in a rough model; the traces agree to rounding."""
     setup, (a, b) = case(order=order, nt=200), where
     traces = []
     for source, receiver in ((a, b), (b, a)):
@@ -199,7 +199,7 @@ def test_law5_reciprocity(entry, where, order):
 
 
 def reflections(model, dh, dt, freq, depth, order, *widths) -> list[float]:
-    """Peak that comes back from a PML of each width over the direct peak, dB: the worst receiver up to 12 depths away."""
+    """Return reflected over direct peak (dB) for each width of the PML: the worst receiver up to 12 depths away."""
     far = 12 * depth
     slow, fast = model.min(), model.max()
     nt = int((far * dh / slow + 3 / freq + 0.3) / dt)
@@ -213,13 +213,13 @@ def reflections(model, dh, dt, freq, depth, order, *widths) -> list[float]:
             receivers=[(10 + shift + x, depth + shift) for x in offsets],
         )  # fmt: skip
 
-    free = run(np.pad(model, margin, mode="edge"), margin, 0)
-    back = [np.abs(run(model, 0, width) - free).max(0) for width in widths]
-    return [20 * np.log10((peak / np.abs(free).max(0)).max()) for peak in back]
+    unbounded = run(np.pad(model, margin, mode="edge"), margin, 0)
+    reflected = [np.abs(run(model, 0, width) - unbounded).max(0) for width in widths]
+    return [20 * np.log10((peak / np.abs(unbounded).max(0)).max()) for peak in reflected]
 
 
 def layered(shape):
-    """Faster with depth, 1500 to 4500 m/s, with bumps."""
+    """Return a bumpy model whose speed increases with depth from 1500 to 4500 m/s."""
     z, x = np.meshgrid(*(np.linspace(0, 1, n) for n in shape), indexing="ij")
     return 3000 + 1500 * np.clip(2 * z - 1 + 0.3 * np.sin(9 * x) * np.sin(7 * z), -1, 1)
 
@@ -229,7 +229,7 @@ def layered(shape):
     ("depth", "freq"), [(10, 5.0), (10, 25.0), (20, 10.0), pytest.param(40, 10.0, marks=pytest.mark.slow)]
 )
 def test_law5_the_pml_reflects_less_than_70_db(depth, freq, order):
-    """At 20 cells, offsets up to 12 times the depth."""
+    """The PML has 20 cells, offsets reach 12 times the depth."""
     model = np.full((2 * depth + 20, 12 * depth + 30), VELOCITY)
     assert reflections(model, 10.0, 2e-3, freq, depth, order, 20)[0] <= -70
 
@@ -242,12 +242,12 @@ def test_law5_the_pml_reflects_less_than_70_db_in_rough_models(order, freq):
 @pytest.mark.parametrize("order", [2, 4, 6, 8])
 @pytest.mark.parametrize("model", [np.full((60, 150), VELOCITY), layered((60, 150))], ids=["uniform", "rough"])
 def test_law5_a_wider_pml_reflects_less(model, order):
-    """50 cells less than 20."""
+    """50 cells reflect less than 20."""
     at_20, at_50 = reflections(model, 10.0, 1e-3, 10.0, 10, order, 20, 50)
     assert at_50 < at_20
 
 
-LONG = {  # shape, seconds, options; sources and receivers are (x, .., z) of it
+LONG = {  # shape, seconds, options
     "a minute": ((36, 40), 60, {}),
     "a minute, free surface": ((36, 40), 60, {"free_surface": True, "pml_width": (0, 20, 20, 20)}),
     "20 s, 3-D, free surface": ((14, 12, 13), 20, {"free_surface": True, "pml_width": (0, 12, 12, 12, 12, 12)}),
@@ -259,7 +259,7 @@ LONG = {  # shape, seconds, options; sources and receivers are (x, .., z) of it
     ("run", "fastest"), [(run, speed) for run in LONG for speed in (1500.0, 6000.0) if "3-D" not in run or speed < 2000]
 )
 def test_law5_no_late_growth(order, run, fastest):
-    """At 0.99 of the largest stable time step: what is left after a third of the time fades."""
+    """At 0.99 of the largest stable time step, amplitudes decay after a third of the time."""
     (shape, duration, options), dh = LONG[run], 10.0
     dt = 0.99 * largest_speed(order, (dh,) * len(shape), 1.0) / fastest
     rough = np.random.default_rng(4).uniform(0.4, 1, shape) * fastest

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from elastodynamics import Clock, Solid, whole_space
 from laws import error
-from plane_waves import fluids, measured, seafloor
+from plane_waves import fluids, measured_coefficients, seafloor
 from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, make_problem, ricker
@@ -26,8 +26,8 @@ both = pytest.mark.parametrize("equation", EQUATIONS, ids=lambda e: e.name)
 
 
 @pytest.mark.parametrize("order", [2, 4, 8])
-def test_law5_constant_density_is_the_acoustic_equation(order):
-    """Driven by q with q_t = s / rho; the trapezoidal sum of s is exact to the order of the step."""
+def test_law5_constant_density_equals_the_acoustic_equation(order):
+    """The source is q with q_t = s / rho; the sum of s is exact to the order of the time step."""
     speed, rho, dt, nt, differences = 2000.0, 1300.0, 0.5e-3, 800, []
     wavelet = ricker(15.0, nt, dt)
     for dh, cells in ((10.0, 24), (5.0, 48)):
@@ -44,7 +44,7 @@ def test_law5_constant_density_is_the_acoustic_equation(order):
 
 
 def point(order, dh, dt, source, receiver, offset, duration=0.5, freq=12.0):
-    """(trace, exact leapfrog, exact) of a receiver `offset` (x, z) metres from a source; no edge is heard."""
+    """Return (trace, exact leapfrog, exact) at `offset` (x, z) metres from a source; edges reflect too late."""
     nt, (x, z) = round(duration / dt), (round(c / dh) for c in offset)
     half = int((ROCK.vp * duration + np.hypot(*offset)) / 2 / dh) + 2
     wavelet = ricker(freq, nt, dt)
@@ -63,15 +63,15 @@ def point(order, dh, dt, source, receiver, offset, duration=0.5, freq=12.0):
 
 @pytest.mark.parametrize("receiver", NODES)
 @pytest.mark.parametrize("source", NODES)
-def test_law5_the_green_functions_of_an_elastic_plane(source, receiver):
-    """Forces and an explosion, P and S: relative L2 error below 1 %, and below 1e-4 without that of the time step."""
+def test_law5_green_functions_of_the_elastic_equation_in_2d(source, receiver):
+    """Forces and an explosion, P and S: relative L2 error below 1 %, below 1e-4 without the error of the time step."""
     trace, stepped, exact = point(8, 10.0, 0.8e-3, source, receiver, (300.0, 200.0))
     assert misfit(trace, exact) < 1e-2
     assert misfit(trace, stepped) < 1e-4
 
 
-def test_law5_p_and_s_come_at_their_speeds():
-    """Along a force only P comes far, across it only S: the lag between two receivers, by cross-correlation."""
+def test_law5_p_and_s_waves_travel_at_their_speeds():
+    """The far field of a force is P along it and S across it. Cross-correlation gives the lag between receivers."""
     dt, dh, near, far = 0.5e-3, 10.0, 300.0, 500.0
     for receiver, speed in (("vx", ROCK.vp), ("vz", ROCK.vs)):
         traces = [point(8, dh, dt, receiver, receiver, (d, 0.0), 0.5, 12.0)[0] * np.sqrt(d) for d in (near, far)]
@@ -82,8 +82,8 @@ def test_law5_p_and_s_come_at_their_speeds():
 
 
 @pytest.mark.parametrize("order", [2, 4, 6, 8])
-def test_law5_the_order_in_space(order):
-    """Beside the exact solution of the leapfrog in time, away from surfaces."""
+def test_law5_order_of_convergence_in_space(order):
+    """The expected trace is the exact solution of the leapfrog in time, away from surfaces."""
     spacings = [12.0, 10.0, 8.0]
     errors = [misfit(*point(order, dh, 0.5e-3, "p", "p", (240.0, 0.0), 0.35)[:2]) for dh in spacings]
     assert slopes(errors, spacings) == pytest.approx([order] * 2, rel=0.06)
@@ -98,9 +98,9 @@ ANGLES = np.arange(0, 61, 10)
     ids=["density", "impedance"],
 )
 def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
-    """The error of pressure, 0 to 60 degrees, is a mean over 12 to 32 Hz; 10 to 30 points a wavelength."""
+    """The error of pressure (0 to 60 degrees) is a mean over 12 to 32 Hz, at 10 to 30 points per wavelength."""
     upper = (2000.0, 1000.0)
-    result = measured(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
+    result = measured_coefficients(AcousticVariableDensity(8), upper, lower, ANGLES, ["p"], ["p"])
     for coefficient, expected, bound in zip(result, fluids(upper, lower, ANGLES), bounds, strict=True):
         assert np.abs(coefficient - expected[:, None]).mean(1).max() < bound
 
@@ -117,7 +117,7 @@ def test_law5_reflection_and_transmission_of_fluids(lower, bounds):
 def test_law5_reflection_of_the_seafloor(solid, angles, bound):
     """Water is a solid with vs = 0, and the cell border is the interface."""
     water = (1500.0, 0.0, 1000.0)
-    reflection, _ = measured(Elastic(8), water, solid, angles, ["sxx", "szz"], ["p"])
+    reflection, _ = measured_coefficients(Elastic(8), water, solid, angles, ["sxx", "szz"], ["p"])
     assert np.abs(reflection - seafloor(water, solid, angles)[:, None]).mean(1).max() < bound
 
 
@@ -125,7 +125,7 @@ def test_law5_reflection_of_the_seafloor(solid, angles, bound):
 
 
 def elastic_coefficients(ndim, **options):
-    """(coefficients by name, pi, lam, mu, rho) of a rough solid with cells of fluid."""
+    """Return (coefficients by name, pi, lam, mu, rho) of a rough solid with cells of fluid."""
     rng, shape, equation = np.random.default_rng(0), (9,) * ndim, Elastic(4)
     vp, vs, rho = (rng.uniform(*ends, shape) for ends in ((1700, 2500), (800, 1200), (1800, 2300)))
     vs[rng.random(shape) < 0.1] = 0
@@ -137,7 +137,7 @@ def elastic_coefficients(ndim, **options):
 
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
-    """So that thin layers add up as masses and springs do."""
+    """Thin layers then add up like masses and springs."""
     result, _, _, mu, rho = elastic_coefficients(ndim)
     axes = "zx" if ndim == 2 else "zyx"
 
@@ -157,7 +157,7 @@ def test_densities_are_averaged_between_cells_and_compliances_of_shear(ndim):
 
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_a_free_surface_has_the_moduli_of_no_traction(ndim):
-    """Those that are left where szz = 0 gives the vertical strain."""
+    """The condition szz = 0 eliminates the vertical strain from the moduli."""
     result, pi, lam, _, _ = elastic_coefficients(ndim, free_surface=True)
     for name, modulus in {"pi": pi, "lam": lam}.items():
         assert error(result[name][1:], modulus[1:]) < 1e-13
@@ -169,7 +169,7 @@ def test_a_free_surface_has_the_moduli_of_no_traction(ndim):
 
 
 def rough(equation, shape, seed=0):
-    """No two cells alike: densities 1000 or 5000, every vp / vs, a fifth of the cells fluid."""
+    """Return random models: densities 1000 or 5000, every vp / vs, a fifth of the cells fluid."""
     rng = np.random.default_rng(seed)
     vp, rho = rng.uniform(1500, 4000, shape), np.where(rng.random(shape) < 0.5, 1000.0, 5000.0)
     vp.flat[len(vp)] = 4000.0
@@ -177,41 +177,43 @@ def rough(equation, shape, seed=0):
     return [vp, rho] if equation is AcousticVariableDensity else [vp, vs, rho]
 
 
-def critical(equation, order, fraction, shape=(26, 30), **options):
-    """A problem at so much of the largest stable time step of `rough`."""
+def problem_near_limit(equation, order, fraction, shape=(26, 30), **options):
+    """Return a problem whose time step is `fraction` of the largest stable one of `rough`."""
     dt = fraction * largest_staggered_speed(order, (10.0, 10.0), 1.0) / 4000.0
     return make_problem(equation(order), shape, 10.0, dt, **EQUATIONS[equation] | {"pml_width": 0} | options)
 
 
 def energy(problem, coefficients, old, new) -> float:
-    """Half of v[k-1/2] rho v[k+1/2] + stress[k] C^-1 stress[k], each times the height of its nodes."""
+    """Return half of v[k-1/2] rho v[k+1/2] + stress[k] C^-1 stress[k], each times the height of its nodes."""
     value = dict(zip(problem.coefficient_names, coefficients, strict=True))
-    high = {f.name: heights(problem, f) for f in problem.fields}
-    high = {name: 1.0 if h is None else h[:, None] for name, h in high.items()}
-    total = sum((old[v] * new[v] / value[f"b{v[1]}"] * high[v]).sum() for v in ("vx", "vz"))
+    node_heights = {f.name: heights(problem, f) for f in problem.fields}
+    node_heights = {name: 1.0 if h is None else h[:, None] for name, h in node_heights.items()}
+    total = sum((old[v] * new[v] / value[f"b{v[1]}"] * node_heights[v]).sum() for v in ("vx", "vz"))
     if "kappa" in value:
         return 0.5 * (total + (old["p"] ** 2 / value["kappa"]).sum())
     pi, lam, mu = value["pi"], value["lam"], value["mu_xz"]
-    strain = over(2 * (0.5 * (old["sxx"] + old["szz"])) ** 2, pi + lam) + over(
+    strain = quotient(2 * (0.5 * (old["sxx"] + old["szz"])) ** 2, pi + lam) + quotient(
         0.5 * (old["sxx"] - old["szz"]) ** 2, pi - lam
     )
     if problem.free_surface:
-        strain[..., 0, :] = over(old["sxx"] ** 2, pi)[..., 0, :]
-    return 0.5 * (total + (strain * high["sxx"]).sum() + (over(old["sxz"] ** 2, mu) * high["sxz"]).sum())
+        strain[..., 0, :] = quotient(old["sxx"] ** 2, pi)[..., 0, :]
+    return 0.5 * (
+        total + (strain * node_heights["sxx"]).sum() + (quotient(old["sxz"] ** 2, mu) * node_heights["sxz"]).sum()
+    )
 
 
-def over(square, modulus):
-    """Their quotient; zero where nothing resists, and nothing is."""
-    stiff = modulus > 0
-    return np.where(stiff, square / np.where(stiff, modulus, 1), 0)
+def quotient(square, modulus):
+    """Return square / modulus, and zero if the modulus is zero."""
+    is_stiff = modulus > 0
+    return np.where(is_stiff, square / np.where(is_stiff, modulus, 1), 0)
 
 
 @pytest.mark.parametrize("free_surface", [False, True])
 @pytest.mark.parametrize("order", [2, 4, 6, 8, 10])
 @both
 def test_law5_energy_is_conserved(equation, order, free_surface):
-    """To rounding, from a random start, at 0.99 of the largest time step."""
-    problem = critical(equation, order, 0.99, (16, 18), free_surface=free_surface)
+    """Energy is constant to rounding, from a random start, at 0.99 of the largest time step."""
+    problem = problem_near_limit(equation, order, 0.99, (16, 18), free_surface=free_surface)
     models = rough(equation, problem.grid.shape)
     coefficients = coefficients_of(problem, models, 1, np, None)
     ops, rng = NumpyOps(problem, np.float64), np.random.default_rng(1)
@@ -229,15 +231,15 @@ def test_law5_energy_is_conserved(equation, order, free_surface):
 @pytest.mark.parametrize("order", [2, 4, 8])
 @both
 def test_law5_bounded_for_20_s_at_099_of_the_largest_time_step(equation, order, free_surface):
-    """And for a thousand steps at the step itself; just above it blows up in a uniform medium."""
-    problem = critical(equation, order, 0.99, free_surface=free_surface)
+    """The peaks of 20 equal parts of the run stay below four times the second one."""
+    problem = problem_near_limit(equation, order, 0.99, free_surface=free_surface)
     nt, parts = int(20 / problem.dt), 20
-    peaks = [np.abs(part).max((0, 1)) for part in np.array_split(excited(problem, nt), parts)]
+    peaks = [np.abs(part).max((0, 1)) for part in np.array_split(records_after_pulse(problem, nt), parts)]
     assert (np.max(peaks[1:], 0) < 4 * peaks[1]).all()
 
 
-def excited(problem, nt, models=None):
-    """Records of three corners of what a wavelet of all frequencies leaves behind."""
+def records_after_pulse(problem, nt, models=None):
+    """Return records at three corners after a wavelet of all frequencies."""
     models = rough(type(problem.equation), problem.grid.shape) if models is None else models
     wavelet = np.random.default_rng(2).standard_normal(nt) * (np.arange(nt) < 50)
     arguments = {
@@ -257,19 +259,19 @@ def excited(problem, nt, models=None):
 
 @pytest.mark.parametrize("order", [2, 4, 8])
 @both
-def test_law5_the_largest_time_step_is_stated(equation, order):
-    """Just below it a uniform medium is bounded; just above it is refused, and rightly so."""
-    problem = critical(equation, order, 0.9999)
+def test_law5_the_stated_largest_time_step_is_the_stability_limit(equation, order):
+    """Just below the limit a uniform medium is bounded. Just above it the call is refused, and the steps do grow."""
+    problem = problem_near_limit(equation, order, 0.9999)
     uniform = [
         np.full(problem.grid.shape, v)
         for v in ((4000.0, 2000.0) if equation is AcousticVariableDensity else (4000.0, 2300.0, 2000.0))
     ]
-    first, *rest = np.array_split(np.abs(excited(problem, 4000, uniform)), 8)
+    first, *rest = np.array_split(np.abs(records_after_pulse(problem, 4000, uniform)), 8)
     assert max(part.max() for part in rest) < 3 * first.max()
-    above = critical(equation, order, 1.003, (60, 62))
+    above = problem_near_limit(equation, order, 1.003, (60, 62))
     models = [np.full(above.grid.shape, m.flat[0]) for m in uniform]
     with pytest.raises(ValueError, match="largest stable dt"):
-        excited(above, 10, models)
+        records_after_pulse(above, 10, models)
     coefficients, ops = coefficients_of(above, models, 1, np, None), NumpyOps(above, np.float64)
     state = {name: np.zeros((1, *above.grid.shape)) for name in equation(order).state_names(2)}
     state["vx"] = np.random.default_rng(3).standard_normal(state["vx"].shape)
@@ -283,8 +285,8 @@ def test_law5_the_largest_time_step_is_stated(equation, order):
 PAIRS = [("vx", "vx"), ("vx", "vz"), ("vz", "vz"), ("p", "p"), ("vx", "p"), ("vz", "p")]
 
 
-def traded(equation, order, first, second, **options):
-    """The record at b in `second` of a source at a in `first`, and that at a in `first` of one in `second` at b."""
+def exchanged_records(equation, order, first, second, **options):
+    """Return the record of `second` at b for a source in `first` at a, and the record of the exchanged pair."""
     shape, rng = (26, 30), np.random.default_rng(4)
     dt = 0.9 * largest_staggered_speed(order, (10.0, 10.0), 1.0) / 4000.0
     wavelet, models = rng.standard_normal(150), rough(equation, shape)
@@ -312,10 +314,12 @@ def traded(equation, order, first, second, **options):
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=str)
 @both
 def test_law5_reciprocity(equation, first, second, order, options):
-    """To rounding. The effects of a force and of an injection or explosion differ in sign; an explosion is a strain
-    rate times a modulus, and p minus a mean. Half steps cancel: wavelets act on stresses as much later as these are seen.
+    """Records agree to rounding. The effects of a force and of an injection or explosion differ in sign.
+
+    An explosion is a strain rate times a modulus, and p is minus a mean. Half steps cancel: the delay of a wavelet that
+    acts on stresses equals the delay of the recorded stresses.
     """
-    one, other = traded(equation, order, first, second, **options)
+    one, other = exchanged_records(equation, order, first, second, **options)
     sign = -1 if first != second == "p" else 1
     assert np.abs(one).max() > 0
     assert error(sign * other, one) < 1e-12

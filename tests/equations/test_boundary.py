@@ -1,4 +1,4 @@
-"""How far a gradient from boundary strips is from that of the whole history: after long runs, and in thin models."""
+"""Gradients from boundary strips beside gradients from the full history: in long runs and in thin models."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,8 @@ def test_rounding_does_not_grow_with_the_steps(entry, name):
 @pytest.mark.parametrize("order", range(2, 17, 2))
 @pytest.mark.parametrize("ndim", [2, 3])
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
-def test_law4_strips_of_models_that_a_free_surface_reaches_through(entry, ndim, order, equation):
-    """Rows next to the surface then take what lies in the PML below. Thinner models than the order are refused."""
+def test_law4_strips_in_thin_models_under_a_free_surface(entry, ndim, order, equation):
+    """Stencils of rows next to the surface reach into the PML below. Models thinner than the order are refused."""
     across = (order + 14,) if ndim == 2 else (order, order + 1)
     with pytest.raises(DomainError, match=f"has {order - 1} cells along z; spatial_order {order} needs"):
         case(equation, order, shape=(order - 1, *across)).problem  # noqa: B018

@@ -16,16 +16,16 @@ BELOW = [("vx", 200.0, 100.0), ("vz", 200.0, 100.0)]
 
 
 def under_a_surface(order, dh, source, depth, receivers, freq=10.0, duration=0.8, dt=1e-3, solid=ROCK, layers=0):
-    """(traces, exact ones of the leapfrog) of receivers (name, x, z), x from the source, that hear no other edge.
+    """Return (traces, exact traces of the leapfrog) of receivers (name, x, z), x from the source.
 
-    Source and receivers lie on their fields' own nodes, which the exact solution knows: a vertical force at depth 0 acts
-    half a cell below the surface.
+    Reflections from other edges arrive after the end. Source and receivers lie on the nodes of their own fields, in the
+    exact solution too: a vertical force at depth 0 acts half a cell below the surface.
     """
     wavelet = ricker(freq, round(duration / dt), dt)
     far = max(x for _, x, _ in receivers)
-    deep = int(solid.vp * duration / 2 / dh) + 4
-    side = deep if not layers else 20
-    shape, zs = (deep, 2 * side + round(far / dh)), round(depth / dh)
+    rows = int(solid.vp * duration / 2 / dh) + 4
+    side = rows if not layers else 20
+    shape, zs = (rows, 2 * side + round(far / dh)), round(depth / dh)
     names = list(dict.fromkeys(name for name, _, _ in receivers))
     record = shoot(
         wavelet, (side, zs), [(side + round(x / dh), round(z / dh)) for _, x, z in receivers], solid.models,
@@ -47,42 +47,43 @@ def misfits(traces, exact):
 
 
 @pytest.mark.parametrize("order", [4, 6, 8])
-def test_law5_garvins_problem(order):
+def test_law5_error_in_garvins_problem(order):
     """The relative L2 error is below 2 %, on the surface and in the solid.
 
-    An explosion lies 100 m deep; the S wave of the peak has 17 points. With images of the stresses above the surface,
-    the error would be 5 % on vz at 800 m.
+    An explosion lies 100 m deep; the peak S wavelength has 17 points. With images of the stresses above the surface,
+    the error of vz at 800 m would be 5 %.
     """
     assert max(misfits(*under_a_surface(order, 10.0, "p", 100.0, NEAR + FAR + BELOW))) < 2e-2
 
 
 @pytest.mark.parametrize(("source", "depth"), [("vz", 0.0), ("vx", 20.0)])
 @pytest.mark.parametrize("order", [4, 8])
-def test_law5_lambs_problem(source, depth, order):
-    """A force on the node nearest to the surface, or just below it: relative L2 error below 5 %, 20 points to the
-    Rayleigh wave of the peak.
+def test_law5_error_in_lambs_problem(source, depth, order):
+    """The relative L2 error is below 5 % for a force on the node nearest to the surface, or just below it.
+
+    The peak Rayleigh wavelength has 20 points.
     """
     receivers = [r for r in NEAR + FAR if source == "vz" or r[0] == "vz"]
     assert max(misfits(*under_a_surface(order, 10.0, source, depth, receivers, freq=8.0))) < 5e-2
 
 
 @pytest.mark.parametrize(("order", "least"), [(2, 1.9), (4, 2.8), (8, 2.8)])
-def test_law5_the_order_of_convergence_under_a_surface(order, least):
-    """Third order: what is left at the surface, two orders below the derivatives that are exact for parabolas there."""
+def test_law5_order_of_convergence_under_a_free_surface(order, least):
+    """From order 4 on the surface, where derivatives are exact for parabolas, limits the order to three."""
     spacings = [12.5, 8.0 + 1 / 3, 6.25]
     errors = [max(misfits(*under_a_surface(order, dh, "p", 100.0, NEAR, dt=0.75e-3))) for dh in spacings]
     assert slopes(errors, spacings).min() > least
 
 
-def test_law5_a_horizontal_force_on_the_surface_is_a_whole_one():
-    """Its node stands for less than a cell, so the same force is a larger density of force."""
+def test_law5_a_horizontal_force_on_the_surface_has_full_amplitude():
+    """Its node has less than the volume of a cell, so that the same force is a larger force density."""
     traces, exact = under_a_surface(4, 10.0, "vx", 0.0, BELOW)
     for a, b in zip(traces.T, exact.T, strict=True):
         assert (a * b).sum() / (b * b).sum() == pytest.approx(1, abs=0.02)
 
 
 def seafloor_gradient(depth=6):
-    """(gradient of each model, misfit) of a small water layer over a solid, by eager torch in float64."""
+    """Return (gradient of each model, misfit function, models) of water over a solid, by torch in float64."""
     import torch
 
     from sweep_torch import PropTorch
@@ -110,14 +111,14 @@ def seafloor_gradient(depth=6):
     models = [torch.tensor(m, requires_grad=True) for m in truth]
     return (
         torch.autograd.grad(value(models), models),
-        lambda moved: float(value([torch.tensor(m) for m in moved])),
+        lambda changed: float(value([torch.tensor(m) for m in changed])),
         truth,
     )
 
 
 @pytest.mark.skipif(not has("torch"), reason="torch is not installed")
-def test_law5_the_gradient_across_the_seafloor_is_finite_and_right():
-    """On both sides of it and on it; in vs of the water it is zero, as vs enters squared."""
+def test_law5_the_gradient_across_the_seafloor_equals_finite_differences():
+    """Cells on both sides and at the seafloor. The gradient in vs of the water is zero, because vs enters squared."""
     gradient, value, truth = seafloor_gradient()
     assert all(np.isfinite(np.asarray(g)).all() for g in gradient)
     assert not np.asarray(gradient[1])[:6].any()

@@ -30,26 +30,26 @@ from sweep_core.testing import laws
 from sweep_core.testing.laws import everything
 
 equation = pytest.mark.parametrize("equation", known_equations())
-anyone = pytest.mark.parametrize("entry", executors())
+any_executor = pytest.mark.parametrize("entry", executors())
 gradients = pytest.mark.parametrize("entry", executors(gradient=True))
 OTHERS = [name for name in STRATEGIES if name != "full"]
 
 
 def has_strategy(entry, strategy):
-    """Whether an executor runs it at all."""
-    asked = make_strategy(STRATEGIES[strategy])
+    """Return True if the executor supports the memory strategy."""
+    plan = make_strategy(STRATEGIES[strategy])
     framework = entry.partition("-")[0]
-    of_compiled = {"torch": "", "jax": asked.traced_refusal}.get(framework, asked.compiled_refusal)
-    return not (asked.eager_refusal if "eager" in entry else of_compiled)
+    compiled_refusal = {"torch": "", "jax": plan.traced_refusal}.get(framework, plan.compiled_refusal)
+    return not (plan.eager_refusal if "eager" in entry else compiled_refusal)
 
 
-def remembering(but=()):
-    """Parameters of each executor with each other strategy than 'full' that it has, JAX's eager one with a few."""
+def executors_and_strategies(excluded=()):
+    """Return each executor with each of its strategies except 'full'; eager JAX has only two of them."""
     return [
         pytest.param(*entry.values, strategy, id=f"{entry.id}-{strategy}", marks=entry.marks)
         for entry in executors(gradient=True)
         for strategy in (OTHERS if entry.id != "jax-eager" else ("auto", "ckpt-7"))
-        if entry.id not in but and has_strategy(entry.id, strategy)
+        if entry.id not in excluded and has_strategy(entry.id, strategy)
     ]
 
 
@@ -74,14 +74,14 @@ def test_law1_forward_equals_the_reference(entry, equation, order):
 
 
 @pytest.mark.parametrize("pml", [0, 6, (0, 0, 6, 0), (1, 2, 0, 3)], ids=str)
-@anyone
-def test_law1_whatever_the_width_of_each_face(entry, pml):
+@any_executor
+def test_law1_holds_for_any_width_of_each_face(entry, pml):
     laws.forward_equals_reference(entry, case(Acoustic, 4, pml=pml))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@anyone
-def test_law1_whatever_the_shots_share(entry, layout):
+@any_executor
+def test_law1_holds_for_shared_wavelets_and_receivers(entry, layout):
     whole = case()
     parts = (whole.shots.wavelet, whole.shots.sources, whole.shots.receivers)
     result = attrs.evolve(whole, shots=Shots(*(x[part] for x, part in zip(parts, layout, strict=True))))
@@ -89,8 +89,8 @@ def test_law1_whatever_the_shots_share(entry, layout):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.int64])
-@anyone
-def test_law1_whatever_integers_hold_the_positions(entry, dtype):
+@any_executor
+def test_law1_holds_for_positions_of_any_integer_type(entry, dtype):
     setup = case(shape=(19, 230), pml=30, nt=12)
     narrow = Shots(setup.shots.wavelet, setup.shots.sources.astype(dtype), setup.shots.receivers.astype(dtype))
     assert record_error(entry.forward(attrs.evolve(setup, shots=narrow)), reference_record(setup)) < 1e-12
@@ -98,8 +98,8 @@ def test_law1_whatever_integers_hold_the_positions(entry, dtype):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.uint32, np.uint64])
 @pytest.mark.parametrize("entry", executors("reference", "torch-eager", "torch-c", "jax-c"))
-def test_law1_small_and_unsigned_positions_in_a_wide_model(entry, dtype):
-    """Masked receivers are moved to the middle, which such integers may not hold."""
+def test_law1_holds_for_small_integer_types_in_a_wide_model(entry, dtype):
+    """Masked receivers move to the middle of the model, whose index may be too large for the integer type."""
     setup = case(shape=(19, 610), nt=12, pml=3)
     at = [np.minimum(x, 100) for x in (setup.shots.sources, setup.shots.receivers)]
     shots = Shots(setup.shots.wavelet, *at, np.arange(15).reshape(3, 5) % 2 > 0)
@@ -109,16 +109,16 @@ def test_law1_small_and_unsigned_positions_in_a_wide_model(entry, dtype):
 
 
 @pytest.mark.parametrize("nt", [1, 2, 3])
-@anyone
-def test_law1_of_the_shortest_runs(entry, nt):
+@any_executor
+def test_law1_holds_in_the_shortest_runs(entry, nt):
     setup = case(nt=nt)
     np.testing.assert_allclose(entry.forward(setup), reference_record(setup), rtol=1e-12, atol=1e-300)
 
 
 @equation
-@anyone
-def test_law1_in_single_precision(entry, equation):
-    """To 1e-5, unless an equation states another bound, at nt 2000 and a time step of at least half the limit."""
+@any_executor
+def test_law1_holds_in_single_precision(entry, equation):
+    """Records agree to 1e-5 (or the bound of the equation) after 2000 steps of at least half the stability limit."""
     laws.single_precision(entry, ricker_case(equation=equation, order=4, nt=2000, shape=(16, 18)))
 
 
@@ -131,8 +131,8 @@ def test_law1_in_single_precision(entry, equation):
     counts=st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(3, 6)),
     nt=st.integers(1, 9),
 )
-def test_law1_and_2_of_compiled_code_on_any_problem(entry, half, extra, pml, counts, nt):
-    """Odd sizes, thin layers, high orders: where the borders of loops lie."""
+def test_law1_and_law2_hold_in_compiled_code_on_any_problem(entry, half, extra, pml, counts, nt):
+    """Odd sizes, thin layers and high orders test the bounds of the loops."""
     shape = tuple(2 * half + n for n in extra)
     names = dict(zip(("nshots", "nsrc", "nrec"), counts, strict=True))
     setup = case.__wrapped__(Acoustic, 2 * half, shape, nt, pml, **names)
@@ -141,9 +141,9 @@ def test_law1_and_2_of_compiled_code_on_any_problem(entry, half, extra, pml, cou
     y = setup.noise()
     gradient = entry.jacobian_transposed(setup, y)
     forward = float((reference_born.__wrapped__(setup) * y).sum())
-    back = sum(float((d * g).sum()) for d, g in zip(setup.direction(), gradient, strict=True))
+    backward = sum(float((d * g).sum()) for d, g in zip(setup.direction(), gradient, strict=True))
     scale = sum(float(np.abs(d * g).sum()) for d, g in zip(setup.direction(), gradient, strict=True))
-    assert abs(forward - back) <= 1e-12 * scale
+    assert abs(forward - backward) <= 1e-12 * scale
 
 
 # --- law 2 ------------------------------------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ def test_law2_dot_test_of_the_forward_operator(entry, equation, order):
 
 @equation
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c", "jax-c"))
-def test_law2_whatever_fields_the_sources_are_of(entry, equation):
-    """Each field with a wavelet of its own: some are multiplied with a modulus of theirs, some with another's."""
+def test_law2_holds_for_sources_in_any_field(entry, equation):
+    """Each field has its own wavelet; source weights use the modulus of the same field or of another one."""
     setup = case(equation, 4)
     fields = [field.name for field in setup.problem.equation.waves_in(setup.problem.grid.ndim)]
     wavelet = setup.shots.wavelet[..., None] * np.arange(1.0, len(fields) + 1)
@@ -190,7 +190,7 @@ def test_law2_dot_test_of_the_jacobian(entry, equation, order):
 @equation
 @gradients
 def test_law2_dot_test_in_single_precision(entry, equation):
-    """The same numbers as in double precision, to that of the type."""
+    """The results equal those in double precision, to single precision."""
     laws.gradient_in_single_precision(entry, ricker_case(equation=equation, nt=400))
 
 
@@ -213,14 +213,14 @@ def test_law2_the_misfit_is_half_the_sum_of_squares(entry, equation):
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
 @gradients
 def test_law3_gradient_in_every_region(entry, equation, strategy):
-    """The derivative in single cells by complex step; edge cells answer for the PML cells that copy them."""
+    """Complex steps give the derivative in single cells; that of an edge cell includes the PML cells that copy it."""
     laws.gradient_in_every_region(entry, case(equation).remembering(strategy))
 
 
 @equation
 @gradients
 def test_law3_gradient_equals_a_finite_difference(entry, equation):
-    """Finite differences of the executor itself, without the reference."""
+    """The finite differences come from the executor itself, without the reference."""
     laws.gradient_equals_finite_difference(entry, ricker_case(equation=equation))
 
 
@@ -228,43 +228,43 @@ def test_law3_gradient_equals_a_finite_difference(entry, equation):
 
 
 @equation
-@pytest.mark.parametrize(("entry", "strategy"), remembering())
+@pytest.mark.parametrize(("entry", "strategy"), executors_and_strategies())
 def test_law4_strategies_agree_with_full(entry, equation, strategy):
-    """Bit for bit."""
+    """Gradients agree bit for bit."""
     laws.strategies_agree(entry, case(equation), strategy)
 
 
 @equation
 @pytest.mark.parametrize("row", [1, 4, 18])
-@pytest.mark.parametrize(("entry", "strategy"), remembering())
+@pytest.mark.parametrize(("entry", "strategy"), executors_and_strategies())
 def test_law4_known_rows_have_no_gradient(entry, equation, strategy, row):
-    """Bit for bit."""
+    """Gradients of the other rows agree bit for bit."""
     laws.known_rows_have_no_gradient(entry, case(equation), strategy, row)
 
 
 @equation
 @pytest.mark.parametrize("pml", [0, (0, 5, 7, 0), (9, 1, 0, 4)], ids=str)
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_law4_of_strips_along_any_faces(entry, equation, pml):
-    """Between nodes the PML acts half a cell further than at them."""
+def test_law4_holds_for_strips_along_any_faces(entry, equation, pml):
+    """Between nodes the PML acts half a cell further than at nodes."""
     laws.strategies_agree(entry, case(equation, 6, (30, 60), 120, pml), "boundary")
 
 
 @pytest.mark.parametrize("nt", [1, 2, 3, 5])
-@pytest.mark.parametrize(("entry", "strategy"), remembering(but=("jax-eager",)))
-def test_law4_of_the_shortest_runs(entry, nt, strategy):
+@pytest.mark.parametrize(("entry", "strategy"), executors_and_strategies(excluded=("jax-eager",)))
+def test_law4_holds_in_the_shortest_runs(entry, nt, strategy):
     full = case(nt=nt)
     if nt > 1:
         laws.strategies_agree(entry, full, strategy)
     else:
         gradient = entry.jacobian_transposed(full.remembering(strategy), full.noise())
-        assert not gradient[0].any(), "nothing has happened yet"
+        assert not gradient[0].any(), "a run of one step has no gradient"
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c", "torch-eager"))
-def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
+def test_law4_holds_for_auto_with_a_history_beyond_the_cache(entry, monkeypatch):
     setup = case(nt=61)
-    arguments = setup.arguments | {"pml_freq": 9.0}  # a problem of this test alone: its call is not cached yet
+    arguments = setup.arguments | {"pml_freq": 9.0}  # no other test has this problem, so that its call is not cached
     setup = attrs.evolve(setup, arguments=arguments)
     monkeypatch.setattr("sweep_core.memory.auto.CACHE_BYTES", CACHE_BYTES >> 10)
     monkeypatch.setattr(f"sweep_{entry.name.split('-')[0]}.native.left_on", lambda *_: 0)
@@ -275,7 +275,7 @@ def test_law4_of_auto_where_a_history_outgrows_the_cache(entry, monkeypatch):
 
 
 SEGMENT = pytest.mark.parametrize("segment", [2, 5])
-"""Steps of a segment, so that a short run has many of them."""
+"""Steps of a segment, few enough for many segments in a short run."""
 
 
 @SEGMENT
@@ -283,8 +283,8 @@ SEGMENT = pytest.mark.parametrize("segment", [2, 5])
 @pytest.mark.parametrize("strategy", ["recursive", "recursive-1"])
 @pytest.mark.parametrize("entry", executors("torch-c"))
 @pytest.mark.parametrize("name", [None, *VARIANTS])
-def test_law4_of_many_segments(entry, name, strategy, equation, segment, monkeypatch):
-    """Models and wavelets alike; with a free surface, between nodes, masks, an earth each, in three dimensions."""
+def test_law4_holds_for_many_segments(entry, name, strategy, equation, segment, monkeypatch):
+    """The gradients in models and wavelets are equal for every variant."""
     monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", segment)
     if VARIANTS.get(name, {}).get("time_dispersion") and equation is not Acoustic:
         pytest.skip("time dispersion of equations staggered in time is not corrected yet")
@@ -297,7 +297,7 @@ def test_law4_of_many_segments(entry, name, strategy, equation, segment, monkeyp
 
 @equation
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_law4_of_many_segments_in_single_precision(entry, equation, monkeypatch):
+def test_law4_holds_for_many_segments_in_single_precision(entry, equation, monkeypatch):
     monkeypatch.setattr("sweep_core.memory.ckpt.SEGMENT", 3)
     laws.strategies_agree(entry, case(equation, nt=60, nshots=5).typed(np.float32), "recursive")
 
@@ -320,11 +320,12 @@ def test_law6_two_runs_are_bit_identical(entry, equation):
 @pytest.mark.parametrize(("nshots", "nx"), [(1, 300), (3, 110), (5, 70), (21, 30)], ids=str)
 @compiled
 def test_law6_any_number_of_threads_gives_the_same_bits(entry, threads, nshots, nx, strategy):
-    """In space and over shots. Grids are so large that five threads are worth their while, and their rows are shared
-    out within thick layers, where what one thread remembers is what its neighbour differentiates.
+    """Threads share space and shots. The grids are large enough for five threads.
+
+    Borders between threads lie within thick PML layers: a thread differentiates the memory variables of its neighbour.
     """
     if entry.name == "jax-c" and (nshots, strategy) not in ((1, "full"), (5, "ckpt")):
-        pytest.skip("the same compiled code, which JAX takes seconds to wrap again")
+        pytest.skip("JAX wraps the same compiled code, which takes seconds")
     setup = case(nshots=nshots, shape=(20, nx), pml=(60, 40, 3, 5), nt=30).remembering(strategy)
     threads(1)
     forget()
@@ -356,7 +357,7 @@ def test_law6_instruction_sets_agree_to_rounding(entry, isa, order, monkeypatch)
 @equation
 @gradients
 def test_law6_shots_add_up(entry, equation):
-    """The gradient of five shots is the sum of five gradients; their records are those of single runs."""
+    """The gradient of five shots is the sum of five gradients. Their records equal those of single runs."""
     laws.shots_add_up(entry, case(equation, nshots=5))
 
 
@@ -364,6 +365,6 @@ def test_law6_shots_add_up(entry, equation):
 
 
 @equation
-@anyone
+@any_executor
 def test_law7_bad_input_is_refused(entry, equation):
     laws.bad_input_is_refused(entry, case(equation))

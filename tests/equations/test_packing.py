@@ -1,4 +1,4 @@
-"""How far a gradient is from that of the whole history, where less of it is kept: in fewer bits, or of fewer steps."""
+"""Gradients from a history of fewer bits or fewer steps, beside gradients from the full history."""
 
 import attrs
 import numpy as np
@@ -12,7 +12,7 @@ from sweep_core.acquisition.wavelets import highest_frequency
 NT = 1000
 ERRORS = {"bfloat16": 1e-3, "float16": 5e-5, "int8": 8e-4}
 SMALL_DIFFERENCE = {"bfloat16": 2e-2, "float16": 2e-4, "int8": 5e-3}
-"""Error of the gradient in vp of an elastic earth, in which a vertical force sends mostly shear waves."""
+"""Error of the gradient in vp of an elastic earth: a vertical force radiates mostly shear waves."""
 memory_executors = pytest.mark.parametrize("entry", executors("torch-c", "torch-c-cuda"))
 
 
@@ -23,7 +23,7 @@ def of_strips(dtype):
 @pytest.mark.parametrize("dtype", ERRORS)
 @pytest.mark.parametrize("name", ["acoustic", "variable density", "elastic"])
 @memory_executors
-def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
+def test_errors_of_fewer_bits_are_below_the_documented_bounds(entry, name, dtype):
     setup = long_run(*CASES[name][:3], "exact", NT)
     full = gradient(entry, setup.remembering(MemoryOptions("full")))
     for memory, share in ((MemoryOptions("full", dtype=dtype), 1), (of_strips(dtype), 0.5)):
@@ -35,20 +35,20 @@ def test_fewer_bits_cost_what_the_page_states(entry, name, dtype):
 @pytest.mark.parametrize("power", [-30, -18, 12, 30])
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_no_wave_is_too_weak_or_too_strong(entry, dtype, power):
-    """Sixty-four values share a scale: half precision alone would end at 6e-8 and 65504."""
+def test_packing_works_for_weak_and_strong_waves(entry, dtype, power):
+    """Sixty-four values share a scale: the range of half precision alone is 6e-8 to 65504."""
     setup = case(nt=60).typed(np.float32)
     packed = setup.remembering(MemoryOptions("full", dtype=dtype))
-    louder = attrs.evolve(packed, shots=attrs.evolve(packed.shots, wavelet=packed.shots.wavelet * 2.0**power))
-    _, once = entry.pulled_back(packed, setup.noise())
-    _, again = entry.pulled_back(louder, setup.noise() / 2.0**power)
-    for a, b in zip(again, once, strict=True):
+    scaled = attrs.evolve(packed, shots=attrs.evolve(packed.shots, wavelet=packed.shots.wavelet * 2.0**power))
+    _, unscaled_gradient = entry.pulled_back(packed, setup.noise())
+    _, scaled_gradient = entry.pulled_back(scaled, setup.noise() / 2.0**power)
+    for a, b in zip(scaled_gradient, unscaled_gradient, strict=True):
         assert error(a, b) < 1e-5
 
 
 @pytest.mark.parametrize(("interval", "bound"), [(2, 1e-4), (4, 3e-4), (6, 3e-3)])
 @memory_executors
-def test_every_so_many_steps_stand_for_as_many(entry, interval, bound):
+def test_an_interval_of_steps_gives_a_close_gradient(entry, interval, bound):
     setup = long_run(Acoustic, "h1", False, "exact", NT)
     full = gradient(entry, setup.remembering(MemoryOptions("full")))
     for dtype in (None, "int8"):
@@ -57,8 +57,8 @@ def test_every_so_many_steps_stand_for_as_many(entry, interval, bound):
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "jax-c"))
-def test_an_interval_beyond_the_waves_is_refused(entry):
-    """Products of two waves have twice their frequency. 12 Hz of a Ricker reach 35 Hz."""
+def test_an_interval_too_long_for_the_waves_is_refused(entry):
+    """Products of two waves have twice their frequency. A Ricker wavelet of 12 Hz reaches 35 Hz."""
     setup = long_run(Acoustic, "h1", False, "exact", NT)
     dt = setup.problem.dt
     longest = int(1 / (2 * 35 * dt))
@@ -73,7 +73,7 @@ def test_an_interval_beyond_the_waves_is_refused(entry):
     assert not gradient(entry, silent.remembering(MemoryOptions("full", interval=longest + 2)))[0].any()
 
 
-def test_the_highest_frequency_is_that_of_a_hundredth():
+def test_the_highest_frequency_has_a_hundredth_of_the_peak_spectrum():
     """A Ricker's spectrum is f^2 exp(1 - f^2) of its peak, which is 0.01 at 2.764 times the peak frequency."""
     samples = ricker(10.0, 4000, 1e-3)
     assert abs(highest_frequency(samples, 1e-3) / 27.64 - 1) < 0.01
@@ -86,7 +86,7 @@ def test_the_highest_frequency_is_that_of_a_hundredth():
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", executors("torch-c"))
 def test_an_inversion_ends_at_the_same_misfit(entry):
-    """Thirty steps of least squares end within a hundredth."""
+    """After thirty steps of least squares the misfits differ by less than 1 %."""
     true = long_run(Acoustic, "h1", False, "exact", 500)
     observed = entry.forward(true)
     start = np.full_like(true.models[0], true.models[0].mean())

@@ -1,4 +1,4 @@
-"""Law 5: what the staggered CPML sends back, and that nothing grows in it."""
+"""Law 5: reflections from the staggered CPML, and the decay of waves in it."""
 
 from itertools import product
 
@@ -24,8 +24,9 @@ SOURCES = {
 
 
 def reflection(kind, order, depth, freq, dh=10.0, depths=12, **layer) -> float:
-    """Peak that comes back from 20 cells over the direct peak of the same fields, dB: the worst receiver up to `depths`
-    depths away. Source and receivers are `depth` cells from the layer.
+    """Return reflected over direct peak of the same fields (dB), for a layer of 20 cells.
+
+    The result is the worst receiver up to `depths` depths away. Source and receivers are `depth` cells from the layer.
     """
     equation, models, source_type, receiver_type, dt = SOURCES[kind]
     far, slow = depths * depth, min(models[:2] if equation is Elastic else models[:1])
@@ -40,28 +41,28 @@ def reflection(kind, order, depth, freq, dh=10.0, depths=12, **layer) -> float:
             source_type=source_type, receiver_type=receiver_type, **layer,
         )  # fmt: skip
 
-    free = run(margin, 0)
-    back = np.abs(run(0, 20) - free).max((0, 2)) / np.abs(free).max((0, 2))
-    return 20 * np.log10(back.max())
+    unbounded = run(margin, 0)
+    reflected = np.abs(run(0, 20) - unbounded).max((0, 2)) / np.abs(unbounded).max((0, 2))
+    return 20 * np.log10(reflected.max())
 
 
 @pytest.mark.parametrize("order", [4, 6, 8])
 @pytest.mark.parametrize(("depth", "freq"), [(10, 5.0), (10, 20.0), pytest.param(20, 10.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", SOURCES)
 def test_law5_the_pml_reflects_less_than_70_db(kind, order, depth, freq):
-    """At 20 cells, offsets up to 12 times the depth, down to 8.5 points a wavelength at the peak."""
+    """20 cells, offsets up to 12 times the depth, at least 8.5 points per peak wavelength."""
     assert reflection(kind, order, depth, freq) <= -70
 
 
 @pytest.mark.parametrize(("depths", "freq", "bound"), [(2, 5.0, -50), (2, 20.0, -72), (12, 5.0, -22), (12, 20.0, -26)])
 @pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "fluid"])
-def test_law5_a_multiaxial_layer_reflects_waves_that_graze_it(kind, depths, freq, bound):
-    """Offsets of 2 depths meet the layer at 45 degrees, those of 12 at 80."""
+def test_law5_a_multiaxial_layer_reflects_grazing_waves(kind, depths, freq, bound):
+    """Waves to offsets of 2 depths meet the layer at 45 degrees, to 12 depths at 80 degrees."""
     assert reflection(kind, 4, 10, freq, depths=depths, pml_type="mpmls") <= bound
 
 
 def land():
-    """Layered land models (vp, vs, rho): rows of each layer, below a free surface."""
+    """Return layered land models below a free surface: (rows, (vp, vs, rho)) of each layer."""
     rock = (3500, 2000, 2450)
     return {
         "two contrasts": [(10, (2200, 1100, 2100)), (10, (5500, 3100, 2800)), (20, (3000, 1600, 2300))],
@@ -72,7 +73,7 @@ def land():
 
 @pytest.mark.parametrize("earth", land())
 def test_law5_guided_waves_fade_under_a_free_surface(earth):
-    """30 s. In a plain layer at the sides they grow in 10 s to 7e12, 1e5 and 1e9 times the first peak."""
+    """Amplitudes decay during 30 s. With a plain CPML they grow in 10 s to 7e12, 1e5 and 1e9 times the first peak."""
     layers = land()[earth]
     models = [np.repeat(np.concatenate([np.full(n, float(v[i])) for n, v in layers])[:, None], 44, 1) for i in range(3)]
     dt = 9e-4
@@ -90,7 +91,7 @@ def test_law5_guided_waves_fade_under_a_free_surface(earth):
     [*product(range(3), (2, 4, 8), (2,)), *(pytest.param(0, order, 3, marks=pytest.mark.slow) for order in (2, 4))],
 )
 def test_law5_random_layered_land_models_fade(seed, order, ndim):
-    """S waves of one layer up to 14 times as fast as those of another, Poisson ratios up to 0.49."""
+    """S waves of one layer are up to 14 times as fast as those of another; Poisson ratios reach 0.49."""
     shape = {2: (40, 44), 3: (24, 20, 22)}[ndim]
     setup = layered_case(
         Elastic, order, nt=20_000 if ndim == 2 else 6_000, shape=shape, seed=seed, ranges=(("vs", (350.0, 1250.0)),)
@@ -104,7 +105,7 @@ def test_law5_random_layered_land_models_fade(seed, order, ndim):
 
 
 def earths():
-    """Models (vp, vs, rho) on 36 x 40 cells; rough ones vary by a factor of 2 within some cells.
+    """Return models (vp, vs, rho) on 36 x 40 cells; rough ones vary by a factor of 2 within some cells.
 
     Waves grow in media that vary more than rock along the layer (vp / vs from 1.7 to 5, rho from 1000 to 5000 within
     some cells): docs/explanation/pml.md.
@@ -133,7 +134,7 @@ def earths():
 @pytest.mark.parametrize("earth", earths())
 @pytest.mark.parametrize("equation", [AcousticVariableDensity, Elastic], ids=lambda e: e.name)
 def test_law5_no_late_growth(equation, earth, order, free_surface):
-    """30 s at 0.99 of the largest time step: what is left after a third of the time fades, or is less than -100 dB."""
+    """In 30 s at 0.99 of the largest time step, amplitudes decay after a third of the time, or are below -100 dB."""
     models, dh, duration = earths()[earth], 10.0, 30.0
     if equation is AcousticVariableDensity:
         models = [models[0], models[2]]

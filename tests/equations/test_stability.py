@@ -1,4 +1,4 @@
-"""The largest time step of a model, beside eigenvalues of operators that are assembled here from their definitions."""
+"""The largest time step of a model, beside eigenvalues of operators assembled from their definitions."""
 
 import attrs
 import numpy as np
@@ -15,7 +15,10 @@ WATER, ROCK, AIR = (1500.0, 1000.0), (3000.0, 2700.0), (340.0, 1.2)
 
 
 def difference(order, n):
-    """The staggered difference of values at cells 0..n-1, zero outside, at 1/2..n-1/2: exact for odd powers of x."""
+    """Return the staggered difference, at 1/2..n-1/2, of values at cells 0..n-1 and zero outside.
+
+    The weights are exact for odd powers of x.
+    """
     half = order // 2
     x = np.arange(1, half + 1) - 0.5
     powers = 2 * np.arange(half) + 1
@@ -25,7 +28,7 @@ def difference(order, n):
 
 
 def along(matrix, axis, shape):
-    """A matrix along one axis of arrays of a shape."""
+    """Return the operator that applies a matrix along one axis of arrays of a shape."""
     parts = [matrix if a == axis else sparse.identity(n) for a, n in enumerate(shape)]
     result = parts[0]
     for part in parts[1:]:
@@ -33,8 +36,8 @@ def along(matrix, axis, shape):
     return result.tocsr()
 
 
-def after(x, axis):
-    """The cell after each one, the last one repeated."""
+def next_cell(x, axis):
+    """Return the values of the next cells; the last one is repeated."""
     return np.take(x, [*range(1, x.shape[axis]), x.shape[axis] - 1], axis)
 
 
@@ -43,7 +46,7 @@ def diagonal(x):
 
 
 def limit(symmetric):
-    """The largest stable dt by the largest eigenvalue of C^(1/2) D B D^T C^(1/2)."""
+    """Return the largest stable dt from the largest eigenvalue of C^(1/2) D B D^T C^(1/2)."""
     return 2 / np.sqrt(eigsh(symmetric, k=1, which="LA", tol=1e-9, return_eigenvectors=False)[0])
 
 
@@ -51,16 +54,16 @@ def acoustic_limit(order, vp, rho):
     root = diagonal(np.sqrt(rho) * vp)
     parts = []
     for axis, n in enumerate(vp.shape):
-        d, b = along(difference(order, n), axis, vp.shape), diagonal(2 / (rho + after(rho, axis)))
+        d, b = along(difference(order, n), axis, vp.shape), diagonal(2 / (rho + next_cell(rho, axis)))
         parts.append(root @ d.T @ b @ d @ root)
     return limit(sum(parts))
 
 
 def elastic_limit(order, vp, vs, rho):
-    """In 2-D: (z, x) velocities to the strains (exx, ezz, exz)."""
+    """Return the limit in 2-D; the operator maps (z, x) velocities to the strains (exx, ezz, exz)."""
     mu, pi = rho * vs**2, rho * vp**2
     lam, corner = pi - 2 * mu, 0.0
-    for part in (mu, after(mu, 0), after(mu, 1), after(after(mu, 0), 1)):
+    for part in (mu, next_cell(mu, 0), next_cell(mu, 1), next_cell(next_cell(mu, 0), 1)):
         with np.errstate(divide="ignore"):
             corner = corner + 1 / part
     dz, dx = (along(difference(order, n), axis, vp.shape) for axis, n in enumerate(vp.shape))
@@ -68,28 +71,31 @@ def elastic_limit(order, vp, vs, rho):
     stiffness = sparse.bmat(
         [[diagonal(pi), diagonal(lam), None], [diagonal(lam), diagonal(pi), None], [None, None, diagonal(4 / corner)]]
     )
-    root = diagonal(np.sqrt([2 / (rho + after(rho, 0)), 2 / (rho + after(rho, 1))]))
+    root = diagonal(np.sqrt([2 / (rho + next_cell(rho, 0)), 2 / (rho + next_cell(rho, 1))]))
     return limit(root @ strain.T @ stiffness @ strain @ root)
 
 
 def step_limit(problem, models):
-    """By Arnoldi iterations of the equation's own step, in which a state at rest but for velocities is twice advanced:
-    of any dimension, with a free surface.
+    """Return the limit by Arnoldi iterations of the equation's own step, in any dimension, with a free surface.
+
+    An iteration advances a state, whose only nonzero fields are velocities, by two steps.
     """
     problem, ops = attrs.evolve(problem, dt=1e-6), NumpyOps(attrs.evolve(problem, dt=1e-6), np.float64)
     coefficients = coefficients_of(problem, models, 1, np, np.real)
-    late = [f.name for f in problem.fields if "t" in f.stagger]
+    velocities = [f.name for f in problem.fields if "t" in f.stagger]
     shape = (1, *problem.padded_shape)
 
-    def grown(values):
+    def change_in_a_step(values):
         state = {name: np.zeros(shape) for name in problem.equation.state_names(ops.ndim)}
-        state |= zip(late, values.reshape(-1, *shape), strict=True)
+        state |= zip(velocities, values.reshape(-1, *shape), strict=True)
         first = problem.equation.step(ops, state, coefficients, lambda field, x: x)
         second = problem.equation.step(ops, first, coefficients, lambda field, x: x)
-        return np.ravel([first[name] - second[name] for name in late])
+        return np.ravel([first[name] - second[name] for name in velocities])
 
-    size = len(late) * int(np.prod(shape))
-    result = eigs(LinearOperator((size, size), grown, dtype=float), 1, which="LM", tol=1e-5, return_eigenvectors=False)
+    size = len(velocities) * int(np.prod(shape))
+    result = eigs(
+        LinearOperator((size, size), change_in_a_step, dtype=float), 1, which="LM", tol=1e-5, return_eigenvectors=False
+    )
     return 2e-6 / np.sqrt(np.abs(result[0]))
 
 
@@ -98,7 +104,7 @@ def problem_of(equation, shape, **options):
 
 
 def layers(shape, over, under):
-    """(vp, rho) of a half space under another one."""
+    """Return (vp, rho) of two half spaces."""
     products = [np.full(shape, value) for value in under]
     for model, value in zip(products, over, strict=True):
         model[: shape[0] // 2] = value
@@ -109,15 +115,15 @@ def layers(shape, over, under):
     ("order", "under", "expected"),
     [(4, WATER, 3.935e-3), (8, WATER, 3.214e-3), (16, WATER, 2.740e-3), (8, ROCK, 1.302e-3), (2, WATER, 4.714e-3)],
 )
-def test_the_largest_dt_under_air(order, under, expected):
-    """The limit of a wide model, by its eigenvalues, is below that of the fastest medium above order 2."""
+def test_the_largest_dt_under_air_equals_the_eigenvalue_limit(order, under, expected):
+    """For orders above 2 the limit of a wide model, from its eigenvalues, is below that of the fastest medium."""
     vp, rho = layers((40, 50), AIR, under)
     exact = acoustic_limit(order, vp, rho)
     assert exact == pytest.approx(expected, rel=3e-3)
     stated = problem_of(AcousticVariableDensity(order), vp.shape).largest_dt(vp, rho)
     assert 0.97 * exact < stated <= exact
     elastic = problem_of(Elastic(order), vp.shape).largest_dt(vp, 0 * vp, rho)
-    assert 0.97 * exact < elastic <= exact, "a fluid of Elastic is the same"
+    assert 0.97 * exact < elastic <= exact, "Elastic in a fluid has the same limit"
 
 
 @pytest.mark.parametrize("order", [2, 4, 8, 16])
@@ -150,7 +156,7 @@ def test_the_largest_dt_is_stable_under_a_free_surface_and_in_3d(kind, order, sh
 
 @pytest.mark.parametrize("surface", [False, True])
 @pytest.mark.parametrize("order", [2, 4, 16])
-def test_mild_contrasts_take_less_than_five_percent(order, surface):
+def test_mild_contrasts_reduce_the_stated_dt_by_less_than_five_percent(order, surface):
     vp, rho = layers((26, 26), (2000.0, 1000.0), (2000.0, 2000.0))
     for equation, models in ((AcousticVariableDensity(order), (vp, rho)), (Elastic(order), (vp, vp / 2, rho))):
         problem = problem_of(equation, vp.shape, free_surface=surface)
@@ -161,7 +167,7 @@ def test_mild_contrasts_take_less_than_five_percent(order, surface):
 @pytest.mark.parametrize("surface", [False, True])
 @pytest.mark.parametrize("order", [2, 4, 6, 8, 16, 64])
 def test_uniform_media_are_stable_up_to_the_limit_of_their_speed(order, surface):
-    """In float32 as well; where differences are closed at a surface to 0.3 %, and of a negative Lame parameter too."""
+    """float32 models too. One-sided differences at a surface lose 0.3 %, with a negative Lame parameter up to 20 %."""
     shape = (order + 12,) * 2
     vp = np.full(shape, 2000.0)
     for equation, models, least in (
@@ -185,7 +191,7 @@ def test_a_negative_lame_parameter_beside_fluids_is_stable():
         assert problem.largest_dt(vp, vs, rho) <= step_limit(problem, (vp, vs, rho))
 
 
-def test_a_call_refuses_what_contrasts_make_unstable_and_states_what_is_stable():
+def test_check_values_refuses_an_unstable_dt_and_states_the_largest():
     models = layers((40, 50), AIR, WATER)
     problem = attrs.evolve(problem_of(AcousticVariableDensity(8), (40, 50)), dt=3.6e-3)
     assert np.max(problem.equation.speed(*models)) < problem.largest_speed
@@ -199,7 +205,7 @@ def test_a_call_refuses_what_contrasts_make_unstable_and_states_what_is_stable()
         check_values(attrs.evolve(problem, dt=1.0001 * stated), models, np.zeros(4))
 
 
-def test_one_earth_for_each_shot():
+def test_the_largest_dt_of_many_earth_models_is_the_smallest():
     shape = (24, 20)
     light, heavy = layers(shape, AIR, WATER), layers(shape, WATER, WATER)
     problem = problem_of(AcousticVariableDensity(8), shape)

@@ -1,4 +1,4 @@
-"""Sources and receivers between nodes beside a free surface: every field is continued above it as it is."""
+"""Sources and receivers between nodes beside a free surface: the continuation of each field above it."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sweep_core.execution.reference import ReferenceExecutor
 
 reference = ReferenceExecutor()
 NT, DEPTHS = 40, (0.01, 0.3, 0.5, 0.8, 1.5, 2.6, 3.4, 6.0)
-"""Positions (cells) down to where no tap is above the surface."""
+"""Depths (cells); at the last one no interpolation weight lies above the surface."""
 
 
 def run(equation, shape, models, wavelet, sources, receivers, **options):
@@ -22,7 +22,7 @@ def run(equation, shape, models, wavelet, sources, receivers, **options):
 @pytest.mark.parametrize("ndim", [2, 3])
 @pytest.mark.parametrize("equation", known_equations())
 def test_law5_a_free_surface_is_the_middle_of_a_doubled_earth(equation, ndim):
-    """Every field, driven and recorded between nodes: odd or even as it says, in a rough earth."""
+    """Sources and receivers of every field lie between nodes; the field's parity mirrors it, in a rough earth."""
     result, rng = equation(spatial_order=4), np.random.default_rng(0)
     fields = result.fields_in(ndim)
     if not all(field.mirrored for field in fields):
@@ -47,10 +47,10 @@ def test_law5_a_free_surface_is_the_middle_of_a_doubled_earth(equation, ndim):
 
 
 @pytest.mark.parametrize("source", [0.4, 5.0])
-def test_law5_water_of_an_elastic_earth_is_acoustic_between_nodes_beside_its_surface(source):
-    """Fields of a solid are neither odd nor even; those of water, which are, must come out as well.
+def test_law5_elastic_water_under_a_free_surface_equals_the_acoustic_equation(source):
+    """Fields of a solid are neither odd nor even; those of water are, and must be right too.
 
-    Beside an equation whose surface is an exact mirror, on the same grid: 20 cells a wavelength.
+    The acoustic equation on the same grid has an exact mirror as its surface. There are 20 cells per wavelength.
     """
     dh, dt, nt, shape = 10.0, 1e-3, 260, (36, 50)
     vp, rho = np.full(shape, 2000.0), np.full(shape, 1000.0)
@@ -59,10 +59,10 @@ def test_law5_water_of_an_elastic_earth_is_acoustic_between_nodes_beside_its_sur
     at, receivers = np.array([[18.0, source]]), np.array([[30.0, z] for z in DEPTHS])
     records = {}
     for equation, models in ((AcousticVariableDensity(8), [vp, rho]), (Elastic(8), [vp, 0 * vp, rho])):
-        driven = ["p"] if equation.name != "elastic" else ["sxx", "szz"]
-        problem = make_problem(equation, shape, dh, dt, driven, ["p", "vx", "vz"], free_surface=True)
+        source_fields = ["p"] if equation.name != "elastic" else ["sxx", "szz"]
+        problem = make_problem(equation, shape, dh, dt, source_fields, ["p", "vx", "vz"], free_surface=True)
         # q of p_t = kappa q is a moment of kappa q.
-        signal = wavelet if driven == ["p"] else wavelet * (rho[0, 0] * vp[0, 0] ** 2)
+        signal = wavelet if source_fields == ["p"] else wavelet * (rho[0, 0] * vp[0, 0] ** 2)
         records[equation.name] = reference.forward(problem, Shots(signal, at, receivers), models)
     for i in range(3):
         for j, depth in enumerate(DEPTHS):
@@ -72,8 +72,8 @@ def test_law5_water_of_an_elastic_earth_is_acoustic_between_nodes_beside_its_sur
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
-def test_what_is_neither_odd_nor_even_is_continued_as_a_cubic(dtype):
-    """A slope at the surface is read right half a cell below it; every row of weights adds up as without a surface."""
+def test_fields_without_parity_are_continued_above_the_surface_as_cubics(dtype):
+    """A slope at the surface is right half a cell below it. A surface does not change the sum of a row of weights."""
     shape, dh = (30, 30), 10.0
     rough = np.array([[12, z] for z in (DEPTHS if dtype == "float64" else range(4))], dtype)
     free, whole = (

@@ -1,4 +1,4 @@
-"""The laws over everything that a problem may have beside a 2-D grid with absorbing faces and a survey on its nodes."""
+"""The laws over variants: free surfaces, 3-D, positions between nodes, masks, an earth model per shot, snapshots."""
 
 from itertools import cycle
 
@@ -26,28 +26,28 @@ from sweep_core.testing import laws
 from sweep_core.testing.entries import runs
 
 equation = pytest.mark.parametrize("equation", known_equations())
-anything = pytest.mark.parametrize("name", VARIANTS)
-anyone = pytest.mark.parametrize("entry", executors())
-quick = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if "jax" not in p.id])
+any_variant = pytest.mark.parametrize("name", VARIANTS)
+any_executor = pytest.mark.parametrize("entry", executors())
+fast_executors = pytest.mark.parametrize("entry", [p for p in executors(gradient=True) if "jax" not in p.id])
 
 
 PLACES = ("sources", "receivers")
 
 
-def made_of(name, equation):
+def case_of(name, equation):
     return runs(variant(name, equation))
 
 
 @equation
-@anything
-@anyone
+@any_variant
+@any_executor
 def test_law1_forward_equals_the_reference(entry, name, equation):
-    laws.forward_equals_reference(entry, made_of(name, equation))
+    laws.forward_equals_reference(entry, case_of(name, equation))
 
 
-@anyone
+@any_executor
 def test_law1_weights_have_the_precision_of_the_models(entry):
-    """Positions in float32 are where they say, as exactly as the same ones in float64."""
+    """Positions in float32 give the same record as the same positions in float64."""
     example = variant("between nodes", Acoustic)
     single, double = (
         attrs.evolve(
@@ -61,8 +61,8 @@ def test_law1_weights_have_the_precision_of_the_models(entry):
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(gradient=True))
 def test_law2_dot_test_of_the_jacobian(entry, name, equation):
-    """And law 3: single cells on a face, an edge and in a corner, by complex step."""
-    setup = made_of(name, equation)
+    """Law 3 too: complex steps in single cells on a face, on an edge and in a corner."""
+    setup = case_of(name, equation)
     y = setup.noise()
     gradient = entry.jacobian_transposed(setup, y)
     laws.jacobian_and_adjoint(entry, setup)
@@ -78,10 +78,10 @@ def test_law2_dot_test_of_the_jacobian(entry, name, equation):
 
 
 @equation
-@quick
-def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkeypatch):
-    """Where the PML's earth is given, a cell is varied in the padded model: what copies it keeps its value."""
-    setup = made_of("edges as given", equation)
+@fast_executors
+def test_law3_with_edges_as_given_a_cell_has_its_own_gradient(entry, equation, monkeypatch):
+    """The model in the PML is given: its cells keep their values while a cell of the padded model varies."""
+    setup = case_of("edges as given", equation)
     y, under = setup.noise(), [extend(setup.problem, m, np) for m in setup.models]
     gradient = entry.jacobian_transposed(setup, y)[0]
     corner = tuple(low for low, _ in setup.problem.pml)
@@ -97,21 +97,21 @@ def test_law3_edges_as_given_answer_for_themselves_alone(entry, equation, monkey
 
 
 @pytest.mark.parametrize("entry", executors("torch-c", "torch-eager", "jax-c"))
-def test_law6_an_earth_each_for_more_shots_than_are_grouped(entry):
-    """Each earth's gradient is its own, however many shots there are."""
+def test_law6_more_shots_than_a_group_have_an_earth_model_each(entry):
+    """Each earth model has its own gradient for any number of shots."""
     setup = variant("an earth each")
-    again = [0, 1, 2] * 6
-    many = attrs.evolve(setup, shots=setup.shots.take(again), models=[m[again] for m in setup.models])
-    one, all_of_them = (
-        entry.jacobian_transposed(*pair) for pair in ((setup, setup.noise()), (many, setup.noise()[again]))
+    repeated = [0, 1, 2] * 6
+    many = attrs.evolve(setup, shots=setup.shots.take(repeated), models=[m[repeated] for m in setup.models])
+    few_gradients, many_gradients = (
+        entry.jacobian_transposed(*pair) for pair in ((setup, setup.noise()), (many, setup.noise()[repeated]))
     )
-    for a, b in zip(all_of_them, one, strict=True):
-        assert error(a, b[again]) < 1e-13
+    for a, b in zip(many_gradients, few_gradients, strict=True):
+        assert error(a, b[repeated]) < 1e-13
 
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(pullback=True))
 def test_law2_dot_test_of_the_wavelet(entry, name, equation):
-    setup = made_of(name, equation)
+    setup = case_of(name, equation)
     y = setup.noise()
     pulled, _ = entry.pulled_back(setup, y)
     x, pushed = of_another_wavelet(setup)
@@ -121,9 +121,9 @@ def test_law2_dot_test_of_the_wavelet(entry, name, equation):
 @equation
 @pytest.mark.parametrize("name", ["free surface", "3-D, free surface, between nodes"])
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
-def test_laws_1_and_2_on_the_surface_itself(entry, name, equation):
-    """Sources and receivers of what is not zero there."""
-    setup = made_of(name, equation)
+def test_laws_1_and_2_hold_on_the_surface(entry, name, equation):
+    """Sources and receivers are in fields that are not zero on the surface."""
+    setup = case_of(name, equation)
     fields = [f.name for f in setup.problem.fields if not f.on_surface]
     if not fields:
         pytest.skip(f"all of {equation.name} is zero there")
@@ -142,17 +142,17 @@ def test_laws_1_and_2_on_the_surface_itself(entry, name, equation):
 
 @pytest.mark.parametrize(("entry", "name", "equation"), executors_and_variants(pullback=True))
 def test_law2_born_is_the_derivative_of_the_record(entry, name, equation):
-    laws.born_equals_reference(entry, made_of(name, equation))
+    laws.born_equals_reference(entry, case_of(name, equation))
 
 
 @equation
 @pytest.mark.parametrize("name", ["an earth each", "3-D"])
 @pytest.mark.parametrize("entry", executors("torch-eager", "torch-c"))
-def test_law2_born_in_the_wavelet(entry, name, equation):
-    """It is the record, which is linear in it."""
+def test_law2_born_in_the_wavelet_equals_the_record(entry, name, equation):
+    """The derivative along the wavelet is the record, because the record is linear in the wavelet."""
     import torch
 
-    setup = made_of(name, equation)
+    setup = case_of(name, equation)
     entry.executor_for(setup.problem)
     solver, models = entry.solver(setup), [torch.tensor(m) for m in setup.models]
     wavelet = torch.tensor(setup.shots.wavelet)
@@ -161,22 +161,22 @@ def test_law2_born_in_the_wavelet(entry, name, equation):
 
 
 @equation
-@anything
+@any_variant
 @pytest.mark.parametrize("strategy", ["ckpt", "ckpt-7", "boundary"])
-@quick
+@fast_executors
 def test_law4_strategies_agree_with_full(entry, strategy, name, equation):
-    """Bit for bit."""
-    laws.strategies_agree(entry, made_of(name, equation), strategy)
+    """Gradients agree bit for bit."""
+    laws.strategies_agree(entry, case_of(name, equation), strategy)
 
 
 @equation
-@anything
+@any_variant
 @pytest.mark.parametrize("row", [4, 9])
 @pytest.mark.parametrize("strategy", ["full", "ckpt-7", "boundary"])
-@quick
+@fast_executors
 def test_law4_known_rows_have_no_gradient(entry, strategy, row, name, equation):
-    """Bit for bit."""
-    laws.known_rows_have_no_gradient(entry, made_of(name, equation), strategy, row)
+    """Gradients of the other rows agree bit for bit."""
+    laws.known_rows_have_no_gradient(entry, case_of(name, equation), strategy, row)
 
 
 @equation
@@ -189,16 +189,16 @@ def test_law4_known_rows_scatter_nothing(entry, strategy, equation):
 
 
 @equation
-@anything
-@quick
+@any_variant
+@fast_executors
 def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, threads):
-    setup = made_of(name, equation)
+    setup = case_of(name, equation)
     answers = []
     for count in (1, 2, 3):
         threads(count)
         answers.append([entry.forward(setup), *entry.jacobian_transposed(setup, setup.noise())])
-    for again in answers[1:]:
-        for a, b in zip(answers[0], again, strict=True):
+    for repeated in answers[1:]:
+        for a, b in zip(answers[0], repeated, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -206,8 +206,8 @@ def test_law6_two_runs_and_any_threads_are_bit_identical(entry, name, equation, 
 @pytest.mark.parametrize("ndim", [2, 3])
 @pytest.mark.parametrize("strategy", ["full", "ckpt"])
 @pytest.mark.parametrize("entry", executors("torch-c"))
-def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, strategy, ndim, equation, monkeypatch):
-    """Bit for bit, in grids that the waves do not fill, over histories that other shots have used before."""
+def test_law4_skipped_cells_ahead_of_the_wave_change_no_bit(entry, strategy, ndim, equation, monkeypatch):
+    """The waves do not fill the grids, and other shots have used the history buffers before."""
     from sweep_torch.memory import pool
 
     if ndim not in equation(4).ndims:
@@ -220,37 +220,37 @@ def test_law4_what_no_wave_can_have_reached_is_skipped_without_a_trace(entry, st
         for buffer in pool._buffers:
             buffer.fill_(0xFF)
         answers.append([entry.forward(setup), *entry.jacobian_transposed(setup, setup.noise()), entry.born(setup)])
-    for again in answers[1:]:
-        for a, b in zip(answers[0], again, strict=True):
+    for repeated in answers[1:]:
+        for a, b in zip(answers[0], repeated, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
-@anyone
-def test_law1_surveys_that_differ_in_their_mask_alone(entry):
-    """One after the other: what is kept of a survey is kept by its mask as well."""
+@any_executor
+def test_law1_surveys_may_differ_only_in_their_mask(entry):
+    """The runs follow each other: the key of cached survey data must include the mask."""
     setup, mask = case(), np.arange(15).reshape(3, 5) % 2 > 0
-    for heard in (mask, ~mask, mask):
-        record = entry.forward(attrs.evolve(setup, shots=attrs.evolve(setup.shots, mask=heard)))
-        assert error(record, np.where(heard[:, None, :, None], reference_record(setup), 0)) < 1e-12
+    for mask_of_run in (mask, ~mask, mask):
+        record = entry.forward(attrs.evolve(setup, shots=attrs.evolve(setup.shots, mask=mask_of_run)))
+        assert error(record, np.where(mask_of_run[:, None, :, None], reference_record(setup), 0)) < 1e-12
 
 
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-@anyone
-def test_whole_numbers_may_be_written_as_floats(entry):
+@any_executor
+def test_whole_positions_may_be_floats(entry):
     """A position on a node is that node, to rounding."""
     setup = case()
     shots = setup.shots
     floats = Shots(shots.wavelet, shots.sources.astype(np.float64), shots.receivers.astype(np.float64))
-    # The corners would ask for cells beyond a face without PML, were it not that they are nodes.
+    # A corner needs no cells beyond a face without PML, because it is a node.
     assert record_error(entry.forward(attrs.evolve(setup, shots=floats)), reference_record(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("entry", executors("torch-eager", "jax-eager"))
 @pytest.mark.parametrize("which", ["sources", "receivers"])
 def test_gradients_in_positions_equal_finite_differences(entry, which):
-    """Also on a node, where the weights of other nodes are zero and their derivatives are not."""
+    """One position is on a node, where the weights of other nodes are zero and their derivatives are not."""
     setup = variant("between nodes")
     at = np.round(getattr(setup.shots, which), 1)
     at[0, 0] = (9.0, 8.0)
@@ -287,10 +287,10 @@ def test_gradients_in_positions_equal_finite_differences(entry, which):
     for index in ((0, 0, 0), (0, 0, 1), (1, 1, 0)):
         step = np.zeros_like(at)
         step[index] = h
-        # On a node the window's end leaves a small kink: the derivative is that to the right.
-        back = 0 if index[:2] == (0, 0) else 1
-        difference = (value(at + step) - value(at - back * step)) / ((1 + back) * h)
-        assert float(gradient[index]) == pytest.approx(difference, rel=1e-5 if back else 1e-3)
+        # On a node the window's end leaves a small kink: the gradient is the right-hand derivative.
+        backward_steps = 0 if index[:2] == (0, 0) else 1
+        difference = (value(at + step) - value(at - backward_steps * step)) / ((1 + backward_steps) * h)
+        assert float(gradient[index]) == pytest.approx(difference, rel=1e-5 if backward_steps else 1e-3)
 
 
 # --- snapshots --------------------------------------------------------------------------------------------------------
@@ -304,14 +304,14 @@ def test_snapshots_equal_the_reference(entry, every, name, equation):
     """Snapshots of every field, from the surface down."""
     if "jax" in entry.name and (every != 7 or ("3-D" in name and equation is not Acoustic)):
         pytest.skip("JAX compiles for seconds whenever a problem is new")
-    setup = made_of(name, equation)
+    setup = case_of(name, equation)
     fields = [f.name for f in setup.problem.fields]
-    asked = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in setup.models[0].shape[1:])))
-    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, asked)
-    record, snapshots = snapshots_of(entry, setup, asked)
+    request = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in setup.models[0].shape[1:])))
+    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, request)
+    record, snapshots = snapshots_of(entry, setup, request)
     assert list(snapshots) == list(fields)
     for field, values in expected.items():
-        assert snapshots[field].shape == values.shape and values.shape[1] == len(asked.times(40, setup.problem.dt))
+        assert snapshots[field].shape == values.shape and values.shape[1] == len(request.times(40, setup.problem.dt))
         assert error(snapshots[field], values) < 1e-12
     assert error(record, reference_record(setup)) < 1e-12
 
@@ -320,15 +320,15 @@ def test_snapshots_equal_the_reference(entry, every, name, equation):
 @pytest.mark.parametrize("entry", executors(pullback=True))
 def test_snapshots_need_no_receivers(entry, between):
     setup = variant("between nodes") if between else case(nt=40)
-    nobody = attrs.evolve(setup, shots=attrs.evolve(setup.shots, receivers=setup.shots.receivers[:, :0]))
-    asked = Snapshots(["h1"], every=7)
-    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, asked)["h1"]
-    record, snapshots = snapshots_of(entry, nobody, asked)
+    without_receivers = attrs.evolve(setup, shots=attrs.evolve(setup.shots, receivers=setup.shots.receivers[:, :0]))
+    request = Snapshots(["h1"], every=7)
+    expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, request)["h1"]
+    record, snapshots = snapshots_of(entry, without_receivers, request)
     assert record.shape == (3, 40, 0, 1)
     assert error(snapshots["h1"], expected) < 1e-12
 
 
-def snapshots_of(entry, example, asked):
+def snapshots_of(entry, example, request):
     shots = example.shots
     entry.executor_for(example.problem)
     if "torch" in entry.name:
@@ -343,5 +343,5 @@ def snapshots_of(entry, example, asked):
         impl, convert, solver = entry.name.split("-")[1], np.asarray, PropJax
     prop = solver(**example.arguments, impl=impl)
     survey = convert(shots.wavelet), shots.sources, shots.receivers
-    record, snapshots = prop(*survey, models=[convert(m) for m in example.models], snapshots=asked)
+    record, snapshots = prop(*survey, models=[convert(m) for m in example.models], snapshots=request)
     return np.asarray(record), {name: np.asarray(x) for name, x in snapshots.items()}

@@ -1,4 +1,4 @@
-"""A field line from its SEG-Y file to a model, by the one command of docs/tutorials/field-data.md."""
+"""A field line from its SEG-Y file to a model, by the command of docs/tutorials/field-data.md."""
 
 import os
 import re
@@ -19,22 +19,22 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_file_that_is_none_is_refused(tmp_path):
+def test_a_file_without_segy_is_refused(tmp_path):
     (tmp_path / "line.segy").write_bytes(b"no line")
     code, _, messages = run("--segy", tmp_path / "line.segy", "--out", tmp_path / "out")
     assert code == 1 and messages.startswith("DataError") and messages.count("\n") == 1
 
 
 @pytest.mark.slow
-def test_the_data_are_explained(tmp_path):
-    """...and most of what the start leaves is; typed again, nothing is left to compute."""
+def test_the_inverted_model_explains_the_field_data(tmp_path):
+    """The inversion explains most of the residual of the start. The same command again computes nothing."""
     if "SWEEP_DATA" not in os.environ:
         pytest.skip("SWEEP_DATA names no folder with field data")
-    code, said, messages = run("--out", tmp_path)
+    code, output, messages = run("--out", tmp_path)
     assert code == 0, messages
-    left = {name: int(share) for name, share in re.findall(r"(start|inverted): (\d+) % of the energy", said)}
-    assert 40 < left["start"] < 70 and left["inverted"] < 0.6 * left["start"]
-    assert min(float(change) for change in re.findall(r"misfit from .*?, -([\d.]+) %", said)) > 40
+    unexplained = {name: int(share) for name, share in re.findall(r"(start|inverted): (\d+) % of the energy", output)}
+    assert 40 < unexplained["start"] < 70 and unexplained["inverted"] < 0.6 * unexplained["start"]
+    assert min(float(change) for change in re.findall(r"misfit from .*?, -([\d.]+) %", output)) > 40
     vp = np.load(tmp_path / "vp.npy")
     assert 1450 <= vp.min() and vp.max() <= 3200 and (vp[:20] == 1480).all()
     for picture in ("gather", "wavelet", "model", "image", "traces_start", "traces_inverted"):

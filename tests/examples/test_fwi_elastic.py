@@ -1,4 +1,4 @@
-"""The elastic main job from end to end on a small model, and the models that it starts from."""
+"""The elastic inversion script from end to end on a small model, and its start models."""
 
 import os
 import re
@@ -61,7 +61,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(model, tmp_path_factory):
-    """Four epochs in one go, on two ranks and on one."""
+    """Return (folder, messages) of runs of four epochs, on two ranks and on one."""
     pytest.importorskip("torch", reason="torch is not installed")
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     outs = {which: tmp_path_factory.mktemp(which.replace(" ", "_")) for which in LAUNCH}
@@ -80,19 +80,19 @@ def test_the_misfit_falls_and_every_parameter_moves(runs, which):
     ratio = moved / np.ptp(start.initial[:, ~start.water], axis=1)
     assert (ratio > 0.01).all()
     steps = moved / experiment.steps
-    assert steps.max() < 3 * steps.min(), "each by its own step"
+    assert steps.max() < 3 * steps.min(), "each parameter has its own step length"
     np.testing.assert_array_equal(outcome[:, start.water], start.true[:, start.water])
     assert experiment.equation.admits(*outcome).all()
 
 
-def test_two_ranks_and_one_agree(runs):
+def test_two_ranks_and_one_rank_agree(runs):
     two, one = (runs[which][1] for which in LAUNCH)
     for name in ("misfit", *NAMES):
         assert two[name] == pytest.approx(one[name], rel=1e-3)
 
 
-@pytest.mark.slow  # but for the groups of parameters, it is the acoustic script's
-def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path):
+@pytest.mark.slow  # test_fwi_scripts.py tests the same code without groups of parameters
+def test_a_resumed_run_equals_an_uninterrupted_one(runs, model, tmp_path):
     launch("two ranks", model, tmp_path, 2)
     launch("two ranks", model, tmp_path, 4, "--resume")
     for name in NAMES:
@@ -100,10 +100,10 @@ def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path):
         np.testing.assert_array_equal(resumed, whole)
 
 
-def test_an_empty_folder_ends_in_one_sentence(tmp_path):
+def test_an_empty_folder_gives_one_sentence(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
-    said = launch("alone", tmp_path, tmp_path / "out", 1, ok=False)
-    assert "holds 0 files <name>_<spacing>m_vp_true.npy" in said and "Traceback" not in said
+    message = launch("alone", tmp_path, tmp_path / "out", 1, ok=False)
+    assert "holds 0 files <name>_<spacing>m_vp_true.npy" in message and "Traceback" not in message
 
 
 def test_bounds_hold_for_every_parameter_at_once():
@@ -142,7 +142,7 @@ def save(folder, model, stem="m_20m"):
             np.save(folder / f"{stem}_{name}_{kind}.npy", part)
 
 
-def test_a_folder_is_read_and_brought_to_another_spacing(tmp_path):
+def test_read_elastic_resamples_to_another_spacing(tmp_path):
     fine = elastic_from_vp(earth((41, 61), 20.0))
     smeared = fine.initial.copy()
     smeared[:, fine.water] *= np.float32(1.1)
@@ -159,7 +159,7 @@ def test_a_folder_is_read_and_brought_to_another_spacing(tmp_path):
         assert (values <= source.max(axis=(1, 2), keepdims=True) * 1.001).all()
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_a_missing_file_is_reported_by_name(tmp_path):
     save(tmp_path, elastic_from_vp(earth()))
     (tmp_path / "m_20m_rho_smooth.npy").unlink()
     with pytest.raises(CheckpointError, match="rho_smooth"):

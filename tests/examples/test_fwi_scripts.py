@@ -1,4 +1,4 @@
-"""Both main jobs from end to end on a small model, with --resume."""
+"""Both inversion scripts from end to end on a small model, with --resume."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def small(model, out, epochs):
 
 @pytest.fixture(scope="module")
 def runs(model, tmp_path_factory):
-    """Four epochs in one go by each script."""
+    """Return (folder, last line) of a run of four epochs by each script."""
     outcome = {}
     for which in LAUNCH:
         out = tmp_path_factory.mktemp(which.replace(" ", "_"))
@@ -78,7 +78,7 @@ def test_two_ranks_one_rank_and_jax_agree(runs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["torch", "jax"])
-def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path, which):
+def test_a_resumed_run_equals_an_uninterrupted_one(runs, model, tmp_path, which):
     launch(which, *small(model, tmp_path, 2))
     launch(which, *small(model, tmp_path, 4), "--resume")
     whole, resumed = (np.load(path / "inverted_vp.npy") for path in (runs[which][0], tmp_path))
@@ -87,18 +87,20 @@ def test_a_resumed_run_ends_where_an_unbroken_one_does(runs, model, tmp_path, wh
 
 
 @pytest.mark.parametrize("which", ["torch", "jax"])
-def test_a_finished_run_is_neither_begun_anew_nor_lost(runs, model, which):
+def test_a_finished_run_is_not_overwritten(runs, model, which):
     out = runs[which][0]
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    said = launch(which, *small(model, out, 4), ok=False)
-    assert f"{out} holds an earlier run" in said and "--resume" in said and "--overwrite" in said
-    assert not any(f'{script.name}", line' in said for script in (TORCH, JAX)), "no traceback of ours"
+    output = launch(which, *small(model, out, 4), ok=False)
+    assert f"{out} holds an earlier run" in output and "--resume" in output and "--overwrite" in output
+    assert not any(f'{script.name}", line' in output for script in (TORCH, JAX)), (
+        "the script must not print its traceback"
+    )
     changed = {path.name for path in out.iterdir() if before[path.name] != path.read_bytes()}
     assert not changed
 
 
 def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
-    """The launcher alone is killed, as soon as there is a checkpoint; its workers end by themselves."""
+    """A kill of the launcher, once a checkpoint exists, ends the workers too; --resume then continues."""
     command = [*LAUNCH["torch"], *map(str, small(model, tmp_path, 4))]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as launcher:
@@ -112,10 +114,10 @@ def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in runs["torch"][0].iterdir()}
 
 
-def test_overwriting_begins_anew(runs, model, tmp_path):
+def test_overwrite_starts_a_new_run(runs, model, tmp_path):
     shutil.copytree(runs["torch alone"][0], tmp_path, dirs_exist_ok=True)
     first = (tmp_path / "checkpoint.npz").read_bytes()
-    (tmp_path / "epoch_0009.png").write_text("of a run before")
+    (tmp_path / "epoch_0009.png").write_text("an earlier run")
     (tmp_path / "notes.txt").write_text("mine")
     launch("torch alone", *small(model, tmp_path, 1), "--overwrite")
     assert (tmp_path / "checkpoint.npz").read_bytes() != first
@@ -123,24 +125,24 @@ def test_overwriting_begins_anew(runs, model, tmp_path):
     assert not (tmp_path / "epoch_0009.png").exists() and (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_the_water_stays_as_it_is(runs):
+def test_the_water_is_unchanged(runs):
     model = faulted_model((40, 60), 40.0, seed=3)
     vp = np.load(runs["torch"][0] / "inverted_vp.npy")
     np.testing.assert_array_equal(vp[model.water], model.true[model.water])
 
 
 @pytest.mark.slow
-def test_observed_data_of_rank_0_are_those_of_the_slices(runs, model, tmp_path):
+def test_observed_data_of_rank_0_equal_those_of_slices(runs, model, tmp_path):
     last = LAST.search(launch("torch", *small(model, tmp_path, 4), "--observed", "rank0"))
     assert last[2] == runs["torch"][1][2]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["torch alone", "jax"])
-def test_memory_is_asked_for_and_said(runs, model, tmp_path, which):
-    said = launch(which, *small(model, tmp_path, 4), "--impl", "c", "--memory", "boundary")
-    assert "gradients with MemoryOptions(strategy='boundary', known_above=" in said
-    assert float(LAST.search(said)[2]) == pytest.approx(float(runs[which][1][2]), rel=1e-2)
+def test_the_memory_option_is_used_and_reported(runs, model, tmp_path, which):
+    output = launch(which, *small(model, tmp_path, 4), "--impl", "c", "--memory", "boundary")
+    assert "gradients with MemoryOptions(strategy='boundary', known_above=" in output
+    assert float(LAST.search(output)[2]) == pytest.approx(float(runs[which][1][2]), rel=1e-2)
 
 
 def slow(*case):
@@ -163,15 +165,17 @@ def slow(*case):
         slow(("--batchsize", 0), "--batchsize is 0"),
     ],
 )
-def test_bad_arguments_end_in_one_sentence(model, tmp_path, arguments, message):
-    said = launch("torch alone", *small(model, tmp_path, 1), *arguments, ok=False)
-    assert message in said
-    assert "Traceback" not in said
+def test_bad_arguments_give_one_sentence(model, tmp_path, arguments, message):
+    output = launch("torch alone", *small(model, tmp_path, 1), *arguments, ok=False)
+    assert message in output
+    assert "Traceback" not in output
     assert {entry.name for entry in tmp_path.rglob("*") if entry.is_file()} <= {"run.lock"}
 
 
 @pytest.mark.parametrize("which", ["torch alone", "jax"])
 def test_a_start_that_fits_the_data_is_refused(model, tmp_path, which):
     np.save(tmp_path / "true.npy", read_prepared(model).true)
-    said = launch(which, *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
-    assert "DomainError: the misfit at the start is 0.0: the start fits the data" in said and "Traceback" not in said
+    output = launch(which, *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
+    assert (
+        "DomainError: the misfit at the start is 0.0: the start fits the data" in output and "Traceback" not in output
+    )

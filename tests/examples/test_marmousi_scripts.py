@@ -1,4 +1,4 @@
-"""The five commands from the published Marmousi-II archive to a prepared model, on a small one made here."""
+"""The five commands from the published Marmousi-II archive to a prepared model, on a small archive."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ unpacks = pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this P
 
 @pytest.fixture
 def script(monkeypatch):
-    """The scripts by name, imported afresh and forgotten afterwards."""
+    """Return a function that imports a script by name; the test's end removes the modules."""
     monkeypatch.syspath_prepend(str(FOLDER))
     yield importlib.import_module
     for name in NAMES:
@@ -40,7 +40,7 @@ def script(monkeypatch):
 
 @pytest.fixture
 def run(script, capsys):
-    """Run a script in this process: its exit code, and what it printed (out and err together)."""
+    """Return a function that runs a script in this process and returns its exit code and output (stdout + stderr)."""
 
     def call(name, *arguments):
         code = script(name).main([str(argument) for argument in arguments])
@@ -51,7 +51,7 @@ def run(script, capsys):
 
 
 def start(name, *arguments):
-    """Run a script as a user does."""
+    """Run a script in a process of its own."""
     command = [sys.executable, str(FOLDER / f"{name}.py"), *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(FOLDER.parents[2])}
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
@@ -89,7 +89,7 @@ def member(tar, name, content=b"x", kind=tarfile.REGTYPE):
 
 @pytest.fixture
 def archive(tmp_path, segy):
-    """The file of the publisher: an archive of archives, here with small models."""
+    """Return the publisher's file, an archive of archives, with small models."""
     path = tmp_path / "served" / "elastic-marmousi-model.tar.gz"
     path.parent.mkdir()
     with tarfile.open(path, "w:gz") as outer:
@@ -104,27 +104,27 @@ def archive(tmp_path, segy):
 
 
 @pytest.fixture
-def served(archive):
+def archive_url(archive):
     with serve(functools.partial(Quiet, directory=str(archive.parent))) as address:
         yield f"{address}/{archive.name}"
 
 
 def files(folder):
-    """Everything under a folder, which may be missing, that is no folder."""
+    """Return the sorted files under a folder, which may be missing."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_help_says_what_it_does_and_paths_are_those_of_the_script(script, name):
+def test_help_is_complete_and_default_paths_are_beside_the_script(script, name):
     done = start(name, "--help")
     assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("usage:")
     assert len(done.stdout) > 600 and script(name).HERE == FOLDER
 
 
 @unpacks
-def test_the_five_commands_in_order(run, tmp_path, served, earth):
+def test_the_five_commands_prepare_and_plot_a_model(run, tmp_path, archive_url, earth):
     dest, segy, npy, out = (tmp_path / name for name in ("download", "unpacked", "npy", "prepared/m.npz"))
-    assert run("download_marmousi", "--url", served, "--dest", dest)[0] == 0
+    assert run("download_marmousi", "--url", archive_url, "--dest", dest)[0] == 0
     assert files(dest) == ["elastic-marmousi-model.tar.gz", "elastic-marmousi-model.tar.gz.json"]
     assert run("extract_model_segy", "--download", dest, "--segy", segy)[0] == 0
     assert files(segy) == sorted(f"MODEL_{name}_1.25m.segy" for name in SEGY.values())
@@ -145,7 +145,7 @@ def test_the_five_commands_in_order(run, tmp_path, served, earth):
 
 
 @unpacks
-def test_extract_goes_on_to_the_models_and_needs_no_tqdm(run, tmp_path, archive, monkeypatch):
+def test_download_with_extract_unpacks_the_models_without_tqdm(run, tmp_path, archive, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     url, dest, segy = archive.as_uri(), tmp_path / "d", tmp_path / "s"
     code, printed = run("download_marmousi", "--url", url, "--dest", dest, "--segy", segy, "--extract")
@@ -157,34 +157,34 @@ def test_extract_goes_on_to_the_models_and_needs_no_tqdm(run, tmp_path, archive,
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_what_is_there_is_verified_and_not_downloaded(run, tmp_path, archive, by_hand):
-    there = tmp_path / "d" / archive.name
-    arguments = ("download_marmousi", "--url", archive.as_uri(), "--dest", there.parent)
+def test_an_existing_file_is_verified_and_not_downloaded(run, tmp_path, archive, by_hand):
+    target = tmp_path / "d" / archive.name
+    arguments = ("download_marmousi", "--url", archive.as_uri(), "--dest", target.parent)
     if by_hand:
-        there.parent.mkdir()
-        archive.rename(there)
-    assert run(*arguments)[0] == 0 and files(there.parent) == [archive.name, f"{archive.name}.json"]
+        target.parent.mkdir()
+        archive.rename(target)
+    assert run(*arguments)[0] == 0 and files(target.parent) == [archive.name, f"{archive.name}.json"]
     archive.unlink(missing_ok=True)
     code, printed = run(*arguments)
     assert code == 0 and "verifying it" in printed
-    with open(there, "ab") as stream:
+    with open(target, "ab") as stream:
         stream.write(b"rot")
     code, printed = run(*arguments)
     assert code == 1 and "recorded" in printed and "If the file is damaged, delete" in printed
 
 
-def test_a_pinned_digest_is_held(run, tmp_path, archive):
+def test_a_digest_of_the_command_line_is_checked(run, tmp_path, archive):
     arguments = ("download_marmousi", "--url", archive.as_uri(), "--dest", tmp_path / "d", "--sha256")
     code, printed = run(*arguments, "0" * 64)
     assert code == 1 and "--sha256 asks for 000" in printed and "nothing was kept" in printed
     assert "could not be fetched" not in printed and files(tmp_path / "d") == []
     assert run(*arguments, hashlib.sha256(archive.read_bytes()).hexdigest().upper())[0] == 0
-    assert run(*arguments, "0" * 64)[0] == 1, "also of a file that is there"
+    assert run(*arguments, "0" * 64)[0] == 1, "an existing file is checked too"
     with pytest.raises(SystemExit, match="2"):
         run(*arguments, "abc")
 
 
-def test_a_changed_publisher_is_noticed(run, tmp_path, archive):
+def test_a_change_by_the_publisher_is_detected(run, tmp_path, archive):
     arguments = ("download_marmousi", "--url", archive.as_uri(), "--dest", tmp_path / "d")
     assert run(*arguments)[0] == 0
     (tmp_path / "d" / archive.name).unlink()
@@ -197,20 +197,20 @@ def test_a_changed_publisher_is_noticed(run, tmp_path, archive):
     assert code == 1 and "is not a record of a download" in printed
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:{port}/m.tar.gz", "{served}.missing", "ftp://{served}"])
-def test_without_the_file_there_is_one_message_and_no_traceback(tmp_path, served, url):
+@pytest.mark.parametrize("url", ["http://127.0.0.1:{port}/m.tar.gz", "{archive_url}.missing", "ftp://{archive_url}"])
+def test_an_unreachable_file_gives_one_message(tmp_path, archive_url, url):
     with socket.create_server(("127.0.0.1", 0)) as closed:
-        url = url.format(port=closed.getsockname()[1], served=served)
+        url = url.format(port=closed.getsockname()[1], archive_url=archive_url)
     done = start("download_marmousi", "--url", url, "--dest", tmp_path / "d")
     assert done.returncode == 1 and url in done.stderr and done.stderr.count("\n") == 1
     by_hand = f"put the file at {tmp_path / 'd' / url.rpartition('/')[2]}"
-    assert (by_hand in done.stderr) == url.startswith("http"), "another scheme is refused as it stands"
+    assert (by_hand in done.stderr) == url.startswith("http"), "other schemes are refused without this advice"
     assert files(tmp_path / "d") == []
 
 
 @unpacks
-def test_links_that_lie_in_wait_are_not_followed(run, tmp_path, archive):
-    """At names that a file has until it is whole, as they could be foreseen."""
+def test_planted_links_are_not_followed(run, tmp_path, archive):
+    """The links have predictable names of temporary files."""
     precious, dest, npy = tmp_path / "precious", tmp_path / "d", tmp_path / "npy"
     precious.write_text("as it was")
     for folder, stem in ((dest, archive.name), *((npy, f"{name}_1p25m.npy") for name in ("vp", "vs", "rho"))):
@@ -225,7 +225,7 @@ def test_links_that_lie_in_wait_are_not_followed(run, tmp_path, archive):
     assert precious.read_text() == "as it was" and (dest / archive.name).read_bytes() == archive.read_bytes()
 
 
-def test_a_connection_that_closes_early_is_noticed(run, tmp_path):
+def test_a_connection_closed_early_is_detected(run, tmp_path):
     class Short(Quiet):
         def do_GET(self):
             self.send_response(200)
@@ -240,13 +240,13 @@ def test_a_connection_that_closes_early_is_noticed(run, tmp_path):
 
 
 LINKS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.BLKTYPE)
-LEAVING = ("../evil", "model/../../evil", "/tmp/evil", "C:\\evil", "..\\evil")
-EVIL = [(name, tarfile.REGTYPE) for name in LEAVING] + [("odd", kind) for kind in LINKS]
+OUTSIDE = ("../evil", "model/../../evil", "/tmp/evil", "C:\\evil", "..\\evil")
+EVIL = [(name, tarfile.REGTYPE) for name in OUTSIDE] + [("odd", kind) for kind in LINKS]
 
 
 @unpacks
 @pytest.mark.parametrize(("name", "kind"), EVIL)
-def test_a_malicious_member_is_refused_and_nothing_unpacked(run, tmp_path, name, kind):
+def test_a_malicious_member_is_refused_before_unpacking(run, tmp_path, name, kind):
     dest = tmp_path / "a" / "b"
     dest.mkdir(parents=True)
     with tarfile.open(dest / "evil.tar.gz", "w:gz") as tar:
@@ -259,13 +259,13 @@ def test_a_malicious_member_is_refused_and_nothing_unpacked(run, tmp_path, name,
 
 
 @pytest.mark.parametrize("url", ["http://[::1/x.tgz", "http://localhost/%00.tgz", "http://localhost/"])
-def test_what_is_no_address_of_a_file_is_refused(run, tmp_path, url):
+def test_a_url_without_a_file_name_is_refused(run, tmp_path, url):
     code, printed = run("download_marmousi", "--url", url, "--dest", tmp_path)
     assert code == 1 and "expected an http, https or file URL that ends in the name of a file" in printed
 
 
 @unpacks
-def test_folders_of_others_are_neither_in_the_way_nor_removed(run, archive, tmp_path):
+def test_an_existing_part_folder_is_neither_used_nor_removed(run, archive, tmp_path):
     planted = tmp_path / "s" / f".{archive.name}.{os.getpid()}.part"
     planted.mkdir(parents=True)
     (planted / "precious").write_text("as it was")
@@ -284,7 +284,7 @@ def test_a_damaged_archive_leaves_nothing_behind(run, archive, tmp_path):
 
 
 @unpacks
-def test_what_is_there_is_kept_and_what_is_missing_is_named(run, tmp_path, archive):
+def test_extract_keeps_existing_files_and_names_missing_ones(run, tmp_path, archive):
     segy = tmp_path / "s"
     arguments = ("extract_model_segy", "--segy", segy, "--download")
     code, printed = run(*arguments, tmp_path / "none")
@@ -300,7 +300,7 @@ def test_what_is_there_is_kept_and_what_is_missing_is_named(run, tmp_path, archi
     assert code == 1 and "no MODEL_S-WAVE_VELOCITY_1.25m.segy.tar.gz" in printed
 
 
-def test_velocities_in_km_are_converted_and_nonsense_is_refused(run, tmp_path, segy, earth):
+def test_velocities_in_km_are_converted_and_implausible_ones_refused(run, tmp_path, segy, earth):
     arguments = ("convert_segy_to_npy", "--segy", segy, "--npy", tmp_path / "npy", "--any-shape")
     path = segy / "MODEL_P-WAVE_VELOCITY_1.25m.segy"
     write_segy(path, earth["vp"] / 1000)
@@ -329,7 +329,7 @@ def test_a_wrong_shape_and_a_missing_or_damaged_file_are_refused(run, tmp_path, 
 
 @pytest.fixture
 def prepare(run, tmp_path, earth):
-    """Prepare a small model with more arguments: the code, what was printed, the file."""
+    """Return a function that prepares a small model and returns the exit code, the output and the file."""
     np.save(tmp_path / "vp.npy", earth["vp"])
     fixed = ("--input", tmp_path / "vp.npy", "--source-dh", 12.5, "--radii", "2,2", "--overwrite")
 
@@ -350,7 +350,7 @@ def test_a_crop_is_in_cells_of_the_target(prepare):
     np.testing.assert_array_equal(read_prepared(out).true, whole.true[:18, 5:20])
 
 
-WISHES = {
+BAD_OPTIONS = {
     "--target-dh=30": "expected a whole multiple",
     "--target-dh=1e9": "expected at most 10000 times",
     "--source-dh=1e-300": "expected at most 10000 times",
@@ -363,21 +363,21 @@ WISHES = {
 }
 
 
-@pytest.mark.parametrize(("more", "says"), WISHES.items())
-def test_wrong_wishes_are_refused(prepare, more, says):
+@pytest.mark.parametrize(("more", "message"), BAD_OPTIONS.items())
+def test_bad_options_are_refused(prepare, more, message):
     code, printed, out = prepare("--target-dh", 12.5, more)
     assert code == 1 and not out.exists()
-    assert says in printed and printed.count("\n") == 1
+    assert message in printed and printed.count("\n") == 1
 
 
 @pytest.mark.parametrize("more", ["--crop=1:2", "--crop=a:b,:", "--radii=x", "--radii=1,2,3", "--radii=-1"])
-def test_arguments_that_cannot_be_read_are_refused(prepare, more, capsys):
+def test_unreadable_arguments_are_refused(prepare, more, capsys):
     with pytest.raises(SystemExit, match="2"):
         prepare(more)
     assert "expected" in capsys.readouterr().err
 
 
-def test_land_is_announced_and_files_that_are_no_array_are_refused(prepare, tmp_path):
+def test_land_is_reported_and_files_without_an_array_are_refused(prepare, tmp_path):
     np.save(tmp_path / "vp.npy", np.full((20, 20), 2500, np.float32))
     code, printed, out = prepare()
     assert code == 0 and "none was found at the top" in printed
@@ -388,7 +388,7 @@ def test_land_is_announced_and_files_that_are_no_array_are_refused(prepare, tmp_
         assert code == 1 and "CheckpointError" in printed
 
 
-def test_the_default_name_carries_the_spacing(script, prepare, tmp_path, monkeypatch):
+def test_the_default_name_contains_the_spacing(script, prepare, tmp_path, monkeypatch):
     monkeypatch.setattr(script("prepare_fwi_models"), "HERE", tmp_path)
     arguments = ["--input", str(tmp_path / "vp.npy"), "--source-dh", "6.25", "--radii", "1"]
     assert script("prepare_fwi_models").main(arguments) == 0
@@ -406,7 +406,7 @@ def test_marmousi_at_25_m(prepare):
     np.testing.assert_array_equal(model.initial[model.water], 1500)
 
 
-def test_the_picture_has_three_panels_in_km(script):
+def test_the_figure_has_three_panels_in_km(script):
     model = faulted_model((41, 61), 25.0)
     figure = script("plot_models").draw(model)
     panels = [axis for axis in figure.axes if axis.get_title(loc="left")]
@@ -420,7 +420,7 @@ def test_the_picture_has_three_panels_in_km(script):
     assert {"P velocity (m/s)", "difference (m/s)"} <= {axis.get_ylabel() for axis in figure.axes}
 
 
-def test_plotting_refuses_what_it_cannot_do(run, tmp_path):
+def test_plotting_refuses_a_missing_file_and_an_unknown_format(run, tmp_path):
     code, printed = run("plot_models", "--input", tmp_path / "none.npz")
     assert code == 1 and "there is no file" in printed
     write_prepared(tmp_path / "m.npz", faulted_model((20, 30), 25.0))

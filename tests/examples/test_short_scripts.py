@@ -1,4 +1,4 @@
-"""The short examples run as they stand and leave what they promise."""
+"""The short examples run and write their files."""
 
 import os
 import subprocess
@@ -23,13 +23,13 @@ def run(name, *arguments) -> str:
     return done.stdout
 
 
-def test_ranks_that_a_script_starts_itself_add_up():
-    said = run("ranks.py")
-    assert said.startswith("2 ranks and one differ by ") and float(said.split()[-1]) < 1e-5
+def test_ranks_started_by_a_script_add_up():
+    output = run("ranks.py")
+    assert output.startswith("2 ranks and one differ by ") and float(output.split()[-1]) < 1e-5
 
 
 @pytest.mark.skipif(not hasattr(sweep_core, "Snapshots"), reason="snapshots are not there yet")
-def test_the_wave_field_is_drawn_and_filmed(tmp_path):
+def test_wavefield_writes_figures_and_a_film(tmp_path):
     run("wavefield.py", "--out", str(tmp_path / "out"))
     outcome = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir()}
     assert set(outcome) == {"model.png", "gather.png", "snapshots.png", "shot.png", "wavefield.gif"}

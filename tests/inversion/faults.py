@@ -1,10 +1,10 @@
-"""The program of test_faults.py: a small inversion, ended at each moment of its file events, in a process forked for each.
+"""Program of test_faults.py: a small inversion that is stopped at each moment of its file events, in a forked process.
 
-python faults.py FOLDER kill|full|limit [resume]     prints, as JSON, what was found
+python faults.py FOLDER kill|full|limit [resume]     prints the results as JSON
 
-An event is a file that is created, written, truncated, synchronised, renamed or removed; its moments are before, after
-and, where it writes, when half of the bytes are on the disk. `full`: from that moment on the disk takes no more.
-`limit`: the kernel's own limit of the size of files, for many sizes.
+An event creates, writes, truncates, synchronises, renames or removes a file. Its moments are before, after and, for a
+write, when half of the bytes are on the disk. `full`: the disk is full from that moment on. `limit`: the kernel's limit
+of the size of files, for many sizes.
 """
 
 import builtins
@@ -29,13 +29,13 @@ from sweep_core.inversion.observers import HistoryFile
 
 FILES = re.compile(r"history\.jsonl|run\.(json|lock)|checkpoint\.npz|stage_\d{4}(_\d{6})?\.npz")
 STORED = 77
-"""Exit status of a run that a StorageError ended."""
+"""Exit status of a run that ends with a StorageError."""
 SHAPE, STAGES = (6, 7), (3, 2)
 PROBLEM = make_problem(Acoustic(), SHAPE, 10.0, 0.001)
 
 
 class Chaotic:
-    """Misfit and gradient of a function of the model and the shots, so that whatever is lost shows."""
+    """Misfit and gradient that depend on all values of model and shots, so that lost state changes the result."""
 
     name = "chaotic"
 
@@ -62,8 +62,8 @@ class Momentum(Stepwise):
         self._mean, self._steps = state
 
 
-def inverted(path, iterations=None, overwrite=False):
-    """The model, the history and the file of it of a run, or of its first `iterations` alone."""
+def run_inversion(path, iterations=None, overwrite=False):
+    """Return the model and the histories (result and file) of a run, or of its first `iterations` alone."""
 
     def enough(answer):
         if answer.iteration == iterations:
@@ -83,7 +83,7 @@ def inverted(path, iterations=None, overwrite=False):
 
 
 class Moments:
-    """Counts the moments of file events in this process, and strikes at number `at`."""
+    """Counter of the moments of file events in this process; number `at` kills the process or fills the disk."""
 
     def __init__(self, at, full):
         self.at, self.full, self.now = at, full, 0
@@ -96,7 +96,7 @@ class Moments:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def event(self, action, fills=True):
-        """`action`, with a moment before and one after; on a full disk files can still be removed."""
+        """Return `action` with a moment before and one after; on a full disk files can still be removed."""
 
         def watched(*arguments, **options):
             if fills or not self.full:
@@ -146,56 +146,60 @@ class Moments:
             setattr(os, name, self.event(getattr(os, name), fills=name not in ("unlink", "remove")))
 
 
-def disturbed(path, how, at):
-    """Exit code of a run in a process of its own; negative for a signal."""
+def exit_code_of_run(path, fault, at):
+    """Return the exit code of a run in a forked process; negative for a signal."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
-        if how == "limit":
+        if fault == "limit":
             resource.setrlimit(resource.RLIMIT_FSIZE, (at, at))
         else:
-            Moments(at, full=how == "full").install()
-        inverted(path)
+            Moments(at, full=fault == "full").install()
+        run_inversion(path)
         code = 0
     except StorageError as error:
-        named = Path(str(error).split(" could not be written")[0])
-        code = STORED if named == path or (named.parent == path and FILES.fullmatch(named.name)) else 1
+        path_in_error = Path(str(error).split(" could not be written")[0])
+        code = (
+            STORED
+            if path_in_error == path or (path_in_error.parent == path and FILES.fullmatch(path_in_error.name))
+            else 1
+        )
     except BaseException:
         traceback.print_exc()
         code = 1
     os._exit(code)
 
 
-def afterwards(path, whole):
-    """Return the faults of a folder after a disturbance, and the steps that it has."""
+def check_resumed(path, whole):
+    """Return the faults of a folder after the run has resumed, and the number of steps in its checkpoint."""
     steps = 0
     if (path / "checkpoint.npz").exists():
         steps = json.loads(bytes(np.load(path / "checkpoint.npz")["told"]))["step"]
     try:
-        got = inverted(path)
+        resumed = run_inversion(path)
     except Exception as error:
         return f"{type(error).__name__}: {error}", steps
-    strange = [entry.name for entry in path.iterdir() if not FILES.fullmatch(entry.name)]
-    wrong = "other bits" if got[0] != whole[0] else "another history" if got[1] != whole[1] else ""
-    return wrong or f"left behind: {strange}" * bool(strange), steps
+    unexpected_files = [entry.name for entry in path.iterdir() if not FILES.fullmatch(entry.name)]
+    wrong = "other bits" if resumed[0] != whole[0] else "another history" if resumed[1] != whole[1] else ""
+    return wrong or f"left behind: {unexpected_files}" * bool(unexpected_files), steps
 
 
-def main(folder, how, resume):
-    os.fsync = lambda number: None  # slow, and a kill loses nothing that was written
+def main(folder, fault, resume):
+    os.fsync = lambda number: None  # slow; a kill loses no written bytes
     prepared, path = folder / "prepared", folder / "run"
-    whole = inverted(folder / "whole")
+    whole = run_inversion(folder / "whole")
     if resume:
-        inverted(prepared, iterations=2)
-    expected = {"kill": -signal.SIGKILL}.get(how, STORED)
+        run_inversion(prepared, iterations=2)
+    expected = {"kill": -signal.SIGKILL}.get(fault, STORED)
     results = {"points": 0, "before the first checkpoint": 0, "wrong": []}
     most = resume
-    for at in range(1, 1000) if how != "limit" else (*range(0, 2000, 200), *range(2000, 9000, 15)):
+    for at in range(1, 1000) if fault != "limit" else (*range(0, 2000, 200), *range(2000, 9000, 15)):
         shutil.rmtree(path, ignore_errors=True)
         if resume:
             shutil.copytree(prepared, path)
-        code = disturbed(path, how, at)
-        wrong, steps = afterwards(path, whole)
+        code = exit_code_of_run(path, fault, at)
+        wrong, steps = check_resumed(path, whole)
         if code == 0:
             break
         if code != expected:

@@ -1,4 +1,4 @@
-"""Low frequencies on a coarser grid: the exact derivative of what is computed, and what a finer grid would find."""
+"""Low frequencies on a coarser grid: exact derivatives, and results close to those of the finer grid."""
 
 from functools import partial
 
@@ -41,8 +41,8 @@ def objective(executor="torch", equation=None, shots=None, models=None, high=5.0
 
 
 @pytest.mark.parametrize(("cells", "factor"), [(24, 2), (25, 2), (24, 3), (7, 5)])
-def test_means_of_cells_around_coarse_nodes(cells, factor):
-    """Lines stay lines between the edges, constants everywhere; every cell counts."""
+def test_averages_around_coarse_nodes_keep_lines(cells, factor):
+    """Averages keep lines between the edges and constants everywhere. Every cell has a weight."""
     rows = averages(cells, factor)
     assert np.allclose(rows.sum(axis=1), 1) and (rows.sum(axis=0) > 0).all() and len(rows) * factor >= cells
     line = rows @ np.arange(cells)
@@ -50,8 +50,8 @@ def test_means_of_cells_around_coarse_nodes(cells, factor):
     assert np.allclose(line[inner], factor * np.arange(len(rows))[inner])
 
 
-def test_interpolation_in_time():
-    """Five samples a period are enough; samples themselves are kept."""
+def test_interpolation_in_time_is_accurate():
+    """Five samples per period are enough; the samples themselves do not change."""
     coarse, fine = np.arange(100.0), np.arange(15.0, 80.0, 0.37)
 
     def wave(t):
@@ -61,12 +61,14 @@ def test_interpolation_in_time():
     assert np.allclose((interpolation(coarse, 100) @ wave(coarse)), wave(coarse), atol=1e-15)
 
 
-def test_the_record_is_nearly_that_of_the_finer_grid():
-    """In the band of the misfit; waves above it, and those near a source, are others."""
+def test_the_record_is_close_to_that_of_the_finer_grid():
+    """The records agree in the band of the misfit, but not above it or near a source."""
     fine, coarse = objective(), objective(factor=2)
     model = [earth()[0].astype(np.float64)]
-    own, its = (each.filtered(each.record(model)) for each in (coarse, fine))
-    assert own.shape == its.shape and np.linalg.norm(own - its) < 0.06 * np.linalg.norm(its), "measured 0.041"
+    coarse_record, fine_record = (each.filtered(each.record(model)) for each in (coarse, fine))
+    assert coarse_record.shape == fine_record.shape and np.linalg.norm(
+        coarse_record - fine_record
+    ) < 0.06 * np.linalg.norm(fine_record), "measured 0.041"
     silent = coarse.record([np.full(SHAPE, 1500.0)])
     assert not np.array_equal(silent, coarse.record(model))
 
@@ -84,8 +86,8 @@ CASES = {
 
 @pytest.mark.parametrize("executor", EXECUTORS[:2])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_the_gradient_is_that_of_what_is_computed(case, executor):
-    """Along a direction over all cells, edges included, by central differences."""
+def test_the_gradient_equals_finite_differences_on_the_coarse_grid(case, executor):
+    """Central differences along a direction over all cells, edges included."""
     case = {"equation": Acoustic(4), "factor": 2, **case}
     equation, shape = case["equation"], case.setdefault("shape", SHAPE)
     shots = attrs.evolve(survey(np.float64), sources=np.array([[4.0, 4.5], [10.5, 5.0], [12.0, 4.25]]))
@@ -94,18 +96,21 @@ def test_the_gradient_is_that_of_what_is_computed(case, executor):
         shots = attrs.evolve(shots, wavelet=np.stack([shots.wavelet, 1e6 * shots.wavelet], -1))
     rng = np.random.default_rng(3)
     means = {"vp": 1800.0, "rho": 1500.0}
-    full, models, ways = (
+    full, models, directions = (
         [means[p.name] * (1 + size * rng.normal(size=shape)) for p in equation.parameters] for size in (0.02, 0.02, 1)
     )
     coarse = objective(executor, shots=shots, models=full, high=6.0, **case)
     _, slopes = coarse(models)
-    sides = [coarse([m + sign * 1e-6 * way for m, way in zip(models, ways, strict=True)])[0] for sign in (1, -1)]
-    result = sum((g * way).sum() for g, way in zip(slopes, ways, strict=True))
+    sides = [
+        coarse([m + sign * 1e-6 * direction for m, direction in zip(models, directions, strict=True)])[0]
+        for sign in (1, -1)
+    ]
+    result = sum((g * direction).sum() for g, direction in zip(slopes, directions, strict=True))
     assert result == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5)
 
 
-def test_plain_least_squares_is_the_same():
-    """Without filter an Objective asks for misfit_and_gradient itself."""
+def test_plain_least_squares_equals_the_pullback():
+    """Without a filter an Objective calls misfit_and_gradient of the executor."""
     coarse = attrs.evolve(objective(factor=2), high=None)
     record, pull = coarse.executor.pullback(coarse.problem, coarse.shots, [earth()[1].astype(np.float64)])
     residual = record - coarse.observed
@@ -113,30 +118,36 @@ def test_plain_least_squares_is_the_same():
     assert misfit == pytest.approx(0.5 * (residual**2).sum()) and np.allclose(slope, pull(residual)[0])
 
 
-def test_fields_known_half_a_step_later_stay_where_they_were():
-    """vx of variable density is known at (k + 1/2) dt, on the coarse grid at (k + 1/2) 2 dt."""
+def test_fields_at_half_steps_have_no_delay_on_the_coarse_grid():
+    """vx of variable density is sampled at (k + 1/2) dt, and on the coarse grid at (k + 1/2) 2 dt."""
     equation, executor = AcousticVariableDensity(4), backend("torch")
     problem = make_problem(equation, (40, 40), DH, DT, receiver_type=["p", "vx"], pml_width=20)
     shots = Shots(ricker(6.0, NT, DT), np.array([[10, 20]]), np.array([[25.0, 22.0], [30.0, 20.0]]))
     model = [np.full((40, 40), 1800.0), np.full((40, 40), 1500.0)]
-    own, its = (
+    coarse_record, fine_record = (
         bandpass(np.asarray(e.forward(problem, shots, model)), DT, None, 5.0) for e in (Coarse(executor, 2), executor)
     )
     for field in range(2):
-        late = [np.vdot(np.roll(own, k, axis=1)[..., field], its[..., field]) for k in (-1, 0, 1)]
-        delay = (late[2] - late[0]) / (2 * (2 * late[1] - late[0] - late[2]))  # of a parabola through three, in samples
-        assert abs(delay) < 0.25, "a mistaken half step of the coarse grid is half a sample"
-        assert np.linalg.norm((own - its)[..., field]) < 0.05 * np.linalg.norm(its[..., field]), "measured 0.035"
+        correlations = [
+            np.vdot(np.roll(coarse_record, k, axis=1)[..., field], fine_record[..., field]) for k in (-1, 0, 1)
+        ]
+        delay = (correlations[2] - correlations[0]) / (
+            2 * (2 * correlations[1] - correlations[0] - correlations[2])
+        )  # vertex of a parabola through three values, in samples
+        assert abs(delay) < 0.25, "an error of half a step of the coarse grid would be half a sample"
+        assert np.linalg.norm((coarse_record - fine_record)[..., field]) < 0.05 * np.linalg.norm(
+            fine_record[..., field]
+        ), "measured 0.035"
 
 
-def test_illumination_is_of_the_cells_of_the_model():
+def test_illumination_has_the_shape_of_the_model():
     model = [earth()[1].astype(np.float64)]
     light, fine = (illumination(objective(factor=factor), model)[0] for factor in (2, 0))
     assert light.shape == SHAPE and np.corrcoef(np.log(light[6:]).ravel(), np.log(fine[6:]).ravel())[0, 1] > 0.8
 
 
-def test_illumination_below_known_rows_is_not_dimmed_by_them():
-    """Its means are of cells that have a derivative alone, with the weights that these have."""
+def test_known_rows_do_not_reduce_the_illumination_below():
+    """The means use only cells that have a derivative, and their weights."""
     model, known = [earth()[1].astype(np.float64)], 6
     result = illumination(objective(memory=MemoryOptions(known_above=known)), model)[0]
     free = np.arange(SHAPE[0])[:, None] >= np.full(SHAPE, known)
@@ -146,13 +157,13 @@ def test_illumination_below_known_rows_is_not_dimmed_by_them():
 
 
 @pytest.mark.parametrize("known", [4, 5])
-def test_known_rows_have_no_derivative_and_others_theirs(known):
+def test_known_rows_have_no_derivative_and_other_rows_do(known):
     model = [earth()[1].astype(np.float64)]
     (whole,), (result,) = (objective(factor=3, memory=MemoryOptions(known_above=row))(model)[1] for row in (0, known))
     assert not result[:known].any() and np.array_equal(result[known:], whole[known:])
 
 
-def test_the_residual_of_the_first_model_is_that_of_the_finer_grid():
+def test_the_first_residual_equals_that_of_the_finer_grid():
     fine, model = objective(), [earth()[1].astype(np.float64)]
     selection = np.array([0, 2])
     coarse = on_coarser_grid(fine, 2, model, selection)
@@ -160,7 +171,7 @@ def test_the_residual_of_the_first_model_is_that_of_the_finer_grid():
     assert np.array_equal(coarse.observed[1], fine.observed[1]) and not np.array_equal(coarse.observed, fine.observed)
 
 
-def test_every_rank_learns_the_difference_in_all_shots():
+def test_every_rank_receives_the_corrected_data_of_all_shots():
     fine, model = objective(), [earth()[1].astype(np.float64)]
     whole, parts, sent = on_coarser_grid(fine, 2, model, np.arange(3)), [], []
 
@@ -187,7 +198,7 @@ def data():
     return observed(solver(), [torch.from_numpy(earth()[0])])
 
 
-def test_a_stage_on_a_coarser_grid_finds_what_one_on_the_finer_does(data):
+def test_a_stage_on_a_coarser_grid_reduces_the_error_like_the_finer_one(data):
     start = np.linalg.norm(earth()[1] - earth()[0])
     for high in (4.0, 6.0):
         results = [call(data, Stage(6, high=high, coarsen=coarsen)) for coarsen in (None, 2)]
@@ -197,7 +208,7 @@ def test_a_stage_on_a_coarser_grid_finds_what_one_on_the_finer_does(data):
         assert results[1].history[0]["misfit"] == pytest.approx(results[0].history[0]["misfit"], rel=1e-3)
 
 
-def test_what_a_coarser_grid_cannot_carry_is_refused(data):
+def test_unsupported_coarse_grids_are_refused(data):
     with pytest.raises(OptionError, match="coarsen is 2, and a coarser grid carries only low frequencies; set high"):
         Stage(1, coarsen=2)
     with pytest.raises(OptionError, match="coarsen is 0"):
@@ -217,17 +228,17 @@ def test_three_dimensions():
     shots = Shots(ricker(8.0, 120, DT), np.array([[6, 5, 2]]), np.array([[3, 3, 3], [12, 8, 3]]))
     coarse = objective(shots=shots, models=[model + 100], shape=shape, high=6.0, factor=2)
     assert coarser(coarse.problem, 2).grid.shape == (10, 9, 11)
-    way = np.random.default_rng(0).normal(size=shape)
-    sides = [coarse([model + sign * 1e-3 * way])[0] for sign in (1, -1)]
-    assert (coarse([model])[1][0] * way).sum() == pytest.approx((sides[0] - sides[1]) / 2e-3, rel=1e-5)
+    direction = np.random.default_rng(0).normal(size=shape)
+    sides = [coarse([model + sign * 1e-3 * direction])[0] for sign in (1, -1)]
+    assert (coarse([model])[1][0] * direction).sum() == pytest.approx((sides[0] - sides[1]) / 2e-3, rel=1e-5)
 
 
-def test_positions_that_the_coarser_grid_cannot_have_are_refused_before_the_first_stage():
-    """Without a PML, cell 31 is a node of the fine grid, and 15.5 too near the edge to be interpolated."""
+def test_bad_positions_on_the_coarser_grid_are_refused_before_the_first_stage():
+    """Without a PML, cell 31 is a node of the fine grid, but 15.5 is too close to the edge for interpolation."""
     entries, without = [], partial(PropTorch, Acoustic(), SHAPE, DH, DT, pml_width=0)
     data = observed(solver(), [torch.from_numpy(earth()[0])])
-    late = [Stage(1, misfit=lambda s, d: entries.append(s)), Stage(1, high=5.0, coarsen=2)]
+    stages = [Stage(1, misfit=lambda s, d: entries.append(s)), Stage(1, high=5.0, coarsen=2)]
     words = "stage 2: on a grid coarser by 2, in its cells: source 2 is at x = 15.5"
     with pytest.raises(DomainError, match=words):
-        call(data, late, make=without)
+        call(data, stages, make=without)
     assert not entries

@@ -1,4 +1,4 @@
-"""Shots fired at once with random signs: what is computed is a sum of shots, and its mean the sum over shots."""
+"""Simultaneous shots with random signs: one record is a sum of shots, and the mean misfit is the sum over shots."""
 
 from itertools import product
 
@@ -42,18 +42,18 @@ def encoding(nshots, signs, count=1):
 
 
 WEIGHTS = np.repeat(np.random.default_rng(1).random((1, NT, 18, 1)), 4, axis=0)
-LISTENING = np.repeat(np.random.default_rng(2).random((1, 18)) > 0.3, 4, axis=0)
+RECEIVER_MASK = np.repeat(np.random.default_rng(2).random((1, 18)) > 0.3, 4, axis=0)
 
 
 @pytest.mark.parametrize("executor", ["torch", "jax"])
-def test_orthogonal_signs_are_the_sum_over_shots(executor):
+def test_the_mean_over_orthogonal_signs_is_the_sum_over_shots(executor):
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
-        whole = objective(executor=executor, weights=WEIGHTS, low=2.0, high=9.0, mask=LISTENING)
+        whole = objective(executor=executor, weights=WEIGHTS, low=2.0, high=9.0, mask=RECEIVER_MASK)
         models = start(whole)
         value, (gradient,) = whole(models)
         values = [encoding(4, signs)(whole, np.arange(4))(models) for signs in hadamard(4)]
-    assert len({misfit for misfit, _ in values}) == 4  # each its own
+    assert len({misfit for misfit, _ in values}) == 4  # every row of signs gives another misfit
     assert np.mean([misfit for misfit, _ in values]) == pytest.approx(value, rel=1e-10)
     np.testing.assert_allclose(np.mean([g for _, (g,) in values], axis=0), gradient, atol=1e-10 * abs(gradient).max())
 
@@ -65,7 +65,7 @@ def test_the_mean_over_all_signs_is_the_sum_over_shots():
     assert np.mean([misfit for misfit, _ in values]) == pytest.approx(whole(models)[0], rel=1e-10)
 
 
-def test_signs_are_drawn_evenly_and_each_of_its_own():
+def test_signs_are_uniform_and_independent():
     result, draws = Encoding(1, 5, seed=3), []
     for _ in range(2000):
         result.draw()
@@ -86,20 +86,20 @@ SURVEYS = [
 
 @pytest.mark.parametrize(("nsrc", "nfield", "wavelet"), [s for s in SURVEYS if s[0] > 1 or s[2] != "each"])
 @pytest.mark.parametrize("count", [1, 2, 9])
-def test_what_is_modelled_is_the_sum_of_signed_records(wavelet, nsrc, nfield, count):
+def test_the_encoded_record_is_the_sum_of_signed_records(wavelet, nsrc, nfield, count):
     whole = objective(5, nsrc, nfield, wavelet)
-    models, some = start(whole), np.array([0, 1, 3, 4])[: 4 if count != 2 else 3]
+    models, selection = start(whole), np.array([0, 1, 3, 4])[: 4 if count != 2 else 3]
     instance = encoding(5, [1, -1, 1, -1, -1], count)
-    result = instance(whole, some).record(models)
-    single, parts = whole.record(models), instance.parts(some)
-    assert len(result) == len(parts) == instance.cost(some) == min(count, len(some))
-    assert sorted(np.concatenate(parts)) == list(some)
+    result = instance(whole, selection).record(models)
+    single, parts = whole.record(models), instance.parts(selection)
+    assert len(result) == len(parts) == instance.cost(selection) == min(count, len(selection))
+    assert sorted(np.concatenate(parts)) == list(selection)
     expected = [sum(instance.signs[shot] * single[shot] for shot in part) for part in parts]
     np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(single).max())
 
 
-def test_the_illumination_is_that_of_all_shots():
-    """To the noise of one draw of signs."""
+def test_the_illumination_is_close_to_that_of_all_shots():
+    """The difference is the noise of the random signs."""
     whole = objective()
     models = start(whole)
     full = illumination(whole, models)[0]
@@ -117,17 +117,17 @@ OPTIMISERS = {"L-BFGS": LBFGS(), "Adam": Torch(torch.optim.Adam, shots=3, lr=0.3
 
 @pytest.fixture
 def draws(monkeypatch):
-    """The signs that were drawn."""
+    """Return the list of random signs, which grows during the test."""
     entries, draw = [], Encoding.draw
     monkeypatch.setattr(Encoding, "draw", lambda self: (draw(self), entries.append(self.signs))[0])
     return entries
 
 
-def test_an_inversion_of_shots_at_once(data, draws):
+def test_an_inversion_of_encoded_shots_reduces_the_misfit(data, draws):
     prop = solver()
 
     def misfit(models):
-        """Return the misfit of the shots, each by itself."""
+        """Return the misfit of separate shots."""
         return Objective(prop.executor, prop.problem, survey(), data)(models)[0]
 
     for name, iterations in (("L-BFGS", 8), ("Adam", 30)):
@@ -141,14 +141,14 @@ def test_an_inversion_of_shots_at_once(data, draws):
             assert result.history[-1]["gradients"] == pytest.approx(32 / 3)
 
 
-def test_stages_draw_signs_of_their_own(data, draws):
+def test_each_stage_draws_other_signs(data, draws):
     call(data, [Stage(1, encoded=1)] * 4)
     assert len({tuple(signs * signs[0]) for signs in draws}) > 1
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS.values(), ids=OPTIMISERS)
 def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
-    plan = [Stage(3, encoded=1), Stage(3, encoded=2, coarsen=2, high=8.0)]
+    stages = [Stage(3, encoded=1), Stage(3, encoded=2, coarsen=2, high=8.0)]
 
     class Killed(BaseException):
         pass
@@ -160,23 +160,23 @@ def test_a_killed_inversion_goes_on_to_the_same_bits(data, tmp_path, optimiser):
 
         return [observer]
 
-    expected = call(data, plan, optimiser=optimiser)
+    expected = call(data, stages, optimiser=optimiser)
     for after in (1, 2, 5):
         with pytest.raises(Killed):
-            call(data, plan, optimiser=optimiser, folder=tmp_path, observers=kill(after))
-    result = call(data, plan, optimiser=optimiser, folder=tmp_path)
+            call(data, stages, optimiser=optimiser, folder=tmp_path, observers=kill(after))
+    result = call(data, stages, optimiser=optimiser, folder=tmp_path)
     assert np.array_equal(result.models[0], expected.models[0]) and (result.models[0] != earth()[1]).any()
 
 
-def test_ranks_share_out_the_sums(data):
-    """Two of three shots, and one of all for two ranks, of which one has nothing to do."""
+def test_ranks_share_the_encoded_shots(data):
+    """Two encoded shots of three, and one encoded shot for two ranks: one rank has no work."""
     for count in (2, 1):
         serial = call(data, Stage(3, encoded=count))
         for result in on_ranks(2, lambda group, count=count: call(data, Stage(3, encoded=count), group=group)):
             np.testing.assert_allclose(result.models[0], serial.models[0], rtol=1e-4)
 
 
-def test_observers_of_shots_are_told_which(data, monkeypatch):
+def test_observers_receive_the_indices_of_encoded_shots(data, monkeypatch):
     from sweep_core import ObserverRecord
     from sweep_core.plugins import registry
 
@@ -204,7 +204,7 @@ MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
         ({"stage": {"weights": np.arange(3.0).reshape(3, 1, 1, 1)}}, "weights of shot 1 differ"),
     ],
 )
-def test_refused_before_the_first_stage(data, options, words):
+def test_unsupported_encoded_stages_are_refused_before_the_first_stage(data, options, words):
     shots, stage = survey(), options.pop("stage", {})
     receivers = options.pop("receivers", RECEIVERS)
     arguments = (
@@ -220,7 +220,7 @@ def test_refused_before_the_first_stage(data, options, words):
         invert(*arguments, progress=False, observers=[pytest.fail], **options)
 
 
-def test_receivers_that_are_stated_for_each_shot_may_be_alike(data):
+def test_equal_receivers_for_each_shot_are_accepted(data):
     shots = survey()
     inputs = solver(), shots.wavelet, shots.sources, np.stack([RECEIVERS] * 3), data, [earth()[1]], Stage(1, encoded=1)
     result = invert(*inputs, fixed=earth()[2], progress=False, receiver_mask=np.ones((3, 18), bool))
@@ -228,6 +228,6 @@ def test_receivers_that_are_stated_for_each_shot_may_be_alike(data):
 
 
 @pytest.mark.parametrize("encoded", [True, 0, -1, 1.5, "all"])
-def test_a_number_of_shots(encoded):
+def test_encoded_must_be_a_positive_number(encoded):
     with pytest.raises(OptionError, match="encoded is .*; expected a number from 1 on"):
         Stage(1, encoded=encoded)

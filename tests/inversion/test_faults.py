@@ -1,4 +1,4 @@
-"""Whatever ends a run, and wherever: it resumes to the same bits, or had not come to its first checkpoint."""
+"""A run that ends at any moment resumes to the same bits, or it has no checkpoint yet."""
 
 import json
 import os
@@ -13,11 +13,11 @@ ROOT = SCRIPT.parents[2]
 
 
 @pytest.mark.parametrize("which", [[], ["resume"]], ids=["run", "resume"])
-@pytest.mark.parametrize("how", ["kill", "full", "limit"])
-def test_a_run_survives(tmp_path, how, which):
-    """SIGKILL, a full disk and a limit of the kernel's, at every moment of every file event."""
+@pytest.mark.parametrize("fault", ["kill", "full", "limit"])
+def test_a_run_survives_kills_and_full_disks(tmp_path, fault, which):
+    """The faults are SIGKILL, a full disk and the kernel's limit of file sizes, at every moment of every file event."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, str(SCRIPT), str(tmp_path), how, *which]
+    command = [sys.executable, str(SCRIPT), str(tmp_path), fault, *which]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""An inversion runs over any distributor, and tells observers how it goes on."""
+"""An inversion runs over any distributor and reports its progress to observers."""
 
 import copy
 import runpy
@@ -22,8 +22,8 @@ from sweep_torch.distribution import TorchDistributor  # noqa: E402
 EXAMPLES = Path(__file__).parents[2] / "examples/multi-gpu"
 
 
-class Alone:
-    """The protocol as a stranger would write it first, for one process."""
+class OneProcess:
+    """A minimal Distributor of a plugin, for one process."""
 
     rank, size, device = 0, 1, torch.device("cpu")
 
@@ -41,7 +41,7 @@ class Alone:
         pass
 
 
-GROUPS = {"serial": SerialDistributor, "stranger": Alone, "torch": TorchDistributor}
+GROUPS = {"serial": SerialDistributor, "stranger": OneProcess, "torch": TorchDistributor}
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +49,20 @@ def model(tmp_path_factory):
     return write_prepared(tmp_path_factory.mktemp("model") / "small.npz", faulted_model((24, 40), 40.0, seed=3))
 
 
-def prepared(group, model, folder, **options):
-    """(solver, arguments of `invert`) of an inversion of one epoch."""
-    stated = {"model": model, "out": folder, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3} | options
-    how = stated.pop("observed", "slices")
-    settings = Settings(**stated, forward_batchsize=2, show_every=9)
+def prepare(group, model, folder, **options):
+    """Return (solver, arguments of `invert`) of an inversion of one epoch."""
+    values = {"model": model, "out": folder, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3} | options
+    source = values.pop("observed", "slices")
+    settings = Settings(**values, forward_batchsize=2, show_every=9)
     solver = make_solver(settings, "torch", PropTorch)
-    arguments = arguments_of(settings, solver, observe(settings, solver, group, how))
+    arguments = arguments_of(settings, solver, observe(settings, solver, group, source))
     adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, lr=1.0)
     return solver, arguments | {"optimiser": adam, "progress": False}
 
 
-def inverted(group, model, folder, records=(), monkeypatch=None, **options):
-    """The inversion, of which the observers of `records` are told as those of plugins are."""
-    solver, arguments = prepared(group, model, folder, **options)
+def run_inversion(group, model, folder, records=(), monkeypatch=None, **options):
+    """Run an inversion, with the observers of `records` registered like those of plugins."""
+    solver, arguments = prepare(group, model, folder, **options)
     if monkeypatch:
         result = attrs.evolve(registry(), observers=tuple(records))
         monkeypatch.setattr("sweep_core.inversion.fwi.registry", lambda: result)
@@ -71,57 +71,57 @@ def inverted(group, model, folder, records=(), monkeypatch=None, **options):
 
 @pytest.fixture(scope="module")
 def expected(model, tmp_path_factory):
-    return inverted(TorchDistributor(), model, tmp_path_factory.mktemp("expected")).models[0]
+    return run_inversion(TorchDistributor(), model, tmp_path_factory.mktemp("expected")).models[0]
 
 
-@pytest.mark.parametrize("how", ["slices", "rank0"])
+@pytest.mark.parametrize("source", ["slices", "rank0"])
 @pytest.mark.parametrize("group", GROUPS)
-def test_any_distributor_will_do(group, how, model, expected, tmp_path):
+def test_every_distributor_gives_the_same_model(group, source, model, expected, tmp_path):
     instance = GROUPS[group]()
     assert isinstance(instance, Distributor)
-    result = inverted(instance, model, tmp_path, observed=how)
+    result = run_inversion(instance, model, tmp_path, observed=source)
     np.testing.assert_array_equal(result.models[0], expected)
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
 def test_boundary_strips_lead_to_the_same_model(backend, model, expected, tmp_path):
-    """Each step is by 20 m/s; the gradients differ by rounding."""
+    """Each step is 20 m/s; the gradients differ by rounding."""
     if backend == "jax":
         pytest.importorskip("jax")
-    solver, arguments = prepared(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
+    solver, arguments = prepare(SerialDistributor(), model, tmp_path, backend=backend, memory="boundary")
     assert "MemoryOptions(strategy='boundary', known_above=2)" in solver.explain()
     np.testing.assert_allclose(invert(solver, **arguments).models[0], expected, rtol=0, atol=0.1)
 
 
-def test_what_rank_0_refuses_ends_every_rank():
-    """Whether it was refused is summed over ranks, of which this one is not the first."""
+def test_a_refusal_on_rank_0_ends_every_rank():
+    """The number of refusals is summed over ranks; this rank is not the first."""
 
-    class Second(Alone):
+    class Second(OneProcess):
         rank, size, refused = 1, 2, 1.0
 
         def all_reduce(self, x):
             return x + self.refused
 
-    def never(*_):
-        raise AssertionError("rank 0 does it")
+    def fail(*_):
+        raise AssertionError("only rank 0 may call this")
 
     with pytest.raises(DistributedError, match="rank 0 cannot go on"):
-        on_root(Second(), never)
-    goes_on = Second()
-    goes_on.refused = 0.0
-    assert on_root(goes_on, never) is None
+        on_root(Second(), fail)
+    accepted = Second()
+    accepted.refused = 0.0
+    assert on_root(accepted, fail) is None
 
 
 # --- observers --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
-def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, monkeypatch):
+def test_observers_receive_shots_and_iterations(backend, model, tmp_path, monkeypatch):
     if backend == "jax":
         pytest.importorskip("jax")
     observations: list[Observation] = []
     records = [ObserverRecord("list", event, observations.append) for event in ("shot", "start", "iteration")]
-    outcome = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
+    outcome = run_inversion(SerialDistributor(), model, tmp_path, records, monkeypatch, backend=backend)
     start, first = ([o for o in observations if o.iteration == n] for n in (0, 1))
     for output, event in ((start, "start"), (first, "iteration")):
         assert [(o.event, o.shots) for o in output] == [
@@ -140,7 +140,7 @@ def test_observers_are_told_of_shots_and_iterations(backend, model, tmp_path, mo
     ].misfit
 
 
-def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected, tmp_path, capfd, monkeypatch):
+def test_a_failing_observer_does_not_change_the_run(model, expected, tmp_path, capfd, monkeypatch):
     calls = []
 
     def fails(observation):
@@ -166,14 +166,14 @@ def test_an_observer_that_fails_costs_the_run_nothing_but_itself(model, expected
         ObserverRecord("leaves", "iteration", leaves),
         ObserverRecord("counts", "shot", calls.append),
     ]
-    result = inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
+    result = run_inversion(SerialDistributor(), model, tmp_path, records, monkeypatch)
     np.testing.assert_array_equal(result.models[0], expected)
-    assert len(calls) == 2 + 6, "those that failed are not called again, the other one is called six times"
-    said = capfd.readouterr().err.splitlines()
-    assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in said
-    assert any(line.startswith("observer 'spoils' failed") and "read-only" in line for line in said)
-    assert "observer 'leaves' failed and is not called again: SystemExit: 3" in said
-    assert any(line.startswith("observer 'is_lost' failed") and "Speechless" in line for line in said)
+    assert len(calls) == 2 + 6, "a failed observer is not called again, the other one is called six times"
+    messages = capfd.readouterr().err.splitlines()
+    assert "observer 'fails' failed and is not called again: OSError: the disk of plots is full" in messages
+    assert any(line.startswith("observer 'spoils' failed") and "read-only" in line for line in messages)
+    assert "observer 'leaves' failed and is not called again: SystemExit: 3" in messages
+    assert any(line.startswith("observer 'is_lost' failed") and "Speechless" in line for line in messages)
 
 
 def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path, monkeypatch):
@@ -181,18 +181,18 @@ def test_ctrl_c_in_an_observer_ends_the_run(model, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        inverted(SerialDistributor(), model, tmp_path, [ObserverRecord("bar", "shot", interrupted)], monkeypatch)
+        run_inversion(SerialDistributor(), model, tmp_path, [ObserverRecord("bar", "shot", interrupted)], monkeypatch)
 
 
-def test_what_one_keeps_stays_as_it_was(model, tmp_path, monkeypatch):
+def test_the_model_in_an_observation_does_not_change_later(model, tmp_path, monkeypatch):
     remaining = []
     records = [ObserverRecord("keeps", event, lambda o: remaining.append(o.model)) for event in ("start", "iteration")]
-    inverted(SerialDistributor(), model, tmp_path, records, monkeypatch)
+    run_inversion(SerialDistributor(), model, tmp_path, records, monkeypatch)
     assert not np.array_equal(*remaining)
 
 
-def test_each_observer_is_given_a_copy():
-    """The run writes into its own arrays later."""
+def test_each_observer_receives_a_copy():
+    """The run later changes its own arrays."""
     observations: list[Observation] = []
     records = [ObserverRecord(name, "iteration", observations.append) for name in ("one", "other")]
     model, gradient = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
@@ -203,7 +203,7 @@ def test_each_observer_is_given_a_copy():
 
 
 @pytest.mark.parametrize("script", ["torch/fwi_marmousi_dist.py", "jax/fwi_marmousi_pmap.py"])
-def test_the_scripts_tell_the_observers_of_the_environment(script, model, tmp_path, monkeypatch):
+def test_the_scripts_call_observers_of_plugins(script, model, tmp_path, monkeypatch):
     if script.startswith("jax"):
         pytest.importorskip("jax"), pytest.importorskip("optax")
     messages: list[Observation] = []

@@ -1,5 +1,5 @@
-"""Images: reflectors where they are, of the right sign, without smooth parts; the least-squares image is of the size of
-what scattered.
+"""Images show reflectors at their places, with their signs, without smooth parts. A least-squares image has the size
+of the perturbation.
 """
 
 from functools import cache
@@ -37,7 +37,7 @@ SOURCES = np.stack([np.arange(4, 80, 12), np.full(7, 2)], axis=1)
 RECEIVERS = np.stack([np.arange(0, 80, 2), np.full(40, 3)], axis=1)
 WAVELET = 1e3 * ricker(12.0, NT, DT)  # 17 cells long at 2000 m/s
 VOLUME = np.cumsum(WAVELET) * DT / 1000.0  # drives variable density to the same waves
-MIDDLE = slice(20, 60)  # what the survey sees from both sides
+MIDDLE = slice(20, 60)  # columns with sources on both sides
 
 
 @cache
@@ -45,7 +45,7 @@ def solver(equation=Acoustic, make=PropTorch, **options):
     return make(equation(spatial_order=8), SHAPE, DH, DT, pml_width=12, **options)
 
 
-def driven(equation, dtype=np.float32):
+def shots_of(equation, dtype=np.float32):
     return Shots((WAVELET if equation is Acoustic else VOLUME).astype(dtype), SOURCES, RECEIVERS)
 
 
@@ -55,7 +55,7 @@ def earth(equation, vp=SMOOTH, rho=RHO):
 
 def record(equation, models):
     prop = solver(equation)
-    return prop.executor.forward(prop.problem, driven(equation), models).numpy()
+    return prop.executor.forward(prop.problem, shots_of(equation), models).numpy()
 
 
 def reflections(equation, vp=SMOOTH, rho=RHO):
@@ -63,7 +63,7 @@ def reflections(equation, vp=SMOOTH, rho=RHO):
 
 
 def image(equation, observed, vp=SMOOTH, function=migrate, example=None, **options):
-    shots = driven(equation)
+    shots = shots_of(equation)
     arguments = shots.wavelet, SOURCES, RECEIVERS, observed, earth(equation, vp)
     return function(example or solver(equation), *arguments, **options)
 
@@ -73,9 +73,9 @@ DEPTHS = {"flat": np.full(SHAPE[1], 35.0), "dipping": 25 + 0.2 * np.arange(SHAPE
 
 @cache
 def layer(depth="flat", change=200.0):
-    """The smooth earth with a layer one cell thick, shared by two cells where it lies between them."""
-    away = np.abs(np.arange(SHAPE[0])[:, None] - DEPTHS[depth])
-    return (SMOOTH + change * np.maximum(1 - away, 0)).astype(np.float32)
+    """Return the smooth earth with a layer one cell thick; two cells share it if it lies between them."""
+    distance = np.abs(np.arange(SHAPE[0])[:, None] - DEPTHS[depth])
+    return (SMOOTH + change * np.maximum(1 - distance, 0)).astype(np.float32)
 
 
 STEP = SMOOTH.copy()
@@ -85,44 +85,44 @@ STEP[35:] = 2700
 @pytest.mark.parametrize("change", [200.0, -200.0], ids=["faster", "slower"])
 @pytest.mark.parametrize("depth", ["flat", "dipping"])
 @pytest.mark.parametrize("condition", ["correlation", "laplacian", "impedance"])
-def test_a_reflector_is_at_its_depth_and_of_its_sign(condition, depth, change):
+def test_a_reflector_has_its_depth_and_sign(condition, depth, change):
     equation = AcousticVariableDensity if condition == "impedance" else Acoustic
     result = image(equation, reflections(equation, layer(depth, change)), condition=condition)[10:, MIDDLE]
     assert result.dtype == np.float32
     result *= np.sign(change)
     assert np.abs(result.argmax(axis=0) + 10 - DEPTHS[depth][MIDDLE]).max() <= 1  # a wave is 17 cells long
-    # Of the Laplacian the trough beside the peak is nearly as deep, and deeper between cells here and there.
+    # The Laplacian has a trough beside the peak, nearly as deep and in some columns deeper.
     assert (result.max(axis=0) > -result.min(axis=0)).mean() >= 0.9
 
 
-def test_an_image_is_of_the_weighted_and_filtered_data():
+def test_an_image_uses_the_weighted_and_filtered_data():
     """<image, x> = <w F J x, w F d>"""
     observed, x = reflections(Acoustic, layer()), np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
     weights = np.random.default_rng(1).random((7, NT, 40, 1))
     result = image(Acoustic, observed, precondition=False, weights=weights, low=4.0, high=18.0)
     prop = solver(edge_gradient="interior")
-    scattered = prop.executor.born(prop.problem, driven(Acoustic), [SMOOTH], [x]).numpy()
+    scattered = prop.executor.born(prop.problem, shots_of(Acoustic), [SMOOTH], [x]).numpy()
     one, other = (weights * bandpass(record, DT, 4.0, 18.0) for record in (scattered, observed))
     expected, size = (one * other).sum(), np.linalg.norm(one) * np.linalg.norm(other)
     assert abs((result.astype(np.float64) * x).sum() - expected) < 1e-5 * size < 0.1 * abs(expected)
 
 
-def test_an_image_rises_where_the_earth_does():
+def test_an_image_changes_sign_at_a_step():
     for equation, condition in ((Acoustic, "correlation"), (AcousticVariableDensity, "impedance")):
         result = image(equation, reflections(equation, STEP), condition=condition)[:, MIDDLE].mean(axis=1)
         crossing = 33 + np.flatnonzero((result[33:37] < 0) & (result[34:38] > 0))
         assert len(crossing) == 1 and abs(crossing[0] + 0.5 - 34.5) <= 1
 
 
-def test_the_impedance_of_density_alone():
+def test_an_impedance_image_shows_a_density_reflector():
     heavy = RHO.copy()
     heavy[35] += 300
     result = image(AcousticVariableDensity, reflections(AcousticVariableDensity, rho=heavy), condition="impedance")
     assert (result[10:, MIDDLE].argmax(axis=0) + 10 == 35).all()
 
 
-def test_smooth_parts_are_gone():
-    """A reflector in the migration's own model scatters back what would be taken for an image on the way to it."""
+def test_laplacian_and_impedance_remove_smooth_parts():
+    """A reflector in the migration model scatters waves back, which correlate along the whole path above it."""
 
     def smooth_share(equation, condition):
         result = image(equation, reflections(equation, STEP), STEP, condition=condition)[:, MIDDLE]
@@ -134,8 +134,9 @@ def test_smooth_parts_are_gone():
 
 
 def test_impedance_is_the_inverse_scattering_condition():
-    """Where rho is constant, grad u . grad v + u_tt v / vp^2 = 0.5 lap(u v), summed over time: of d_tt it is vp^3 / 4
-    times the Laplacian of the correlation of d.
+    """For constant rho, grad u . grad v + u_tt v / vp^2 = 0.5 lap(u v), summed over time.
+
+    The impedance image of d_tt is vp^3 / 4 times the Laplacian of the correlation image of d.
     """
     observed = reflections(Acoustic, layer())
     twice = np.gradient(np.gradient(observed, DT, axis=1), DT, axis=1)
@@ -145,7 +146,7 @@ def test_impedance_is_the_inverse_scattering_condition():
     assert np.linalg.norm(result - other) < 0.02 * np.linalg.norm(other)
 
 
-def test_the_laplacian_is_per_square_metre():
+def test_the_laplacian_uses_the_spacing_of_each_axis():
     """The spacing differs along each axis; the function is a parabola."""
     from sweep_core.inversion.imaging import _laplacian
 
@@ -154,7 +155,7 @@ def test_the_laplacian_is_per_square_metre():
     np.testing.assert_allclose(result[1:-1, 1:-1, 1:-1], 2 + 4 - 10)
 
 
-def test_deep_reflectors_are_as_bright():
+def test_the_preconditioner_equalises_deep_reflectors():
     vp = layer().copy()
     vp[52] += 200
     observed = reflections(Acoustic, vp)
@@ -165,8 +166,8 @@ def test_deep_reflectors_are_as_bright():
     assert shares[0] < 0.65 and 0.75 < shares[1] < 1.25
 
 
-def test_no_rim():
-    """Whether the solver's own gradients have one or not."""
+def test_images_have_no_rim():
+    """The edge_gradient of the solver has no influence."""
     observed = reflections(Acoustic, layer())
     for instance in (solver(), solver(edge_gradient="interior")):
         result = image(Acoustic, observed, example=instance, precondition=False)[20:]
@@ -177,8 +178,8 @@ def test_no_rim():
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity])
 @pytest.mark.parametrize("impl", ["c", "eager"])
 @pytest.mark.parametrize("backend", ["torch", "jax"])
-def test_what_is_carried_back_is_the_transpose_of_what_is_scattered(backend, impl, equation):
-    """Weighted, filtered, masked, the edges and their PML as given: <w F J x, y> = <x, (w F J)^T y>."""
+def test_transposed_is_the_adjoint_of_born(backend, impl, equation):
+    """With weights, filter, mask and interior edge gradients: <w F J x, y> = <x, (w F J)^T y>."""
     jax = pytest.importorskip("jax")
     from sweep_jax.executor import JaxExecutor
 
@@ -196,9 +197,11 @@ def test_what_is_carried_back_is_the_transpose_of_what_is_scattered(backend, imp
             rng.standard_normal((3, 90, 10, 1)), weights=rng.random((3, 90, 10, 1)), low=5.0, high=40.0, batch=2,
         )  # fmt: skip
         x, y = [rng.standard_normal(shape) for _ in models], rng.standard_normal((3, 90, 10, 1))
-        result = np.concatenate([objective.born(models, x, some) for some in (np.arange(2), np.arange(2, 3))])
-        back = objective.transposed(models, lambda some: y[some])
-    assert (result * y).sum() == pytest.approx(sum((a * b).sum() for a, b in zip(x, back, strict=True)), rel=1e-11)
+        result = np.concatenate([objective.born(models, x, selection) for selection in (np.arange(2), np.arange(2, 3))])
+        transposed = objective.transposed(models, lambda selection: y[selection])
+    assert (result * y).sum() == pytest.approx(
+        sum((a * b).sum() for a, b in zip(x, transposed, strict=True)), rel=1e-11
+    )
 
 
 WATER = np.zeros(SHAPE, bool)
@@ -219,7 +222,7 @@ def least_squares(iterations=10, **options):
     )
 
 
-def test_the_least_squares_image_is_of_the_size_of_what_scattered():
+def test_the_least_squares_image_has_the_size_of_the_perturbation():
     result, history = least_squares()
     assert result.dtype == np.float32 and (result[:8] == 0).all()
     assert len(history) == 11 and (np.diff(history) < 0).all() and history[-1] < 0.02 * history[0]
@@ -232,8 +235,8 @@ def test_the_least_squares_image_is_of_the_size_of_what_scattered():
     # Waves of this length cannot tell one cell of 200 m/s from three of 70.
     assert 60 < sharp.max(axis=0).min() and sharp.max(axis=0).max() < 200 < 0.4 * plain.max(axis=0).min()
     profiles = (x.mean(axis=1) / x.mean(axis=1).max() for x in (plain, sharp))
-    curved = [2 * p[25] - p[24] - p[26] for p in profiles]
-    assert curved[1] > 1.2 * curved[0]
+    curvature = [2 * p[25] - p[24] - p[26] for p in profiles]
+    assert curvature[1] > 1.2 * curvature[0]
 
 
 def test_the_history_is_the_misfit_of_the_data():
@@ -245,13 +248,13 @@ def test_the_history_is_the_misfit_of_the_data():
             progress=False, **options,
         )  # fmt: skip
         prop = solver(edge_gradient="interior")
-        modelled = prop.executor.born(prop.problem, driven(Acoustic), [SMOOTH], [result]).numpy()
+        modelled = prop.executor.born(prop.problem, shots_of(Acoustic), [SMOOTH], [result]).numpy()
         for scattered, expected in ((0 * modelled, history[0]), (modelled, history[-1])):
             left = options["weights"] * bandpass(scattered - observed, DT, 4.0, 18.0) * mask[:, None, :, None]
             assert expected == pytest.approx(0.5 * (left.astype(np.float64) ** 2).sum(), rel=1e-3)
 
 
-def test_masked_receivers_say_nothing():
+def test_masked_receivers_do_not_change_the_image():
     observed, mask = reflections(Acoustic, layer()), np.ones((7, 40), bool)
     mask[:, ::3] = False
     silent = observed * mask[:, None, :, None]
@@ -260,13 +263,13 @@ def test_masked_receivers_say_nothing():
     np.testing.assert_array_equal(one, other)
 
 
-def test_damping_holds_the_image():
-    free, contents = least_squares(4), least_squares(4, damping=10.0)
-    assert np.linalg.norm(contents[0]) < 0.8 * np.linalg.norm(free[0])
-    assert contents[1][-1] > free[1][-1] and (np.diff(contents[1]) < 0).all()
+def test_damping_reduces_the_image():
+    undamped, damped = least_squares(4), least_squares(4, damping=10.0)
+    assert np.linalg.norm(damped[0]) < 0.8 * np.linalg.norm(undamped[0])
+    assert damped[1][-1] > undamped[1][-1] and (np.diff(damped[1]) < 0).all()
 
 
-def test_ranks_come_to_the_same():
+def test_ranks_agree_with_the_serial_image():
     observed = reflections(Acoustic, layer())
     serial = image(Acoustic, observed, condition="laplacian")
     for result in on_ranks(3, lambda group: image(Acoustic, observed, condition="laplacian", group=group)):
@@ -282,7 +285,7 @@ def test_ranks_come_to_the_same():
         np.testing.assert_allclose(answer, history, rtol=1e-3)
 
 
-def test_jax_comes_to_the_same():
+def test_jax_agrees_with_torch():
     pytest.importorskip("jax")
     from sweep_jax import PropJax
 
@@ -297,7 +300,7 @@ def test_jax_comes_to_the_same():
     np.testing.assert_allclose(answer, history, rtol=1e-3)
 
 
-def test_three_dimensions():
+def test_images_in_three_dimensions():
     shape, nt = (24, 16, 16), 180
     prop = PropTorch(Acoustic(), shape, DH, DT, pml_width=6)
     smooth = np.full(shape, 2000, np.float32)
@@ -316,11 +319,11 @@ def test_three_dimensions():
     assert history[2] < 0.5 * history[0]
 
 
-def refused(**changes):
-    """Return the image of migrate or of least_squares_migrate."""
+def call_with_changes(**changes):
+    """Call migrate or least_squares_migrate with changed arguments."""
     options = {"function": migrate, "equation": Acoustic, "observed": np.ones((7, NT, 40, 1), np.float32), **changes}
     function, equation = options.pop("function"), options.pop("equation")
-    inputs = {"solver": solver(equation), "models": earth(equation), "wavelet": driven(equation).wavelet}
+    inputs = {"solver": solver(equation), "models": earth(equation), "wavelet": shots_of(equation).wavelet}
     inputs = {name: options.pop(name, value) for name, value in inputs.items()}
     if function is least_squares_migrate:
         options["progress"] = False
@@ -369,12 +372,12 @@ LEAST = {"function": least_squares_migrate}
         ({**LEAST, "weights": np.zeros((7, 1, 1, 1))}, DomainError, "weights are zero throughout"),
     ],
 )
-def test_refused(changes, kind, words):
+def test_bad_arguments_are_refused(changes, kind, words):
     with pytest.raises(kind, match=words):
-        refused(**changes)
+        call_with_changes(**changes)
 
 
-def test_a_backend_must_carry_back_and_scatter():
+def test_a_backend_needs_pullback_and_born():
     @attrs.frozen
     class Only:
         problem: object
@@ -390,6 +393,6 @@ def test_a_backend_must_carry_back_and_scatter():
 
     prop = solver()
     with pytest.raises(UnsupportedError, match="computes no gradient"):
-        refused(solver=Only(prop.problem, ReferenceExecutor()))
+        call_with_changes(solver=Only(prop.problem, ReferenceExecutor()))
     with pytest.raises(UnsupportedError, match="backend 'stranger' has no born"):
-        refused(solver=Only(prop.problem, NoBorn(prop.executor)), **LEAST)
+        call_with_changes(solver=Only(prop.problem, NoBorn(prop.executor)), **LEAST)

@@ -1,4 +1,4 @@
-"""An inversion in a few lines: objective, unknowns, preferences, optimisers, stages."""
+"""Inversions by `invert`: objective, unknowns, regularisers, optimisers, stages."""
 
 from functools import partial
 
@@ -54,17 +54,17 @@ WEIGHTS = np.linspace(0, 1, 3 * NT).reshape(3, NT, 1, 1)
 
 @pytest.mark.parametrize("misfit", [least_squares, global_correlation, envelope], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("name", EXECUTORS)
-def test_the_gradient_is_that_of_the_weighted_and_filtered_misfit(name, misfit):
+def test_the_gradient_of_weighted_filtered_misfits_equals_finite_differences(name, misfit):
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
         arguments = objective(name, misfit=misfit, weights=WEIGHTS, low=2.0, high=9.0)
-        start, way = earth()[1].astype(np.float64), np.random.default_rng(0).standard_normal(SHAPE)
+        start, direction = earth()[1].astype(np.float64), np.random.default_rng(0).standard_normal(SHAPE)
         value, (slope,) = arguments([start])
         sides = [WEIGHTS * bandpass(x, DT, 2.0, 9.0) for x in (arguments.record([start]), arguments.observed)]
         assert value == pytest.approx(float(misfit(*sides)[0]), rel=1e-9)
         h = 1e-3
-        ends = [arguments([start + sign * h * way])[0] for sign in (1, -1)]
-    assert (ends[0] - ends[1]) / (2 * h) == pytest.approx((slope * way).sum(), rel=1e-5)
+        ends = [arguments([start + sign * h * direction])[0] for sign in (1, -1)]
+    assert (ends[0] - ends[1]) / (2 * h) == pytest.approx((slope * direction).sum(), rel=1e-5)
 
 
 def test_backends_agree():
@@ -77,19 +77,19 @@ def test_backends_agree():
     np.testing.assert_allclose(slopes[0], others[0], atol=1e-9 * abs(slopes[0]).max())
 
 
-def test_what_is_transposed_is_the_weighted_and_filtered_record():
+def test_transposed_is_the_adjoint_of_the_weighted_filtered_record():
     arguments, random = objective(weights=WEIGHTS, low=2.0, high=9.0), np.random.default_rng(1)
-    start, way = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
+    start, direction = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
     z = random.standard_normal(arguments.observed.shape)
-    born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
+    born = arguments.executor.born(arguments.problem, arguments.shots, [start], [direction]).numpy()
     result = arguments.weighed(arguments.filtered(born), np.arange(3))
-    back = arguments.transposed([start], lambda some: z[some])[0]
-    assert (result * z).sum() == pytest.approx((back * way).sum(), rel=1e-10)
+    transposed = arguments.transposed([start], lambda selection: z[selection])[0]
+    assert (result * z).sum() == pytest.approx((transposed * direction).sum(), rel=1e-10)
 
 
 @attrs.frozen
 class Half:
-    """One of two ranks, whose sums stay its own."""
+    """One of two ranks; a sum over ranks is its own value."""
 
     rank: int
     size: int = 2
@@ -99,7 +99,7 @@ class Half:
 
 
 @pytest.mark.parametrize("costs", [None, np.array([1.0, 1.0, 3.0])], ids=["equal", "unequal"])
-def test_ranks_share_out_the_shots(costs):
+def test_ranks_share_the_shots(costs):
     start = [earth()[1].astype(np.float64)]
     whole = objective(misfit=envelope, high=9.0)(start)
     shots = []
@@ -114,30 +114,30 @@ def test_ranks_share_out_the_shots(costs):
     np.testing.assert_allclose(sum(part[1][0] for part in parts), whole[1][0], rtol=1e-9, atol=1e-20)
 
 
-def test_the_illumination_is_the_diagonal_of_what_least_squares_curve():
-    """Over many draws, at a few cells: |J e|^2, by Born modelling of one cell."""
+def test_the_illumination_is_the_diagonal_of_the_gauss_newton_hessian():
+    """The mean of many random draws equals |J e|^2, by Born modelling of one cell, at three cells."""
     arguments, start = objective(weights=WEIGHTS, high=9.0), earth()[1].astype(np.float64)
     draws = [illumination(arguments, [start], smooth=1e-6, seed=seed)[0] for seed in range(60)]
     mean, spread = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(60)
     for cell in ((8, 10), (14, 20), (20, 30)):
-        way = np.zeros(SHAPE)
-        way[cell] = 1
-        born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
+        direction = np.zeros(SHAPE)
+        direction[cell] = 1
+        born = arguments.executor.born(arguments.problem, arguments.shots, [start], [direction]).numpy()
         exact = float((arguments.weighed(arguments.filtered(born), np.arange(3)) ** 2).sum())
         assert abs(mean[cell] - exact) < 4 * spread[cell] < 0.8 * exact
     smooth = illumination(arguments, [start], smooth=3.0)[0]
-    assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # deep cells are lit less
-    assert smooth.max() < 3 * smooth[5:-5, 5:-5].max()  # and the rim does not outshine all
+    assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # illumination decreases with depth
+    assert smooth.max() < 3 * smooth[5:-5, 5:-5].max()  # the rim is not the brightest
 
 
 @pytest.mark.parametrize("regulariser", [Tikhonov(1.0), TotalVariation(1.0), TotalVariation(1.0, edge=0.3)], ids=str)
 @pytest.mark.parametrize("shape", [(7, 9), (4, 5, 6)])
-def test_preferences(regulariser, shape):
+def test_regularisers_have_exact_derivatives(regulariser, shape):
     random, h = np.random.default_rng(2), 1e-6
-    model, way = 1 + 0.1 * random.standard_normal(shape), random.standard_normal(shape)
+    model, direction = 1 + 0.1 * random.standard_normal(shape), random.standard_normal(shape)
     value, slope = regulariser(model)
-    difference = (regulariser(model + h * way)[0] - regulariser(model - h * way)[0]) / (2 * h)
-    assert difference == pytest.approx((slope * way).sum(), rel=1e-6) and value > 0
+    difference = (regulariser(model + h * direction)[0] - regulariser(model - h * direction)[0]) / (2 * h)
+    assert difference == pytest.approx((slope * direction).sum(), rel=1e-6) and value > 0
     assert regulariser(np.ones(shape))[0] == 0
     ramp, step = np.linspace(0, 1, shape[0]), (np.arange(shape[0]) > 1).astype(float)
     of_ramp, of_step = (
@@ -146,7 +146,7 @@ def test_preferences(regulariser, shape):
     if isinstance(regulariser, Tikhonov):
         assert of_ramp < 0.5 * of_step
     elif regulariser.edge < 0.1:
-        assert of_ramp == pytest.approx(of_step, rel=0.02)  # an edge costs no more than a slope
+        assert of_ramp == pytest.approx(of_step, rel=0.02)  # total variation of an edge equals that of a slope
 
 
 def test_unknowns_are_cells_that_may_change():
@@ -166,7 +166,7 @@ def test_unknowns_are_cells_that_may_change():
     np.testing.assert_allclose(scaled.slope(x, [np.ones(SHAPE), np.ones(SHAPE)]), 5)
 
 
-def test_stages_bring_the_model_back(data):
+def test_stages_recover_the_model(data):
     observations = []
     result = call(data, [Stage(6, high=6.0), Stage(10)], bounds={"vp": (1450, 2800)}, observers=[observations.append])
     (model,) = result.models
@@ -182,7 +182,7 @@ def test_stages_bring_the_model_back(data):
     assert "stage 1, up to 6 Hz: misfit from" in str(result) and "stage 2, all frequencies" in str(result)
 
 
-def test_a_misfit_and_a_preference_of_ones_own(data):
+def test_regularisers_reduce_the_roughness(data):
     rough, smooth = (
         call(data, Stage(8), regularise=regularise, misfit=partial(least_squares, normalise="shot")).models[0]
         for regularise in ((), [TotalVariation(300.0), Tikhonov(1e5)])
@@ -192,7 +192,7 @@ def test_a_misfit_and_a_preference_of_ones_own(data):
 
 
 @pytest.mark.parametrize("kind", ["torch", "optax"])
-def test_optimisers_that_draw_shots(data, kind):
+def test_optimisers_with_random_shots_reduce_the_misfit(data, kind):
     if kind == "torch":
         optimiser = Torch(torch.optim.Adam, shots=2, lr=0.2)
     else:
@@ -208,7 +208,7 @@ def test_optimisers_that_draw_shots(data, kind):
     assert moved == pytest.approx(0.002 * earth()[1].mean(), rel=0.02)
 
 
-def test_jax_comes_to_the_same(data):
+def test_jax_agrees_with_torch(data):
     pytest.importorskip("jax")
     from sweep_jax import PropJax
 
@@ -237,30 +237,30 @@ def speeds(cells, rng, *ranges):
     return [rng.uniform(*ends, cells) for ends in ranges]
 
 
-def test_cells_that_do_not_fit_are_brought_back_with_a_derivative():
+def test_mirror_makes_invalid_cells_valid_and_has_a_derivative():
     rng, fits = np.random.default_rng(0), Elastic().fits
     start = [np.full(400, value) for value in (1500.0, 1200.0, 2000.0)]
     arguments = [s + w for s, w in zip(start, speeds(400, rng, *[(-400, 400)] * 3), strict=True)]
     out = ~fits(*arguments)
     result = Mirror(fits, start, arguments).models()
     assert 50 < out.sum() < 350 and fits(*result).all()
-    for one, other, from_where in zip(result, arguments, start, strict=True):
-        assert np.array_equal(one[~out], other[~out])  # the others stay
-        assert (abs(one - from_where) <= abs(other - from_where)).all()
-    slopes, way, h = speeds(400, rng, *[(-1, 1)] * 3), speeds(400, rng, *[(-1, 1)] * 3), 1e-3
+    for one, other, reference in zip(result, arguments, start, strict=True):
+        assert np.array_equal(one[~out], other[~out])  # valid cells do not change
+        assert (abs(one - reference) <= abs(other - reference)).all()
+    slopes, direction, h = speeds(400, rng, *[(-1, 1)] * 3), speeds(400, rng, *[(-1, 1)] * 3), 1e-3
 
     def value(side):
-        models = Mirror(fits, start, [g + side * h * w for g, w in zip(arguments, way, strict=True)]).models()
+        models = Mirror(fits, start, [g + side * h * w for g, w in zip(arguments, direction, strict=True)]).models()
         return sum(s * m for s, m in zip(slopes, models, strict=True))
 
-    exact = sum(s * w for s, w in zip(Mirror(fits, start, arguments).transposed(slopes), way, strict=True))
+    exact = sum(s * w for s, w in zip(Mirror(fits, start, arguments).transposed(slopes), direction, strict=True))
     np.testing.assert_allclose((value(1) - value(-1)) / (2 * h), exact, atol=1e-6 * abs(exact).max())
     single = [[x.astype(np.float32) for x in part] for part in (start, arguments)]
     assert fits(*Mirror(fits, *single).models()).all()
 
 
 def elastic_line(iterations, **options):
-    """A line over a solid whose vp / vs of 1.2 is close to the least, 1.155, with a layer of a larger one."""
+    """Invert a line over a solid with vp / vs = 1.2, close to the minimum 1.155, and a layer of a larger ratio."""
     nz, nx, nt = 24, 36, 260
     start = [np.full((nz, nx), value, np.float32) for value in (1500, 1250, 2000)]
     true, fixed = [model.copy() for model in start], np.zeros((nz, nx), bool)
@@ -275,13 +275,13 @@ def elastic_line(iterations, **options):
 
 
 @pytest.mark.parametrize("optimiser", [LBFGS(), Torch(torch.optim.Adam, shots=2, lr=2.0)], ids=["L-BFGS", "Adam"])
-def test_vp_and_vs_that_move_apart_end_no_inversion(optimiser):
+def test_an_inversion_survives_invalid_vp_and_vs(optimiser):
     result = elastic_line(10, optimiser=optimiser)
     assert len(result.history) == 11 and result.history[-1]["misfit"] < 0.4 * result.history[0]["misfit"]
     assert Elastic().fits(*result.models).all()
 
 
-def test_densities_take_shorter_steps():
+def test_densities_have_shorter_steps():
     entries = {}
     for steps in (None, {"rho": 1.0}, {"vp": 0.1}):
         adam = Torch(torch.optim.Adam, shots=2, lr=0.1)
@@ -293,29 +293,29 @@ def test_densities_take_shorter_steps():
 
 
 def test_an_observer_ends_a_stage(data, capsys):
-    def enough(event):
+    def stop(event):
         if event.iteration == 2:
             raise StopIteration
 
     def broken(event):
         raise ValueError("a picture without a screen")
 
-    result = call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough, broken])
+    result = call(data, [Stage(8, high=6.0), Stage(2)], observers=[stop, broken])
     assert [line["iteration"] for line in result.history] == [0, 1, 2, 0, 1, 2]
     assert "observer 'broken' failed and is not called again: ValueError: a picture" in capsys.readouterr().err
 
 
-def test_shots_are_drawn_in_an_order_of_the_seed(data):
-    drawn = {}
+def test_the_seed_determines_the_random_shots(data):
+    history_of_seed = {}
     for seed in (0, 1):
-        messages = drawn[seed] = []
+        messages = history_of_seed[seed] = []
         call(data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2), seed=seed,
              true=[earth()[0]], observers=[lambda output, messages=messages: messages.append(output.history[-1])])  # fmt: skip
-    misfits = [[line["misfit"] for line in lines] for lines in drawn.values()]
+    misfits = [[line["misfit"] for line in lines] for lines in history_of_seed.values()]
     assert misfits[0] != misfits[1]
     assert misfits[0] == [line["misfit"] for line in call(
         data, Stage(4), optimiser=Torch(torch.optim.Adam, shots=2)).history[1:]]  # fmt: skip
-    errors = [line["model_error"] for line in drawn[0]]
+    errors = [line["model_error"] for line in history_of_seed[0]]
     assert errors[-1] < np.sqrt(np.mean((earth()[0].astype(float) - earth()[1]) ** 2))
     with pytest.raises(OptionError, match="seed is -1; expected a whole number from 0 on"):
         call(data, Stage(1), seed=-1)
@@ -323,27 +323,27 @@ def test_shots_are_drawn_in_an_order_of_the_seed(data):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_observer_ends_the_whole_run(data, ranks):
-    def enough(event):
+    def stop(event):
         if event.iteration == 2:
             raise StopInversion
 
     def run(group):
-        return call(data, [Stage(8, high=6.0), Stage(2)], observers=[enough], group=group if ranks > 1 else None)
+        return call(data, [Stage(8, high=6.0), Stage(2)], observers=[stop], group=group if ranks > 1 else None)
 
     for result in on_ranks(ranks, run):
         assert [line["iteration"] for line in result.history] == [0, 1, 2]
     assert np.array_equal(result.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
 
 
-def test_a_run_that_an_observer_ended_goes_on(data, tmp_path):
-    """It has not come to its end: without the observer the same call goes on from where it was."""
+def test_a_run_continues_after_an_observer_stopped_it(data, tmp_path):
+    """The run is unfinished: the same call without the observer continues it."""
 
-    def enough(event):
+    def stop(event):
         raise StopInversion
 
     plan = [Stage(3, high=6.0), Stage(2)]
     for _ in range(2):
-        stopped = call(data, plan, observers=[enough], folder=tmp_path)
+        stopped = call(data, plan, observers=[stop], folder=tmp_path)
         assert [line["iteration"] for line in stopped.history] == [0, 1]
     result = call(data, plan, folder=tmp_path)
     assert np.array_equal(result.models[0], call(data, plan).models[0])
@@ -359,13 +359,13 @@ def test_a_start_that_fits_the_data_is_returned(optimiser):
     assert "misfit from 0 to 0 in 0 iterations" in str(result)
 
 
-def test_a_misfit_is_stated_by_its_name(data):
+def test_a_misfit_may_be_a_name(data):
     named = call(data, [Stage(1, misfit="envelope"), Stage(1)], misfit="global_correlation")
     arguments = call(data, [Stage(1, misfit=envelope), Stage(1)], misfit=global_correlation)
     assert np.array_equal(named.models[0], arguments.models[0])
 
 
-def test_drawn_shots_stand_for_all():
+def test_the_mean_over_random_shots_equals_all_shots():
     arguments = objective()
     unknowns = make_unknowns(arguments.problem, [earth()[1].astype(np.float64)], fixed=earth()[2])
     drawing = Descent(arguments, unknowns, drawn=1, precondition=False)
@@ -374,13 +374,13 @@ def test_drawn_shots_stand_for_all():
         value, _ = drawing(x)
         messages.append((drawing.misfit, drawing.gradients[0], value))
     value, (gradient,) = arguments([unknowns.start[0]])
-    assert len({misfit for misfit, *_ in messages}) == 3  # each its own
+    assert len({misfit for misfit, *_ in messages}) == 3  # every shot has another misfit
     assert np.mean([misfit for misfit, *_ in messages]) == pytest.approx(value, rel=1e-9)
     assert np.mean([value for *_, value in messages]) == pytest.approx(1, rel=1e-9)
     np.testing.assert_allclose(np.mean([g for _, g, _ in messages], axis=0), gradient, atol=1e-9 * abs(gradient).max())
 
 
-def test_some_shots_are_a_stage(data):
+def test_a_stage_may_use_some_of_the_shots(data):
     result = call(data, Stage(2, shots=2))
     assert result.history[-1]["misfit"] < result.history[0]["misfit"]
     both = objective(dtype=np.float32)
@@ -448,7 +448,7 @@ def test_some_shots_are_a_stage(data):
         ({"weights": np.ones((3, 1, 1, 1), complex)}, DtypeError, "weights is of complex128"),
     ],
 )
-def test_refused(data, options, kind, words):
+def test_bad_arguments_are_refused(data, options, kind, words):
     stages, arguments = options.pop("stages", Stage(1)), options.pop("data", data)
     with pytest.raises(kind, match=words):
         call(arguments, stages, **options)
@@ -465,14 +465,14 @@ def test_refused(data, options, kind, words):
         (lambda s, d: (1.0, 0 * s), "start is 0.0: the misfit does not change with the record; check"),
     ],
 )
-def test_a_start_without_a_gradient_says_why(data, change, words):
+def test_the_error_for_a_start_without_gradient_gives_the_reason(data, change, words):
     with np.errstate(all="ignore"), pytest.raises(DomainError, match=words):
         call(data, Stage(1), misfit=change)
 
 
 @pytest.mark.filterwarnings("ignore::sweep_core.SweepWarning")
-def test_receivers_that_waves_do_not_reach_move_nothing():
-    """Most of this line records precursors of 1e-8 to 1e-26, whose shape is noise."""
+def test_receivers_without_waves_do_not_change_the_gradient():
+    """Most receivers of this line record precursors of 1e-8 to 1e-26, which are noise."""
     nz, nx, nt = 30, 120, 160
     sources, receivers = np.array([[10, 5]]), np.stack([np.arange(12, 120, 3), np.full(36, 5)], axis=1)
     start = torch.full((nz, nx), 2000.0)
@@ -480,22 +480,24 @@ def test_receivers_that_waves_do_not_reach_move_nothing():
     true[15:20, 20:35] = 2200
     line = PropTorch(Acoustic(), (nz, nx), 10.0, 0.001, pml_width=8)
     aim = line(wavelet, sources, receivers, models=[true])
-    loud = aim.abs().amax((0, 1, 3))
-    assert (loud < 1e-8 * loud.max()).sum() > 10
+    amplitudes = aim.abs().amax((0, 1, 3))
+    assert (amplitudes < 1e-8 * amplitudes.max()).sum() > 10
 
-    def slope(saved):
+    def slope(is_used):
         model = start.clone().requires_grad_()
         record = line(wavelet, sources, receivers, models=[model])
         return (
-            torch.autograd.grad(global_correlation(record[:, :, saved], aim[:, :, saved])[0], model)[0].ravel().double()
+            torch.autograd.grad(global_correlation(record[:, :, is_used], aim[:, :, is_used])[0], model)[0]
+            .ravel()
+            .double()
         )
 
-    some, every = slope(loud > 1e-3 * loud.max()), slope(loud >= 0)
-    assert every.norm() < 3 * some.norm() and some @ every > 0.9 * some.norm() * every.norm()
+    selection, every = slope(amplitudes > 1e-3 * amplitudes.max()), slope(amplitudes >= 0)
+    assert every.norm() < 3 * selection.norm() and selection @ every > 0.9 * selection.norm() * every.norm()
 
 
 @pytest.mark.parametrize(
-    ("late", "words"),
+    ("changes", "words"),
     [
         ({"low": 9.0, "high": 5.0}, "low is 9 Hz, high is 5 Hz"),
         ({"high": 1e4}, "the Nyquist frequency 250 Hz"),
@@ -506,16 +508,16 @@ def test_receivers_that_waves_do_not_reach_move_nothing():
         ({"high": 5.0, "coarsen": 20}, "backend 'torch' does not run|cells"),
     ],
 )
-def test_a_late_stage_is_refused_before_the_first_is_run(data, late, words):
+def test_a_bad_second_stage_is_refused_before_the_first_runs(data, changes, words):
     def never(synthetic, aim):
-        raise AssertionError("nothing is to be computed")
+        raise AssertionError("stage 1 must not run")
 
     with pytest.raises(SweepError, match=f"stage 2: .*({words})"):
-        call(data, [Stage(1, misfit=never), Stage(1, **late)])
+        call(data, [Stage(1, misfit=never), Stage(1, **changes)])
 
 
 @pytest.mark.parametrize("coarsen", [1, 2])
-def test_what_masked_receivers_hold_says_nothing(data, coarsen):
+def test_data_of_masked_receivers_do_not_change_the_model(data, coarsen):
     mask = np.ones((3, 18), bool)
     mask[1, ::3] = mask[2] = False
     silent, broken = (np.where(mask[:, None, :, None], data, bad).astype(np.float32) for bad in (0, np.nan))
@@ -541,12 +543,12 @@ def test_what_masked_receivers_hold_says_nothing(data, coarsen):
         (lambda: Torch(torch.optim.LBFGS), "cannot step: .*closure"),
     ],
 )
-def test_options_are_refused(make, words):
+def test_bad_options_of_stages_and_optimisers_are_refused(make, words):
     with pytest.raises(OptionError, match=words):
         make()
 
 
-def test_observers_of_shots_are_told(data, monkeypatch):
+def test_observers_of_shots_receive_every_batch(data, monkeypatch):
     from sweep_core import ObserverRecord
     from sweep_core.plugins import registry
 

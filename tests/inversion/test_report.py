@@ -1,4 +1,4 @@
-"""The pictures of a run: what was recorded and what changed, with the survey, and colours that end where the rock does."""
+"""The figures of a run: data, changes of the model, survey, and colours with the range of the rock."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 @pytest.fixture
 def saved(monkeypatch):
-    """The figures that are written, by the names of their files."""
+    """Return the written figures by file name."""
     figures = {}
     monkeypatch.setattr(plot, "save", lambda figure, path: figures.update({Path(path).name: figure}))
     return figures
@@ -28,7 +28,7 @@ def labels(figure):
     ("physics", "field", "parameters"),
     [("acoustic", "pressure h1", {"vp (m/s)"}), ("elastic", "vz", {"vp (m/s)", "vs (m/s)", "rho (kg/m3)"})],
 )
-def test_pictures_of_a_run(tmp_path, saved, monkeypatch, physics, field, parameters):
+def test_figures_show_data_models_and_survey(tmp_path, saved, monkeypatch, physics, field, parameters):
     monkeypatch.delenv("SWEEP_DATA", raising=False)
     settings = Settings(max_shots=4, physics=physics, backend="torch", out=tmp_path)
     experiment, solver = settings.experiment, make_solver(settings, "none", None)
@@ -44,8 +44,8 @@ def test_pictures_of_a_run(tmp_path, saved, monkeypatch, physics, field, paramet
 
     epoch = saved["epoch_0000.png"]
     assert parameters < labels(epoch) and "misfit / first" in labels(epoch)
-    shown = [text.get_text().split(" (")[0] for text in epoch.legends[0].get_texts()]
-    assert shown == ["4 sources", f"{len(np.unique(shots.receivers, axis=0))} receivers"]
+    legend = [text.get_text().split(" (")[0] for text in epoch.legends[0].get_texts()]
+    assert legend == ["4 sources", f"{len(np.unique(shots.receivers, axis=0))} receivers"]
     rock, (model, *_) = ~earth.water, (earth.true if earth.true.ndim == 3 else earth.true[None])
     start = epoch.axes[0].get_images()[0]
     assert start.get_clim() == pytest.approx(np.percentile(model[rock], (0.5, 99.5)))

@@ -1,4 +1,4 @@
-"""The folder of a run belongs to one process and one run, and only its own files are ever removed."""
+"""The folder of a run belongs to one process and one run; SWEEP removes only its own files."""
 
 import json
 import os
@@ -25,8 +25,8 @@ STRANGE = ("notes.txt", "inverted_vp_best.npy", "epoch_5.png", "my_loss.png", ".
 FILES = [DataFigures.files, EpochFigures.files, HistoryFile.files, ModelFiles(Path(), ("vp", "vs")).files]
 
 
-def claim(path, about=None, overwrite=False):
-    return Journal(path, about or {"lr": "20"}, [EARTH], SerialDistributor(), overwrite, FILES)
+def claim(path, settings_of_run=None, overwrite=False):
+    return Journal(path, settings_of_run or {"lr": "20"}, [EARTH], SerialDistributor(), overwrite, FILES)
 
 
 def line(iteration, seconds=0.0, misfit=1.0):
@@ -38,7 +38,7 @@ def observation(iteration, history):
 
 
 def write_run(path):
-    """A run after a step, whose folder is left open."""
+    """Write a run after one step and return its open journal."""
     journal = claim(path)
     journal.begin()
     journal(lambda: (1.0, [EARTH]))
@@ -60,7 +60,7 @@ def past_run(tmp_path):
     return tmp_path
 
 
-def test_a_run_is_not_begun_anew_without_a_word(past_run):
+def test_a_new_run_needs_resume_or_overwrite(past_run):
     settings = Settings(out=past_run)
     before = contents(past_run)
     with pytest.raises(CheckpointError, match="holds an earlier run; give --resume to continue it, --overwrite to"):
@@ -73,8 +73,8 @@ def test_a_run_is_not_begun_anew_without_a_word(past_run):
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "inverted_vs.npy", *PICTURES])
-def test_one_file_is_enough_to_refuse(tmp_path, name):
-    """Where no run was it is somebody's own, which overwriting does not remove either."""
+def test_one_file_of_a_run_is_enough_to_refuse(tmp_path, name):
+    """Without a run the file belongs to the user; --overwrite does not remove it either."""
     (tmp_path / name).write_text("mine")
     for overwrite in (False, True):
         with pytest.raises(CheckpointError, match=f"holds {name} and no run; name another folder"):
@@ -82,14 +82,14 @@ def test_one_file_is_enough_to_refuse(tmp_path, name):
         assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [(name, "mine")]
 
 
-def test_overwriting_removes_what_a_run_left_and_nothing_else(past_run):
+def test_overwrite_removes_only_files_of_a_run(past_run):
     (past_run / ".epoch_0003.png.0123456789abcdef.part").write_text("left by a kill")
     (past_run / ".notes.txt.0123456789abcdef.part").write_text("a stranger's")
     claim(past_run, {"lr": "10"}, overwrite=True).close()
     assert set(contents(past_run)) == {*STRANGE, ".notes.txt.0123456789abcdef.part"}
 
 
-def test_a_run_goes_on_with_what_is_there(past_run):
+def test_a_run_resumes_from_its_checkpoint(past_run):
     before, journal = contents(past_run), claim(past_run)
     journal.begin()
     (answer, (earth,)) = journal.position()
@@ -104,10 +104,10 @@ def test_another_run_is_refused(past_run):
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path):
-    """The second is told who has it, and gets in once that process is dead, however it died."""
+    """The error names the first process. After its death, a kill too, the second process may start."""
     code = (
         "import sys, time; from sweep_core import SerialDistributor; from sweep_core.inversion.journal import Journal\n"
-        "kept = Journal(sys.argv[1], {'lr': '20'}, [], SerialDistributor()); print('mine', flush=True); time.sleep(60)"
+        "run = Journal(sys.argv[1], {'lr': '20'}, [], SerialDistributor()); print('mine', flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-c", code, str(tmp_path)]
@@ -124,8 +124,8 @@ def test_two_processes_do_not_share_a_folder(tmp_path):
     journal.close()
 
 
-def test_links_that_lie_in_wait_are_not_followed(tmp_path):
-    """Neither at the names of the files nor at any name that could be foreseen."""
+def test_planted_links_are_not_followed(tmp_path):
+    """The links have the names of the files or predictable names of temporary files."""
     precious, out = tmp_path / "precious", tmp_path / "out"
     precious.write_text("as it was")
     write_run(out).close()
@@ -143,13 +143,13 @@ def test_links_that_lie_in_wait_are_not_followed(tmp_path):
     assert precious.read_text() == "as it was"
 
 
-def test_a_folder_that_cannot_be_is_refused(tmp_path):
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file could not be written: File exists; name another place"):
         claim(tmp_path / "file")
 
 
-def test_a_block_that_raises_leaves_what_stood_there(tmp_path):
+def test_an_exception_in_replacing_keeps_the_old_file(tmp_path):
     target = tmp_path / "new" / "file"
     with replacing(target) as stream:
         stream.write(b"whole")
@@ -162,7 +162,7 @@ def test_a_block_that_raises_leaves_what_stood_there(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_a_device_that_is_full(tmp_path):
+def test_a_full_device_raises_a_storage_error(tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     with (
@@ -183,7 +183,7 @@ def test_only_files_are_replaced(tmp_path):
     assert (tmp_path / "pipe").is_fifo() and sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
-def test_names_may_be_as_long_as_names_are(tmp_path):
+def test_file_names_may_have_the_largest_length(tmp_path):
     for name in ("x" * 255, "\u00e4" * 127):
         with replacing(tmp_path / name) as stream:
             stream.write(b"x")
@@ -194,7 +194,7 @@ def test_names_may_be_as_long_as_names_are(tmp_path):
         claim(tmp_path / ("x" * 300))
 
 
-def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
+def test_the_folder_does_not_follow_the_current_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     journal = claim("out")
     monkeypatch.chdir("/")
@@ -205,7 +205,7 @@ def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_history_is_json_lines_by_epochs(tmp_path):
-    """An epoch that is under way has no line yet."""
+    """An unfinished epoch has no line yet."""
     history = [line(0, 1.0, 8.0), line(1, 2.0, 6.0), line(2, 3.0, 4.0), line(3, 4.0, 2.0)]
     expected = [
         {"epoch": 0, "misfit": 8.0, "model_error": 0.0, "seconds": 0.0},

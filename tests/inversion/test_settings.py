@@ -1,4 +1,4 @@
-"""The options of an inversion are checked before anything is computed or written."""
+"""The options of an inversion are checked before any computation or output."""
 
 import attrs
 import numpy as np
@@ -35,13 +35,13 @@ NUMBERS = {
 
 @pytest.mark.parametrize("option", NUMBERS)
 def test_numbers_out_of_range_are_refused(read, option):
-    for value, said in NUMBERS[option].items():
-        with pytest.raises(SweepError, match=said):
+    for value, message in NUMBERS[option].items():
+        with pytest.raises(SweepError, match=message):
             read(f"{option}={value}").experiment  # noqa: B018
     assert read("--max-shots=36").experiment.nshots == 36
 
 
-def test_a_memory_strategy_is_one_of_those_that_are_there(read):
+def test_the_memory_strategy_is_checked(read):
     with pytest.raises(SweepError, match="--memory is 'most'; expected one of 'auto', 'full', 'ckpt', 'boundary'"):
         read("--memory=most")
     known = read().grid()["memory"].known_above
@@ -50,14 +50,14 @@ def test_a_memory_strategy_is_one_of_those_that_are_there(read):
 
 
 def test_rows_of_water_are_known(read):
-    """Those of water from side to side, whose gradient nobody would use."""
+    """Known rows are water over the whole width: their gradient has no use."""
     settings = read()
     water, known = settings.experiment.model.water, settings.grid()["memory"].known_above
     assert 0 < known < len(water) and water[:known].all() and not water[known].all()
 
 
-def test_a_start_in_other_units_is_refused_by_its_rock(read, tmp_path):
-    """The water, which is known, is that of the model and in the right unit."""
+def test_a_start_model_in_other_units_is_refused(read, tmp_path):
+    """The rock alone shows the unit: the water is replaced by that of the model."""
     initial = read().experiment.model.initial
     thousands = [initial / 1000] if initial.ndim == 2 else [initial / scale for scale in SCALES]
     for start in thousands:
@@ -80,7 +80,7 @@ def configured(tmp_path):
 def test_a_file_states_options_and_the_command_line_overrides_them(configured, tmp_path):
     settings = configured('max_shots = 3\nlr = 5\nresume = true\nout = "here"', "--lr=7", "--seed=2")
     assert (settings.max_shots, settings.lr, settings.seed, settings.resume) == (3, 7.0, 2, True)
-    assert settings.out == tmp_path / "here", "relative to the file"
+    assert settings.out == tmp_path / "here", "a path is relative to the file"
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_a_file_states_options_and_the_command_line_overrides_them(configured, t
         ("epochs", "run.toml cannot be read as TOML"),
     ],
 )
-def test_a_file_is_refused_by_the_name_of_the_option(configured, text, expected):
+def test_errors_in_a_file_name_the_option(configured, text, expected):
     with pytest.raises(SweepError, match=expected):
         configured(text)
 
 
-def test_a_script_adds_options_of_its_own(configured):
+def test_a_script_may_add_options(configured):
     @attrs.frozen(slots=False)
     class Options(Settings):
         device: str = option("auto", "where to compute")

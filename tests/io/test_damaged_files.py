@@ -1,7 +1,7 @@
-"""Damaged files: each is read to the same numbers, or refused by one of our errors that names the file.
+"""A damaged file gives the same numbers, or a SweepError that names the file.
 
-Where a format keeps a checksum (zip, gzip) the numbers are those that were written. A .npy or SEG-Y file has none of
-its samples: there, as many of them differ as bytes were hit, at most, and none has moved.
+Formats with a checksum (zip, gzip) give the original numbers. A .npy or SEG-Y file has no checksum of its samples: a
+damaged byte changes at most the number of values in READERS, and no sample moves.
 """
 
 import gzip
@@ -27,7 +27,7 @@ from sweep_core.inversion.settings import with_start
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "models" / "marmousi"
 ROUNDS = int(os.environ.get("SWEEP_FUZZ", 60))
-"""Damages of each kind of file; set SWEEP_FUZZ to try more."""
+"""Damages per kind of file; set SWEEP_FUZZ to try more."""
 
 
 @cache
@@ -87,24 +87,24 @@ def write_folder(folder):
     return folder / "m_25m_rho_smooth.npy"
 
 
-def known(model):
+def arrays_of(model):
     return {key: value for key, value in attrs.asdict(model).items() if isinstance(value, np.ndarray)}
 
 
 READERS = {
-    "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), lambda p: known(io.read_prepared(p)), 0),
+    "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), lambda p: arrays_of(io.read_prepared(p)), 0),
     "read_array of .npz": (write_stored, lambda p: {"vp": io.read_array(p, "vp")}, 0),
-    "--init": (write_npy, lambda p: known(with_start(earth(), p)), 1),
-    "read_elastic": (write_folder, lambda p: known(io.read_elastic(p.parent)), 3),
+    "--init": (write_npy, lambda p: arrays_of(with_start(earth(), p)), 1),
+    "read_elastic": (write_folder, lambda p: arrays_of(io.read_elastic(p.parent)), 3),
     "prepare_fwi_models": (write_npy, lambda p: {"vp": load_velocity(p)}, 1),
     "extract_model_segy": (write_archive, unpack, 0),
     "convert_segy_to_npy": (write_segy, convert, 1),
 }
-"""How a file is written and read, and how many numbers may differ for each byte that was hit."""
+"""Writer, reader, and the number of values that may differ per damaged byte."""
 
 
 def damage(whole, rng):
-    """(what was damaged, as many bytes as were): flipped bits, digits of a header, a hole, fewer or more bytes."""
+    """Return (content, number of damaged bytes): flipped bits, digits of a header, a hole, fewer or more bytes."""
     kind = rng.choice(["bit", "bytes", "header", "tail", "hole", "cut", "more"])
     content, size = bytearray(whole), len(whole)
     if kind == "cut":
@@ -124,7 +124,7 @@ def damage(whole, rng):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
+def test_a_damaged_file_is_read_correctly_or_refused_by_name(reader, tmp_path):
     if reader == "extract_model_segy" and not hasattr(tarfile, "data_filter"):
         pytest.skip("this Python has no safe tar filter")
     write, read, each = READERS[reader]
@@ -147,10 +147,12 @@ def test_a_damaged_file_is_read_right_or_refused_by_name(reader, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python has no safe tar filter")
-def test_the_checksum_of_an_archive_is_looked_at(tmp_path):
-    """120 of 120 archives with a flipped bit were unpacked in silence, as long as the tar within could be read."""
+def test_the_checksum_of_an_archive_is_checked(tmp_path):
+    """Without the check, a flipped bit in the data of a readable tar passes in silence."""
     path, data = write_archive(tmp_path), streams.BytesIO()
-    with gzip.GzipFile(fileobj=data, mode="wb", compresslevel=0) as stream:  # stored: a flipped bit stays one
+    with gzip.GzipFile(
+        fileobj=data, mode="wb", compresslevel=0
+    ) as stream:  # uncompressed: one bit of the file is one bit of the data
         stream.write(gzip.decompress(path.read_bytes()))
     whole, rng = data.getvalue(), np.random.default_rng(0)
     first = whole.index(earth().true.tobytes()[:99])
@@ -176,15 +178,15 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize(("name", "change", "says"), UNITS.values(), ids=UNITS)
-def test_what_is_no_earth_in_si_units_is_refused(tmp_path, name, change, says):
+@pytest.mark.parametrize(("name", "change", "message"), UNITS.values(), ids=UNITS)
+def test_models_in_other_units_or_shapes_are_refused(tmp_path, name, change, message):
     path = write_folder(tmp_path).with_name(f"m_25m_{name}.npy")
     np.save(path, change(np.load(path)))
-    with pytest.raises(SweepError, match=says):
+    with pytest.raises(SweepError, match=message):
         io.read_elastic(tmp_path)
 
 
-def test_velocities_in_km_are_refused_wherever_they_come_from(tmp_path):
+def test_every_reader_refuses_velocities_in_km(tmp_path):
     slow = earth().true / np.float32(1000)
     np.save(tmp_path / "vp.npy", slow)
     np.savez(tmp_path / "m.npz", format="sweep-prepared-model", version=1, name="x", dh=25.0, true=slow, initial=slow,
@@ -198,8 +200,8 @@ def test_velocities_in_km_are_refused_wherever_they_come_from(tmp_path):
         io.ElasticModel(solid.true / [[[1]], [[1]], [[1000]]], solid.initial, ~solid.water & False, 25.0)
 
 
-def swollen(path, keys):
-    """Replaces entries of an archive by 64 MB of zeros under a header that states (10, 10)."""
+def inflate(path, keys):
+    """Replace entries of an archive by 64 MB of zeros under a header that states (10, 10)."""
     with zipfile.ZipFile(path) as archive:
         whole = {name: archive.read(name) for name in archive.namelist()}
     head = streams.BytesIO()
@@ -210,8 +212,8 @@ def swollen(path, keys):
     return path
 
 
-def begun(folder):
-    """The journal of a run in its first stage."""
+def open_journal(folder):
+    """Return the journal of a run in its first stage."""
     journal = Journal(folder, {}, [earth().true], SerialDistributor())
     journal.close()
     journal.begin()
@@ -219,15 +221,15 @@ def begun(folder):
 
 
 def checkpoint(folder):
-    begun(folder / "run").checkpoint({}, [earth().true])
+    open_journal(folder / "run").checkpoint({}, [earth().true])
     return folder / "run/checkpoint.npz"
 
 
-SWOLLEN = {
+INFLATED = {
     "read_array": (write_stored, ["vp"], lambda p: io.read_array(p, "vp")),
     "read_prepared": (lambda f: io.write_prepared(f / "m.npz", earth()), ["true"], io.read_prepared),
     "read_gathers": (lambda f: io.write_gathers(f / "g.npz", gathers()), ["observed_0000000"], io.read_gathers),
-    "checkpoint": (checkpoint, ["0"], lambda p: begun(p.parent).position()),
+    "checkpoint": (checkpoint, ["0"], lambda p: open_journal(p.parent).position()),
 }
 
 
@@ -235,9 +237,9 @@ def gathers():
     return io.Gathers(np.ones((1, 2)), np.ones((1, 3, 2)), np.ones((1, 20, 3, 1), np.float32), dt=0.001, dh=5.0)
 
 
-@pytest.mark.parametrize(("write", "keys", "read"), SWOLLEN.values(), ids=SWOLLEN)
-def test_no_more_is_read_than_headers_state(tmp_path, write, keys, read):
-    path = swollen(write(tmp_path), keys)
+@pytest.mark.parametrize(("write", "keys", "read"), INFLATED.values(), ids=INFLATED)
+def test_readers_stop_at_the_size_in_the_header(tmp_path, write, keys, read):
+    path = inflate(write(tmp_path), keys)
     assert path.stat().st_size < 1 << 18
     tracemalloc.start()
     try:
@@ -248,8 +250,7 @@ def test_no_more_is_read_than_headers_state(tmp_path, write, keys, read):
         tracemalloc.stop()
 
 
-def test_an_entry_is_read_once_and_to_its_end(tmp_path):
-    """Its bytes are in memory once, and its checksum is looked at."""
+def test_an_entry_is_in_memory_once_and_its_checksum_is_checked(tmp_path):
     np.savez(tmp_path / "m.npz", vp=np.arange(1 << 21, dtype=np.float64))
     tracemalloc.start()
     try:

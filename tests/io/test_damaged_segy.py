@@ -1,7 +1,7 @@
-"""A SEG-Y file with damages: read as its bytes say by the letter of the standard, or refused by name; never garbage.
+"""A damaged SEG-Y file is read as the standard defines its bytes, or refused by name; never read as garbage.
 
-There is no checksum in the format: a header of a trace that says another place is another place. But what is said twice
-(sample count, interval, sample format by its bits) is known, and must be right where the file is read at all.
+The format has no checksum: a damaged position in a trace header is another position. Redundant values (sample count,
+interval, sample format by its bits) are known, and must be right if the file is read.
 """
 
 import os
@@ -75,7 +75,7 @@ def hole(content, rng):
     return content
 
 
-def shifted(content, rng):
+def remove_bytes(content, rng):
     at = int(rng.integers(3200, len(content)))
     return content[:at] + content[at + int(rng.integers(1, 9)) :]
 
@@ -95,13 +95,13 @@ MUTATIONS = (
     trace_bytes,
     sample,
     hole,
-    shifted,
+    remove_bytes,
     format_code,
 )
 
 
 def check(result, content, format):
-    """Check that the result equals the bytes; `content` has traces of the count and the format that were written."""
+    """Check that the result equals the bytes; the sample count and format of `content` are the original ones."""
     assert result.dt == DT
     entries = set()
     for shot, row in enumerate(result.traces):
@@ -117,15 +117,15 @@ def check(result, content, format):
                 standard.scaled(z, header["ElevationScalar"]) for z in (source_depth, -header["ReceiverGroupElevation"])
             ]
             feet = 0.3048 if struct.unpack_from(">h", content, 3254)[0] == 2 else 1.0
-            places = feet * np.array([[xs[0], zs[0]], [xs[1], zs[1]]])
+            positions = feet * np.array([[xs[0], zs[0]], [xs[1], zs[1]]])
             samples = standard.trace_samples(content, trace, NT, format).astype(np.float32)
             dead = header["TraceIdentificationCode"] in (2, 3) or np.ptp(samples) == 0
             assert result.receiver_mask[shot, column] == (not dead)
-            np.testing.assert_allclose(result.sources[shot], places[0], rtol=1e-12, atol=1e-9)
-            if dead:  # its place is not looked at
+            np.testing.assert_allclose(result.sources[shot], positions[0], rtol=1e-12, atol=1e-9)
+            if dead:  # the position of a dead trace is not checked
                 assert not result.observed[shot, :, column].any()
                 continue
-            np.testing.assert_allclose(result.receivers[shot, column], places[1], rtol=1e-12, atol=1e-9)
+            np.testing.assert_allclose(result.receivers[shot, column], positions[1], rtol=1e-12, atol=1e-9)
             delay = 1e-3 * standard.scaled(header["DelayRecordingTime"], header["TimeScalar"])
             samples = sampled(samples, DT, result.nt, DT, start=delay)
             atol = 1e-5 * np.abs(samples).max()
@@ -137,7 +137,7 @@ def check(result, content, format):
 
 
 @pytest.mark.parametrize("format", [1, 5])
-def test_a_mutated_file_is_read_right_or_refused_by_name(format, tmp_path):
+def test_a_mutated_file_is_read_correctly_or_refused_by_name(format, tmp_path):
     traces, headers = standard.survey(NT)
     good, rng, path = (
         standard.encode(traces, headers, format=format),

@@ -1,4 +1,4 @@
-"""Gathers keep to what they promise, and come back from disk as they were, whole or in parts."""
+"""Gathers check their arrays, and files of gathers are read back unchanged, whole or in parts."""
 
 import attrs
 import numpy as np
@@ -31,7 +31,7 @@ def parts(**changes):
     return products | changes
 
 
-def same(result, expected):
+def assert_same(result, expected):
     for key in ARRAYS:
         a, b = getattr(result, key), getattr(expected, key)
         assert a.dtype == b.dtype and a.flags.c_contiguous, key
@@ -40,44 +40,44 @@ def same(result, expected):
         assert getattr(result, key) == getattr(expected, key), key
 
 
-def test_gathers_come_back_as_they_were(tmp_path):
+def test_gathers_are_read_back_unchanged(tmp_path):
     gathers = Gathers(**parts())
     assert write_gathers(tmp_path / "new" / "g.npz", gathers) == tmp_path / "new" / "g.npz"
-    same(read_gathers(tmp_path / "new" / "g.npz"), gathers)
+    assert_same(read_gathers(tmp_path / "new" / "g.npz"), gathers)
 
 
-def test_ranks_read_their_own_records_alone(tmp_path, monkeypatch):
+def test_a_rank_reads_only_its_own_records(tmp_path, monkeypatch):
     gathers, plan = Gathers(**parts()), ShotPlan(NSHOTS, 2)
     write_gathers(tmp_path / "g.npz", gathers)
-    asked = []
+    read_keys = []
     read = read_gathers.__globals__["read_archive"]
     monkeypatch.setitem(
         read_gathers.__globals__,
         "read_archive",
-        lambda path, keys, what: read(path, asked.extend(keys := [*keys]) or keys, what),
+        lambda path, keys, what: read(path, read_keys.extend(keys := [*keys]) or keys, what),
     )
     for rank in range(2):
-        asked.clear()
-        same(read_gathers(tmp_path / "g.npz", plan.part(rank)), gathers.take(plan.part(rank)))
-        assert sum(key.startswith("observed") for key in asked) == len(plan.part(rank))
-    same(read_gathers(tmp_path / "g.npz", [3, 1]), gathers.take([3, 1]))
+        read_keys.clear()
+        assert_same(read_gathers(tmp_path / "g.npz", plan.part(rank)), gathers.take(plan.part(rank)))
+        assert sum(key.startswith("observed") for key in read_keys) == len(plan.part(rank))
+    assert_same(read_gathers(tmp_path / "g.npz", [3, 1]), gathers.take([3, 1]))
 
 
-def test_parts_are_written_one_after_the_other(tmp_path):
+def test_gathers_may_be_written_in_parts(tmp_path):
     gathers = Gathers(**parts())
     write_gathers(tmp_path / "g.npz", (gathers.take(part) for part in ([], [0, 1], [2], [3, 4])))
-    same(read_gathers(tmp_path / "g.npz"), gathers)
+    assert_same(read_gathers(tmp_path / "g.npz"), gathers)
     other = attrs.evolve(gathers, dt=0.004, recorded=None)
-    for wrong, says in (
+    for wrong, message in (
         ([gathers, other], "dt is 0.004; expected 0.002, as in the first part"),
         ([], "no gathers to write"),
     ):
-        with pytest.raises(ShapeError, match=says):
+        with pytest.raises(ShapeError, match=message):
             write_gathers(tmp_path / "other.npz", wrong)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.npz"]
 
 
-def test_what_is_no_gathers_is_refused(tmp_path):
+def test_other_files_and_arguments_are_refused(tmp_path):
     gathers, path = Gathers(**parts()), tmp_path / "g.npz"
     write_gathers(path, gathers)
     for shots in ([5], [-1]):
@@ -93,7 +93,7 @@ def test_what_is_no_gathers_is_refused(tmp_path):
     whole = path.read_bytes()
     at = whole.index(gathers.observed[1].tobytes()[:40])
     path.write_bytes(whole[:at] + b"\0" * 4 + whole[at + 4 :])
-    same(read_gathers(path, [0, 2]), gathers.take([0, 2]))
+    assert_same(read_gathers(path, [0, 2]), gathers.take([0, 2]))
     with pytest.raises(CheckpointError, match="g.npz cannot be read as gathers.*CRC"):
         read_gathers(path, [1])
     np.savez(path, observed=gathers.observed)
@@ -103,8 +103,8 @@ def test_what_is_no_gathers_is_refused(tmp_path):
         read_gathers(tmp_path / "none.npz")
 
 
-def test_a_damaged_file_is_read_right_or_refused(tmp_path):
-    """Its checksums tell."""
+def test_a_damaged_file_is_read_correctly_or_refused(tmp_path):
+    """The file has checksums."""
     gathers, path, rng = Gathers(**parts()), tmp_path / "g.npz", np.random.default_rng(0)
     write_gathers(path, gathers)
     whole = path.read_bytes()
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_read_right_or_refused(tmp_path):
         except CheckpointError as error:
             assert "g.npz" in str(error)
             continue
-        same(result, gathers)
+        assert_same(result, gathers)
 
 
 def test_defaults_of_a_synthetic_survey():
@@ -146,7 +146,7 @@ def test_weights_grow_inside_the_recording():
     np.testing.assert_allclose(weights[5:10], 0.5 - 0.5 * np.cos(np.pi * np.arange(5) / 4), atol=1e-6)
 
 
-ODD = {
+INVALID = {
     "a list": ({"sources": [[1.0, 2.0]] * NSHOTS}, DtypeError, "sources are list"),
     "integers": ({"receivers": np.zeros((NSHOTS, NREC, 2), int)}, DtypeError, "receivers are int64"),
     "nan": ({"observed": np.full((NSHOTS, NT, NREC, 1), np.nan)}, DomainError, "observed hold NaN"),
@@ -164,19 +164,19 @@ ODD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "kind", "says"), ODD.values(), ids=ODD)
-def test_odd_gathers_are_refused(changes, kind, says):
-    with pytest.raises(kind, match=says):
+@pytest.mark.parametrize(("changes", "kind", "message"), INVALID.values(), ids=INVALID)
+def test_invalid_gathers_are_refused(changes, kind, message):
+    with pytest.raises(kind, match=message):
         Gathers(**parts(**changes))
 
 
 @pytest.mark.parametrize("origin", ["ab", ("1", "2"), (0.0, np.nan), (True, False), 3.0])
-def test_an_origin_that_is_none_is_refused(origin):
+def test_an_invalid_origin_is_refused(origin):
     with pytest.raises(ShapeError, match="not a point of a map; expected"):
         Line(origin)
 
 
-def test_taking_what_is_not_there():
+def test_take_refuses_a_missing_shot():
     with pytest.raises(DomainError, match="shots 0 to 4; asked for"):
         Gathers(**parts()).take([5])
 
@@ -184,6 +184,6 @@ def test_taking_what_is_not_there():
 def test_a_rank_may_have_no_shots(tmp_path):
     gathers = Gathers(**parts())
     write_gathers(tmp_path / "g.npz", gathers)
-    same(read_gathers(tmp_path / "g.npz", []), gathers.take([]))
+    assert_same(read_gathers(tmp_path / "g.npz", []), gathers.take([]))
     assert gathers.take([]).observed.shape == (0, NT, NREC, 1) and "0 shots of no receivers" in str(gathers.take([]))
     assert gathers.take([]).weights().shape == (0, NT, NREC, 1)

@@ -1,4 +1,4 @@
-"""Whatever hands out a model hands it out in C order, as the conventions state and torch's optimisers need."""
+"""Functions that return models return them in C order: the conventions state it and torch's optimisers need it."""
 
 import runpy
 from argparse import Namespace
@@ -13,47 +13,47 @@ from sweep_core import io
 COMMAND = Path(__file__).parents[2] / "examples/models/marmousi/prepare_fwi_models.py"
 CLASSES = {"ElasticModel", "Gathers", "Line", "Misfit", "PreparedModel", "SegyFile"}
 WRITERS = {"write_gathers", "write_prepared", "write_segy", "write_segy_section"}
-NEITHER = {*CLASSES, *WRITERS, "fit_line", "part_of", "replacing", "storing"}
-"""The classes, which their makers are tried with, and what makes no array."""
+WITHOUT_ARRAYS = {*CLASSES, *WRITERS, "fit_line", "part_of", "replacing", "storing"}
+"""Functions that return no array, and classes, which the functions that return them test."""
 
 
 def earth():
     return io.faulted_model((20, 30), 25.0)
 
 
-def as_it_comes(array):
+def in_fortran_order(array):
     return np.asarray(array, order="F")
 
 
-def saved(folder):
-    """Arrays of an elastic earth as somebody may have saved them."""
+def save_elastic(folder):
+    """Save the arrays of an elastic earth in Fortran order."""
     result = io.elastic_from_vp(earth())
     for kind, values in (("true", result.true), ("smooth", result.initial)):
         for name, part in zip(("vp", "vs", "rho"), values, strict=True):
-            np.save(folder / f"m_25m_{name}_{kind}.npy", as_it_comes(part))
+            np.save(folder / f"m_25m_{name}_{kind}.npy", in_fortran_order(part))
     return folder
 
 
-def foreign(folder):
-    """A prepared model in Fortran order, as older files hold it."""
+def write_fortran_model(folder):
+    """Write a prepared model in Fortran order, like older files."""
     model = io.write_prepared(folder / "m.npz", earth())
     with np.load(model) as file:
-        np.savez(folder / "f.npz", **{key: as_it_comes(file[key]) for key in file.files})
+        np.savez(folder / "f.npz", **{key: in_fortran_order(file[key]) for key in file.files})
     return folder / "f.npz"
 
 
-def prepared(folder):
-    """Return the file that the command writes for an array."""
+def prepare(folder):
+    """Return the model that the command prepares from an array."""
     command = Namespace(**runpy.run_path(str(COMMAND)))
-    np.save(folder / "vp.npy", as_it_comes(earth().true))
-    wishes = ["--input", str(folder / "vp.npy"), "--source-dh", "25", "--target-dh", "50", "--crop", "2:,3:"]
-    return command.prepare(command.build_parser().parse_args(wishes))
+    np.save(folder / "vp.npy", in_fortran_order(earth().true))
+    arguments = ["--input", str(folder / "vp.npy"), "--source-dh", "25", "--target-dh", "50", "--crop", "2:,3:"]
+    return command.prepare(command.build_parser().parse_args(arguments))
 
 
 def gathers():
-    """Two shots, of arrays in Fortran order."""
+    """Return two shots with arrays in Fortran order."""
     observed = np.random.default_rng(0).standard_normal((2, 20, 3, 1))
-    return io.Gathers(*map(as_it_comes, (np.ones((2, 2)), np.ones((2, 3, 2)), observed)), dt=0.001, dh=5.0)
+    return io.Gathers(*map(in_fortran_order, (np.ones((2, 2)), np.ones((2, 3, 2)), observed)), dt=0.001, dh=5.0)
 
 
 def shots(folder):
@@ -74,17 +74,17 @@ MAKERS = {
     "read_segy": lambda folder: io.read_segy(shots(folder), dh=5.0),
     "read_segy, coarser": lambda folder: io.read_segy(shots(folder), dh=5.0, dt=0.002, shots=[1]),
     "weights and offsets of Gathers": lambda _: (gathers().weights(0.005), gathers().offsets, gathers().times),
-    "downsample": lambda _: io.downsample(as_it_comes(earth().true), 25.0, 50.0, as_it_comes(earth().water)),
+    "downsample": lambda _: io.downsample(in_fortran_order(earth().true), 25.0, 50.0, in_fortran_order(earth().water)),
     "elastic_from_vp": lambda _: io.elastic_from_vp(earth()),
     "faulted_model": lambda _: earth(),
-    "find_water": lambda _: io.find_water(as_it_comes(earth().true)),
-    "read_array": lambda folder: io.read_array(saved(folder) / "m_25m_vp_true.npy"),
-    "read_array, an archive": lambda folder: io.read_array(foreign(folder), "true"),
-    "read_elastic": lambda folder: io.read_elastic(saved(folder)),
-    "read_elastic, coarser": lambda folder: io.read_elastic(saved(folder), 50.0),
-    "read_prepared": lambda folder: io.read_prepared(foreign(folder)),
-    "smooth": lambda _: io.smooth(as_it_comes(earth().true), earth().water, (2, 2)),
-    "prepare_fwi_models": prepared,
+    "find_water": lambda _: io.find_water(in_fortran_order(earth().true)),
+    "read_array": lambda folder: io.read_array(save_elastic(folder) / "m_25m_vp_true.npy"),
+    "read_array, an archive": lambda folder: io.read_array(write_fortran_model(folder), "true"),
+    "read_elastic": lambda folder: io.read_elastic(save_elastic(folder)),
+    "read_elastic, coarser": lambda folder: io.read_elastic(save_elastic(folder), 50.0),
+    "read_prepared": lambda folder: io.read_prepared(write_fortran_model(folder)),
+    "smooth": lambda _: io.smooth(in_fortran_order(earth().true), earth().water, (2, 2)),
+    "prepare_fwi_models": prepare,
 }
 
 
@@ -95,11 +95,11 @@ def arrays(example):
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_models_are_handed_out_in_c_order(make, tmp_path):
+def test_models_are_returned_in_c_order(make, tmp_path):
     result = arrays(make(tmp_path))
     assert result and all(x.flags.c_contiguous and x.flags.writeable for x in result)
 
 
-def test_every_maker_is_tried():
-    tried = {name.split(",")[0] for name in MAKERS} - {"Gathers", "weights and offsets of Gathers"}
-    assert tried == set(io.__all__) - NEITHER | {"prepare_fwi_models"}
+def test_every_function_of_io_is_tested():
+    tested = {name.split(",")[0] for name in MAKERS} - {"Gathers", "weights and offsets of Gathers"}
+    assert tested == set(io.__all__) - WITHOUT_ARRAYS | {"prepare_fwi_models"}

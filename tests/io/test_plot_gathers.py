@@ -1,4 +1,4 @@
-"""Pictures of gathers: what is drawn is what is there, into a figure of their own or one that is given."""
+"""Figures of gathers show the data and labels, in a new figure or in axes of the user."""
 
 import attrs
 import numpy as np
@@ -24,7 +24,7 @@ def gathers():
                    traces=traces, clipped=clipped, shots=np.array([7, 8, 9]), name="line")  # fmt: skip
 
 
-def test_one_gather(gathers, tmp_path):
+def test_plot_traces_shows_one_gather(gathers, tmp_path):
     figure = plot.plot_traces(gathers, 1, gain=1, against="x")
     axis, bar = figure.axes
     assert axis.get_title(loc="left") == "line, shot 1 (number 8): 18 traces, without 2 dead"
@@ -34,15 +34,15 @@ def test_one_gather(gathers, tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 5000
 
 
-def test_a_shot_is_called_by_its_index_first(gathers):
-    """Whatever the acquisition calls it; where that is its index, once."""
+def test_titles_name_the_index_of_a_shot_first(gathers):
+    """The number of the acquisition follows, unless it equals the index."""
     titles = [
         plot.plot_traces(each).axes[0].get_title(loc="left") for each in (gathers, attrs.evolve(gathers, shots=None))
     ]
     assert [title.partition(":")[0] for title in titles] == ["line, shot 0 (number 7)", "line, shot 0"]
 
 
-def test_offsets_and_wiggles_into_axes_that_are_given(gathers):
+def test_plots_use_the_axes_of_the_user(gathers):
     from matplotlib.figure import Figure
 
     figure = Figure()
@@ -53,21 +53,21 @@ def test_offsets_and_wiggles_into_axes_that_are_given(gathers):
     assert len(left.get_lines()) == 15 and len(figure.axes) == 2
 
 
-def test_the_geometry(gathers):
+def test_plot_geometry_shows_sources_and_kinds_of_receivers(gathers):
     (axis,) = plot.plot_geometry(gathers).axes
-    drawn = {line.get_label(): line.get_xydata() for line in axis.get_lines()}
-    assert set(drawn) == {"52 live", "1 clipped", "2 dead", "3 sources"}
-    np.testing.assert_allclose(drawn["2 dead"], [[0.09, 1], [0.11, 1]])
-    np.testing.assert_allclose(drawn["3 sources"], [[0, 0], [0.01, 1], [0.02, 2]])
+    points = {line.get_label(): line.get_xydata() for line in axis.get_lines()}
+    assert set(points) == {"52 live", "1 clipped", "2 dead", "3 sources"}
+    np.testing.assert_allclose(points["2 dead"], [[0.09, 1], [0.11, 1]])
+    np.testing.assert_allclose(points["3 sources"], [[0, 0], [0.01, 1], [0.02, 2]])
 
 
-def test_observed_and_modelled_over_each_other(gathers, tmp_path):
+def test_plot_comparison_overlays_observed_and_modelled_traces(gathers, tmp_path):
     figure = plot.plot_comparison(gathers, 0.5 * gathers.observed, 1, most=6, percentile=100)
     left, right = figure.axes
     lines = left.get_lines()
     assert len(lines) == 12 and left.get_ylim() == pytest.approx((0.196, 0))
     observed, modelled = (line.get_xdata() for line in (lines[0], lines[6]))
-    np.testing.assert_allclose(modelled, 0.5 * observed, atol=1e-9)  # the first trace swings about zero
+    np.testing.assert_allclose(modelled, 0.5 * observed, atol=1e-9)  # the first trace is drawn about x = 0
     assert left.get_xlabel() == "offset (m)" and left.get_ylabel() == "time (s)"
     np.testing.assert_allclose(lines[0].get_ydata(), gathers.times)
     black, red = (line.get_ydata() for line in right.get_lines())
@@ -79,7 +79,7 @@ def test_observed_and_modelled_over_each_other(gathers, tmp_path):
     assert plot.plot_comparison(gathers, gathers.observed, ax=(left, right)) is figure
 
 
-def test_traces_of_chosen_receivers_are_compared_at_their_offsets_in_metres(gathers):
+def test_plot_comparison_labels_chosen_receivers_with_offsets(gathers):
     problem = make_problem(Acoustic(), (9, 60), 10.0, 0.001)
     left, _ = plot.plot_comparison(
         gathers, gathers.observed, 1, receivers=[12, 0, 19], percentile=100, solver=problem
@@ -92,7 +92,7 @@ def test_traces_of_chosen_receivers_are_compared_at_their_offsets_in_metres(gath
         np.testing.assert_allclose(trace, gathers.observed[1, :, receiver, 0] / largest, atol=1e-6)
 
 
-def test_what_was_recorded_is_said(gathers):
+def test_plots_name_the_recorded_field(gathers):
     both = attrs.evolve(gathers, observed=np.concatenate([gathers.observed, 2 * gathers.observed], axis=-1))
     problem = make_problem(Elastic(), (9, 60), 10.0, 0.001, receiver_type=("vz", "p"))
     image, bar = plot.plot_traces(both, 0, solver=problem, field="p", percentile=100).axes
@@ -105,7 +105,7 @@ def test_what_was_recorded_is_said(gathers):
     np.testing.assert_allclose(spectra[1], 2 * spectra[0])
 
 
-def test_what_cannot_be_drawn_is_refused(gathers):
+def test_bad_arguments_of_plots_are_refused(gathers):
     one = gathers.observed[0]
     for record in (one, one[..., 0]):
         with pytest.raises(ShapeError, match=r"expected \(3, 50, 20, 1\), .*; record\[None, ..., None\] has one shot"):

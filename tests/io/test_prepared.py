@@ -1,4 +1,4 @@
-"""The file an inversion starts from, and the smoothing and resampling that make it."""
+"""Files of prepared models, and the smoothing and resampling of models."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from sweep_core.io import PreparedModel, downsample, find_water, read_prepared, 
 
 
 def earth(nz=20, nx=15, rows=4, seed=0):
-    """Random rock under water whose depth varies from trace to trace."""
+    """Return random rock under water of varying depth: (vp, water)."""
     rng = np.random.default_rng(seed)
     vp = rng.uniform(1600, 4500, (nz, nx)).astype(np.float32)
     water = np.arange(nz)[:, None] < rows + rng.integers(0, 3, nx)[None, :]
@@ -42,25 +42,25 @@ def cases(draw):
     return vp, water, radii, draw(st.integers(1, 4))
 
 
-def test_importing_it_leaves_heavy_libraries_alone():
+def test_importing_io_loads_no_heavy_library():
     heavy = "{'scipy', 'segyio', 'matplotlib', 'torch', 'jax'}"
     code = f"import sys, sweep_core.io; print(*{heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b""
 
 
-def test_a_model_comes_back_as_it_was_written(tmp_path):
-    written = model()
-    path = write_prepared(tmp_path / "deep" / "folder" / "m.npz", written)
+def test_a_model_is_read_back_unchanged(tmp_path):
+    original = model()
+    path = write_prepared(tmp_path / "deep" / "folder" / "m.npz", original)
     read = read_prepared(path, dh=12.5)
     for key in ("true", "initial", "water"):
-        np.testing.assert_array_equal(getattr(read, key), getattr(written, key))
-        assert getattr(read, key).dtype == getattr(written, key).dtype
+        np.testing.assert_array_equal(getattr(read, key), getattr(original, key))
+        assert getattr(read, key).dtype == getattr(original, key).dtype
     assert (read.dh, read.name, read.shape) == (12.5, "test", (20, 15))
     assert [p.name for p in path.parent.iterdir()] == ["m.npz"]
-    assert read != written and hash(read) != hash(written), "instances compare by identity"
+    assert read != original and hash(read) != hash(original), "instances compare by identity"
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = write_prepared(tmp_path / "m.npz", model())
     before = path.read_bytes()
 
@@ -75,7 +75,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
 
 
-def test_another_spacing_is_refused_with_both_named_and_the_remedy(tmp_path):
+def test_the_error_for_another_spacing_names_both_and_the_remedy(tmp_path):
     path = write_prepared(tmp_path / "m.npz", model())
     with pytest.raises(DomainError, match=r"dh is 25 m; expected 12\.5 m.*seismic-sweep model .* --target-dh 25"):
         read_prepared(path, dh=25)
@@ -91,7 +91,7 @@ def _save(path, **changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"format": "sourdough"}, "not written by SWEEP"),
         ({"format": np.zeros(3)}, "not written by SWEEP"),
@@ -105,18 +105,18 @@ def _save(path, **changes):
         ({"true": np.array([object()])}, "Object arrays cannot be loaded"),
     ],
 )
-def test_a_foreign_archive_is_refused(tmp_path, changes, says):
+def test_a_foreign_archive_is_refused(tmp_path, changes, message):
     path = tmp_path / "m.npz"
     _save(path)
     read_prepared(path)
     _save(path, **changes)
-    with pytest.raises(CheckpointError, match=says) as caught:
+    with pytest.raises(CheckpointError, match=message) as error:
         read_prepared(path)
-    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"hello", b"\x80\x04K\x01.", b"\x93NUMPY\x01\x00"])
-def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
+def test_a_file_without_an_archive_is_refused(tmp_path, content):
     path = tmp_path / "m.npz"
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match="cannot be read as a prepared model"):
@@ -145,7 +145,7 @@ def test_bytes_in_place_of_an_array_are_refused(tmp_path):
         read_prepared(path)
 
 
-def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
+def test_damage_raises_one_error_or_changes_nothing(tmp_path):
     whole = model()
     path = write_prepared(tmp_path / "m.npz", whole)
     clean, rng, refused = path.read_bytes(), np.random.default_rng(1), 0
@@ -158,7 +158,7 @@ def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
             read = read_prepared(path)
         except CheckpointError:
             refused += 1
-        else:  # the checksums of zip guard the arrays: what is read is right
+        else:  # the checksums of zip guard the arrays
             np.testing.assert_array_equal(read.true, whole.true)
             np.testing.assert_array_equal(read.initial, whole.initial)
     assert refused > 150
@@ -168,7 +168,7 @@ def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "says"),
+    ("changes", "error", "message"),
     [
         ({"true": [[1500.0]]}, DtypeError, "true is list"),
         ({"true": np.full((20, 15), 2000)}, DtypeError, "array of int64"),
@@ -195,12 +195,12 @@ def test_damage_anywhere_is_one_clear_error_or_no_harm(tmp_path):
         ({"name": " "}, DtypeError, "not empty"),
     ],
 )
-def test_a_wrong_model_is_refused(changes, error, says):
-    with pytest.raises(error, match=says):
+def test_an_invalid_model_is_refused(changes, error, message):
+    with pytest.raises(error, match=message):
         model(**changes)
 
 
-def test_a_land_model_is_welcome():
+def test_a_model_without_water_is_accepted():
     vp, _ = earth(rows=0)
     none = np.zeros(vp.shape, bool)
     assert model(true=vp, initial=smooth(vp, none, (1, 1)), water=none).shape == (20, 15)
@@ -209,7 +209,7 @@ def test_a_land_model_is_welcome():
 # The water
 
 
-def test_water_is_the_column_that_hangs_from_the_top():
+def test_find_water_returns_the_column_from_the_top():
     vp, water = earth()
     vp[15, :3] = 1500.0  # a pocket with the velocity of water far below
     np.testing.assert_array_equal(find_water(vp), water)
@@ -218,7 +218,7 @@ def test_water_is_the_column_that_hangs_from_the_top():
     assert not find_water(vp, 1480.0).any()
 
 
-def test_an_island_has_no_water_and_a_land_model_none_at_all():
+def test_find_water_finds_none_on_an_island_or_on_land():
     vp, water = earth()
     vp[:, 5] = 2000.0
     water[:, 5] = False
@@ -228,7 +228,7 @@ def test_an_island_has_no_water_and_a_land_model_none_at_all():
 
 
 @pytest.mark.parametrize(("velocity", "error"), [(0, DomainError), (np.inf, DomainError), ("x", DtypeError)])
-def test_a_wrong_water_velocity_is_refused(velocity, error):
+def test_an_invalid_water_velocity_is_refused(velocity, error):
     with pytest.raises(error, match="velocity is"):
         find_water(earth()[0], velocity)
 
@@ -238,7 +238,7 @@ def test_a_wrong_water_velocity_is_refused(velocity, error):
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
-def test_smoothing_leaves_the_water_and_stays_within_the_rock(case):
+def test_smoothing_keeps_the_water_and_the_range_of_the_rock(case):
     vp, water, radii, passes = case
     result = smooth(vp, water, radii, passes)
     assert result.dtype == np.float32 and result.shape == vp.shape
@@ -257,7 +257,7 @@ def test_constant_rock_stays_constant_under_any_water(case, velocity):
 
 @settings(max_examples=40, deadline=None)
 @given(cases())
-def test_smoothing_is_the_mean_slowness_of_the_rock_in_a_mirrored_window(case):
+def test_smoothing_averages_slowness_of_rock_in_a_mirrored_window(case):
     vp, water, (rz, rx), _ = case
     pad = ((rz, rz), (rx, rx))
     slowness = np.pad(1 / vp.astype(np.float64), pad, mode="symmetric")
@@ -293,7 +293,7 @@ def test_passes_add_up_and_the_radius_has_the_documented_width():
         ((1, 1), 2.0, DtypeError),
     ],
 )
-def test_wrong_smoothing_is_refused(radii, passes, error):
+def test_invalid_smoothing_is_refused(radii, passes, error):
     with pytest.raises(error):
         smooth(*earth(), radii, passes)
 
@@ -311,7 +311,7 @@ def test_a_ratio_of_one_changes_nothing():
 
 @settings(max_examples=40, deadline=None)
 @given(cases(), st.integers(1, 9))
-def test_resampling_is_the_mean_sloth_of_a_centred_cell(case, ratio):
+def test_resampling_averages_the_squared_slowness_of_a_centred_cell(case, ratio):
     vp, water = case[:2]
     coarse, wet = downsample(vp, 1.25, 1.25 * ratio, water)
     assert coarse.shape == tuple((n - 1) // ratio + 1 for n in vp.shape) == wet.shape
@@ -328,7 +328,7 @@ def test_resampling_is_the_mean_sloth_of_a_centred_cell(case, ratio):
         np.testing.assert_allclose(coarse[k, j], expected, rtol=1e-6)
 
 
-def test_the_seafloor_stays_sharp_and_where_it_was():
+def test_resampling_keeps_a_sharp_seafloor_at_its_depth():
     vp = np.full((81, 41), 2000, np.float32)
     vp[:37] = 1500
     coarse, wet = downsample(vp, 5, 20, find_water(vp))
@@ -348,7 +348,7 @@ def test_detail_below_the_coarse_cell_does_not_alias():
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "error", "says"),
+    ("source", "target", "error", "message"),
     [
         (12.5, 30, DomainError, r"nearest are 25 and 37\.5 m"),
         (12.5, 6.25, DomainError, r"nearest are 12\.5 and 25 m"),
@@ -357,18 +357,18 @@ def test_detail_below_the_coarse_cell_does_not_alias():
         (12.5, "25", DtypeError, "target_dh is '25'"),
     ],
 )
-def test_spacings_that_do_not_fit_are_refused(source, target, error, says):
+def test_a_target_that_is_no_multiple_of_the_spacing_is_refused(source, target, error, message):
     vp, water = earth()
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         downsample(vp, source, target, water)
 
 
-def test_spacings_that_are_rounded_are_not_refused():
+def test_rounded_spacings_are_accepted():
     vp, water = earth()
     assert downsample(vp, 0.1, 0.3, water)[0].shape == (7, 5)
 
 
-# The real thing
+# Marmousi-II
 
 
 def test_marmousi_keeps_its_water_and_its_seafloor():
@@ -385,7 +385,7 @@ def test_marmousi_keeps_its_water_and_its_seafloor():
     assert coarse.shape == (141, 681) and set(np.unique(coarse[wet])) == {1500.0}
     np.testing.assert_array_equal(wet.sum(axis=0), 19)
     np.testing.assert_array_equal(start[wet], coarse[wet])
-    # Vertical travel time through the rock: what the smoothing of slowness keeps.
+    # Smoothing of slowness keeps the vertical travel time through the rock.
     times = [(25 / m.astype(np.float64)).sum(axis=0) for m in (coarse, start)]
     assert np.abs(times[1] / times[0] - 1).mean() < 0.02
     dry = ~water[::2, ::2]

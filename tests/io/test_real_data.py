@@ -1,4 +1,4 @@
-"""Viking Graben line 12, Marmousi-II and a crop of F3, from SWEEP_DATA: read, written, and taken by a solver."""
+"""Viking Graben line 12, Marmousi-II and a crop of F3, from SWEEP_DATA, are read, written and used by a solver."""
 
 import os
 from pathlib import Path
@@ -39,34 +39,34 @@ def viking():
     return read_segy(data("viking_small.segy"), dh=12.5, dt=0.002)
 
 
-def test_viking_graben_is_what_its_notes_say(viking):
+def test_viking_graben_has_its_documented_geometry(viking):
     assert viking.observed.shape == (4, 1199, 120, 1) and viking.receiver_mask.all() and not viking.clipped.any()
     np.testing.assert_allclose(viking.sources * 12.5, [[3237 + 25 * n, 6] for n in range(4)])
     np.testing.assert_allclose(viking.offsets, np.tile(np.arange(-3237.0, -261, 25), (4, 1)))
     assert (viking.receivers[..., 1] == 0.8).all() and viking.misfit.largest == 0 and len(viking.notes) == 3
-    for note, says in zip(
+    for note, message in zip(
         viking.notes,
         ("its first trace 1500; its size admits only 600", "decimal degrees", "sampled anew"),
         strict=True,
     ):
-        assert says in note
+        assert message in note
 
 
-def test_its_direct_wave_moves_out_at_the_speed_of_water(viking):
-    near = slice(105, 120)  # further out refractions overtake it
+def test_the_direct_wave_of_viking_graben_has_the_speed_of_water(viking):
+    near = slice(105, 120)  # refractions arrive first at larger offsets
     times, offsets = first_breaks(viking)[:, near], -viking.offsets[:, near]
     slope, begin = np.polyfit(offsets.ravel(), times.ravel(), 1)
-    assert 1430 < 1 / slope < 1530 and abs(begin) < 0.01  # and leaves the source at time zero
+    assert 1430 < 1 / slope < 1530 and abs(begin) < 0.01  # the wave leaves the source at time zero
 
 
-def test_it_is_written_and_read_again(viking, tmp_path):
+def test_viking_graben_is_written_and_read_back(viking, tmp_path):
     same = read_segy(write_segy(tmp_path / "out.sgy", viking), dh=12.5, line=viking.line)
-    again = read_gathers(write_gathers(tmp_path / "out.npz", same), [3, 1])
+    reread = read_gathers(write_gathers(tmp_path / "out.npz", same), [3, 1])
     for key in ("sources", "receivers", "observed", "shots"):
-        np.testing.assert_allclose(getattr(again, key), getattr(viking, key)[[3, 1]], rtol=1e-12)
+        np.testing.assert_allclose(getattr(reread, key), getattr(viking, key)[[3, 1]], rtol=1e-12)
 
 
-def test_a_section_of_integers_with_a_scalar():
+def test_f3_is_read_as_a_section_of_integers():
     segy = open_segy(data("f3.sgy"))
     assert segy.section().shape == (75, 414) and segy.section().flags.c_contiguous and (segy.delay == 0.004).all()
     np.testing.assert_allclose(segy.sources[:, :2], np.stack([segy.header("CDP_X"), segy.header("CDP_Y")], axis=1) / 10)
@@ -77,8 +77,8 @@ def test_a_section_of_integers_with_a_scalar():
         read_segy(segy, dh=12.5)
 
 
-def test_shots_over_marmousi_come_back_from_segy_as_the_solver_made_them(tmp_path):
-    """Model and shots through SEG-Y, then what was read is what the solver takes and makes again."""
+def test_modelled_shots_over_marmousi_are_read_back_from_segy(tmp_path):
+    """Model and shots pass through SEG-Y; the solver then reproduces the record from the file's geometry."""
     vp = read_array(data("marmousi2_12p5m_vp_true.npy"))
     write_segy_section(tmp_path / "vp.sgy", vp, 12.5, line=Line((4e5, 6e6), (0, 1)), text=["MARMOUSI-II, VP"])
     np.testing.assert_array_equal(open_segy(tmp_path / "vp.sgy").section(), vp)
@@ -101,8 +101,8 @@ def test_shots_over_marmousi_come_back_from_segy_as_the_solver_made_them(tmp_pat
     np.testing.assert_array_equal(result.observed, record)
     np.testing.assert_array_equal(result.receiver_mask, mask)
     np.testing.assert_allclose(result.sources, sources, atol=1e-12)
-    again = run(result.sources, result.receivers, result.receiver_mask)
-    np.testing.assert_allclose(again, result.observed, atol=1e-6 * np.abs(record).max())
+    reread = run(result.sources, result.receivers, result.receiver_mask)
+    np.testing.assert_allclose(reread, result.observed, atol=1e-6 * np.abs(record).max())
     finer = read_segy(tmp_path / "shots.sgy", dh=dh, dt=dt / 2, line=Line())
     np.testing.assert_allclose(finer.observed[:, ::2], record, atol=1e-6 * np.abs(record).max())
-    assert attrs.evolve(result, observed=again).nt == nt
+    assert attrs.evolve(result, observed=reread).nt == nt

@@ -1,4 +1,4 @@
-"""SEG-Y in: what a file says is read as the standard has it, and what it says of itself twice is not believed blindly."""
+"""SEG-Y input follows the standard, and redundant header values are checked."""
 
 import re
 
@@ -13,7 +13,7 @@ from sweep_core.io import Line, open_segy, read_segy
 pytest.importorskip("segyio", reason="segyio is not installed")
 
 
-def test_a_survey_is_ready_for_a_solver(write):
+def test_read_segy_returns_a_survey_for_a_solver(write):
     traces, _ = standard.survey()
     result = read_segy(write(), dh=12.5)
     assert result.observed.shape == (3, 64, 5, 1) and result.dt == 0.004 and result.dh == (12.5, 12.5)
@@ -29,7 +29,7 @@ def test_a_survey_is_ready_for_a_solver(write):
 
 @pytest.mark.parametrize("order", "><")
 @pytest.mark.parametrize("format", standard.KINDS)
-def test_samples_of_every_format_and_byte_order(write, format, order):
+def test_samples_of_every_format_and_byte_order_are_read(write, format, order):
     kind = np.dtype(standard.KINDS[format])
     traces, _ = standard.survey()
     if format in (2, 3, 8, 10, 11, 16):
@@ -44,7 +44,7 @@ def standard_traces(path, format, order=">"):
     return [standard.trace_samples(path.read_bytes(), n, 64, format, order) for n in range(14)]
 
 
-def test_ibm_floats_are_those_of_segyio(tmp_path):
+def test_ibm_floats_equal_those_of_segyio(tmp_path):
     import segyio
 
     values = np.random.default_rng(0).standard_normal((3, 500)) * 10.0 ** np.random.default_rng(1).integers(
@@ -59,7 +59,7 @@ def test_ibm_floats_are_those_of_segyio(tmp_path):
 
 
 @pytest.mark.parametrize(("scalar", "factor"), [(0, 1), (1, 1), (10, 10), (-10, 0.1), (-1000, 1e-3)])
-def test_scalars_divide_where_they_are_negative_and_zero_is_one(write, scalar, factor):
+def test_negative_scalars_divide_and_zero_means_one(write, scalar, factor):
     segy = open_segy(write(change={"SourceGroupScalar": scalar, "ElevationScalar": scalar}))
     np.testing.assert_allclose(segy.sources[0], [10000 * factor, 0, -60 * factor])
     np.testing.assert_allclose(segy.receivers[4], [5000 * factor, 0, -100 * factor])
@@ -67,7 +67,7 @@ def test_scalars_divide_where_they_are_negative_and_zero_is_one(write, scalar, f
     np.testing.assert_allclose(reading.sources[0], [100, 0, -6])
 
 
-def test_depths_are_those_below_the_datum(write):
+def test_depths_are_relative_to_the_datum(write):
     path = write(change={"SourceSurfaceElevation": 400, "SourceDepth": 60, "ReceiverGroupElevation": 380})
     result = read_segy(path, dh=(2.0, 12.5), datum=50.0)
     np.testing.assert_allclose(result.sources[:, 1] * 2.0, 50 - 34)
@@ -78,7 +78,7 @@ def test_depths_are_those_below_the_datum(write):
     assert (reading.sources[:, 1] == 0.7).all() and not reading.receivers[..., 1].any()
 
 
-def test_feet_are_metres_in_the_end(write):
+def test_feet_are_converted_to_metres(write):
     result = open_segy(write(binary={"Unit": 2}))
     np.testing.assert_allclose(result.sources[0], np.array([100, 0, -6]) * 0.3048)
     np.testing.assert_allclose(open_segy(result.path, unit="m").sources[0], [100, 0, -6])
@@ -89,7 +89,7 @@ def test_feet_are_metres_in_the_end(write):
         open_segy(result.path, unit="km")
 
 
-def test_angles_are_refused_and_lengths_called_angles_are_said(write):
+def test_angles_are_refused_and_lengths_labelled_angles_are_noted(write):
     with pytest.raises(DataError, match="14 of 14 traces are in decimal degrees; expected lengths"):
         open_segy(write(change={"CoordinateUnits": 3}))
     far = {"CoordinateUnits": 3, "SourceX": 400000}
@@ -99,8 +99,8 @@ def test_angles_are_refused_and_lengths_called_angles_are_said(write):
     assert not open_segy(write(change={"CoordinateUnits": 3}), unit="m").notes
 
 
-def turned(n):
-    """The survey on a line 30 degrees north of east, with trace 7 at 3 m to its left."""
+def on_oblique_line(n):
+    """Return header changes for a line 30 degrees north of east, with trace 7 at 3 m to its left."""
     _, headers = standard.survey()
     out = {}
     for name in ("Source", "Group"):
@@ -110,9 +110,11 @@ def turned(n):
     return out | {"SourceGroupScalar": -1000}
 
 
-def test_geometry_is_projected_to_the_line_and_the_misfit_said(write):
+def test_geometry_is_projected_to_the_line_with_its_misfit(write):
     line = Line((5e5, 2e6), (np.cos(np.pi / 6), 0.5))
-    result, fitted = (read_segy(write(change=turned), dh=12.5, line=asked) for asked in (line, None))
+    result, fitted = (
+        read_segy(write(change=on_oblique_line), dh=12.5, line=requested_line) for requested_line in (line, None)
+    )
     assert line.azimuth == pytest.approx(60)
     np.testing.assert_allclose(result.sources[:, 0] * 12.5, [100, 125, 150], atol=2e-3)
     assert result.misfit.largest == pytest.approx(3, abs=2e-3) and result.misfit.offset == pytest.approx(
@@ -127,7 +129,7 @@ def test_geometry_is_projected_to_the_line_and_the_misfit_said(write):
         read_segy(write(), dh=12.5, line=Line((20, 0)))
 
 
-def test_a_delay_puts_samples_where_they_belong(write):
+def test_delays_shift_the_samples(write):
     traces, _ = standard.survey(nt=200)
     path = write(traces, change=lambda n: {"DelayRecordingTime": 100 if n < 5 else -54, "TimeScalar": 0})
     result = read_segy(path, dh=12.5)
@@ -145,7 +147,7 @@ def test_a_delay_puts_samples_where_they_belong(write):
         read_segy(write(change={"DelayRecordingTime": 30000}), dh=12.5)
 
 
-def test_traces_are_sampled_at_the_solvers_step(write):
+def test_traces_are_resampled_to_the_time_step(write):
     outcome = read_segy(write(), dh=12.5, dt=1.5e-3)
     assert outcome.nt == 169 and outcome.dt == 1.5e-3
     np.testing.assert_allclose(
@@ -158,10 +160,10 @@ def test_traces_are_sampled_at_the_solvers_step(write):
     assert "low-pass at 50 Hz" in read_segy(write(), dh=12.5, dt=8e-3, nt=10).notes[-1]
 
 
-def test_dead_clipped_and_dummy_traces(write):
+def test_dead_clipped_and_dummy_traces_are_recognised(write):
     traces = standard.survey()[0]
     traces[2], traces[6] = 0, np.clip(traces[6], -200, 200)
-    traces[7, 20:22] = traces[7].max() + 1  # two alike may be chance
+    traces[7, 20:22] = traces[7].max() + 1  # two equal samples may be chance
     path = write(traces, change=lambda n: {"TraceIdentificationCode": {3: 2, 4: 3, 8: 5}.get(n, 1)})
     result = read_segy(path, dh=12.5, dead=[13])
     np.testing.assert_array_equal(result.receiver_mask, [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
@@ -179,7 +181,7 @@ def test_dead_clipped_and_dummy_traces(write):
         assert part in text, text
 
 
-def test_empty_headers_of_dummies_make_no_shot_and_bend_no_line(write):
+def test_headers_of_dummy_traces_change_neither_shots_nor_line(write):
     dummy = {
         "TraceIdentificationCode": 3,
         "FieldRecord": 0,
@@ -199,7 +201,7 @@ def test_empty_headers_of_dummies_make_no_shot_and_bend_no_line(write):
         read_segy(write(), dh=12.5, dead=range(14))
 
 
-def test_one_kind_of_trace_is_chosen(write):
+def test_several_kinds_of_traces_need_codes(write):
     path = write(change=lambda n: {"TraceIdentificationCode": 12 + n % 2})
     with pytest.raises(DataError, match=r"several kinds, .*\[12, 13\]; expected one: choose by codes="):
         read_segy(path, dh=12.5)
@@ -208,7 +210,7 @@ def test_one_kind_of_trace_is_chosen(write):
         read_segy(write(change={"TraceIdentificationCode": 5}), dh=12.5)
 
 
-def test_ranks_read_their_parts(write):
+def test_ranks_read_only_their_shots(write):
     path, plan = write(), ShotPlan(3, 2)
     whole, parts = read_segy(path, dh=12.5), [read_segy(path, dh=12.5, shots=plan.part(rank)) for rank in range(2)]
     assert read_segy(path, dh=12.5, shots=[]).observed.shape == (0, 64, 5, 1)
@@ -218,13 +220,13 @@ def test_ranks_read_their_parts(write):
     assert whole.line == parts[0].line == parts[1].line
 
 
-def test_extended_textual_headers_are_passed_over(write):
+def test_extended_textual_headers_are_skipped(write):
     segy = open_segy(write(texts=2))
     assert len(segy) == 14 and segy.text.splitlines()[4].rstrip() == "C 5 A TEST"
     np.testing.assert_allclose(segy.sources[0], [100, 0, -6])
 
 
-def test_fields_by_name(write):
+def test_header_fields_are_read_by_name(write):
     segy = open_segy(write())
     assert segy.header("GroupX")[:3].tolist() == [0, 1250, 2500]
     with pytest.raises(OptionError, match="no trace header is called 'Sx'"):
@@ -237,15 +239,15 @@ def test_fields_by_name(write):
 @pytest.mark.parametrize("order", "><")
 @pytest.mark.parametrize("coarse", [62, 63, 0])
 def test_the_extended_interval_of_revision_2_is_a_double(write, coarse, order):
-    """62.5 microseconds, of which 16 bits hold the whole part, or nothing."""
-    written = {"binary": {"ExtendedInterval": 62.5}, "revision": 2, "order": order}
-    assert open_segy(write(interval=coarse, **written)).interval == 62.5e-6
-    assert read_segy(write(interval=coarse, **written), dh=12.5).dt == 62.5e-6
+    """The interval is 62.5 microseconds; the 16-bit field holds its integer part, or zero."""
+    header_options = {"binary": {"ExtendedInterval": 62.5}, "revision": 2, "order": order}
+    assert open_segy(write(interval=coarse, **header_options)).interval == 62.5e-6
+    assert read_segy(write(interval=coarse, **header_options), dh=12.5).dt == 62.5e-6
     earlier = write(interval=4000, binary={"ExtendedInterval": 62.5}, revision=1, order=order)
-    assert open_segy(earlier).interval == 0.004, "the bytes were nobody's before"
+    assert open_segy(earlier).interval == 0.004, "revision 1 does not define these bytes"
 
 
-def test_an_extended_interval_that_contradicts_is_refused_until_one_is_said(write):
+def test_a_contradictory_extended_interval_needs_interval(write):
     path = write(binary={"ExtendedInterval": 62.5}, revision=2)
     with pytest.raises(DataError, match=r"62\.5 .* extended .* 4000 in 14; expected one: pass interval="):
         open_segy(path)
@@ -257,7 +259,7 @@ def test_an_extended_interval_that_contradicts_is_refused_until_one_is_said(writ
 
 @pytest.mark.parametrize("order", "><")
 def test_seismic_unix_files_are_read(write, order):
-    """Traces alone, without the two headers of a file, in the byte order of whoever wrote them."""
+    """The files hold only traces, without the two file headers, in the byte order of the writer."""
     segy, bare = write(order=order), write(order=order).with_suffix(".su")
     bare.write_bytes(segy.read_bytes()[3600:])
     result, expected = open_segy(bare), open_segy(segy)
@@ -269,8 +271,8 @@ def test_seismic_unix_files_are_read(write, order):
 
 
 @pytest.mark.parametrize("nt", [257, 514])
-def test_a_count_that_reads_alike_in_both_byte_orders_settles_nothing(tmp_path, nt):
-    """257 samples are 257 in either order."""
+def test_a_byte_symmetric_count_does_not_decide_the_byte_order(tmp_path, nt):
+    """The two bytes of 257 (0x0101) and of 514 (0x0202) are equal."""
     traces, headers = standard.survey(nt)
     for order in "<>":
         path = tmp_path / "shots.su"
@@ -278,17 +280,17 @@ def test_a_count_that_reads_alike_in_both_byte_orders_settles_nothing(tmp_path, 
         np.testing.assert_array_equal(open_segy(path).traces(), traces)
 
 
-def test_a_truncated_seismic_unix_file_is_called_so(write):
+def test_a_truncated_seismic_unix_file_is_refused_by_name(write):
     bare = write().with_suffix(".su")
     bare.write_bytes(write().read_bytes()[3600:-8])
     with pytest.raises(DataError, match="damaged or not a SEG-Y file.*Seismic Unix.* 64 samples"):
         open_segy(bare)
 
 
-def test_header_fields_are_read_from_where_the_caller_says(write):
-    """Coordinates of vendors lie where the standard has those of the CDP, or are floats."""
-    moved = lambda n: {"CDP_X": 5000 + 100 * n, "SourceGroupScalar": -100}  # noqa: E731
-    path = write(change=moved)
+def test_header_bytes_override_the_standard_positions(write):
+    """Vendors store coordinates in the bytes of the CDP, or as floats."""
+    in_cdp_bytes = lambda n: {"CDP_X": 5000 + 100 * n, "SourceGroupScalar": -100}  # noqa: E731
+    path = write(change=in_cdp_bytes)
     result = open_segy(path, header_bytes={"GroupX": 181})
     np.testing.assert_array_equal(result.receivers[:, 0], 50.0 + np.arange(14))
     np.testing.assert_array_equal(result.sources, open_segy(path).sources)
@@ -315,6 +317,6 @@ def test_header_fields_are_read_from_where_the_caller_says(write):
         ([181], "header_bytes is"),
     ],
 )
-def test_places_of_header_fields_that_are_none_are_refused(write, inputs, words):
+def test_invalid_header_bytes_are_refused(write, inputs, words):
     with pytest.raises((OptionError, DtypeError), match=words):
         open_segy(write(), header_bytes=inputs)

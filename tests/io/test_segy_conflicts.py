@@ -1,4 +1,4 @@
-"""Contradictions and gaps in SEG-Y headers: settled by the file size, refused by name, or overruled by the user."""
+"""Contradictions and gaps in SEG-Y headers: resolved by the file size, refused by name, or overruled by the user."""
 
 import numpy as np
 import pytest
@@ -13,13 +13,13 @@ pytest.importorskip("segyio", reason="segyio is not installed")
 @pytest.mark.parametrize(
     "stated", [{"binary": {"Samples": 63}}, {"change": {"Samples": 1500}}, {"binary": {"Samples": 0}}]
 )
-def test_the_size_of_the_file_decides_between_sample_counts(write, stated):
+def test_the_file_size_decides_between_sample_counts(write, stated):
     segy = open_segy(write(**stated))
     assert segy.nt == 64 and len(segy) == 14
     assert any("admits only 64" in note for note in segy.notes) == (stated != {"binary": {"Samples": 0}})
 
 
-def test_counts_that_both_fit_or_neither_are_refused(write):
+def test_ambiguous_or_impossible_sample_counts_are_refused(write):
     whole = write().read_bytes()
     size = len(whole) - 3600
     other = next(n for n in range(65, 9999) if size % (240 + 4 * n) == 0)
@@ -39,7 +39,7 @@ def test_counts_that_both_fit_or_neither_are_refused(write):
         open_segy(write(), nt=65)
 
 
-def test_intervals_that_differ_are_refused_until_one_is_said(write):
+def test_different_intervals_need_interval(write):
     path = write(binary={"Interval": 2000})
     with pytest.raises(
         DataError,
@@ -52,9 +52,9 @@ def test_intervals_that_differ_are_refused_until_one_is_said(write):
         open_segy(write(binary={"Interval": 0}, change={"Interval": 0}))
 
 
-def test_samples_of_another_format_than_stated_are_noticed(write):
+def test_samples_in_another_format_than_stated_are_detected(write):
     traces = standard.survey()[0]
-    for real, stated, says in (
+    for real, stated, message in (
         (1, 5, "as IBM floats"),
         (5, 1, "as IEEE floats"),
         (5, 2, "as floats read as integers"),
@@ -62,7 +62,7 @@ def test_samples_of_another_format_than_stated_are_noticed(write):
     ):
         path = write(traces, format=real, binary={"Format": stated})
         with pytest.raises(
-            DataError, match=f"states samples of format {stated} .*{says}. Pass the right one as sample_format="
+            DataError, match=f"states samples of format {stated} .*{message}. Pass the right one as sample_format="
         ):
             open_segy(path)
         assert np.abs(open_segy(path, sample_format=real).traces() - traces).max() < 1e-3
@@ -72,7 +72,7 @@ def test_samples_of_another_format_than_stated_are_noticed(write):
         open_segy(write(binary={"Format": 77}))
 
 
-def test_samples_that_are_not_finite_are_named(write):
+def test_samples_that_are_not_finite_are_refused_by_number(write):
     traces = standard.survey()[0]
     traces[4, 9], traces[4, 11] = np.nan, np.inf
     path = write(traces)
@@ -113,16 +113,16 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "options", "kind", "says"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_is_refused(write, tmp_path, file, options, kind, says):
+@pytest.mark.parametrize(("file", "options", "kind", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_files_and_arguments_are_refused(write, tmp_path, file, options, kind, message):
     path = tmp_path / "none.sgy" if file.get("path") else write(**file)
     header = {name: options[name] for name in ("unit", "sample_format", "stacked") if name in options}
     others = {name: value for name, value in options.items() if name not in header}
-    with pytest.raises(kind, match=says):
+    with pytest.raises(kind, match=message):
         read_segy(open_segy(path, **header), **{"dh": 12.5} | others)
 
 
-def test_a_revision_that_is_none_is_said(write):
+def test_an_unknown_revision_is_noted(write):
     (note,) = open_segy(write(revision=69)).notes
     assert "states revision 69 of the format, which does not exist: read as revision 0" in note
     with pytest.raises(DataError, match="traces of 64; expected a whole number|sample counts"):

@@ -1,4 +1,4 @@
-"""SEG-Y out: what was written is read back, by us, by the letter of the standard, and by segyio."""
+"""Written SEG-Y files are read back by SWEEP, by the letter of the standard, and by segyio."""
 
 import re
 
@@ -15,7 +15,7 @@ NORTH = Line((500_000.25, 6_000_000.5), (1, 2))
 
 
 def gathers(line=NORTH, **changes):
-    """Two shots of two and three receivers, one of them dead."""
+    """Return two shots of two and three receivers, one of them dead."""
     rng, traces = np.random.default_rng(0), np.array([[0, 1, -1], [2, 3, 4]])
     mask = np.array([[True, True, False], [True, False, True]])
     observed = rng.standard_normal((2, 50, 3, 1)).astype(np.float32) * mask[:, None, :, None]
@@ -29,18 +29,18 @@ def gathers(line=NORTH, **changes):
 
 @pytest.mark.parametrize("line", [NORTH, Line()], ids=["a map", "none"])
 def test_gathers_are_read_back(tmp_path, line):
-    written = gathers(line)
-    result = read_segy(write_segy(tmp_path / "new" / "out.sgy", written), dh=(5.0, 12.5), line=line, datum=20.0)
-    atol = 0 if line == Line() else 1e-2  # of centimetres, as fine as 6000 km fit
-    np.testing.assert_allclose(result.sources * 5, written.sources * 5, atol=atol)
-    there = written.traces >= 0
-    np.testing.assert_allclose(result.receivers[there] * 5, written.receivers[there] * 5, atol=atol)
+    original = gathers(line)
+    result = read_segy(write_segy(tmp_path / "new" / "out.sgy", original), dh=(5.0, 12.5), line=line, datum=20.0)
+    atol = 0 if line == Line() else 1e-2  # centimetres, the resolution for coordinates of 6000 km
+    np.testing.assert_allclose(result.sources * 5, original.sources * 5, atol=atol)
+    exists = original.traces >= 0
+    np.testing.assert_allclose(result.receivers[exists] * 5, original.receivers[exists] * 5, atol=atol)
     for key in ("observed", "receiver_mask", "shots", "traces"):
-        np.testing.assert_array_equal(getattr(result, key), getattr(written, key))
+        np.testing.assert_array_equal(getattr(result, key), getattr(original, key))
     assert result.dt == 0.0015 and result.misfit.largest <= atol and not result.notes
 
 
-def test_headers_are_those_of_the_standard(tmp_path):
+def test_headers_follow_the_standard(tmp_path):
     path = write_segy(tmp_path / "out.sgy", gathers(Line()), start=0.00075, text=["A LINE OF MINE"])
     content = path.read_bytes()
     assert len(content) == 3600 + 5 * (240 + 200)
@@ -73,7 +73,7 @@ def test_a_long_name_is_cut(tmp_path):
     assert "SHOT GATHERS: " + "N" * 62 + "\n" in open_segy(path).text
 
 
-def test_one_field_of_several(tmp_path):
+def test_one_of_several_fields_is_written(tmp_path):
     both = gathers(observed=np.repeat(gathers().observed, 2, axis=3) * np.float32([1, 2]))
     with pytest.raises(OptionError, match="2 fields; expected one: choose it by field="):
         write_segy(tmp_path / "out.sgy", both)
@@ -89,9 +89,9 @@ def test_a_section_is_read_back(tmp_path, dh):
     assert re.search(r"VP IN M/S *\nC.\d BY HAND", segy.text)
     assert segy.section().flags.c_contiguous and 1e3 * segy.interval == dz
     np.testing.assert_array_equal(segy.section(), model)
-    along, off = NORTH.project(segy.sources[:, :2])
-    np.testing.assert_allclose(along, np.arange(30) * np.broadcast_to(dh, 2)[1], atol=1e-2)
-    assert np.abs(off).max() < 1e-2 and (segy.sources[:, 2] == -3).all()
+    distance, deviation = NORTH.project(segy.sources[:, :2])
+    np.testing.assert_allclose(distance, np.arange(30) * np.broadcast_to(dh, 2)[1], atol=1e-2)
+    assert np.abs(deviation).max() < 1e-2 and (segy.sources[:, 2] == -3).all()
     np.testing.assert_array_equal(segy.header("CDP_X"), segy.header("SourceX"))
     with segyio.open(str(path), ignore_geometry=True) as file:
         np.testing.assert_array_equal(file.trace.raw[:].T, model)
@@ -124,14 +124,14 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("write", "kind", "says"), REFUSED.values(), ids=REFUSED)
-def test_what_the_format_cannot_hold_is_refused(tmp_path, write, kind, says):
-    with pytest.raises(kind, match=says):
+@pytest.mark.parametrize(("write", "kind", "message"), REFUSED.values(), ids=REFUSED)
+def test_values_beyond_the_format_are_refused(tmp_path, write, kind, message):
+    with pytest.raises(kind, match=message):
         write(tmp_path / "out.sgy")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_record_that_a_solver_made_is_written_in_its_place(tmp_path):
+def test_a_modelled_record_replaces_the_observed_one(tmp_path):
     record = attrs.evolve(gathers(Line()), observed=3 * gathers().observed)
     write_segy(tmp_path / "out.sgy", record)
     np.testing.assert_array_equal(read_segy(tmp_path / "out.sgy", dh=5.0, datum=20.0).observed, record.observed)

@@ -1,4 +1,4 @@
-"""The generated earth: the same for the same seed, and geology."""
+"""The synthetic model is plausible geology, and the same for the same seed."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SEEDS = range(12)
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("shape", [(16, 16), (94, 288), (120, 40), (30, 200)])
-def test_every_seed_and_size_is_an_earth(shape, seed):
+def test_every_seed_and_size_gives_a_valid_model(shape, seed):
     model = faulted_model(shape, 20.0, seed)
     assert model.shape == shape and model.dh == 20.0 and model.name == f"faulted-{seed}"
     rock = model.true[~model.water]
@@ -23,20 +23,20 @@ def test_every_seed_and_size_is_an_earth(shape, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_it_is_what_an_inversion_wants(seed):
+def test_models_are_suitable_for_inversion(seed):
     model = faulted_model((94, 288), 25.0, seed)
     rows, rock = model.water.sum(axis=0), ~model.water
     assert np.ptp(rows) >= 3, "the seafloor has relief"
     profile = np.array([row[dry].mean() for row, dry in zip(model.true[20:], rock[20:], strict=True)])
-    assert np.polyfit(np.arange(len(profile)), profile, 1)[0] > 10, "faster with depth, in m/s for a cell"
+    assert np.polyfit(np.arange(len(profile)), profile, 1)[0] > 10, "speed increases with depth, in m/s per cell"
     error = (model.initial - model.true)[rock]
-    assert 100 < np.sqrt((error**2).mean()) < 450, "the start is neither the answer nor nonsense"
+    assert 100 < np.sqrt((error**2).mean()) < 450, "the start has a moderate error"
     rough = [np.abs(np.diff(m, axis=0))[rock[:-1]].mean() for m in (model.true, model.initial)]
     assert rough[1] < 0.5 * rough[0]
-    assert model.true.max() > 4400, "the lens"
+    assert model.true.max() > 4400, "the model has a fast lens"
 
 
-def test_the_seed_decides_and_the_spacing_does_not():
+def test_the_seed_determines_the_model_and_the_spacing_does_not():
     first, again, other = (faulted_model((60, 90), 20.0, seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.true, again.true)
     np.testing.assert_array_equal(first.initial, again.initial)
@@ -59,7 +59,7 @@ def test_more_faults_break_more_beds():
     assert breaks(0) < 0.8 * breaks(4) < 0.8 * breaks(12)
 
 
-def test_a_fault_lets_the_hanging_wall_down():
+def test_a_fault_moves_the_hanging_wall_down():
     fault = _Fault(surface=1.0, side=1, dip=np.radians(60.0), slip=0.1)
     x, z = fault.undo(np.array([1.1, 2.0]), np.array([0.5, 0.5]))  # the plane is at x = 1.29 there
     np.testing.assert_allclose(x, [1.1, 2.0 - 0.05])
@@ -71,12 +71,12 @@ def test_a_curve_stays_within_its_amplitude():
     assert 0.05 < np.abs(curve(np.linspace(0, 50, 5000))).max() <= 0.3
 
 
-def test_the_water_is_as_deep_as_asked():
+def test_the_water_has_the_requested_depth():
     model = faulted_model((100, 300), 10.0, 1, water_depth=250.0)
     assert abs(model.water.sum(axis=0).mean() * 10.0 - 250.0) < 60.0
 
 
-def test_the_start_is_as_smooth_as_asked():
+def test_radii_and_passes_smooth_the_start():
     sharp = faulted_model((60, 90), 20.0, radii=(1, 1), passes=1)
     soft = faulted_model((60, 90), 20.0, radii=(6, 6), passes=3)
     np.testing.assert_array_equal(sharp.true, soft.true)
@@ -84,7 +84,7 @@ def test_the_start_is_as_smooth_as_asked():
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "says"),
+    ("changes", "error", "message"),
     [
         ({"shape": 100}, ShapeError, r"expected \(nz, nx\)"),
         ({"shape": (15, 100)}, ShapeError, "at least 16"),
@@ -100,6 +100,6 @@ def test_the_start_is_as_smooth_as_asked():
         ({"radii": (-1, 1)}, DomainError, "radii"),
     ],
 )
-def test_wrong_wishes_are_refused(changes, error, says):
-    with pytest.raises(error, match=says):
+def test_bad_options_are_refused(changes, error, message):
+    with pytest.raises(error, match=message):
         faulted_model(**{"shape": (50, 100), "dh": 10.0, **changes})

@@ -1,10 +1,10 @@
-"""Plants bugs, one at a time, in a copy of the tree, and tells which of them the tests see: ``make mutants``.
+"""Plant bugs, one at a time, in a copy of the tree, and report which of them the tests detect: ``make mutants``.
 
     python tests/mutants/run.py [--area core] [--only 3,7] [-- arguments of pytest]
 
-A mutant of *.toml replaces text that stands once in a file by text that breaks something, and says what. The tests that
-are `nearest` to its area run first, then those of ``make test``. Its line here is ``caught``, with the test that failed
-first, or ``MISSED``. The exit status is the number of those that were missed.
+A mutant of *.toml replaces a text that occurs once in a file; `breaks` describes the bug. The tests in `nearest` of its
+area run first, then those of ``make test``. The output line is ``caught``, with the first failing test, or ``MISSED``.
+The exit status is the number of missed mutants.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TIMEOUT = 3600
-# Tests ask for the portable variant by its name, so no other may stand alone; it takes a third of their time, too.
+# Tests name the portable variant, so that it must be built; alone it needs a third of the build time of all variants.
 CHEAP = "-DSWEEP_ISAS=portable", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
-# All but what looks at files and not at what they do.
+# All tests except those of files, which every mutant would fail.
 ALL = [
     "--fast",
     "--numprocesses=auto",
@@ -31,7 +31,7 @@ ALL = [
     "--ignore=tests/mutants",
     "--ignore=tests/native/test_build.py",
 ]
-# An editable install finds its own tree before any of PYTHONPATH: read at the start of every process, this forgets it.
+# An editable install finds its own tree before PYTHONPATH. Every process runs this code first and removes its finder.
 FORGET_INSTALLED = """import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_editable")]
 """
@@ -39,7 +39,7 @@ FIRST = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 def mutants(area: str = "*") -> list[dict[str, str]]:
-    """Every mutant of the areas, each with its number, from 1 on in its area, and the tests nearest to it: its own first."""
+    """Return every mutant of the areas with its number (from 1 in its area) and its nearest tests, its own first."""
     results = []
     for path in sorted(HERE.glob(f"{area}.toml")):
         table = tomllib.loads(path.read_text())
@@ -49,8 +49,8 @@ def mutants(area: str = "*") -> list[dict[str, str]]:
     return results
 
 
-def mutated(mutant: dict[str, str], text: str) -> str:
-    """The text of its file with the bug; ValueError where the mutant fits no more."""
+def mutated_text(mutant: dict[str, str], text: str) -> str:
+    """Return the text of the mutant's file with the bug; raise ValueError if the mutant does not fit the file."""
     count = text.count(mutant["old"])
     if count != 1 or mutant["old"] == mutant["new"]:
         raise ValueError(
@@ -60,18 +60,18 @@ def mutated(mutant: dict[str, str], text: str) -> str:
 
 
 def copy_tree(into: Path) -> None:
-    """The files that git knows, as they stand here."""
+    """Copy the files that git tracks, with their current contents."""
     for name in subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0"):
         if name and (ROOT / name).exists():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, into / name)
-    for path in (into / "native").iterdir():  # a stranger's library is built of the copy as well
+    for path in (into / "native").iterdir():  # third-party libraries are built from the copy too
         (into / "sweep_core/native" / path.name).symlink_to(path)
     (into / "sitecustomize.py").write_text(FORGET_INSTALLED)
 
 
 def build(tree: Path, libraries: Path, file: str) -> Path:
-    """The library of the tree that the file is compiled into, beside the other libraries; the folder of all."""
+    """Build the tree's library that contains the file, copy the other libraries beside it, and return their folder."""
     kind = "xla" if Path(file).name.startswith("xla") else "cpu"
     into, options = tree / "build" / f"mutant_{kind}", CHEAP
     if kind == "xla":
@@ -89,10 +89,10 @@ def build(tree: Path, libraries: Path, file: str) -> Path:
 
 
 def judge(mutant: dict, tree: Path, libraries: Path, runs: list[list[str]]) -> str | None:
-    """The first test that sees it, of so many runs of pytest; None where none does."""
+    """Return the first test that detects the mutant in several runs of pytest, or None."""
     file = tree / mutant["file"]
     whole = file.read_text()
-    rewrite(file, mutated(mutant, whole))
+    rewrite(file, mutated_text(mutant, whole))
     try:
         result = build(tree, libraries, mutant["file"]) if mutant["file"].startswith("native/") else libraries
         return next(filter(None, (failure(tree, result, arguments) for arguments in runs)), None)
@@ -101,8 +101,9 @@ def judge(mutant: dict, tree: Path, libraries: Path, runs: list[list[str]]) -> s
 
 
 def rewrite(file: Path, text: str) -> None:
-    """Later than what was built of another text; and by two seconds than it was, or a text of the same length and second
-    would be taken for the one in Python's cache.
+    """Write the file with a time later than any build of its old text, and at least two seconds after its old time.
+
+    Otherwise Python's cache takes a text of the same length and second for the old one.
     """
     stamp = max(time.time(), file.stat().st_mtime + 2)
     file.write_text(text)
@@ -113,21 +114,21 @@ def environment(tree: Path, libraries: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(tree), "SWEEP_NATIVE_DIR": str(libraries)}
 
 
-def imported(tree: Path, libraries: Path) -> Path:
-    """The folder whose sweep_core a process of the tests imports."""
+def imported_folder(tree: Path, libraries: Path) -> Path:
+    """Return the folder from which a process of the tests imports sweep_core."""
     command = [sys.executable, "-c", "import sweep_core; print(sweep_core.__file__)"]
     result = subprocess.check_output(command, cwd=tree.parent, env=environment(tree, libraries), text=True)
     return Path(result.strip()).parents[1]
 
 
 def failure(tree: Path, libraries: Path, arguments: list[str]) -> str | None:
-    """The first test that fails; None where all pass."""
+    """Return the first test that fails, or None."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
-    where = environment(tree, libraries)
+    variables = environment(tree, libraries)
     try:
-        done = subprocess.run(command, cwd=tree, env=where, capture_output=True, text=True, timeout=TIMEOUT)
+        done = subprocess.run(command, cwd=tree, env=variables, capture_output=True, text=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        return "a test that does not end"
+        return "a test without an end"
     if done.returncode == 0:
         return None
     if done.returncode not in (1, 2):
@@ -151,13 +152,13 @@ def main() -> int:
     libraries, missed = library.find("cpu").parent, 0
     with tempfile.TemporaryDirectory() as folder:
         copy_tree(Path(folder))
-        if (other := imported(Path(folder), libraries)) != Path(folder):
-            parser.error(f"the tests would import {other} and not the copy in {folder}, where bugs are planted")
+        if (other := imported_folder(Path(folder), libraries)) != Path(folder):
+            parser.error(f"the tests would import {other} and not the copy in {folder}, which receives the bugs")
         clean = libraries
         if built := next((m["file"] for m in selection if m["file"].startswith("native/")), ""):
-            clean = build(Path(folder), libraries, built)  # what is built here must fail no test of itself
+            clean = build(Path(folder), libraries, built)  # the build without a bug must pass all tests
         if not inputs.pytest and (fails := failure(Path(folder), clean, ALL)):
-            parser.error(f"{fails} fails where nothing is planted")
+            parser.error(f"{fails} fails without a bug")
         for mutant in selection:
             begin = time.perf_counter()
             runs = [inputs.pytest] if inputs.pytest else [[*ALL[:3], *mutant["nearest"]], ALL]

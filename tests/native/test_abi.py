@@ -47,7 +47,7 @@ def test_each_header_equals_its_python_class(library, ndim):
 
 
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
-def test_every_header_is_compiled_in(library):
+def test_every_header_is_in_the_library(library):
     assert {e.name.decode() for e in library.describe()} == {p.stem for p in (HEADERS / "physics").glob("*.h")}
 
 
@@ -61,7 +61,7 @@ def test_the_layout_probe_never_writes_past_its_count(library):
 
 
 @pytest.mark.skipif(not HEADERS.is_dir(), reason="not a source tree")
-def test_the_page_states_the_version_and_the_limits_of_the_header():
+def test_abi_md_states_the_version_and_the_limits_of_the_header():
     header = (HEADERS / "sweep.h").read_text()
     page = (Path(__file__).parents[2] / "docs/reference/abi.md").read_text()
     limits = {name: int(value) for name, value in re.findall(r"#define SWEEP_(\w+) (\d+)", header)}
@@ -69,7 +69,7 @@ def test_the_page_states_the_version_and_the_limits_of_the_header():
     assert limits["MAX_STEPS"] == 2**30 and "`SWEEP_MAX_STEPS` = 2^30" in page
 
 
-def test_the_version_and_the_builds(library):
+def test_the_library_reports_its_version_and_builds(library):
     assert library.dll.sweep_abi_version() == structs.ABI_VERSION
     assert library.builds[0] == "portable" and library.isa in library.builds
     assert library.dll.sweep_isa(-1) is None and library.dll.sweep_isa(99) is None
@@ -87,7 +87,7 @@ def test_python_and_compiled_code_agree_on_sizes(order):
     assert all(run[name].nbytes % 8 == 0 for name in opaque)
 
 
-def test_the_page_lists_every_buffer_and_its_role_in_each_operation():
+def test_abi_buffers_md_lists_every_buffer_with_its_roles():
     """docs/reference/abi-buffers.md has one table of the buffers, in the order of the ABI."""
     page = (Path(__file__).parents[2] / "docs/reference/abi-buffers.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| *(\w*) *\| *(\w*) *\| *(\w*) *\|", page, re.MULTILINE)
@@ -103,20 +103,20 @@ def test_the_page_lists_every_buffer_and_its_role_in_each_operation():
         assert [b.name for b in buffers] == [name for name in order if name in {b.name for b in buffers}]
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bytes_given", [0, 4, c.sizeof(structs.SweepProblem) - 4, 10**6])
-def test_a_problem_of_another_size_is_refused(bytes_given):
+@pytest.mark.parametrize("size", [0, 4, c.sizeof(structs.SweepProblem) - 4, 10**6])
+def test_a_problem_of_another_size_is_refused(size):
     run = Run(case())
-    run.struct.bytes = bytes_given
+    run.struct.bytes = size
     with pytest.raises(NativeError, match="sweep_problem is not the struct of ABI"):
         run.forward()
 
 
 @pytest.mark.parametrize("changes", [{"bytes": 0}, {"bytes": 12}, {"threads": 0}, {"threads": -4}], ids=str)
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
-def test_a_context_that_does_not_fit_is_refused(operation, changes):
+def test_a_context_with_a_bad_size_or_thread_count_is_refused(operation, changes):
     assert raw_status(Run(case()), operation, **changes)[0] == structs.BAD_CALL
 
 
@@ -190,7 +190,7 @@ def test_a_buffer_that_is_too_small_or_missing_is_refused(operation, chunk):
                 run.run(operation, buffers)
 
 
-def test_no_snapshots_need_no_buffer():
+def test_empty_buffers_may_have_a_null_address():
     """Buffers of zero bytes, also of a missing history or checkpoints, may have a null address."""
     run = Run(case(), chunk=0)
     empty = [need.name for need in run.needs["forward"] if need.bytes == 0]
@@ -288,7 +288,7 @@ def test_a_surface_with_a_pml_is_refused():
 
 @pytest.mark.parametrize("axis", range(structs.MAX_AXES))
 @pytest.mark.parametrize("face", ["face_low", "face_high"])
-def test_roles_that_a_face_cannot_have_are_refused_by_name(face, axis):
+def test_unsupported_roles_of_a_face_are_refused_by_name(face, axis):
     """A free surface is allowed on top only, and cells of a neighbour nowhere."""
     run = Run(case())
     roles = {structs.EXCHANGE: "SWEEP_EXCHANGE"}
@@ -371,7 +371,7 @@ def test_a_missing_build_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("steps", [2**30 + 1, 2**31 - 1])
-def test_steps_that_cannot_be_doubled_are_refused(steps):
+def test_too_many_steps_are_refused(steps):
     run = Run(case())
     run.struct.steps = run.struct.last = steps
     with pytest.raises(NativeError, match="contradicts itself"):
@@ -392,7 +392,7 @@ UNEQUAL_TRACES = {
 
 @pytest.mark.parametrize("kind", ["source", "receiver"])
 @pytest.mark.parametrize("changes", UNEQUAL_TRACES.values(), ids=UNEQUAL_TRACES)
-def test_points_and_columns_that_cannot_be_divided_among_traces_are_refused(changes, kind):
+def test_traces_need_equal_numbers_of_points_and_columns(changes, kind):
     """The remainder would not be written, or would lie in another trace."""
     run = Run(case.__wrapped__(AcousticVariableDensity, nt=4))
     for name, value in ({"traces": 2, "columns": 2, "points": (2, 2)} | changes).items():
@@ -403,7 +403,7 @@ def test_points_and_columns_that_cannot_be_divided_among_traces_are_refused(chan
 
 
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
-def test_more_threads_than_the_system_can_start_are_not_started(operation):
+def test_a_huge_number_of_threads_gives_the_same_result(operation):
     """The result is the same with any number of threads."""
     example = case.__wrapped__(shape=(60, 90), nshots=5, nt=6)
     runs = [Run(example, chunk=7, threads=threads) for threads in (1, 2**31 - 1)]
@@ -420,7 +420,7 @@ def test_more_threads_than_the_system_can_start_are_not_started(operation):
     ("name", "value"),
     [("steps", 2**33), ("shots", -(2**31) - 1), ("bytes", -1), ("shape", (9, 2**32)), ("order", 2**63)],
 )
-def test_numbers_that_a_struct_cannot_hold_never_enter_it(name, value):
+def test_numbers_beyond_32_bits_are_refused(name, value):
     with pytest.raises(DomainError, match=rf"{name} is -?\d+; the compiled code holds it in 32 bits"):
         structs.SweepProblem(**{name: value})
     with pytest.raises(DomainError, match="holds it in 32 bits"):
@@ -464,7 +464,7 @@ def test_points_outside_are_refused(operation, prefix, part, bad):
 
 
 @pytest.mark.parametrize(("operation", "prefix"), [each for each in EACH_LIST if "inject" in each[1]])
-def test_points_to_inject_at_are_sorted(operation, prefix):
+def test_unsorted_points_to_inject_at_are_refused(operation, prefix):
     run = Run(case(nsrc=3), chunk=7)
     cells = run.buffers[f"{prefix}_cell"].array
     cells[1] = np.sort(cells[1])[::-1]
@@ -473,7 +473,7 @@ def test_points_to_inject_at_are_sorted(operation, prefix):
         run.run(operation)
 
 
-def test_the_first_cell_outside_is_the_number_of_cells():
+def test_the_last_cell_is_accepted_and_the_next_is_refused():
     run = Run(case())
     run["receiver_gather_cell"][0, 0] = np.prod(run.problem.padded_shape)
     with pytest.raises(DomainError):

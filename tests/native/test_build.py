@@ -60,7 +60,7 @@ def tool(name: str) -> str:
     return path
 
 
-def test_report_is_installed():
+def test_the_build_report_is_installed():
     entries = report((installed() / "build_report.txt").read_text())
     assert {"seismic-sweep", "cpu", "cuda", "xla"} <= set(entries)
     for kind in LIMITS:
@@ -98,12 +98,12 @@ def test_one_command_is_installed():
 
 
 @pytest.mark.parametrize("kind", LIMITS)
-def test_size(kind):
+def test_libraries_are_small(kind):
     assert library(kind).stat().st_size <= LIMITS[kind]
 
 
 @pytest.mark.parametrize("kind", LIMITS)
-def test_exports_only_the_prefix(kind):
+def test_libraries_export_only_sweep_names(kind):
     path = library(kind)
     flags = ["-gU"] if sys.platform == "darwin" else ["-D", "--defined-only"]
     names = [line.split()[-1].removeprefix("_") for line in run(tool("nm"), *flags, str(path)).splitlines()]
@@ -116,7 +116,7 @@ def test_cpu_library_needs_no_cpp_runtime():
     assert needed and not any("libstdc++" in line or "libc++" in line for line in needed), needed
 
 
-def test_variants_and_equations():
+def test_the_report_lists_variants_and_equations():
     library("cpu")
     entries = report((installed() / "build_report.txt").read_text())["cpu"].removeprefix("yes (").rstrip(")")
     variants, _, _, equations = (part.split() for part in entries.split("; "))
@@ -126,7 +126,7 @@ def test_variants_and_equations():
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
-def test_build_id_is_that_of_the_sources(kind):
+def test_the_build_id_is_the_hash_of_the_sources(kind):
     native = ROOT / "native"
     suffixes = (".h", ".cpp", ".cu", ".cuh")
     paths = [p for part in ("include", "src") for p in (native / part).rglob("*") if p.suffix in suffixes]
@@ -156,24 +156,24 @@ def failing_compiler(folder: Path) -> str:
     return str(path)
 
 
-def test_no_compiler(tmp_path):
+def test_a_build_without_compiler_reports_no_library(tmp_path):
     entries = build(tmp_path, CXX="/bin/false", SWEEP_CUDA="OFF")
     assert all(entries[kind].startswith("no (") for kind in LIMITS)
     assert "/bin/false" in entries["cpu"]
 
 
-def test_no_compiler_where_one_is_required(tmp_path):
+def test_a_required_compiler_must_exist(tmp_path):
     with pytest.raises(AssertionError, match="SWEEP_REQUIRE_NATIVE=1"):
         build(tmp_path, CXX="/bin/false", SWEEP_REQUIRE_NATIVE="1")
 
 
-def test_a_library_that_fails_costs_no_other(tmp_path):
+def test_a_failed_library_does_not_stop_the_others(tmp_path):
     entries = build(tmp_path, CXX=failing_compiler(tmp_path), CUDACXX="/bin/false")
     assert "not today" in entries["cpu"]
     assert entries["cuda"].startswith("no (") and "/bin/false" in entries["cuda"]
 
 
-def test_cuda_says_why_not(tmp_path):
+def test_the_report_says_why_cuda_is_missing(tmp_path):
     """The reason is known after the configuration."""
     ninja = tool("ninja")
     for number, (options, reason) in enumerate([(["-DSWEEP_CUDA=OFF"], "SWEEP_CUDA=OFF"), ([], "no nvcc")]):
@@ -192,7 +192,7 @@ def test_cuda_says_why_not(tmp_path):
         assert reason in (tmp_path / f"{number}/attempt.cmake").read_text()
 
 
-def test_pure_python_where_cmake_fails(tmp_path):
+def test_a_wheel_is_pure_python_if_cmake_fails(tmp_path):
     pytest.importorskip("scikit_build_core")
     pip = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index"]
     run(*pip, "--wheel-dir", str(tmp_path), "--config-settings=cmake.args=--no-such-option", str(ROOT))
@@ -243,7 +243,7 @@ ARCHITECTURES = {
 
 
 @pytest.mark.parametrize(("requested", "gpus"), ARCHITECTURES, ids=str)
-def test_cuda_is_built_for_the_gpus_here_or_the_requested_ones(tmp_path, requested, gpus):
+def test_cuda_is_built_for_the_present_or_requested_gpus(tmp_path, requested, gpus):
     """`gpus` is the output of nvidia-smi; None if there is no nvidia-smi."""
     if gpus is not None:
         smi = tmp_path / "nvidia-smi"
@@ -260,7 +260,7 @@ def test_cuda_is_built_for_the_gpus_here_or_the_requested_ones(tmp_path, request
 
 @pytest.mark.skipif(not X86, reason="another processor has one instruction set")
 @pytest.mark.parametrize("requested", ["", "all", "avx2", "portable;avx512"])
-def test_instruction_sets_that_are_built(tmp_path, requested):
+def test_the_requested_instruction_sets_are_built(tmp_path, requested):
     """The default is `portable` and the best of this processor, known after the configuration."""
     has = np._core._multiarray_umath.__cpu_features__
     best = ["avx512"] if has["AVX512_SKX"] else ["avx2"] if has["AVX2"] and has["FMA3"] else []
@@ -270,7 +270,7 @@ def test_instruction_sets_that_are_built(tmp_path, requested):
 
 
 @pytest.mark.skipif(not X86, reason="another processor has one instruction set")
-def test_an_unknown_instruction_set_is_named(tmp_path):
+def test_an_unknown_instruction_set_is_refused_by_name(tmp_path):
     with pytest.raises(AssertionError, match=r"SWEEP_ISAS has mmx; expected all, or some of portable;avx2;avx512"):
         run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), "-DSWEEP_ISAS=mmx")
 

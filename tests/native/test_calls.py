@@ -26,7 +26,7 @@ def library():
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
-def test_it_computes_what_the_reference_computes(chunk):
+def test_forward_equals_the_reference(chunk):
     example = case()
     assert record_error(Run(example, chunk=chunk).forward(), reference_record(example)) < 1e-12
 
@@ -128,13 +128,13 @@ def in_slices(example, cuts, **options) -> dict:
 @pytest.mark.parametrize("cuts", [(1,), (17,), (5, 6, 7, 20), range(1, 24)], ids=len)
 @pytest.mark.parametrize("chunk", [0, 1, 5, 100])
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
-def test_runs_in_slices_are_the_whole_run(equation, chunk, cuts):
+def test_runs_in_slices_equal_one_call(equation, chunk, cuts):
     """Calls of [first, last) that pass on the state have the bits of one call, with any number of threads."""
     example = case(equation, nt=24, nshots=5, shape=SHARED)
     assert_same(in_slices(example, cuts, chunk=chunk, threads=3), in_slices(example, (), chunk=chunk))
 
 
-def test_more_shots_than_groups_in_slices():
+def test_slices_of_many_shots_equal_one_call():
     """Slices do not change the order in which the images of shots are added."""
     example = case(nt=24, nshots=37)
     assert_same(in_slices(example, (9, 20), chunk=5, threads=2), in_slices(example, (), chunk=100))
@@ -142,7 +142,7 @@ def test_more_shots_than_groups_in_slices():
 
 @pytest.mark.parametrize("equation", [Acoustic, AcousticVariableDensity, Elastic])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_runs_of_any_variant_in_slices(name, equation):
+def test_variants_in_slices_equal_one_call(name, equation):
     example = variant(name, equation)
     if example.arguments.get("time_dispersion") == "corrected" and equation is not Acoustic:
         pytest.skip("time dispersion of equations staggered in time is not corrected yet")
@@ -173,7 +173,7 @@ def test_points_that_share_a_cell_are_summed_in_double(equation, kind):
     assert max(error(a, b) for a, b in zip(*outputs, strict=True)) < 5e-6
 
 
-def test_arguments_are_only_read():
+def test_inputs_do_not_change():
     example, run = case(), Run(case(), chunk=7)
     outputs = {"cotangent", *(b.name for operation in run.call.buffers for b in run.call.outputs(operation))}
     before = {name: buffer.array.copy() for name, buffer in run.buffers.items() if name not in outputs}
@@ -286,7 +286,7 @@ def test_calls_may_run_at_the_same_time():
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("operation", structs.OPERATIONS)
-def test_a_run_that_is_cancelled_before_it_begins_stops_at_once(operation, threads):
+def test_a_run_cancelled_before_its_start_stops_at_once(operation, threads):
     run = Run(case(nt=48, shape=SHARED), chunk=7, threads=threads)
     control = structs.SweepControl(cancel=1, progress=-1)
     with pytest.raises(KeyboardInterrupt):
@@ -342,7 +342,7 @@ print("done")
 @pytest.mark.parametrize(
     ("equation", "shape"), [("Acoustic", (160, 200)), ("Elastic", (160, 200)), ("Elastic", (20, 30, 40))]
 )
-def test_a_run_that_is_cancelled_at_its_last_step_ends(equation, shape):
+def test_a_run_cancelled_at_its_last_step_ends(equation, shape):
     """All threads of a launcher stop together, also if no step follows. The run has its own process, which may hang."""
     support = str(Path(__file__).parents[1] / "support")
     code = CANCEL_LATE.format(support=support, equation=equation, shape=shape)

@@ -1,4 +1,4 @@
-"""Columns of a sample that have points in many fields: derived quantities, and other sparse rows."""
+"""Columns of a sample with points in several fields, such as derived quantities."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_a_column_adds_the_values_at_its_points(equation, name):
 
 
 @pytest.mark.parametrize("shape", [(60, 90), (24, 26, 28)], ids=str)
-def test_it_has_the_same_bits_for_any_threads_and_slices(shape):
+def test_columns_have_the_same_bits_for_any_threads_and_slices(shape):
     example = driven_everywhere(case(Elastic, nt=24, nshots=2, shape=shape))
     expected = Merged(example).go(np.random.default_rng(2))
     for threads in (2, 3):

@@ -1,4 +1,4 @@
-"""The CUDA path equals the CPU: on a GPU where there is one, and emulated by loops on every machine.
+"""The CUDA path equals the CPU: on a GPU if there is one, and emulated by loops on every machine.
 
 SWEEP_EMULATE compiles native/src/cuda with a plain C++ compiler. The bodies of the kernels are the same. Threads run one
 by one, in an order that changes from launch to launch: forwards, backwards, even ones before odd ones.
@@ -90,7 +90,7 @@ def cpu(tmp_path_factory):
     if not COMPILER:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("reference") / "portable"
-    # One loop for all orders, which is quick to compile and adds in the same order as those of the emulation.
+    # One loop for all orders is quick to compile and adds in the same order as the emulation.
     flags = ["-fopenmp", "-DSWEEP_MOST_ORDERS=0"]
     return Machine(build(folder, "portable", "cpu/kernels.cpp", "cpu/builds.cpp", *flags))
 
@@ -256,13 +256,13 @@ def assert_same(device, actual, expected, dtype):
 @pytest.mark.parametrize("shots, earths", [(1, 1), (3, 1), (5, 5)])
 @pytest.mark.parametrize("order", [2, 4, 6, 8, 12])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_equals_the_cpu(cpu, device, dtype, order, shots, earths, chunk):
+def test_cuda_equals_the_cpu(cpu, device, dtype, order, shots, earths, chunk):
     arguments = (dtype, order, shots, earths, 40, chunk)
     assert_same(device, Case(*arguments).results(device), Case(*arguments).results(cpu), dtype)
 
 
 @pytest.mark.parametrize("pml", [((0, 0), (0, 0)), ((0, 6), (3, 0)), ((20, 3), (5, 21))])
-def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
+def test_cuda_equals_the_cpu_for_any_pml(cpu, device, pml):
     assert_same(device, Case(chunk=9, pml=pml).results(device), Case(chunk=9, pml=pml).results(cpu), "float64")
 
 
@@ -271,7 +271,7 @@ def test_equals_the_cpu_whatever_the_pml(cpu, device, pml):
 @pytest.mark.parametrize(
     "dtype, order, shape", [("float32", 4, (17, 16, 19)), ("float64", 8, (21, 19, 20)), ("float64", 10, (39, 41))]
 )
-def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dtype, order, shape, surface, chunk):
+def test_cuda_equals_the_cpu_in_3d_and_under_a_free_surface(cpu, device, dtype, order, shape, surface, chunk):
     cases = [Case(dtype, order, 3, 3, 24, chunk, surface, shape=shape) for _ in range(2)]
     assert_same(device, cases[0].results(device), cases[1].results(cpu), dtype)
 
@@ -279,7 +279,7 @@ def test_equals_the_cpu_in_three_dimensions_and_below_a_surface(cpu, device, dty
 @pytest.mark.parametrize("boundary", [structs.INTERIOR, structs.EXACT])
 @pytest.mark.parametrize("surface", [False, True])
 @pytest.mark.parametrize("order, shape", [(4, (41, 53)), (8, (37, 41)), (4, (17, 16, 19))])
-def test_runs_backward_from_strips_as_the_cpu_does(cpu, device, order, shape, surface, boundary):
+def test_cuda_runs_backward_from_strips_like_the_cpu(cpu, device, order, shape, surface, boundary):
     arguments = {"order": order, "shape": shape, "surface": surface, "steps": 24, "chunk": 7}
     actual, full = Case(boundary=boundary, **arguments).results(device), Case(**arguments).results(cpu)
     # Not bit for bit: a CPU omits cells that no wave has reached, where a run backward leaves rounding errors.
@@ -319,9 +319,9 @@ def test_a_warp_adds_many_points_of_a_trace(cpu, device, taps):
 
 
 def test_a_step_takes_four_launches(device):
-    """One for the memory variables, one for cells in the PML, one for the others, one for sources and receivers."""
+    """The launches are for memory variables, cells in the PML, other cells, and sources and receivers."""
     if not device.exact:
-        pytest.skip("counted where launches are emulated")
+        pytest.skip("only the emulation counts launches")
     device.dll.emulated_launches.restype = c.c_int64
 
     def launches(operation, steps, **more):
@@ -356,7 +356,7 @@ int main() {
 
 
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
-def test_the_substitute_for_a_division_equals_it(tmp_path):
+def test_divisor_equals_a_division(tmp_path):
     source, program = tmp_path / "divisor.cpp", tmp_path / "divisor"
     source.write_text(DIVISOR)
     folders = [f"-I{NATIVE / folder}" for folder in ("include", "src")]
@@ -365,7 +365,7 @@ def test_the_substitute_for_a_division_equals_it(tmp_path):
 
 
 @pytest.mark.parametrize("steps, chunk", [(1, 0), (1, 1), (1, 7), (2, 1), (3, 2)])
-def test_short_runs(cpu, device, steps, chunk):
+def test_short_runs_equal_the_cpu(cpu, device, steps, chunk):
     actual, expected = (Case(steps=steps, chunk=chunk).results(m) for m in (device, cpu))
     for name, b in expected.items():
         np.testing.assert_allclose(actual[name], b, rtol=1e-12, atol=0, err_msg=name)
@@ -377,7 +377,7 @@ def test_two_runs_are_bit_identical(device):
 
 
 @pytest.mark.parametrize("chunk", [0, 7, 100])
-def test_a_run_in_parts_equals_the_whole(device, chunk):
+def test_a_run_in_slices_equals_one_call(device, chunk):
     whole, parts = Case(chunk=chunk).results(device), Case(chunk=chunk)
     slices, histories = ((0, 1), (1, 17), (17, 40)), {}
     for parts.problem.first, parts.problem.last in slices:
@@ -392,7 +392,7 @@ def test_a_run_in_parts_equals_the_whole(device, chunk):
         assert getattr(parts, name).tobytes() == whole[name].tobytes()
 
 
-def test_more_shots_than_a_launch_has_rows(device):
+def test_shots_may_exceed_the_rows_of_a_launch(device):
     shots = 7 if device.exact else 65540
     few, many = (Case("float32", shots=n, steps=2, shape=(12, 13), pml=((2, 1), (1, 3))) for n in (3, shots))
     few.coefficients[...] = many.coefficients[...] = 0.1
@@ -455,7 +455,7 @@ def test_bad_values_raise_the_flag_and_give_nan(cpu, device, spoil, value, statu
     assert case.flag[0] == status and np.isnan(case.scattered).all()
 
 
-def test_the_flag_lasts_as_long_as_the_run(device):
+def test_the_flag_lasts_until_the_end_of_the_run(device):
     case = Case()
     case.coefficients[0, 0, 3, 4] = 0.41
     for case.problem.first, case.problem.last in ((0, 20), (20, 40)):
@@ -467,7 +467,7 @@ def test_the_flag_lasts_as_long_as_the_run(device):
     assert case.flag[0] == structs.OK and np.isfinite(case.record).all()
 
 
-def test_cancel_and_progress(device):
+def test_a_run_reports_progress_and_can_be_cancelled(device):
     control = structs.SweepControl()
     assert Case().forward(device, control) == (structs.OK, "")
     assert control.progress == 39
@@ -476,7 +476,7 @@ def test_cancel_and_progress(device):
     assert control.progress == 0
 
 
-def test_a_call_computes_on_the_card_that_holds_its_buffers(device):
+def test_a_call_computes_on_the_card_of_its_buffers(device):
     """The current card of the calling thread is the first one, and stays so after the call."""
     if not device.exact:
         pytest.skip("one card is enough for the other tests; this one is emulated")

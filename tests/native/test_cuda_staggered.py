@@ -63,7 +63,7 @@ for example in examples:
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
 @pytest.mark.skipif(not has("torch"), reason="needs torch, through which the library is called")
 @pytest.mark.parametrize("equation", EQUATIONS)
-def test_equals_the_reference(tmp_path, equation):
+def test_staggered_cuda_equals_the_reference(tmp_path, equation):
     flags = *EMULATED, "-DSWEEP_MOST_ORDERS=0"  # as in a build with nvcc
     library = build(tmp_path / "cuda", "cuda", "cuda/kernels.cu", "cuda/builds.cu", *flags, equations=(equation,))
     Path(library._name).rename(tmp_path / "cuda/libsweep_cpu.so")

@@ -68,7 +68,7 @@ SAME = {
 
 
 @pytest.mark.parametrize(("other", "difference"), OTHERS.values(), ids=OTHERS)
-def test_a_class_with_other_content_is_refused_with_the_difference(other, difference):
+def test_a_class_that_differs_from_its_header_is_refused(other, difference):
     support = native.supports(other(), 2, "cpu")
     assert not support and difference in support.reason and "holds another" in support.reason
     solver = PropTorch(other(), (20, 20), 10.0, 1e-3)
@@ -82,7 +82,7 @@ def test_a_class_with_the_same_content_in_another_order_is_compiled(other):
     assert native.supports(other(), 2, "cpu") and native.supports(other(), 3, "cpu")
 
 
-def test_a_name_alone_is_accepted():
+def test_supports_accepts_a_name():
     """supports() with a name compares no tables."""
     assert native.supports("acoustic", 2, "cpu") and native.supports("elastic", 3, "cpu", "sweep_core.native")
     assert not native.supports("abacus", 2, "cpu")

@@ -49,7 +49,7 @@ def test_computing_everywhere_changes_no_bit(monkeypatch, name, chunk, threads):
 
 
 @pytest.mark.parametrize("chunk", [7, 1000])
-def test_computing_everywhere_changes_no_bit_of_sources_in_the_layers(monkeypatch, chunk):
+def test_computing_everywhere_changes_no_bit_for_sources_in_a_pml(monkeypatch, chunk):
     """In a PML waves cross two stencil widths per step. Positions never lie there, but points of a C caller may."""
     example = case(order=8, nt=12, nshots=1, nsrc=1, shape=(90, 40), pml=(30, 30, 4, 4))
     outputs = []

@@ -17,7 +17,7 @@ FUZZ = Path(__file__).parents[1] / "support/fuzz.py"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="guard pages need the mmap of Linux")
 @pytest.mark.timeout(300)
-def test_random_structs_do_no_harm():
+def test_random_structs_cause_no_crash():
     cpu_library()
     process = subprocess.run([sys.executable, FUZZ, "14", "2000"], capture_output=True, text=True, timeout=280)
     last = process.stdout.splitlines()[-1]

@@ -101,7 +101,7 @@ def tool(name):
 
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory):
-    """(folder of a library with sanitizers, the runtime library to preload)."""
+    """Return (folder of a library with sanitizers, the runtime library to preload)."""
     if not NATIVE.is_dir() or sys.platform != "linux":
         pytest.skip("needs a source tree on Linux")
     compiler, folder = tool("g++"), tmp_path_factory.mktemp("sanitized")
@@ -146,13 +146,13 @@ def run(sanitized, *arguments):
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)  # most of it for compilers, which other processes may slow down
-def test_nothing_is_read_or_written_out_of_bounds(sanitized):
+def test_sanitizers_find_no_access_out_of_bounds(sanitized):
     printed = run(sanitized, "-c", SCRIPT.format(support=str(ROOT / "tests/support")))
     assert int(printed.split()[-1]) == 7 * 2 * 2 * 4 + 5
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_random_structs_overflow_nowhere(sanitized):
+def test_sanitizers_find_no_overflow_for_random_structs(sanitized):
     """The sanitizers detect an overflow that may do no harm by chance in test_fuzzing.py."""
     assert "done" in run(sanitized, str(ROOT / "tests/support/fuzz.py"), "7", "1000")

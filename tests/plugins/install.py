@@ -1,8 +1,8 @@
-"""Installs the packages of this folder as a user would, into a folder that may stand on PYTHONPATH.
+"""Install the packages of this folder like a user, into a folder for PYTHONPATH.
 
-``python install.py target name ...``; no network, and the sources stay as they are. A name may be that of a script of
-the package, ``damped/build.sh``, which is run first: for the plain instruction set alone and hardly optimized, as
-tests are small and the compiler is not quick.
+``python install.py target name ...`` needs no network and does not change the sources. A name such as
+``damped/build.sh`` is a script of the package that runs first. It compiles for the portable instruction set with -O1:
+the tests are small and compilation is slow.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Laws of equation 'damped' alone. test_plugins.py runs this and tests/equations/test_laws.py over it."""
+"""Tests of equation 'damped'. test_plugins.py runs this file and tests/equations/test_laws.py."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,10 @@ Damped = sweep.equations()["damped"]
 
 
 @pytest.mark.parametrize("shape", [(12, 15), (7, 8, 9)])
-def test_standing_mode(shape):
-    """In a closed box a product of sines swings as r^k cos(omega k dt), r^2 = (1 - g) / (1 + g), g = gamma dt, where
-    sqrt(1 - g^2) cos(omega dt) = 1 - dt^2 vp^2 kappa^2 / 2.
+def test_a_standing_mode_decays_as_predicted(shape):
+    """In a closed box the amplitude of a product of sines is r^k cos(omega k dt).
+
+    r^2 = (1 - g) / (1 + g) with g = gamma dt, and sqrt(1 - g^2) cos(omega dt) = 1 - dt^2 vp^2 kappa^2 / 2.
     """
     vp, gamma, dt, dh = 2000.0, 40.0, 0.001, 10.0
     problem = make_problem(Damped(spatial_order=2), shape, dh, dt, pml_width=0)
@@ -43,7 +44,7 @@ def test_standing_mode(shape):
 
 
 def plain_loop(shots, vp, gamma, dh, dt):
-    """Second-order differences in a closed box, written without SWEEP."""
+    """Return the record of second-order differences in a closed box, computed without SWEEP."""
     ndim, nt = vp.ndim, shots.wavelet.shape[-1]
     record = np.zeros((len(shots), nt, len(shots.receivers), 1))
     for shot in range(len(shots)):
@@ -77,7 +78,7 @@ def test_forward_equals_a_plain_loop(shape):
     assert error(reference.forward(problem, shots, [vp, gamma]), expected) < 1e-12
 
 
-def test_without_damping_it_is_acoustic():
+def test_without_damping_the_record_is_acoustic():
     setup, plain = case(Damped), case(Acoustic)
     record = reference.forward(setup.problem, plain.shots, [plain.models[0], np.zeros(plain.models[0].shape)])
     assert error(record, reference.forward(plain.problem, plain.shots, plain.models)) < 1e-13
@@ -93,7 +94,7 @@ def test_bounds_and_stability_follow_from_the_equation():
         reference.forward(setup.problem, setup.shots, [np.full_like(vp, 1.01 * setup.problem.largest_speed), gamma])
 
 
-def test_a_dimension_that_an_equation_does_not_state_is_refused_by_name():
+def test_an_unsupported_dimension_is_refused_by_name():
     class Flat(Damped):
         ndims = (2,)
 
@@ -105,8 +106,8 @@ def test_a_dimension_that_an_equation_does_not_state_is_refused_by_name():
 # --- torch and JAX ----------------------------------------------------------------------------------------------------
 
 
-def test_transforms_of_torch():
-    """torch.func and torch.compile give what autograd and the reference do."""
+def test_transforms_of_torch_agree_with_autograd():
+    """Results of torch.func and torch.compile equal those of autograd and the reference."""
     torch = pytest.importorskip("torch")
     from sweep_torch import PropTorch
 
@@ -129,15 +130,15 @@ def test_transforms_of_torch():
     compiled = torch.compile(misfit, fullgraph=True, backend="aot_eager")
     answers = torch.func.grad(misfit, (0, 1))(*models), torch.autograd.grad(compiled(*leaves), leaves)
     for gradients in answers:
-        for result, wanted in zip(gradients, expected, strict=True):
-            assert error(result, wanted.numpy()) < 1e-12
+        for result, reference_gradient in zip(gradients, expected, strict=True):
+            assert error(result, reference_gradient.numpy()) < 1e-12
     with pytest.raises(StabilityError):
         torch.func.grad(misfit)(models[0] * 5, models[1])
 
 
 @pytest.mark.parametrize("impl", ["eager", "c"])
 def test_jax_agrees_with_the_reference(impl):
-    """Also after a call of SWEEP's own library, whose functions have the same names."""
+    """A call of SWEEP's own library, whose functions have the same names, comes first."""
     pytest.importorskip("jax")
     from sweep_jax import JaxExecutor
 
@@ -156,13 +157,13 @@ def test_jax_agrees_with_the_reference(impl):
 
 
 @pytest.mark.parametrize("ndim", Damped.ndims)
-def test_the_header_says_what_the_class_says(ndim):
+def test_the_header_equals_the_class(ndim):
     (header,) = native.load("cpu", Damped.library).describe(ndim)
     assert header.name.decode() == Damped.name and header.ndim_mask == sum(1 << n for n in Damped.ndims)
     assert description.difference(Damped(), header, ndim, own=False) == ""
 
 
-def test_it_loses_energy_and_is_not_run_backward():
+def test_boundary_strips_are_refused_for_a_lossy_equation():
     assert refuses_to_run_backward(Damped)
 
 
@@ -173,7 +174,7 @@ def test_a_header_with_another_operator_is_refused():
     assert result == "rates: ['change of h1'] in the class, ['h1'] in the header"
 
 
-def test_auto_is_compiled_and_says_where():
+def test_auto_uses_compiled_code_and_names_its_library():
     pytest.importorskip("torch")
     from sweep_torch import PropTorch
 
@@ -181,9 +182,9 @@ def test_auto_is_compiled_and_says_where():
     assert solver.impl == "c" and "libsweep_cpu of sweep_damped" in solver.explain()
 
 
-def test_other_sources_do_not_make_it_stale_but_another_abi_is_refused_by_name(monkeypatch):
+def test_a_library_of_other_sources_works_but_another_abi_is_refused(monkeypatch):
     path = library.find("cpu", Damped.library)
-    monkeypatch.setattr(library, "source_id", lambda: "of other sources")
+    monkeypatch.setattr(library, "source_id", lambda: "other sources")
     monkeypatch.delenv("SWEEP_NATIVE_DIR", raising=False)
     native.Library(path, Damped.library)
     with pytest.raises(NativeError, match="is stale"):

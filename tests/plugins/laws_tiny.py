@@ -1,4 +1,4 @@
-"""Laws of backend 'tiny' beyond tests/equations/test_laws.py. test_plugins.py runs both where it is installed."""
+"""Tests of backend 'tiny' beyond tests/equations/test_laws.py. test_plugins.py runs both with the package installed."""
 
 import attrs
 import numpy as np
@@ -23,13 +23,13 @@ def call(executor, example, observed=None):
     return executor.misfit_and_gradient(example.problem, example.shots, example.models, observed)
 
 
-def test_it_is_an_executor(tiny):
+def test_tiny_is_an_executor(tiny):
     assert isinstance(tiny, sweep.Executor) and tiny.name == "tiny"
     assert tiny.supports(case().problem)
 
 
-def test_pullback(tiny):
-    """The arguments stay as they were, even in a list that changes; cotangents have the shape of the record."""
+def test_pullback_is_the_gradient(tiny):
+    """A later change of the caller's list has no effect. Cotangents must have the shape of the record."""
     (entry,) = entries("tiny")
     for name in (None, "increments between nodes, an earth each", "no time dispersion, masked"):
         assert pullback_is_the_gradient(entry, variant(name) if name else case()).value < 1e-12
@@ -44,8 +44,8 @@ def test_pullback(tiny):
     assert no_shots(entry, setup).value == 0
 
 
-def test_adjoint_of_the_wavelet():
-    """<F x, y> = <x, F^T y>, by the run below misfit_and_gradient."""
+def test_the_wavelet_gradient_is_the_adjoint():
+    """<F x, y> = <x, F^T y> for the run inside misfit_and_gradient."""
     setup = case()
     shape = sweep.check_arrays(setup.problem, setup.shots, setup.models)
     run = sweep.NumpyRun(setup.problem, shape, setup.shots, setup.models, gradient=True)
@@ -57,10 +57,10 @@ def test_adjoint_of_the_wavelet():
 
 @pytest.mark.parametrize("strategy", ["recursive", "disk", "boundary-disk"])
 def test_memory_strategies_agree(tiny, strategy):
-    """Slices of time, and history on the disk, of a staggered equation; a second pull has the bits of the first."""
+    """A staggered equation with slices of time and history on disk. A second pull has the bits of the first."""
     setup, gradients = variant("free surface", sweep.Elastic), []
-    for some in (setup, setup.remembering(strategy)):
-        _, pull = tiny.pullback(some.problem, some.shots, some.models)
+    for example in (setup, setup.remembering(strategy)):
+        _, pull = tiny.pullback(example.problem, example.shots, example.models)
         gradients.append(pull(setup.noise()))
         np.testing.assert_array_equal(gradients[-1], pull(setup.noise()))
     assert all(error(g, expected) < 1e-11 for expected, g in zip(*gradients, strict=True))
@@ -68,7 +68,7 @@ def test_memory_strategies_agree(tiny, strategy):
 
 @pytest.mark.parametrize("size", [1, 2, 5, 7])
 def test_ranks_add_up(tiny, size):
-    """5 shots on so many ranks, evenly split or not, give the gradient of one."""
+    """5 shots on any number of ranks, evenly split or not, give the gradient of one rank."""
     setup = case(nshots=5)
     observed = call(tiny, setup) - setup.noise()
     misfit, (gradient,) = call(tiny, setup, observed)
@@ -79,7 +79,7 @@ def test_ranks_add_up(tiny, size):
     assert error(sum(g[0] for _, g in answers), gradient) < 1e-13
 
 
-def test_threads_change_nothing(tiny, monkeypatch):
+def test_the_number_of_threads_changes_no_bit(tiny, monkeypatch):
     setup, gradients = case(nshots=5), []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
@@ -87,7 +87,7 @@ def test_threads_change_nothing(tiny, monkeypatch):
     assert all(np.array_equal(g, gradients[0]) for g in gradients)
 
 
-def test_arguments_stay_as_they_are(tiny):
+def test_arguments_do_not_change(tiny):
     example = case()
     saved = [example.shots.wavelet.copy(), example.models[0].copy(), example.noise()]
     observed = example.noise()
@@ -111,14 +111,14 @@ def test_bad_input_is_refused(tiny):
 
 
 @pytest.mark.parametrize("name", [None, *VARIANTS])
-def test_born(tiny, name):
+def test_born_equals_the_reference(tiny, name):
     setup = variant(name) if name else case()
     born = tiny.born(setup.problem, setup.shots, setup.models, setup.direction())
     assert error(born, reference_born(setup)) < 1e-12
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_single_precision(tiny, name):
+def test_single_precision_equals_double(tiny, name):
     setup, y = variant(name), variant(name).noise()
     single = setup.typed(np.float32)
     _, (double,) = call(tiny, setup, call(tiny, setup) - y)
@@ -147,4 +147,4 @@ def test_every_dimension_of_compiled_code_is_supported(tiny):
     damped = sweep.equations()["damped"]
     for shape in ((9, 9), (9, 9, 9)):
         assert tiny.supports(make_problem(sweep.Acoustic(), shape, 10.0, 0.001))
-        assert not tiny.supports(make_problem(damped(), shape, 10.0, 0.001)), "its library was not built"
+        assert not tiny.supports(make_problem(damped(), shape, 10.0, 0.001)), "the package has no library"

@@ -1,6 +1,6 @@
-"""Whether ViscoAcoustic is right: how its plane waves travel and decay, against the modulus of a standard linear solid.
+"""Tests of ViscoAcoustic: speed and decay of its plane waves follow the modulus of a standard linear solid.
 
-`test_plugins.py` runs this where the package is installed; the laws run by ``python -m sweep_core.testing``.
+`test_plugins.py` runs this file with the package installed; ``python -m sweep_core.testing`` runs the laws.
 """
 
 import numpy as np
@@ -18,16 +18,16 @@ VP, RHO, Q = 3000.0, 2200.0, 30.0
 
 
 def modulus(omega, reference) -> complex:
-    """Return the modulus over the relaxed one, M (1 + tau i w T / (1 + i w T)), so that speed is VP and Q is Q at `reference` (Hz)."""
-    tau, over = 2 / (Q - 1), 2 * np.pi * reference
+    """Return the modulus M (1 + tau i w T / (1 + i w T)) with phase speed VP and quality Q at `reference` (Hz)."""
+    tau, reference_omega = 2 / (Q - 1), 2 * np.pi * reference
 
     def relative(w):
-        return 1 + tau * (1j * w / over) / (1 + 1j * w / over)
+        return 1 + tau * (1j * w / reference_omega) / (1 + 1j * w / reference_omega)
 
-    return RHO * VP**2 * np.real(1 / np.sqrt(relative(over))) ** 2 * relative(omega)
+    return RHO * VP**2 * np.real(1 / np.sqrt(relative(reference_omega))) ** 2 * relative(omega)
 
 
-def test_speed_and_quality_are_those_that_are_asked_for():
+def test_the_modulus_has_the_requested_speed_and_quality():
     at = 2 * np.pi * 10.0
     slowness = np.sqrt(RHO / modulus(at, 10.0))
     assert 1 / slowness.real == pytest.approx(VP, rel=1e-12)
@@ -36,8 +36,8 @@ def test_speed_and_quality_are_those_that_are_asked_for():
 
 @pytest.mark.parametrize("ndim", [2, 3])
 @pytest.mark.parametrize("reference", [2.0, 10.0, 50.0])
-def test_plane_waves_travel_and_decay_as_in_a_standard_linear_solid(reference, ndim):
-    """rho w^2 = k^2 M(w), to what the differences in time and space leave; without loss w would be off by a percent."""
+def test_plane_waves_obey_the_modulus(reference, ndim):
+    """rho w^2 = k^2 M(w), up to the error of the differences; without loss w would be wrong by 1 %."""
     k = 0.02 / 10.0
     omega = frequencies(ViscoAcoustic(8, frequency=reference), (VP, RHO, Q), k, 0.4, ndim)[0]
     assert RHO * omega**2 == pytest.approx(k**2 * modulus(omega, reference), rel=2e-7)
@@ -45,13 +45,16 @@ def test_plane_waves_travel_and_decay_as_in_a_standard_linear_solid(reference, n
 
 
 @pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D"])
-def test_without_absorption_it_is_acoustic(name):
+def test_without_absorption_the_record_is_acoustic(name):
     plain = variant(name, AcousticVariableDensity)
-    driven = plain.arguments | {"source_type": ["vx"], "receiver_type": ["p", "vx", "vz"]}
-    endless = np.full_like(plain.models[0], 1e14)
+    arguments = plain.arguments | {"source_type": ["vx"], "receiver_type": ["p", "vx", "vz"]}
+    lossless_q = np.full_like(plain.models[0], 1e14)
     result, expected = (
-        sweep.backend("reference").forward(make_problem(**driven | {"equation": equation}), plain.shots, models)
-        for equation, models in ((ViscoAcoustic(), [*plain.models, endless]), (AcousticVariableDensity(), plain.models))
+        sweep.backend("reference").forward(make_problem(**arguments | {"equation": equation}), plain.shots, models)
+        for equation, models in (
+            (ViscoAcoustic(), [*plain.models, lossless_q]),
+            (AcousticVariableDensity(), plain.models),
+        )
     )
     assert record_error(result, expected) < 1e-12
 
@@ -60,5 +63,5 @@ def test_the_header_is_compiled():
     assert native.supports(ViscoAcoustic(), 2, "cpu") and native.supports(ViscoAcoustic(), 3, "cpu")
 
 
-def test_it_loses_energy_and_is_not_run_backward():
+def test_boundary_strips_are_refused_for_a_lossy_equation():
     assert refuses_to_run_backward(ViscoAcoustic)

@@ -1,6 +1,6 @@
-"""Whether the equations of sweep_vti are right: speeds of plane waves, as their steps have them, against Thomsen (1986).
+"""Tests of the equations of sweep_vti: plane-wave speeds of their steps equal those of Thomsen (1986).
 
-`test_plugins.py` runs this where the package is installed; the laws run by ``python -m sweep_core.testing``.
+`test_plugins.py` runs this file with the package installed; ``python -m sweep_core.testing`` runs the laws.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ PARAMETERS = {VTIAcoustic: (VP, RHO, EPSILON, DELTA), VTIElastic: (VP, VS, RHO, 
 
 
 def speeds(equation, ndim, theta) -> np.ndarray:
-    """Phase speeds (m/s) at an angle theta from the vertical in the plane of x and z, the fastest first."""
+    """Return phase speeds (m/s) at an angle theta from the vertical in the plane of x and z, the fastest first."""
     k = 0.02 / 10.0
     return frequencies(equation(8), PARAMETERS[equation], k, theta, ndim).real / k
 
 
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_speeds_along_the_axes_of_a_solid(ndim):
-    """SH waves are those of 3-D alone."""
+    """Only 3-D has SH waves."""
     vertical, horizontal = [VP, VS, VS], [VP * np.sqrt(1 + 2 * EPSILON), VS * np.sqrt(1 + 2 * GAMMA), VS]
     if ndim == 2:
         vertical, horizontal = vertical[:2], [horizontal[0], VS]
@@ -46,7 +46,7 @@ def test_speeds_at_any_angle_of_a_solid(theta):
 
 @pytest.mark.parametrize("theta", [0.0, 0.3, 0.7, 1.1, np.pi / 2])
 def test_speeds_at_any_angle_of_a_fluid(theta):
-    """The same with vs = 0."""
+    """Thomsen's equation 10a with vs = 0."""
     root = np.sqrt((1 + 2 * EPSILON * np.sin(theta) ** 2) ** 2 - 2 * (EPSILON - DELTA) * np.sin(2 * theta) ** 2)
     expected = VP * np.sqrt(0.5 + EPSILON * np.sin(theta) ** 2 + root / 2)
     assert speeds(VTIAcoustic, 2, theta)[0] == pytest.approx(expected, rel=1e-6)
@@ -59,7 +59,7 @@ def test_the_stated_speed_is_not_exceeded(equation):
 
 
 @pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D", "3-D, free surface, between nodes"])
-def test_without_anisotropy_a_solid_is_isotropic(name):
+def test_without_anisotropy_the_record_is_elastic(name):
     plain = variant(name, Elastic)
     zero = np.zeros(plain.models[0].shape)
     problem = make_problem(**plain.arguments | {"equation": VTIElastic()})
@@ -68,7 +68,7 @@ def test_without_anisotropy_a_solid_is_isotropic(name):
 
 
 @pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
-def test_what_does_not_fit_is_refused(equation):
+def test_inadmissible_ranges_are_refused(equation):
     with pytest.raises(OptionError, match="none was admissible"):
         equation().example((3, 3), np.random.default_rng(0), epsilon=(0.0, 0.01), delta=(2.0, 3.0))
 
@@ -79,7 +79,7 @@ def test_the_headers_are_compiled():
 
 @pytest.mark.parametrize("name", ["free surface", "edges as given", "3-D"])
 @pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
-def test_what_loses_nothing_is_run_backward(equation, name):
+def test_boundary_strips_equal_the_full_history(equation, name):
     setup = variant(name, equation)
     assert native.supports(equation(), setup.problem.grid.ndim, "cpu", strips=True)
     for entry in entries("torch-c", "jax-c"):

@@ -1,4 +1,4 @@
-"""Packages of strangers: a backend, an equation and broken ones, installed beside SWEEP and found by entry points."""
+"""Third-party packages (a backend, equations, broken plugins) that SWEEP finds by their entry points."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PULLBACK = ROOT / "tests/backends/test_pullback.py"
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """A function that runs Python where the named packages are installed, and returns what it printed."""
+    """Return a function that runs Python with the named packages installed and returns its output."""
     products = {}
 
     def run(names, *arguments):
@@ -48,27 +48,27 @@ def compiled():
         pytest.skip(support.reason)
 
 
-def test_a_backend_of_a_stranger_keeps_the_laws(python, compiled):
+def test_a_third_party_backend_passes_the_laws(python, compiled):
     assert pytest_in(python, ("tiny",), "--fast", LAWS, VARIANTS, PULLBACK, "-k", "tiny") > 85
 
 
-def test_a_backend_of_a_stranger_in_particular(python, compiled):
+def test_a_third_party_backend_passes_its_own_tests(python, compiled):
     assert pytest_in(python, ("tiny", "damped"), HERE / "laws_tiny.py") > 5
 
 
 BUILT = ("tiny", "damped/build.sh")
-"""With the library that docs/howto/compile-equation.md builds against the installed headers."""
+"""Packages with the library that docs/howto/compile-equation.md builds against the installed headers."""
 VTI, VISCO, TILTED = (("vti/build.sh",), ("visco/build.sh",), ("tilted/build.sh",))
 
 
 @pytest.mark.slow
-def test_an_equation_of_a_stranger_keeps_the_laws(python, compiled):
-    """All where it is compiled, also in a stranger's backend. JAX, whose compiler takes seconds for each, has its own."""
-    some = "damped and (torch-c or tiny or torch-eager and test_laws and (law2 or law3)) and not cuda"
-    assert pytest_in(python, BUILT, "--fast", LAWS, VARIANTS, "-k", some) > 120
+def test_a_third_party_equation_passes_the_laws(python, compiled):
+    """The equation is compiled, in a third-party backend too. JAX compiles for seconds and has separate tests."""
+    selection = "damped and (torch-c or tiny or torch-eager and test_laws and (law2 or law3)) and not cuda"
+    assert pytest_in(python, BUILT, "--fast", LAWS, VARIANTS, "-k", selection) > 120
 
 
-def test_an_equation_of_a_stranger_in_particular(python, compiled):
+def test_a_third_party_equation_passes_its_own_tests(python, compiled):
     assert pytest_in(python, BUILT, HERE / "laws_damped.py") > 15
 
 
@@ -81,24 +81,24 @@ SOLID = ["vp=3000:4000", "rho=2000:2600"]
         pytest.param(VTI, "vti_acoustic", SOLID, marks=pytest.mark.slow, id="vti_acoustic"),
         pytest.param(VTI, "vti_elastic", SOLID, marks=pytest.mark.slow, id="vti_elastic"),
         pytest.param(VISCO, "viscoacoustic", SOLID, marks=pytest.mark.slow, id="viscoacoustic"),
-        # Fields that live within a step, made of each other: what no equation of ours has.
+        # Fields that exist within a step and depend on each other; no equation of SWEEP has such fields.
         pytest.param(TILTED, "tilted", ["vp=3000:4000"], id="tilted"),
     ],
 )
-def test_equations_of_a_stranger_by_the_command(python, compiled, names, name, ranges):
-    """Compiled, on models of other ranges than their own."""
+def test_the_command_certifies_third_party_equations(python, compiled, names, name, ranges):
+    """The equations are compiled, with other parameter ranges than their own."""
     printed = python(names, "-m", "sweep_core.testing", name, "--backend", "torch-c", *ranges)
     assert " 0 broken" in printed and int(re.search(r"(\d+) held", printed)[1]) > 30
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("names", "laws", "few"), [(VTI, "vti", 15), (VISCO, "visco", 10), (TILTED, "tilted", 25)])
-def test_equations_of_a_stranger_are_right(python, compiled, names, laws, few):
+def test_third_party_equations_equal_closed_forms(python, compiled, names, laws, few):
     assert pytest_in(python, names, HERE / f"laws_{laws}.py") > few
 
 
-def test_an_equation_of_a_stranger_whose_library_was_not_built(python):
-    """It is eager, and says why; docs/howto/write-equation.md shows that impl='c' is refused."""
+def test_an_equation_without_its_library_runs_eager(python):
+    """explain() gives the reason. docs/howto/write-equation.md shows that impl='c' is refused."""
     pytest.importorskip("torch")
     code = """
 from sweep_core import equations
@@ -106,8 +106,8 @@ from sweep_torch import PropTorch
 solver = PropTorch(equations()["damped"](), shape=(20, 20), dh=10.0, dt=0.001)
 print(solver.impl, solver.explain())
 """
-    said = python(("damped",), "-c", code)
-    assert said.startswith("eager") and "package sweep_damped holds no libsweep_cpu" in said
+    output = python(("damped",), "-c", code)
+    assert output.startswith("eager") and "package sweep_damped holds no libsweep_cpu" in output
     lines = python(("damped",), "-m", "sweep_core").splitlines()
     assert any(line.split()[:3] == ["cpu", "of", "sweep_damped"] and "holds no" in line for line in lines)
 
@@ -119,19 +119,19 @@ print(next(line for line in distribution("sweep-damped").read_text("WHEEL").spli
 
 
 @pytest.mark.parametrize(("names", "pure"), [(BUILT, False), (("tiny", "damped"), True)], ids=["built", "not built"])
-def test_a_wheel_with_a_library_is_of_one_platform(python, compiled, names, pure):
+def test_a_wheel_with_a_library_is_tagged_for_one_platform(python, compiled, names, pure):
     assert python(names, "-c", TAG).strip().endswith("-none-any") == pure
 
 
-FOUND = """
+REPORT = """
 import json, sys, sweep_core
 report = {s.name: [s.available, s.reason] for s in sweep_core.backends()}
 print(json.dumps([report, sorted(sweep_core.equations()), sorted(sys.modules)]))
 """
 
 
-def test_listing_loads_nothing_heavy(python):
-    report, equations, modules = json.loads(python(("tiny", "damped"), "-c", FOUND))
+def test_listing_plugins_imports_no_backend(python):
+    report, equations, modules = json.loads(python(("tiny", "damped"), "-c", REPORT))
     assert report["tiny"] == [True, ""] and "damped" in equations
     assert "sweep_tiny.plugin" in modules and "sweep_tiny.executor" not in modules
 
@@ -146,8 +146,8 @@ REASONS = {
 EVERYTHING = ("broken", "tiny", "damped")
 
 
-def test_broken_plugins_are_reported_and_stop_nobody(python):
-    report, equations, _ = json.loads(python(EVERYTHING, "-c", FOUND))
+def test_broken_plugins_are_reported_and_others_work(python):
+    report, equations, _ = json.loads(python(EVERYTHING, "-c", REPORT))
     for name, reason in REASONS.items():
         available, inputs = report[name]
         assert not available and reason in inputs
@@ -162,27 +162,27 @@ def test_broken_plugins_are_reported_on_the_command_line(python):
     assert [line for line in lines if line.split()[:1] == ["absent"] and "Error" in line]
 
 
-ASKED = (*REASONS, "late")
-ASK = f"""
+BROKEN_BACKENDS = (*REASONS, "late")
+ERRORS = f"""
 import json, sweep_core
-said = {{}}
-for name in {ASKED}:
+errors = {{}}
+for name in {BROKEN_BACKENDS}:
     try:
         sweep_core.backend(name)
     except sweep_core.PluginError as error:
-        said[name] = str(error)
-print(json.dumps(said))
+        errors[name] = str(error)
+print(json.dumps(errors))
 """
 
 
-def test_asking_for_a_broken_backend_says_why(python):
-    said = json.loads(python(EVERYTHING, "-c", ASK))
-    for name in ASKED:
-        assert REASONS.get(name, "failed to load: RuntimeError: the accelerator's driver is too old") in said[name]
+def test_the_error_for_a_broken_backend_gives_the_reason(python):
+    errors = json.loads(python(EVERYTHING, "-c", ERRORS))
+    for name in BROKEN_BACKENDS:
+        assert REASONS.get(name, "failed to load: RuntimeError: the accelerator's driver is too old") in errors[name]
 
 
-def test_a_name_that_is_taken_costs_only_the_second(python):
-    """An entry point that is called as another one, even as ours."""
+def test_only_the_first_plugin_of_a_name_is_used(python):
+    """Two entry points have the same name, and one has the name of SWEEP."""
     code = """
 from importlib.metadata import EntryPoint
 from sweep_core.plugins import discovery

@@ -1,4 +1,4 @@
-"""The compiled library on NumPy arrays that stand between guards: nothing may be written beside a buffer."""
+"""The compiled library on NumPy arrays between guards: a call may not write outside a buffer."""
 
 import ctypes as c
 
@@ -13,11 +13,11 @@ from sweep_core.native.prepare import model_buffers, survey_buffers
 
 GUARD = 4096
 PATTERN, DIRT = 0xA5, 0xFF
-"""The bytes of guards, and of outputs and scratch before a run: NaN, if anybody reads them."""
+"""Bytes of guards, and of outputs and scratch before a run (NaN as floating-point values)."""
 
 
 def cpu_library() -> native.Library:
-    """The CPU library; tests are skipped where there is none, unless it was promised."""
+    """Return the CPU library; without it skip the test, or fail if SWEEP_REQUIRE_NATIVE is set."""
     (param,) = executors("torch-c") or [None]
     if param is not None:
         param.values[0].executor_for(case().problem)
@@ -44,9 +44,9 @@ class Guarded:
 
 
 class Run:
-    """One call of the C ABI, whose struct and arrays a test may spoil before it runs.
+    """One call of the C ABI; a test may change its struct and arrays before the call.
 
-    `changes` go into the struct before sizes are asked for, such as first, last or chunk.
+    `changes`, such as first, last or chunk, enter the struct before the library computes sizes.
     """
 
     def __init__(self, example, gradient=True, threads=1, snapshots=None, **changes):
@@ -75,11 +75,11 @@ class Run:
         return [n.bytes for needs in self.needs.values() for n in needs if n.name.decode() == name]
 
     def _inputs(self, wavelet, models):
-        """The buffers of a wavelet and of models, real or complex."""
+        """Return the buffers of a wavelet and of models, real or complex."""
         return model_buffers(self.problem, self.shape, self.cells, wavelet, models)
 
     def vary(self, models, wavelet=None):
-        """Set the tangents to those of a direction: by complex step in the models, and linear in the wavelet."""
+        """Set the tangents of a direction: by complex step in the models, linearly in the wavelet."""
         h = 1e-30j
         moved = [m + h * d for m, d in zip(self.example.models, models, strict=True)]
         for name, values in self._inputs(self.example.shots.wavelet, moved).items():
@@ -91,21 +91,21 @@ class Run:
         return self.buffers[name].array
 
     def addresses(self, operation) -> list:
-        """(address, bytes) in the order of the library."""
+        """Return (address, bytes) of each buffer, in the order of the library."""
         arrays = [self[need.name.decode()] for need in self.needs[operation]]
         return [(a.ctypes.data, a.nbytes) for a in arrays]
 
     def run(self, operation, buffers=None, **options):
-        """Runs it and looks at the guards."""
+        """Run an operation and check the guards."""
         buffers = self.addresses(operation) if buffers is None else buffers
         try:
             self.library.call(operation, self.struct, buffers, **({"threads": self.threads} | options))
         finally:
             touched = [name for name, buffer in self.buffers.items() if not buffer.intact()]
-            assert not touched, f"written beside {touched}"
+            assert not touched, f"the call wrote outside {touched}"
 
     def record(self, operation) -> np.ndarray:
-        """Return the record of ``'forward'`` or ``'born'``, as a user gets it."""
+        """Return the record of ``'forward'`` or ``'born'`` in the form for users."""
         self.run(operation)
         return finalise_record(np, self.problem, self.shape, self.example.shots.mask, self["record"])
 
@@ -113,7 +113,7 @@ class Run:
         return self.record("forward")
 
     def event(self) -> dict:
-        """The snapshots of the last forward run, by field."""
+        """Return the snapshots of the last forward run, by field."""
         return native.snapshots_of(self.problem, self.shape, self["snapshots"])
 
     def born(self, models, wavelet=None) -> np.ndarray:
@@ -121,14 +121,14 @@ class Run:
         return self.record("born")
 
     def adjoint(self, cotangent) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients of (coefficients, wavelet)."""
+        """Return the gradients in (coefficients, wavelet)."""
         self["cotangent"][:] = cotangent
         self.run("adjoint")
         return self["gradient_coefficients"], self["gradient_wavelet"]
 
 
 def raw_status(run: Run, operation="forward", count=None, **context) -> tuple[int, str]:
-    """The status and text of a call that goes past the Python of SWEEP; `context` changes the context's members."""
+    """Return status and text of a direct call of the library; `context` changes members of the context."""
     buffers = run.addresses(operation)
     array = (structs.SweepBuffer * len(buffers))(*buffers)
     text = c.create_string_buffer(512)

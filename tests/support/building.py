@@ -1,4 +1,4 @@
-"""Small libraries of chosen sources, built by a test with a plain C++ compiler."""
+"""Builds of small libraries from selected sources by a plain C++ compiler."""
 
 import ctypes as c
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 NATIVE = Path(__file__).parents[2] / "native"
 EMULATED = "-DSWEEP_EMULATE", f"-I{Path(__file__).parents[1] / 'native' / 'emulated'}"
-"""Flags that compile native/src/cuda with a plain C++ compiler, its launches as loops on two cards."""
+"""Flags that compile native/src/cuda with a plain C++ compiler: launches are loops on two cards."""
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
 BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
 #define SWEEP_EVERY_TABLE(X) {1}
@@ -17,7 +17,7 @@ BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
 
 
 def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, equations=("acoustic",)) -> c.CDLL:
-    """A library of one variant from the sources; without contraction, so that two of them agree to the last bit."""
+    """Build a library of one variant; without FMA contraction, so that two libraries agree to the last bit."""
     folder.mkdir()
     tables = " ".join(f"X({variant}, {equation})" for equation in equations)
     (folder / "sweep_builds.h").write_text(BUILDS.format(variant, tables))

@@ -1,4 +1,4 @@
-"""Small sound calls of solvers, to certify as they are or with a mistake planted."""
+"""Small correct calls of solvers, to certify unchanged or with a mistake."""
 
 import importlib
 
@@ -8,12 +8,12 @@ import numpy as np
 from sweep_core import Acoustic, AcousticVariableDensity, Elastic, ricker
 
 LOUD = {"acoustic": 1e4, "acoustic_variable_density": 1e4, "elastic": 1e11}
-"""Amplitudes for which records and gradients are numbers of a usual size."""
+"""Amplitudes that give records and gradients of usual size."""
 
 
 @attrs.define(eq=False)
 class Call:
-    """A solver's arguments and those of a call of it, free to be changed."""
+    """Arguments of a solver and of a call of the solver; a test may change them."""
 
     options: dict
     arguments: dict
@@ -25,7 +25,7 @@ class Call:
         return getattr(importlib.import_module(f"sweep_{self.framework}"), kind)(**self.options)
 
     def array(self, x):
-        """Floating-point values in the precision of the call, of its framework."""
+        """Return an array of the framework, in the precision of the call."""
         x = np.array(x, self.dtype)
         return importlib.import_module("torch").from_numpy(x) if self.framework == "torch" else x
 
@@ -41,7 +41,7 @@ class Call:
 
 
 def sound(equation=Acoustic, order=4, shape=(40, 48), framework="torch", dtype="float32", between=False, **options):
-    """Two shots over flat layers, waves of up to 20 Hz, and 18 receivers that all hear something."""
+    """Return a call of two shots over flat layers, up to 20 Hz, with 18 receivers that all record waves."""
     eq, ndim = equation(spatial_order=order), len(shape)
     dt, nt = (1.5e-3, 340) if ndim == 2 else (1.2e-3, 290)
     depth = np.arange(shape[0]).reshape(-1, *(1,) * (ndim - 1))
@@ -54,6 +54,6 @@ def sound(equation=Acoustic, order=4, shape=(40, 48), framework="torch", dtype="
     if between:
         receivers, sources = receivers + 0.3, sources + 0.25
     wavelet = LOUD[eq.name] * ricker(10.0, nt, dt)
-    asked = {"equation": eq, "shape": shape, "dh": 10.0, "dt": dt, "pml_width": 10, **options}
+    solver_options = {"equation": eq, "shape": shape, "dh": 10.0, "dt": dt, "pml_width": 10, **options}
     arguments = {"wavelet": wavelet, "sources": sources, "receivers": receivers, "models": list(models)}
-    return Call(asked, arguments, framework, dtype)
+    return Call(solver_options, arguments, framework, dtype)

@@ -1,4 +1,4 @@
-"""Columns of wavelet and record that have points in many fields, of every stage of a step."""
+"""Columns of wavelet and record with points in several fields, in every stage of a step."""
 
 import attrs
 import numpy as np
@@ -8,17 +8,19 @@ OPERATIONS = ("forward", "born", "adjoint")
 
 
 def driven_everywhere(example):
-    """With sources in all fields."""
+    """Return the example with sources and receivers in all fields."""
     names = [f.name for f in example.problem.equation.waves_in(example.problem.grid.ndim)]
     return attrs.evolve(example, arguments=example.arguments | {"source_type": names, "receiver_type": names})
 
 
 class Merged:
-    """A run whose fields share columns: `into` says which, for each field of a trace."""
+    """A run whose fields share columns: `into` is the column of each field of a trace."""
 
     def __init__(self, example, **options):
         self.run, fields = Run(example, chunk=7, **options), len(example.problem.source_type)
-        self.into = fields - 2 + np.arange(fields) % 2  # all share the last two, those before have no points
+        self.into = (
+            fields - 2 + np.arange(fields) % 2
+        )  # all fields share the last two columns; the others have no points
         for name in ("source_inject", "source_gather", "receiver_inject", "receiver_gather"):
             column = self.run[f"{name}_column"]
             column[...] = column // fields * fields + self.into[column % fields]
@@ -29,7 +31,7 @@ class Merged:
         return array.reshape(*array.shape[:2], -1, self.fields)
 
     def go(self, rng):
-        """The outputs of all operations on random signals."""
+        """Run all operations on random signals and return their outputs."""
         for name in ("wavelet", "tangent_wavelet", "cotangent"):
             self.run[name][...] = rng.standard_normal(self.run[name].shape)
         self.run["tangent_coefficients"][...] = rng.standard_normal(self.run["tangent_coefficients"].shape)
@@ -41,8 +43,9 @@ class Merged:
 
 
 def columns_add(example, **options) -> None:
-    """A column adds what its points see, or acts at all of them, as do columns of one field each whose samples are
-    added; one without points is left alone.
+    """Check that a column with points in several fields equals the sum of columns with one field each.
+
+    A column without points keeps its values.
     """
     example = driven_everywhere(example)
     merged = Merged(example, **options)

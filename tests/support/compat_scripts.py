@@ -1,7 +1,6 @@
-"""Runs the scripts of tests/compat/scripts, as they are with sweep-solver or with changed imports, and tells what they
-found in some numbers.
+"""Run the scripts of tests/compat/scripts with sweep-solver or with changed imports, and reduce results to numbers.
 
-``python tests/support/compat_scripts.py`` where sweep-solver is installed writes figures.json anew.
+If sweep-solver is installed, ``python tests/support/compat_scripts.py`` rewrites figures.json.
 """
 
 import json
@@ -21,7 +20,7 @@ SCRIPTS = "acoustic", "elastic", "lsrtm", "ddp", "pmap"
 
 
 def outcome(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
-    """Record and gradient of a script whose imports of sweep are those of a package."""
+    """Return record and gradient of a script with `package` in place of sweep in its imports."""
     text = (HERE / "scripts" / f"{name}.py").read_text()
     script, result = folder / f"{name}_{package}.py", folder / f"{name}_{package}.npz"
     script.write_text(re.sub(r"^from sweep\.", f"from {package}.", text, flags=re.MULTILINE))
@@ -39,12 +38,12 @@ def outcome(name: str, package: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def stored(name: str) -> dict[str, list[float]]:
-    """Results of a script with sweep-solver 0.3.5."""
+    """Return the stored figures of a script with sweep-solver 0.3.5."""
     return json.loads(FIGURES.read_text())[name]
 
 
 def figures(arrays: dict[str, np.ndarray]) -> dict[str, list[float]]:
-    """The norm of each array, and its products with four random vectors, always the same."""
+    """Return the norm of each array and its products with four fixed random vectors."""
     values = {}
     for name, array in arrays.items():
         flat = array.ravel().astype(np.float64)

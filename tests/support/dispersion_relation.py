@@ -1,4 +1,4 @@
-"""Complex frequencies of plane waves, as the step of an equation has them in a homogeneous medium."""
+"""Complex frequencies of plane waves in a homogeneous medium, from the step of an equation."""
 
 import numpy as np
 
@@ -9,9 +9,10 @@ DH, DT, AT = 10.0, 1e-4, 20
 
 
 def frequencies(equation, parameters, wavenumber: float, theta: float, ndim: int = 2, dt: float = DT) -> np.ndarray:
-    """Frequencies w (rad/s) of exp(i (w t - k . x)), Re w > 0, the highest first, of `wavenumber` k (1/m) at an angle theta
-    from the vertical in the plane of x and z. A step of the fields is a matrix of their amplitudes, whose eigenvalues
-    are exp(i w dt).
+    """Return the frequencies w (rad/s) of exp(i (w t - k . x)) with Re w > 0, the highest first.
+
+    The `wavenumber` k (1/m) has an angle theta from the vertical in the plane of x and z. A step of the fields is a
+    matrix of their amplitudes with eigenvalues exp(i w dt).
     """
     problem = make_problem(equation, (2 * AT + 1,) * ndim, DH, dt, pml_width=0)
     axes, names = problem.grid.axes, [f.name for f in equation.waves_in(ndim)]
@@ -24,9 +25,9 @@ def frequencies(equation, parameters, wavenumber: float, theta: float, ndim: int
         return np.exp(1j * (where + shift) @ k)[None]
 
     matrix, centre = np.zeros((len(names), len(names)), complex), (0, *(AT,) * ndim)
-    for column, moving in enumerate(names):
+    for column, excited in enumerate(names):
         state = {name: np.zeros((1, *problem.padded_shape), complex) for name in equation.state_names(ndim)}
-        state[moving] = wave(moving)
+        state[excited] = wave(excited)
         state = equation.step(NumpyOps(problem, complex), state, coefficients, lambda field, x: x)
         matrix[:, column] = [(state[name] / wave(name))[centre] for name in names]
     result = np.log(np.linalg.eigvals(matrix)) / (1j * dt)

@@ -1,7 +1,7 @@
-"""Exact records of point sources in elastic media in a plane: the whole space, and a half space under a free surface.
+"""Exact records of point sources in 2-D elastic media: the whole space, and a half space under a free surface.
 
-Spectra are evaluated at complex frequencies omega - i eps, which damps what would wrap around in time; exp(-eps t) is
-taken off again in the end. Waves are exp(i omega t - i k x), z points down.
+Spectra are evaluated at complex frequencies omega - i eps, which damps the wrap-around in time; the traces are divided
+by exp(-eps t) at the end. Waves are exp(i omega t - i k x), z points down.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,16 @@ class Solid:
 
     @property
     def models(self):
-        """Its parameters in the order of the equation."""
+        """The parameters in the order of the equation."""
         return self.vp, self.vs, self.rho
 
 
 @attrs.frozen
 class Clock:
-    """Samples of a wavelet k dt + act, and of a record k dt + seen; with `stepped`, time as a leapfrog has it.
+    """Sample times of a wavelet and its record; `stepped` gives the dispersion of a leapfrog in time.
 
-    A leapfrog of exact space answers at omega what the exact solution does at 2 / dt sin(omega dt / 2): compared with
-    that, the error of the differences in space is left.
+    The response of a leapfrog with exact space at omega is the exact response at 2 / dt sin(omega dt / 2). The
+    difference to such a record is the error of the differences in space.
     """
 
     wavelet: np.ndarray
@@ -52,17 +52,20 @@ class Clock:
         return 2 * np.pi * np.fft.rfftfreq(self.samples, self.dt) - 1j * self.damping
 
     def used(self, spectrum) -> np.ndarray:
-        """Where the wavelet has something to say."""
+        """Return the mask of frequencies with significant amplitude of the wavelet."""
         return np.abs(spectrum) > 1e-9 * np.abs(spectrum).max()
 
     def record(self, response: Callable, act: float, event: float) -> np.ndarray:
-        """Traces (nt, ...) of a response (omega) -> (nomega, ...)."""
+        """Return traces (nt, ...) of a response (omega) -> (nomega, ...).
+
+        Sample k of the wavelet acts at k dt + `act`, that of the record is at k dt + `event`.
+        """
         k = np.arange(len(self.wavelet))
         spectrum = np.fft.rfft(self.wavelet * np.exp(-self.damping * k * self.dt), self.samples)
         used = self.used(spectrum)
         omega = self.omega[used]
-        felt = 2 / self.dt * np.sin(omega * self.dt / 2) if self.stepped else omega
-        answer = response(felt)
+        numerical_omega = 2 / self.dt * np.sin(omega * self.dt / 2) if self.stepped else omega
+        answer = response(numerical_omega)
         answer = answer * (spectrum[used] * np.exp(1j * omega * (event - act))).reshape(-1, *[1] * (answer.ndim - 1))
         whole = np.zeros((len(used), *answer.shape[1:]), complex)
         whole[used] = answer
@@ -74,7 +77,7 @@ class Clock:
 
 
 def line(omega, speed, x, z):
-    """g, its gradient and its second derivatives, of (lap + omega^2 / speed^2) g = -delta; (2, ..), (2, 2, ..)."""
+    """Return g of (lap + omega^2 / speed^2) g = -delta, its gradient (2, ..) and its second derivatives (2, 2, ..)."""
     r, k = np.hypot(x, z), omega / speed
     g, slope = -0.25j * hankel2(0, k * r), 0.25j * k * hankel2(1, k * r)
     n = np.array([x, z]) / r
@@ -84,7 +87,7 @@ def line(omega, speed, x, z):
 
 
 def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) -> Callable:
-    """Response of vx, vz or p at (x, z) from the source: a force 'vx' or 'vz', or an explosion 'p'.
+    """Return the response of vx, vz or p at (x, z) from the source: a force 'vx' or 'vz', or an explosion 'p'.
 
     rho v_t = div sigma + f delta, sigma_t = C:e - m delta 1, p minus the mean of the two normal stresses (Achenbach
     1973, ch. 3): u of a force is (k_s^2 g_s + grad grad (g_s - g_p)) f / (rho omega^2), v of an explosion
@@ -110,11 +113,11 @@ def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) ->
 
 
 def half_space(solid: Solid, source: str, depth: float, receivers) -> Callable:
-    """Response (nomega, nrec) at receivers (name, x, z) to a source at x = 0 and `depth`, under the free surface z = 0.
+    """Return the response (nomega, nrec) at receivers (name, x, z) to a source at x = 0 and `depth`; z = 0 is free.
 
-    The direct wave in closed form; what the surface sends back as a sum over wavenumbers (Bouchon and Aki 1977), so
-    closely that its period is out of reach: up-going waves of the source (Lamb 1904; Garvin 1956) and two down-going
-    ones that cancel their tractions.
+    The direct wave has a closed form. The reflection of the surface is a sum over wavenumbers (Bouchon and Aki 1977),
+    so dense that its spatial period is out of reach. It consists of up-going waves of the source (Lamb 1904; Garvin 1956)
+    and two down-going waves that cancel their tractions.
     """
     direct = [whole_space(solid, source, name, x, z - depth) for name, x, z in receivers]
 
@@ -125,22 +128,22 @@ def half_space(solid: Solid, source: str, depth: float, receivers) -> Callable:
         k = 2 * np.pi / reach * np.arange(-int(last * reach / 2 / np.pi), int(last * reach / 2 / np.pi) + 1)
         answer = np.stack([d(omega) for d in direct], -1)
         for row, w in zip(answer, omega, strict=True):
-            down = reflected(solid, source, depth, w, k)
+            down_amplitudes = down_going_amplitudes(solid, source, depth, w, k)
             for n, (name, x, z) in enumerate(receivers):
-                row[n] += (received(solid, name, w, k, z, *down) * np.exp(-1j * k * x)).sum() / reach
+                row[n] += (field_of_waves(solid, name, w, k, z, *down_amplitudes) * np.exp(-1j * k * x)).sum() / reach
         return answer
 
     return response
 
 
 def vertical(omega, speed, k):
-    """The vertical wavenumber that decays downwards."""
+    """Return the vertical wavenumber of waves that decay downwards."""
     nu = np.sqrt((omega / speed) ** 2 - k**2 + 0j)
     return np.where(nu.imag > 0, -nu, nu)
 
 
-def reflected(solid, source, depth, omega, k):
-    """Amplitudes at z = 0 of the down-going P and S displacements (k, nu_p) and (nu_s, -k), both times -i."""
+def down_going_amplitudes(solid, source, depth, omega, k):
+    """Return amplitudes at z = 0 of the down-going P and S displacements (k, nu_p) and (nu_s, -k), both times -i."""
     nu_p, nu_s = (vertical(omega, speed, k) for speed in (solid.vp, solid.vs))
     g_p, g_s = (np.exp(-1j * nu * depth) / (2j * nu) for nu in (nu_p, nu_s))
     inertia = solid.rho * omega**2
@@ -150,7 +153,7 @@ def reflected(solid, source, depth, omega, k):
         up_p, up_s = 1j * k * g_p / inertia, -1j * nu_s * g_s / inertia
     else:
         up_p, up_s = -1j * nu_p * g_p / inertia, -1j * k * g_s / inertia
-    # Tractions (xz, zz) over mu of u = (-i k, i s nu_p) and u = (i s nu_s, i k), s = -1 of what goes down.
+    # Tractions (xz, zz) over mu of u = (-i k, i s nu_p) and u = (i s nu_s, i k); s = -1 for down-going waves.
     bend = nu_s**2 - k**2
 
     def shear(p, s, sign):
@@ -165,8 +168,8 @@ def reflected(solid, source, depth, omega, k):
     return (m22 * a - m12 * b) / det, (m11 * b - m21 * a) / det
 
 
-def received(solid, name, omega, k, z, p, s):
-    """vx, vz or p of down-going waves at depth z."""
+def field_of_waves(solid, name, omega, k, z, p, s):
+    """Return vx, vz or p of down-going waves at depth z."""
     nu_p, nu_s = (vertical(omega, speed, k) for speed in (solid.vp, solid.vs))
     p, s = p * np.exp(-1j * nu_p * z), s * np.exp(-1j * nu_s * z)
     if name == "p":

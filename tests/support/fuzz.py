@@ -1,9 +1,9 @@
-"""Random calls of the C ABI over buffers of exactly the stated sizes, each between pages that nobody may touch.
+"""Random calls of the C ABI over buffers of exactly the stated sizes, each between guard pages.
 
-``python fuzz.py SEED COUNT [FIRST]`` runs COUNT structs in this process, which a page that is touched, an abort or a call
-of more than 60 seconds ends: the last line printed says which struct it was. A struct follows from SEED and its number
-alone. Each answer is checked: sizes hold their contents even if a number
-overflows on the way. Bad values are refused. A successful run has written all of its outputs.
+``python fuzz.py SEED COUNT [FIRST]`` runs COUNT structs in this process. Access to a guard page, an abort or a call of
+more than 60 seconds ends the process; the last printed line names the struct. A struct depends only on SEED and its
+number. Each answer is checked: sizes hold their contents even if an intermediate number overflows, bad values are
+refused, and a successful run writes all of its outputs.
 """
 
 import ctypes as c
@@ -21,7 +21,7 @@ from sweep_core import native
 from sweep_core.native import structs
 
 LIMIT = 2**60
-"""Bytes from which a problem is refused."""
+"""Problems of at least this number of bytes are refused."""
 MOST = 2**31 - 1
 EDGES = (
     0,
@@ -42,24 +42,24 @@ EDGES = (
     255,
 )
 LIBRARYS = ("state", "workspace")
-"""Buffers of which each operation needs another number of bytes."""
+"""Buffers whose size depends on the operation."""
 LISTED = ("_cell", "_column", "_weight")
 VARIED = {name: [f"{kind}{name}" for kind in ("", "gradient_", "tangent_")] for name in ("coefficients", "wavelet")}
 MAY_BE_RUN = 4 << 20
-"""Bytes of all buffers, and cell updates, up to which an accepted problem is also run."""
+"""An accepted problem runs up to this number of bytes of all buffers, and of cell updates."""
 libc = c.CDLL(None, use_errno=True)
 libc.mmap.restype, libc.mmap.argtypes = c.c_void_p, (c.c_void_p, c.c_size_t, *[c.c_int] * 3, c.c_long)
 libc.mprotect.argtypes, libc.munmap.argtypes = (c.c_void_p, c.c_size_t, c.c_int), (c.c_void_p, c.c_size_t)
 PAGE, NONE, OPEN = mmap.PAGESIZE, 0, mmap.PROT_READ | mmap.PROT_WRITE
 
 
-def written(need) -> bool:
-    """Whether all of a buffer is written by a run."""
+def is_output(need) -> bool:
+    """Return True if a run writes all of a buffer."""
     return structs.ROLES[need.role] == "out" and need.type == structs.VALUES
 
 
 class Fenced:
-    """Bytes that begin after a closed page, or end before one, full of NaN."""
+    """Bytes full of NaN that begin after a guard page, or end before one."""
 
     def __init__(self, size: int, at_end: bool):
         self.size, room = size, -(-size // PAGE) * PAGE
@@ -77,7 +77,7 @@ class Fenced:
 
 
 class Trial:
-    """One struct, the buffers that it asks for, and the calls over them."""
+    """One struct, its buffers, and the calls over them."""
 
     def __init__(self, library, equations, seed):
         self.library, self.equations, self.draw = library, equations, random.Random(seed)
@@ -93,7 +93,7 @@ class Trial:
     # --- the struct ----------------------------------------------------------------------------------------------
 
     def _describe(self):
-        """A small problem that should be accepted."""
+        """Fill the struct with a small valid problem."""
         draw, p = self.draw, self.struct
         self.equation = draw.choice(self.equations)
         p.equation, p.dtype, p.ndim = self.equation.name, draw.randrange(2), draw.choice((2, 2, 3))
@@ -127,7 +127,7 @@ class Trial:
             p.imaged_from = draw.randrange(p.shape[0])
 
     def _points(self, counts) -> tuple[int, int]:
-        """(traces, columns), and how many points each field has."""
+        """Return (traces, columns), and write the number of points of each field to `counts`."""
         draw, traces = self.draw, self.draw.choice((0, 1, 1, 2, 3, 7))
         used = draw.sample(range(self.equation.fields), draw.randint(1, min(3, self.equation.fields)))
         for field in used:
@@ -156,7 +156,7 @@ class Trial:
     def _edge(self) -> int:
         return self.draw.choice((self.draw.choice(EDGES), self.draw.randint(-3, 70), self.draw.getrandbits(32) - 2**31))
 
-    # --- what it must answer -------------------------------------------------------------------------------------
+    # --- expected answers ----------------------------------------------------------------------------------------
 
     def call(self, function, *arguments) -> int:
         draw = self.draw
@@ -181,7 +181,7 @@ class Trial:
         return status
 
     def query(self) -> bool:
-        """Whether the struct is accepted."""
+        """Return True if the struct is accepted."""
         answers = structs.SweepNeeds(bytes=c.sizeof(structs.SweepNeeds))
         for number, operation in enumerate(structs.OPERATIONS):
             for _ in range(20):
@@ -189,10 +189,10 @@ class Trial:
                 if status == structs.OK:
                     break
             else:
-                assert not self.needs, f"{operation} is refused, another operation not"
+                assert not self.needs, f"{operation} is refused, but another operation is not"
                 return False
             self.needs[operation] = {n.name.decode(): n.bytes for n in answers.buffer[: answers.count]}
-            self.outputs[operation] = [n.name.decode() for n in answers.buffer[: answers.count] if written(n)]
+            self.outputs[operation] = [n.name.decode() for n in answers.buffer[: answers.count] if is_output(n)]
         p, item, needs = self.struct, 4 + 4 * self.struct.dtype, self.needs
         cells = prod(p.shape[: p.ndim])
         level = self.equation_now.fields * cells * item
@@ -231,7 +231,7 @@ class Trial:
         return next(e for e in self.library.describe(self.struct.ndim) if e.name == self.struct.equation)
 
     def bytes_of(self) -> dict[str, int]:
-        """Bytes of the buffers whose layout is not the library's own, of an accepted struct."""
+        """Return the bytes of the buffers with a public layout, of an accepted struct."""
         p, item = self.struct, 4 + 4 * self.struct.dtype
         cells = prod(p.shape[: p.ndim])
         sizes = {"flag": 4}
@@ -265,13 +265,13 @@ class Trial:
                 self.fenced[name] = Fenced(size, self.at_end)
         self._fill()
         self.points = {kind: list(self._points_of(kind)) for kind in ("source", "receiver")}
-        ran = dict.fromkeys(self.needs, False)
+        completed = dict.fromkeys(self.needs, False)
         for operation, needs in self.needs.items():
             self.fenced |= {name: Fenced(needs[name], self.at_end) for name in LIBRARYS}
             if self._run(operation, needs):
                 count[operation] += 1
-                ran[operation] = p.first == 0 and p.last == p.steps
-            if ran[operation] and (operation != "adjoint" or ran["forward"]):
+                completed[operation] = p.first == 0 and p.last == p.steps
+            if completed[operation] and (operation != "adjoint" or completed["forward"]):
                 for name in self.outputs[operation]:
                     result = self.fenced[name].array(("float32", "float64")[self.struct.dtype])
                     if name in ("record", "gradient_wavelet"):
@@ -283,7 +283,7 @@ class Trial:
             buffer.close()
 
     def _fill(self):
-        """Values that waves stay finite with."""
+        """Fill the inputs with values for which waves stay finite."""
         values = np.random.default_rng(self.draw.getrandbits(32))
         dtype = ("float32", "float64")[self.struct.dtype]
         for name in ("wavelet", "tangent_wavelet", "tangent_coefficients", "cotangent"):
@@ -297,7 +297,7 @@ class Trial:
             self.spoiled = True
 
     def _run(self, operation, names) -> bool:
-        """Whether it succeeded."""
+        """Return True if the call succeeded."""
         draw, lists, spoiled = self.draw, [], self.spoiled
         for name in names:
             if name.endswith("_cell"):
@@ -318,12 +318,12 @@ class Trial:
         for buffer in lists:
             buffer.close()
         begins = self.struct.last == self.struct.steps if operation == "adjoint" else self.struct.first == 0
-        if status == structs.OK:  # coefficients are looked at where a run begins
+        if status == structs.OK:  # the first call of a run checks coefficients
             assert not short and (not spoiled or not begins), (operation, short, spoiled)
         return status == structs.OK
 
     def _points_of(self, kind):
-        """[(cells, columns, weights)] of each shot and field, trace by trace, whose points are in any of its columns."""
+        """Yield (cells, columns, weights) of each shot and field, trace by trace, with random columns of the trace."""
         p, values = self.struct, np.random.default_rng(self.draw.getrandbits(32))
         counts, traces = [n for n in getattr(p, f"{kind}_points") if n], getattr(p, f"{kind}_traces")
         for _ in range(p.shots):
@@ -338,14 +338,17 @@ class Trial:
     def _of_points(self, kind, samples):
         """Return the part of (shots, steps, columns) in columns that have points."""
         p, columns = self.struct, getattr(self.struct, f"{kind}_columns")
-        there, lists = np.zeros((p.shots, columns), bool), np.array_split(np.arange(len(self.points[kind])), p.shots)
-        for shot, some in enumerate(lists):
-            for i in some:
-                there[shot, self.points[kind][i][1]] = True
-        return samples.reshape(p.shots, p.steps, columns).swapaxes(1, 2)[there]
+        has_points, lists = (
+            np.zeros((p.shots, columns), bool),
+            np.array_split(np.arange(len(self.points[kind])), p.shots),
+        )
+        for shot, indices in enumerate(lists):
+            for i in indices:
+                has_points[shot, self.points[kind][i][1]] = True
+        return samples.reshape(p.shots, p.steps, columns).swapaxes(1, 2)[has_points]
 
     def _list(self, kind, sort):
-        """The buffers (cells, columns, weights) of a list, and whether one of its points does not fit."""
+        """Return the buffers (cells, columns, weights) of a list, and True if one of its points is invalid."""
         p, draw = self.struct, self.draw
         parts = self.points[kind]
         if sort:

@@ -14,7 +14,7 @@ RECEIVERS = np.stack([np.arange(0, 36, 2), np.full(18, 3)], axis=1)
 
 
 def earth():
-    """(true, start, water)"""
+    """Return (true, start, water)."""
     start = np.repeat(np.linspace(1500, 2300, 24, dtype=np.float32)[:, None], 36, axis=1)
     water = np.zeros(SHAPE, bool)
     water[:5], start[:5] = True, 1500
@@ -50,7 +50,7 @@ def call(data, stages, start=None, make=solver, **options):
 
 
 class Rank:
-    """One of some ranks that are threads of this process."""
+    """One rank of several, each a thread of this process."""
 
     def __init__(self, rank, size, shared):
         self.rank, self.size, self._shared = rank, size, shared
@@ -73,10 +73,10 @@ class Rank:
 
 
 def on_ranks(size, work):
-    """``work(group)`` of each rank; the error of the first that fails, not of those that then wait for it in vain."""
+    """Return ``work(group)`` of each rank, or raise the error of the first rank that fails (not of ranks that wait)."""
     _, barrier = shared = [None] * size, Barrier(size, timeout=60)
 
-    def alone(rank):
+    def run_rank(rank):
         try:
             return work(Rank(rank, size, shared))
         except BaseException:
@@ -84,7 +84,7 @@ def on_ranks(size, work):
             raise
 
     with ThreadPoolExecutor(size) as pool:
-        ranks = [pool.submit(alone, rank) for rank in range(size)]
+        ranks = [pool.submit(run_rank, rank) for rank in range(size)]
     errors = [rank.exception() for rank in ranks if rank.exception()]
     for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
         raise error

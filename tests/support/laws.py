@@ -1,4 +1,4 @@
-"""The laws' cases and the table of all that can run them, as parameters of tests: sweep_core.testing has the laws."""
+"""Cases of the laws and the table of executors, as parameters of tests; sweep_core.testing has the laws."""
 
 import importlib.util
 import os
@@ -52,7 +52,7 @@ OURS = ("reference", "torch", "jax")
 
 
 def error(x, expected) -> float:
-    """Largest difference over largest expected value, of arrays of any backend."""
+    """Return the largest difference over the largest expected value, of arrays of any backend."""
     return _error(numpy_of(x), expected)
 
 
@@ -60,7 +60,7 @@ ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
 
 
 def with_snapshots(this):
-    """The function vp -> (misfit of the record, ASKED) of a solver with its survey and weights."""
+    """Return the function vp -> (misfit of the record, snapshots) of a solver with its survey and weights."""
 
     def both(vp, wavelet=this.wavelet):
         record, snapshots = this.solver(wavelet, **this.survey, models=[vp], snapshots=ASKED)
@@ -69,39 +69,42 @@ def with_snapshots(this):
     return both
 
 
-def born_of_snapshots(example: Case, asked: Snapshots) -> np.ndarray:
-    """The derivative of snapshots, (nshots, nsnap, nz, nx), in the direction of `made`: of receivers in all their cells."""
-    (top, bottom), (left, right) = asked.region
+def born_of_snapshots(example: Case, request: Snapshots) -> np.ndarray:
+    """Return the derivative of snapshots, (nshots, nsnap, nz, nx), along `example.direction()`.
+
+    Receivers in all cells of the region record it.
+    """
+    (top, bottom), (left, right) = request.region
     z, x = np.mgrid[top:bottom, left:right]
     receivers = np.broadcast_to(np.stack([x, z], -1).reshape(-1, 2), (len(example.shots), z.size, 2))
     everywhere = attrs.evolve(example, shots=attrs.evolve(example.shots, receivers=receivers))
-    snapshots = reference_born(everywhere)[:, :: asked.every, :, example.problem.receiver_type.index(*asked.fields)]
+    snapshots = reference_born(everywhere)[:, :: request.every, :, example.problem.receiver_type.index(*request.fields)]
     return snapshots.reshape(*snapshots.shape[:2], *z.shape)
 
 
 def known_equations():
-    """Every registered equation as a parameter of a test, those of plugins included."""
+    """Return every registered equation as a parameter of a test, those of plugins included."""
     return [pytest.param(cls, id=name) for name, cls in sorted(equations().items())]
 
 
-# --- what runs them ---------------------------------------------------------------------------------------------------
+# --- executors --------------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class Framework(Entry):
-    """One line of the table of executors, where it is more than the protocol.
+    """One line of the table of executors, with functions of the framework beyond the protocol.
 
-    `solver` gives the function (wavelet, models) -> record of a case, and `pullback` the gradients (of wavelet, of
-    models) for a cotangent: what the protocol leaves to a framework.
+    `solver` returns the function (wavelet, models) -> record of a case. `pullback` returns the gradients (of wavelet,
+    of models) for a cotangent.
     """
 
     solver: Callable | None = None
     pullback: Callable | None = None
 
     def absent(self, reason):
-        """Skips the test, unless compiled code was promised and it is not the equation that lacks it."""
-        promised = os.environ.get("SWEEP_REQUIRE_NATIVE") and self.name in ("torch-c", "jax-c")
-        if promised and "no compiled kernel" not in reason and "run backward in time" not in reason:
+        """Skip the test, or fail if SWEEP_REQUIRE_NATIVE is set and the equation has compiled code."""
+        is_required = os.environ.get("SWEEP_REQUIRE_NATIVE") and self.name in ("torch-c", "jax-c")
+        if is_required and "no compiled kernel" not in reason and "run backward in time" not in reason:
             pytest.fail(f"{self.name}: {reason}")
         super().absent(reason)
 
@@ -160,7 +163,7 @@ def _jax(impl, device="cpu"):
         first, rest = back(jnp.asarray(cotangent, record.dtype))
         return numpy_of(first), [numpy_of(x) for x in rest]
 
-    # XLA fuses the steps of a chunk in another way.
+    # XLA fuses the steps of a chunk differently.
     rounding = 1e-12 if impl == "eager" else 0.0
     return Framework(f"jax-{impl}" + ("" if device == "cpu" else f"-{device}"), make, rounding, solver, pullback)
 
@@ -179,7 +182,7 @@ TABLE = (
 
 
 def executors(*names, gradient=False, pullback=False):
-    """The table as parameters of a test: all of it, or `names`; with `gradient`, what is not the reference."""
+    """Return the table (all of it, or `names`) as parameters of a test; `gradient` leaves out the reference."""
     return [
         pytest.param(entry, id=entry.name, marks=[pytest.mark.gpu] if entry.name.endswith("cuda") else [])
         for entry in TABLE
@@ -190,7 +193,7 @@ def executors(*names, gradient=False, pullback=False):
 
 
 def executors_and_orders(*names, **options):
-    """Each with each, but JAX, which compiles for seconds whenever a problem is new, with two orders."""
+    """Return each executor with each order; JAX compiles a new problem for seconds and has only two orders."""
     return [
         pytest.param(*entry.values, order, id=f"{entry.id}-{order}", marks=entry.marks)
         for entry in executors(*names, **options)
@@ -199,9 +202,9 @@ def executors_and_orders(*names, **options):
 
 
 def executors_and_variants(**options):
-    """Each with every variant of every equation, but JAX, which compiles for seconds, with each of one in turn.
+    """Return each executor with every variant of every equation; JAX has one equation per variant, in turn.
 
-    A free surface runs with all equations, since each of them treats it in its own way.
+    JAX compiles for seconds. A free surface runs with all equations, because each of them treats it differently.
     """
     return [
         pytest.param(*entry.values, name, *equation.values, id=f"{equation.id}-{name}-{entry.id}", marks=entry.marks)
@@ -213,6 +216,6 @@ def executors_and_variants(**options):
 
 
 def forget() -> None:
-    """Drops what JAX has compiled: threads and instruction sets are constants of it."""
+    """Drop JAX's compiled programs: numbers of threads and instruction sets are constants in them."""
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()

@@ -1,4 +1,4 @@
-"""Long runs in random earths, whose gradients tell what less memory costs in digits."""
+"""Long runs in random earths, to measure the error of gradients with less memory."""
 
 import numpy as np
 from laws import Case
@@ -11,7 +11,7 @@ CASES = {
     "acoustic": (Acoustic, "h1", False, {"vp": 2e-6}),
     "acoustic, free surface": (Acoustic, "h1", True, {"vp": 2e-6}),
     "variable density": (AcousticVariableDensity, "p", False, {"vp": 2e-6, "rho": 2e-6}),
-    # A vertical force sends mostly shear waves: the gradient in vp is a small difference.
+    # A vertical force radiates mostly shear waves: the gradient in vp is a small difference.
     "elastic": (Elastic, "vz", False, {"vp": 1e-4, "vs": 2e-6, "rho": 5e-6}),
     "elastic, free surface": (Elastic, "vz", True, {"vp": 2e-5, "vs": 2e-6, "rho": 5e-6}),
 }
@@ -19,7 +19,7 @@ CASES = {
 
 
 def long_run(equation, field, free_surface, edge, nt) -> Case:
-    """Random earths, dt near its limit, receivers along the top; the residual is the record."""
+    """Return a run in a random earth, with dt near its limit and receivers along the top."""
     rng, result = np.random.default_rng(0), equation(spatial_order=4)
     models = [rng.uniform(*RANGES[parameter.name], SHAPE) for parameter in result.parameters]
     dt = 0.95 * result.largest_speed((DH, DH), 1.0) / float(np.max(result.speed(*models)))

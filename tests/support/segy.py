@@ -1,4 +1,4 @@
-"""SEG-Y written and read by the letter of the standard, byte by byte: what the tests hold the library against."""
+"""SEG-Y written and read by the letter of the standard, byte by byte: the reference of the tests."""
 
 import struct
 
@@ -24,7 +24,7 @@ KINDS = {1: "u4", 2: "i4", 3: "i2", 5: "f4", 6: "f8", 8: "i1", 10: "u4", 11: "u2
 
 
 def to_ibm(values):
-    """IBM floats of numbers, by their definition: the sign, 16^(exponent - 64), a fraction from 1/16 to 1."""
+    """Return IBM floats by their definition: the sign, 16^(exponent - 64), a fraction from 1/16 to 1."""
     words = []
     for value in np.ravel(values).astype(float):
         sign, size, exponent = int(value < 0), abs(value), 64
@@ -42,7 +42,7 @@ def from_ibm(words):
 
 
 def encode(traces, headers, *, order=">", format=5, interval=4000, binary=None, texts=0, revision=1):
-    """The bytes of a file: traces (n, nt), a dict of fields for each."""
+    """Return the bytes of a file with traces (n, nt) and a dict of header fields for each."""
     traces = np.asarray(traces)
     head = bytearray(3600)
     head[:3200] = "".join(f"C{n:2d} A TEST".ljust(80) for n in range(1, 41)).encode("cp037")
@@ -65,7 +65,7 @@ def encode(traces, headers, *, order=">", format=5, interval=4000, binary=None, 
 
 
 def trace_header(content, trace, nt, width=4, order=">"):
-    """The fields of one trace of a file without extended textual headers."""
+    """Return the header fields of one trace of a file without extended textual headers."""
     begin = 3600 + trace * (240 + width * nt)
     return {
         name: struct.unpack_from(order + kind, content, begin + at - 1)[0] for name, (at, kind) in TRACE_FIELDS.items()
@@ -84,7 +84,7 @@ def scaled(value, scalar):
 
 
 def survey(nt=64, seed=0):
-    """(traces, headers) of three shots of 5, 4 and 5 receivers along a line; noise that decays over five decades."""
+    """Return (traces, headers) of three shots of 5, 4 and 5 receivers on a line; noise that decays by five decades."""
     rng, headers = np.random.default_rng(seed), []
     for shot, count in enumerate((5, 4, 5)):
         for receiver in range(count):

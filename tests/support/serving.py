@@ -1,4 +1,4 @@
-"""Files over HTTP on this machine, for as long as a test needs them."""
+"""A local HTTP server of files for the duration of a test."""
 
 import contextlib
 import http.server
@@ -12,7 +12,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(handler):
-    """The address of a server whose requests `handler` answers."""
+    """Serve requests by `handler` and yield the address of the server."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:

@@ -1,4 +1,4 @@
-"""A problem of 30 x 40 cells, for tests that look at one thing."""
+"""A problem of 30 x 40 cells for small tests."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def torch_solver(**options):
 
 
 def jax_solver(**options):
-    """A solver in JAX."""
+    """Return a solver in JAX."""
     pytest.importorskip("jax")
     from sweep_jax import PropJax
 

@@ -1,4 +1,4 @@
-"""The third-party packages of tests/plugins, installed into a folder of their own."""
+"""Installation of the third-party packages of tests/plugins into a separate folder."""
 
 import subprocess
 import sys
@@ -11,10 +11,10 @@ INSTALL = Path(__file__).parents[1] / "plugins/install.py"
 
 
 def install(folder, names) -> None:
-    """Builds and installs packages without the network; skips the test where that cannot be."""
+    """Build and install packages without the network, or skip the test without pip and setuptools."""
     try:
-        # Not find_spec("pip"): setuptools takes that for pip at work, and lets go of its distutils, which inductor needs.
+        # find_spec("pip") would make setuptools assume a run of pip and remove its distutils, which inductor needs.
         distribution("pip"), distribution("setuptools")
     except PackageNotFoundError:
-        pytest.skip("needs pip and setuptools, with which a package is built without the network")
+        pytest.skip("needs pip and setuptools, which build a package without the network")
     subprocess.run([sys.executable, INSTALL, folder, *names], check=True)

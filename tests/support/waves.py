@@ -1,4 +1,4 @@
-"""One shot by compiled code, and how far its traces are from what they should be."""
+"""One shot by compiled code, and the error of its traces."""
 
 import numpy as np
 from laws import executors
@@ -7,8 +7,9 @@ from sweep_core import Shots, make_problem
 
 
 def shoot(wavelet, source, receivers, models, **arguments) -> np.ndarray:
-    """The record (nt, nrec, nfield) of one source in uniform media (numbers) or models; the test is skipped without
-    compiled code.
+    """Return the record (nt, nrec, nfield) of one source in uniform media (numbers) or models.
+
+    Without compiled code the test is skipped.
     """
     problem = make_problem(**arguments)
     models = [np.broadcast_to(np.asarray(m, float), problem.grid.shape).copy() for m in models]
@@ -18,10 +19,10 @@ def shoot(wavelet, source, receivers, models, **arguments) -> np.ndarray:
 
 
 def misfit(x, expected) -> float:
-    """Relative L2 error."""
+    """Return the relative L2 error."""
     return float(np.linalg.norm(x - expected) / np.linalg.norm(expected))
 
 
 def slopes(errors, steps) -> np.ndarray:
-    """The order that each pair of neighbouring steps shows."""
+    """Return the order of convergence of each pair of neighbouring steps."""
     return np.diff(np.log(errors)) / np.diff(np.log(steps))

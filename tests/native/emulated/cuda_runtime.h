@@ -1,4 +1,4 @@
-// The functions of the CUDA runtime that the library calls beside launches, for tests. There are two cards; the second
+// Functions of the CUDA runtime that the library calls (except launches), for tests. There are two cards; the second
 // holds the memory that a test assigns to it.
 #ifndef SWEEP_TEST_CUDA_RUNTIME_H
 #define SWEEP_TEST_CUDA_RUNTIME_H

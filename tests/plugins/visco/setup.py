@@ -1,4 +1,4 @@
-"""A wheel that holds a compiled library is of one platform, and says so."""
+"""Tag a wheel with a compiled library for one platform."""
 
 from pathlib import Path
 

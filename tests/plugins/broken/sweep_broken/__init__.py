@@ -1,1 +1,1 @@
-"""Plugins that are broken, one way each."""
+"""Broken plugins, one defect per module."""

@@ -1,4 +1,4 @@
-"""Registers what cannot be used: a backend that fails to import, one that lacks a module, and a missing equation."""
+"""Unusable records: a backend that fails at import, one that lacks a module, and a missing equation."""
 
 from sweep_core import BackendRecord, EquationRecord, impl
 

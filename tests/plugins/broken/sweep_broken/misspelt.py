@@ -1,4 +1,4 @@
-"""Implements a hook that does not exist: its name lacks an s."""
+"""A misspelt hook: its name lacks an s."""
 
 from sweep_core import BackendRecord, impl
 

@@ -1,4 +1,4 @@
-"""Answers a hook with something that is no record."""
+"""A hook that returns a string in place of a record."""
 
 from sweep_core import impl
 

@@ -1,3 +1,3 @@
-"""Fails at import."""
+"""A module that fails at import."""
 
 raise RuntimeError("the accelerator's driver is too old")

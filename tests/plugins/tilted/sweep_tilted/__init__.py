@@ -1,4 +1,4 @@
-"""Waves whose speed is that of an ellipse with a tilted axis: the equation, and the hook that registers it."""
+"""Waves with elliptical anisotropy about a tilted axis: the equation, and the hook that registers it."""
 
 from typing import ClassVar
 
@@ -13,11 +13,12 @@ from sweep_core.equations.first_order import Contribution, DerivativeSum, Stagge
 class Tilted(StaggeredEquation):
     """u_tt = vp^2 ((n . grad)^2 + (1 + 2 epsilon) (lap - (n . grad)^2)) u + f, n = (sin theta, cos theta) in (x, z).
 
-    Along n waves travel with vp, across it with vp sqrt(1 + 2 epsilon). In (x, z) that is a sum of c_xx D_x D_x u,
-    c_zz D_z D_z u and c_xz D_z D_x u. The inner derivatives are fields that exist within the step: gx and gz between
-    nodes, and for the mixed one gm, the mean of gx at nodes. The field w is the change of u in a step:
+    Waves along n travel with vp, waves across n with vp sqrt(1 + 2 epsilon). The operator in (x, z) is a sum of
+    c_xx D_x D_x u, c_zz D_z D_z u and c_xz D_z D_x u. The inner derivatives are fields that exist within the step: gx
+    and gz between nodes and, for the mixed derivative, gm, the mean of gx at nodes. The field w is the change of u in
+    a step:
 
-    w <- w + sum over them of c D g + dt^2 f,      u <- u + w.
+    w <- w + sum of c D g + dt^2 f,      u <- u + w.
     """
 
     name: ClassVar[str] = "tilted"

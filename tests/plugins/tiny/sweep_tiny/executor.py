@@ -1,10 +1,10 @@
-"""NumPy arrays in, NumPy arrays out; between them the compiled time loop."""
+"""An executor for NumPy arrays that runs the compiled time loop."""
 
 from sweep_core import NumpyRun, check_arrays, check_like_record, check_record, compiled_support, least_squares
 
 
 class TinyExecutor:
-    """Runs on the CPU what libsweep_cpu holds, in the dtype of the models."""
+    """Executor of the equations in libsweep_cpu, in the dtype of the models."""
 
     name = "tiny"
 

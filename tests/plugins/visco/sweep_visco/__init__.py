@@ -1,4 +1,4 @@
-"""Acoustic waves in a medium that absorbs: the equation, and the hook that registers it."""
+"""Acoustic waves in an absorbing medium: the equation, and the hook that registers it."""
 
 from typing import ClassVar
 
@@ -13,20 +13,20 @@ from sweep_core.equations.first_order import Contribution, DerivativeSum, Stagge
 class ViscoAcoustic(StaggeredEquation):
     """rho v_t = -grad p, p_t = -M (1 + tau) div v - r, r_t = -(r + M tau div v) / T: one standard linear solid.
 
-    T = 1 / (2 pi `frequency`), at which the quality factor is Q = 1 + 2 / tau and the phase speed vp (Blanch, Robertsson
-    and Symes 1995, Geophysics 60, eqs. 6 to 9, of one mechanism). Time differences are central, so that r is the mean of
-    its values before and after: with a = dt / 2 T and R = dt r,
+    T = 1 / (2 pi `frequency`). At that frequency the quality factor is Q = 1 + 2 / tau and the phase speed is vp
+    (Blanch, Robertsson and Symes 1995, Geophysics 60, eqs. 6 to 9, one mechanism). Time differences are central, so
+    that r is the mean of its values before and after: with a = dt / 2 T and R = dt r,
 
-    R <- R - loss (R + M tau dt div v),      p <- p - stiff dt div v - keep R (of before),
+    R <- R - loss (R + M tau dt div v),      p <- p - stiff dt div v - keep R (the old R),
 
     loss = 2 a / (1 + a), keep = 1 / (1 + a), stiff = M (1 + tau / (1 + a)).
 
     Parameters
     ----------
     spatial_order, device
-        As of every equation.
+        See every equation.
     frequency : float
-        Where Q and vp are meant (Hz).
+        Frequency (Hz) of Q and vp.
     """
 
     name: ClassVar[str] = "viscoacoustic"
@@ -69,7 +69,7 @@ class ViscoAcoustic(StaggeredEquation):
 
     @staticmethod
     def _relaxed(vp, q):
-        """M / rho: vp^2 times the square of the real part of 1 / sqrt(1 + tau / 2 + i tau / 2)."""
+        """Return M / rho: vp^2 times the square of the real part of 1 / sqrt(1 + tau / 2 + i tau / 2)."""
         real, imaginary = 1 + 1 / (q - 1), 1 / (q - 1)
         size = (real**2 + imaginary**2) ** 0.5
         return vp**2 * (size + real) / (2 * size**2)

@@ -1,4 +1,4 @@
-"""Waves in media whose axis of symmetry is vertical (Thomsen 1986, Geophysics 51): two equations, and their hook."""
+"""Waves in media with a vertical axis of symmetry (Thomsen 1986, Geophysics 51): two equations, and their hook."""
 
 from sweep_core import EquationRecord, impl
 

@@ -1,4 +1,4 @@
-"""Waves of the kind P in a medium with a vertical axis of symmetry whose shear speed along it is zero."""
+"""P waves in a medium with a vertical axis of symmetry and zero shear speed along the axis."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from sweep_core.equations.first_order import Contribution, DerivativeSum, Stagge
 
 
 def larger(a, b):
-    """The larger of two numbers or arrays, of any library."""
+    """Return the larger of two numbers or arrays, of any library."""
     return 0.5 * (a + b + abs(a - b))
 
 
@@ -20,7 +20,7 @@ class VTIAcoustic(StaggeredEquation):
     sh_t = k ((1 + 2 epsilon) (d_x vx + d_y vy) + sqrt(1 + 2 delta) d_z vz),
     sv_t = k (sqrt(1 + 2 delta) (d_x vx + d_y vy) + d_z vz).
 
-    On a free surface sv = 0, which gives d_z vz, and sh_t = 2 k (epsilon - delta) (d_x vx + d_y vy).
+    On a free surface sv = 0 determines d_z vz, and sh_t = 2 k (epsilon - delta) (d_x vx + d_y vy).
     """
 
     name: ClassVar[str] = "vti_acoustic"

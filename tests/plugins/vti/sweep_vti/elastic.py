@@ -1,4 +1,4 @@
-"""Elastic waves in a solid whose axis of symmetry is vertical."""
+"""Elastic waves in a solid with a vertical axis of symmetry."""
 
 from typing import ClassVar
 
@@ -72,7 +72,7 @@ class VTIElastic(StaggeredEquation):
 
     @staticmethod
     def stiffness(vp, vs, rho, epsilon, delta, gamma):
-        """c11, (c13 + c44)^2, c33, c44, c66 (Pa)."""
+        """Return c11, (c13 + c44)^2, c33, c44, c66 (Pa)."""
         c33, c44 = rho * vp**2, rho * vs**2
         square = 2 * delta * c33 * (c33 - c44) + (c33 - c44) ** 2
         return (1 + 2 * epsilon) * c33, square, c33, c44, (1 + 2 * gamma) * c44
