@@ -9,8 +9,8 @@ import numpy as np
 from ..errors import DomainError, NotFiniteError
 from .encoding import Encoding
 from .illumination import illumination
-from .journal import Answer, is_finite
-from .objective import AfterShots, Objective
+from .journal import Answer
+from .objective import AfterShots, Objective, is_finite
 from .regularisers import penalty
 from .unknowns import Unknowns
 
@@ -26,6 +26,11 @@ DAMPING = 0.1
 def spread(nshots: int, count: int | None) -> np.ndarray:
     """Return `count` shots of a survey, evenly spaced; all shots for None."""
     return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
+
+
+def _of(shots: list[int]) -> str:
+    """Return a phrase that names some shots, or nothing."""
+    return f" in {'shot' if len(shots) == 1 else 'shots'} {', '.join(map(str, shots[:9]))}" if shots else ""
 
 
 class Descent:
@@ -93,9 +98,10 @@ class Descent:
             self._compute(models, some)
             self._last = x.copy()
             if not is_finite(self.misfit, self.gradients):
+                bad = [] if self._encoding else self.objective.bad_shots(models, some)
                 raise NotFiniteError(
-                    f"the misfit is {self.misfit}, or its gradient is not finite, although both were finite at the "
-                    "start of the stage; use narrower bounds or shorter steps"
+                    f"the misfit is {self.misfit}, or its gradient is not finite{_of(bad)}, although both were finite "
+                    "at the start of the stage; use narrower bounds or shorter steps"
                 )
         value, slopes = self._total(models)
         return value, self.unknowns.slope(x, slopes)
@@ -183,8 +189,8 @@ class Descent:
         """Return the error in the record of the start or in its misfit, or `otherwise` if both are correct."""
         objective, some = self.objective, self.shots
         record = objective.record(list(self.unknowns.start), some)
-        if not np.isfinite(record).all():
-            return "the record of the start is not finite; check wavelet, models and dt"
+        if bad := [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]:
+            return f"the record of the start is not finite{_of(bad)}; check wavelet, models and dt"
         slope = objective.compared(record, some)[1]
         arrays = objective.weighed(objective.filtered(record), some), objective.aim(some), slope
         modelled, observed, derivative = (float(np.abs(x).max()) for x in arrays)

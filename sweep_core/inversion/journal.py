@@ -19,15 +19,11 @@ from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
 from ..io.arrays import read_archive
 from .lock import Lock
+from .objective import is_finite
 
 Answer = tuple[float, list[np.ndarray]]
 OWN = re.compile(r"run\.json|checkpoint\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
 """Files of a run: results of stages, gradients, and the state of the current stage. Files of users do not match."""
-
-
-def is_finite(misfit: float, gradients: Sequence[np.ndarray]) -> bool:
-    """Return True if the misfit and all gradients are finite."""
-    return bool(np.isfinite(misfit)) and all(np.isfinite(part).all() for part in gradients)
 
 
 class Journal:

@@ -11,13 +11,18 @@ from .._util.arrays import numpy_of
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
 from ..distribution import SerialDistributor, ShotPlan
-from ..errors import DomainError, DtypeError, OptionError, ShapeError, UnsupportedError
+from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import check_support
 from ..problem import Problem
 from ..processing import bandpass
 
 AfterShots = Callable[[Any, Any], None] | None
+
+
+def is_finite(misfit: float, gradients: Sequence[np.ndarray]) -> bool:
+    """Return True if the misfit and all gradients are finite."""
+    return bool(np.isfinite(misfit)) and all(np.isfinite(part).all() for part in gradients)
 
 
 @attrs.frozen
@@ -285,6 +290,10 @@ class Objective:
 
         ``after(shots, misfit)`` is called after each batch.
         """
+        return self._sum(self._pull(models), models, indices, after)
+
+    def _pull(self, models):
+        """Return the function of some shots that returns their misfit and its gradients."""
 
         def pull(some):
             if self.plain:
@@ -294,7 +303,7 @@ class Objective:
             value, slope = self.compared(numpy_of(record), some)
             return value, pull(slope)
 
-        return self._sum(pull, models, indices, after)
+        return pull
 
     def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
         """Return w F J times perturbations of the models, in some shots. J is the derivative of the record.
@@ -364,12 +373,39 @@ class Objective:
     def _indices(self, indices):
         return np.arange(len(self.shots)) if indices is None else np.asarray(indices, np.int64)
 
+    def bad_shots(self, models: Sequence[np.ndarray], indices: Any = None) -> list[int]:
+        """Return the shots whose misfit or gradient is not finite, on every rank; each shot is computed once more.
+
+        Parameters
+        ----------
+        models : list of arrays
+            Models in the order of ``equation.parameters``.
+        indices : (n,) integer array, optional
+            Shots, counted from 0; all by default.
+
+        Returns
+        -------
+        list of int
+            The shots, in ascending order.
+        """
+        pull, is_bad = self._pull(models), np.zeros(len(self.shots))
+        for shot in self._local(self._indices(indices)):
+            try:
+                value, slopes = pull(np.array([shot]))
+                is_bad[shot] = not is_finite(float(value), [numpy_of(slope) for slope in slopes])
+            except NotFiniteError:
+                is_bad[shot] = True
+        return np.flatnonzero(numpy_of(self.group.all_reduce(is_bad))).tolist()
+
+    def _local(self, indices: np.ndarray) -> np.ndarray:
+        """Return the shots of this rank."""
+        costs = None if self.costs is None else self.costs[indices]
+        return indices[list(ShotPlan(len(indices), self.group.size, costs).part(self.group.rank))]
+
     def _sum(self, pull, models, indices=None, after=None):
         indices = self._indices(indices)
-        costs = None if self.costs is None else self.costs[indices]
-        local = indices[list(ShotPlan(len(indices), self.group.size, costs).part(self.group.rank))]
         gradients = [np.zeros(model.shape) for model in models]
-        misfit = sum_batches(pull, local, self.batch, gradients, after)
+        misfit = sum_batches(pull, self._local(indices), self.batch, gradients, after)
         if self.group.size > 1:
             packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])

@@ -13,6 +13,7 @@ from sweep_core import (
     DomainError,
     DtypeError,
     Elastic,
+    NotFiniteError,
     OptionError,
     ShapeError,
     SweepError,
@@ -333,6 +334,29 @@ def test_an_observer_ends_the_whole_run(data, ranks):
     for result in on_ranks(ranks, run):
         assert [line["iteration"] for line in result.history] == [0, 1, 2]
     assert np.array_equal(result.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_shot_that_is_not_finite_is_named_on_every_rank(data, ranks):
+    """Shot 1 has a misfit of NaN as soon as the model has changed."""
+    start = observed(solver(), [torch.tensor(earth()[1])])[1]
+
+    def misfit(synthetic, aim):
+        value, slope = least_squares(synthetic, aim)
+        is_bad = any(
+            np.array_equal(d, data[1]) and not np.array_equal(s, start) for s, d in zip(synthetic, aim, strict=True)
+        )
+        return (np.nan if is_bad else value), slope
+
+    errors = []
+
+    def run(group):
+        with pytest.raises(NotFiniteError) as error:
+            call(data, Stage(2), misfit=misfit, batch=2, group=group if ranks > 1 else None)
+        errors.append(str(error.value))
+
+    on_ranks(ranks, run)
+    assert len(errors) == ranks and all("gradient is not finite in shot 1, although" in error for error in errors)
 
 
 def test_a_run_continues_after_an_observer_stopped_it(data, tmp_path):
