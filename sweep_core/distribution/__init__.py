@@ -3,6 +3,7 @@
 from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .launcher import Launch, find_launch
+from .ordered import ordered_sum
 from .sampler import ShotSampler
 from .shot_plan import ShotPlan, check_plan
 
@@ -16,5 +17,6 @@ __all__ = [
     "check_same",
     "find_launch",
     "on_root",
+    "ordered_sum",
     "shot_costs",
 ]

@@ -85,6 +85,7 @@ def invert(
     true: Sequence[Any] | None = None,
     group: Distributor | None = None,
     costs: Any = None,
+    reduction: str = "fast",
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
 ) -> Inverted:
@@ -146,6 +147,10 @@ def invert(
     costs : (nshots,) array, optional
         Cost of each shot in any unit, such as :func:`sweep_core.distribution.shot_costs`. The ranks share the shots so
         that their costs are equal; by default each rank has as many shots.
+    reduction : {'fast', 'ordered'}
+        ``'ordered'`` models one shot at a time and sums by :func:`sweep_core.distribution.ordered_sum`: the run has the
+        same bits on any number of ranks, and continues to them on another number. ``'fast'`` models `batch` shots at
+        once, and the bits depend on the number of ranks.
     observers : sequence of callable
         Observers, called on rank 0 with an :class:`sweep_core.Observation` after each iteration, or after the events in
         their attribute `events`. StopIteration of an observer ends the stage, :class:`StopInversion` the whole run.
@@ -177,6 +182,7 @@ def invert(
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
         receiver_mask, misfit=misfit, batch=batch, group=ranks, costs=None if costs is None else numpy_of(costs),
+        reduction=reduction,
     )  # fmt: skip
     shots = data.shots
     for stage in stage_list:
@@ -188,7 +194,7 @@ def invert(
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
-        **environment(solver),
+        reduction=reduction, **environment(solver),
     ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
     check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite})
     _check_stages(stage_list, data, optimiser, regularise)

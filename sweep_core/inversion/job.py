@@ -159,7 +159,7 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
         "start": start, "true": true, "fixed": model.water, "bounds": experiment.bounds(),
         "stages": Stage(settings.epochs * steps), "precondition": False, "batch": settings.forward_batchsize,
         "steps": {name: settings.lr * ratio / (STEP * float(np.abs(part).mean())) for name, ratio, part in ratios},
-        "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed,
+        "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed, "reduction": settings.reduction,
         "observers": [
             DataFigures(folder, problem, shots, observed, experiment.freq),
             HistoryFile(folder, steps),

@@ -8,9 +8,10 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
+from .._util.validators import check_choice
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import SerialDistributor, ShotPlan
+from ..distribution import SerialDistributor, ShotPlan, ordered_sum
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import check_support
@@ -123,6 +124,8 @@ class Objective:
         The ranks that share the shots. Each rank returns the sum over all shots.
     costs : (nshots,) array, optional
         Cost of each shot, by which the ranks share the shots; equal by default.
+    reduction : {'fast', 'ordered'}
+        How shots are summed; see :func:`sweep_core.inversion.invert`.
 
     Raises
     ------
@@ -141,6 +144,7 @@ class Objective:
     batch: int = 4
     group: Any = attrs.field(factory=SerialDistributor)
     costs: np.ndarray | None = None
+    reduction: str = "fast"
 
     def __attrs_post_init__(self):
         if not hasattr(self.group, "all_reduce"):
@@ -176,6 +180,7 @@ class Objective:
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
 
+        check_choice(self.reduction, "reduction", ("fast", "ordered"))
         ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
         self.filtered(self.observed[:1, :, :1])  # checks the corners
 
@@ -397,13 +402,26 @@ class Objective:
                 is_bad[shot] = True
         return np.flatnonzero(numpy_of(self.group.all_reduce(is_bad))).tolist()
 
+    def _plan(self, indices: np.ndarray) -> ShotPlan:
+        """Return the plan of some shots over the ranks."""
+        return ShotPlan(len(indices), self.group.size, None if self.costs is None else self.costs[indices])
+
     def _local(self, indices: np.ndarray) -> np.ndarray:
         """Return the shots of this rank."""
-        costs = None if self.costs is None else self.costs[indices]
-        return indices[list(ShotPlan(len(indices), self.group.size, costs).part(self.group.rank))]
+        return indices[list(self._plan(indices).part(self.group.rank))]
 
     def _sum(self, pull, models, indices=None, after=None):
         indices = self._indices(indices)
+        if self.reduction == "ordered":
+
+            def compute(place):
+                shot = indices[place : place + 1]
+                value, slopes = pull(shot)
+                if after:
+                    after(shot, value)
+                return float(value), [numpy_of(slope) for slope in slopes]
+
+            return ordered_sum(self.group, self._plan(indices), compute, models)
         gradients = [np.zeros(model.shape) for model in models]
         misfit = sum_batches(pull, self._local(indices), self.batch, gradients, after)
         if self.group.size > 1:

@@ -80,6 +80,8 @@ class Settings:
         Peak frequency of the wavelet, Hz; 5 by default, 1.5 for elastic waves.
     seed : int
         Seed of the order of the shots.
+    reduction : {'fast', 'ordered'}
+        With ``'ordered'`` the run has the same bits on any number of ranks.
     max_shots : int
         Number of shots.
     show_every : int
@@ -131,6 +133,9 @@ class Settings:
         amount("a positive, finite number", optional=True),
     )
     seed: int = option(0, "order of the shots")
+    reduction: str = option(
+        "fast", "ordered: the same bits on any number of ranks, one shot at a time", one_of("fast", "ordered")
+    )
     max_shots: int = option(16, "number of shots", positive)
     show_every: int = option(5, "epochs between figures", positive)
     out: Path | None = option(None, "folder of the results; beside the script by default")

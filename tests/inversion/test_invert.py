@@ -336,6 +336,28 @@ def test_an_observer_ends_the_whole_run(data, ranks):
     assert np.array_equal(result.models[0], call(data, [Stage(2, high=6.0)]).models[0]) or ranks > 1
 
 
+@pytest.mark.parametrize("optimiser", [None, Torch(torch.optim.Adam, shots=2, lr=2.0)], ids=["L-BFGS", "Adam"])
+def test_an_ordered_reduction_has_the_same_bits_on_any_number_of_ranks(data, optimiser, tmp_path):
+    """Two ranks begin a run, and three or one continue it; costs that differ change the plan alone."""
+    options = {"optimiser": optimiser, "reduction": "ordered", "misfit": envelope}
+    plan, costs = [Stage(2), Stage(2, high=9.0)], np.array([1.0, 2.0, 5.0])
+    alone = call(data, plan, **options)
+    fast = call(data, plan, **options | {"reduction": "fast"})
+    np.testing.assert_allclose(fast.models[0], alone.models[0], rtol=1e-4)
+
+    def stop(event):
+        if event.iteration == 3:
+            raise StopInversion
+
+    for size, run in ((2, {"observers": [stop]}), (3, {"costs": costs}), (1, {})):
+        results = on_ranks(
+            size, lambda group, run=run: call(data, plan, group=group, folder=tmp_path, **options, **run)
+        )
+    assert np.array_equal(results[0].models[0], alone.models[0])
+    for result in on_ranks(3, lambda group: call(data, plan, group=group, **options)):
+        assert np.array_equal(result.models[0], alone.models[0])
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_shot_that_is_not_finite_is_named_on_every_rank(data, ranks):
     """Shot 1 has a misfit of NaN as soon as the model has changed."""
@@ -416,6 +438,7 @@ def test_a_stage_may_use_some_of_the_shots(data):
     [
         ({"stages": []}, OptionError, r"stages are \[\]; expected one Stage"),
         ({"stages": 5}, OptionError, r"stages are \[5\]; expected"),
+        ({"reduction": "exact"}, OptionError, "reduction is 'exact'; expected one of 'fast', 'ordered'"),
         ({"costs": [1.0, 2.0]}, ShapeError, "costs has 2 entries; expected 3"),
         ({"costs": [1.0, 2.0, -1.0]}, OptionError, "costs are .*; expected one positive, finite number for each shot"),
         ({"start": [earth()[1][1:]]}, ShapeError, r"model vp has shape \(23, 36\)"),
