@@ -37,10 +37,10 @@ def test_the_sum_is_right_to_rounding(seed, count, spread):
     results = shots(seed, count, spread)
     total, sums = ordered_sum(SerialDistributor(), ShotPlan(count, 1), results.__getitem__, LIKE)
     assert total == math.fsum(value for value, _ in results)
-    for n, found in enumerate(sums):
+    for n, result in enumerate(sums):
         exact = np.vectorize(lambda *x: math.fsum(x))(*(arrays[n] for _, arrays in results))
         largest = max(np.abs(arrays[n]).max() for _, arrays in results)
-        assert np.abs(found - exact).max() <= 1e-13 * count * largest
+        assert np.abs(result - exact).max() <= 1e-13 * count * largest
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -90,7 +90,7 @@ def test_a_file_states_options_and_the_command_line_overrides_them(configured, t
         ('max_shots = "3"', "run.toml: max_shots is '3'; expected a whole number"),
         ("max_shots = true", "max_shots is True; expected a whole number"),
         ("lr = [1]", r"lr is \[1\]; expected a number"),
-        ("resume = 1", "resume is 1; expected true or false"),
+        ("resume = 1", "resume is 1; expected true, false or text in quotes"),
         ("out = 3", "out is 3; expected the name of a file"),
         ("epochs = 0", "run.toml: epochs is 0; expected a number from 1 on"),
         ("epochs", "run.toml cannot be read as TOML"),
