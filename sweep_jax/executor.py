@@ -18,10 +18,10 @@ from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
-    check_given,
     check_models,
     check_perturbations,
     check_problem,
+    check_problem_and_shots,
     check_record,
     check_survey,
     check_values,
@@ -301,7 +301,7 @@ class JaxExecutor(DifferentiatingExecutor):
             return Support(False, str(error))
 
     def forward(self, problem: Problem, shots: Shots, models: Models) -> jax.Array:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         return run(problem, self.impl, shots, models, self.device)[0]
 
     def misfit_and_gradient(
@@ -314,7 +314,7 @@ class JaxExecutor(DifferentiatingExecutor):
     def pullback(
         self, problem: Problem, shots: Shots, models: Models
     ) -> tuple[jax.Array, Callable[[Any], list[jax.Array]]]:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         check_models(problem, models)
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
         with native.refusals(problem.memory):
@@ -330,5 +330,5 @@ class JaxExecutor(DifferentiatingExecutor):
         return record, pull
 
     def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> jax.Array:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         return born(problem, self.impl, shots, models, perturbations, self.device)

@@ -19,10 +19,10 @@ from sweep_core.discretization.stability import excess
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
-    check_given,
     check_models,
     check_perturbations,
     check_problem,
+    check_problem_and_shots,
     check_record,
     check_survey,
     check_values,
@@ -291,7 +291,7 @@ class TorchExecutor(DifferentiatingExecutor):
             return Support(False, str(error))
 
     def _run(self, problem: Problem, shots: Shots, models: Any) -> Any:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         impl = choose_impl(problem, self.impl, self.device)[0]
         placed_shots = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         return run(problem, impl, placed_shots, models, self.device)[0]
@@ -329,7 +329,7 @@ class TorchExecutor(DifferentiatingExecutor):
     def pullback(
         self, problem: Problem, shots: Shots, models: Models
     ) -> tuple[torch.Tensor, Callable[[Any], list[torch.Tensor]]]:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         check_models(problem, models)
         leaves = [m.detach().requires_grad_() for m in self._arrays(models, "model")]
         with torch.enable_grad():
@@ -343,7 +343,7 @@ class TorchExecutor(DifferentiatingExecutor):
         return record.detach(), pull
 
     def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> torch.Tensor:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         models, perturbations = self._arrays(models, "model"), self._arrays(perturbations, "perturbation")
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         impl = choose_impl(problem, self.impl, self.device)[0]

@@ -115,9 +115,11 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
         if not (text := field.metadata.get("help")):
             continue
         kind = _plain(types[field.name])
-        how: dict[str, Any] = {"action": "store_true"} if kind is bool else {"type": kind}
+        parsing: dict[str, Any] = {"action": "store_true"} if kind is bool else {"type": kind}
         stated = "" if field.default is None or kind is bool else f" (default: {field.default})"
-        parser.add_argument(f"--{field.name.replace('_', '-')}", help=text + stated, default=argparse.SUPPRESS, **how)
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}", help=text + stated, default=argparse.SUPPRESS, **parsing
+        )
 
 
 def read_options(cls: type[T], description: str, arguments: Sequence[str] | None = None) -> T:

@@ -28,7 +28,7 @@ def check_problem(problem: Any) -> None:
         raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem, the result of make_problem(...)")
 
 
-def check_given(problem: Any, shots: Any) -> None:
+def check_problem_and_shots(problem: Any, shots: Any) -> None:
     """Raise a DtypeError unless the arguments of an executor are a Problem and Shots."""
     check_problem(problem)
     if not isinstance(shots, Shots):
@@ -60,7 +60,7 @@ def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapsh
     ShapeError, DtypeError, OptionError, UnsupportedError
         For an array or an option that does not fit the problem.
     """
-    check_given(problem, shots)
+    check_problem_and_shots(problem, shots)
     dtype = check_models(problem, models)
     ndim = problem.grid.ndim
     check_positions("sources", shots.sources, ndim)

@@ -185,7 +185,7 @@ def invert(
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
         **environment(solver),
-    ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
+    ) | {"stages": [identity(**stage.settings()) for stage in stage_list]}  # fmt: skip
     _check_stages(stage_list, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
     observer_files = [each.files for each in observers if hasattr(each, "files")]

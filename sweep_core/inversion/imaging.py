@@ -95,7 +95,7 @@ def migrate(
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
     unit = earth[index].astype(np.float64) if condition == "impedance" else 1.0  # for relative changes
-    image = unit * objective.transposed(earth, objective.aim)[index]
+    image = unit * objective.transposed(earth, objective.target)[index]
     if condition == "laplacian":
         image = -_laplacian(image, problem.grid.spacing)
     if precondition:
@@ -188,13 +188,13 @@ def least_squares_migrate(
         latest[:] = y, transpose(lambda some: objective.born(earth, models, some)) + damping * y
         return latest[1].copy()
 
-    slope = transpose(objective.aim)
+    slope = transpose(objective.target)
     if not slope.any():
         raise DomainError(
             f"observed holds no wave that a perturbation of {objective.problem.equation.parameters[index].name} "
             "scatters; check data, weights and mask"
         )
-    data = float(np.sum(objective.aim(np.arange(len(objective.shots))).astype(np.float64) ** 2))
+    data = float(np.sum(objective.target(np.arange(len(objective.shots))).astype(np.float64) ** 2))
     history, normal_image, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
     with tqdm(total=iterations, unit="it", disable=not progress or objective.group.rank > 0) as bar:
 

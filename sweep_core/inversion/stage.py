@@ -59,7 +59,7 @@ class Stage:
         if (coarsen or 1) > 1 and self.high is None:
             raise OptionError(f"Stage: coarsen is {coarsen}, and a coarser grid carries only low frequencies; set high")
 
-    def said(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return the values of the stage that are not None.
 
         Returns

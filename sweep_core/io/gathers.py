@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from .._util.validators import check_number, check_positive, check_width, chosen_shots
+from .._util.validators import check_number, check_positive, check_width, shot_numbers
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from .line import Line, Misfit
 from .prepared import c_ordered
@@ -218,7 +218,7 @@ class Gathers:
         DomainError
             There is no such shot.
         """
-        indices = chosen_shots(indices, len(self))
+        indices = shot_numbers(indices, len(self))
         return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in ("observed", *SHOT_ARRAYS)})
 
     def __str__(self) -> str:

@@ -65,7 +65,7 @@ def test_the_record_is_nearly_that_of_the_finer_grid():
     """In the band of the misfit; waves above it, and those near a source, are others."""
     fine, coarse = objective(), objective(factor=2)
     model = [earth()[0].astype(np.float64)]
-    own, its = (each.filtered(each.record(model)) for each in (coarse, fine))
+    own, its = (each.apply_filter(each.record(model)) for each in (coarse, fine))
     assert own.shape == its.shape and np.linalg.norm(own - its) < 0.06 * np.linalg.norm(its), "measured 0.041"
     silent = coarse.record([np.full(SHAPE, 1500.0)])
     assert not np.array_equal(silent, coarse.record(model))

@@ -82,7 +82,7 @@ def test_what_is_transposed_is_the_weighted_and_filtered_record():
     start, way = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
     z = random.standard_normal(arguments.observed.shape)
     born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
-    result = arguments.weighed(arguments.filtered(born), np.arange(3))
+    result = arguments.apply_weights(arguments.apply_filter(born), np.arange(3))
     back = arguments.transposed([start], lambda some: z[some])[0]
     assert (result * z).sum() == pytest.approx((back * way).sum(), rel=1e-10)
 
@@ -115,7 +115,7 @@ def test_the_illumination_is_the_diagonal_of_what_least_squares_curve():
         way = np.zeros(SHAPE)
         way[cell] = 1
         born = arguments.executor.born(arguments.problem, arguments.shots, [start], [way]).numpy()
-        exact = float((arguments.weighed(arguments.filtered(born), np.arange(3)) ** 2).sum())
+        exact = float((arguments.apply_weights(arguments.apply_filter(born), np.arange(3)) ** 2).sum())
         assert abs(mean[cell] - exact) < 4 * spread[cell] < 0.8 * exact
     smooth = illumination(arguments, [start], smooth=3.0)[0]
     assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # deep cells are lit less
