@@ -128,7 +128,7 @@ def environment_number(name: str, least: int) -> int:
     stated = os.environ.get(name, str(least))
     if not (stated.isascii() and stated.isdigit() and int(stated) >= least):
         raise OptionError(
-            f"{name} is {stated!r} in the environment; expected a whole number from {least} on, or unset it"
+            f"{name} is {stated!r} in the environment; expected a whole number from {least} on: correct or unset it"
         )
     return int(stated)
 

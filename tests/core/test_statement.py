@@ -86,7 +86,7 @@ WRONG = {
     "a bare coefficient": ({"coefficients": lambda s, m, vp: vp}, "coefficients gives ndarray; expected a tuple"),
     "arguments": ({"coefficients": lambda s, m: ()}, "coefficients.* raises TypeError"),
     "a cropped coefficient": ({"coefficients": lambda s, m, vp: (vp[1:],)}, r"coefficient 'vp2' gives \(5, 6\)"),
-    "no such axis": ({"coefficients": lambda s, m, vp: (m.mean(vp, "y"),)}, r"axis of a mean is 'y'; there are \('z', 'x'\)"),
+    "no such axis": ({"coefficients": lambda s, m, vp: (m.mean(vp, "y"),)}, r"axis of a mean is 'y'; expected one of \('z', 'x'\)"),
     "source's coefficient": ({"source_coefficient": lambda s, f: "vp3"}, "'vp3'; expected None or one of .'vp2'"),
     "source's weight": ({"source_weight": lambda s, f, dt, v: None}, "source_weight.* raises TypeError"),
     "a cropped speed": ({"speed": lambda s, vp: vp[1:]}, r"speed gives \(5, 6\); expected an array of .* \(6, 6\)"),
@@ -125,15 +125,15 @@ STAGGERED = {
     "one rate": ({"rates": RATES[0]}, "rates is DerivativeSum.*; expected a tuple of DerivativeSum"),
     "no pairs": (
         {"rates": (DerivativeSum("ax", ("x", "p")), *RATES[1:])},
-        "terms of DerivativeSum.* are no tuple of pairs .axis, field.",
+        r"terms of ax is \('x', 'p'\); expected a tuple of \(axis, field\)",
     ),
     "a tuple of sources": ({"source_coefficients": ("p",)}, r"source_coefficients is \('p',\); expected a dict"),
     "no sign": ({"rates": (DerivativeSum("ax", RATES[0].terms, 0), *RATES[1:])}, "sign of .* is 0; expected 1 or -1"),
     "coefficients": ({"coefficients": lambda s, m, vp, rho: (vp,)}, "1 values; expected a tuple of 3"),
-    "source": ({"source_coefficients": {"p": "kapa"}}, "source_coefficients names the coefficient 'kapa'"),
+    "source": ({"source_coefficients": {"p": "kapa"}}, "the coefficient in source_coefficients is 'kapa'"),
     "a rate of two stages": (
         {"fields": (*FIELDS, Field("q", "", ("t",), order=0)), "moduli": (*MODULI, Contribution("q", "e"))},
-        r"rate 'e' changes \['p', 'q'\], which a step makes one after the other",
+        r"rate 'e' changes \['p', 'q'\]; expected fields of one stage",
     ),
 }
 

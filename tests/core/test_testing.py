@@ -35,9 +35,9 @@ def test_examples_keep_ranges_and_fit_together():
 
 def test_examples_that_cannot_be_are_refused():
     rng = np.random.default_rng(0)
-    with pytest.raises(OptionError, match=r"elastic: of 1000 draws .* none was admissible in some cells \(vp > sqrt"):
+    with pytest.raises(OptionError, match=r"elastic: in some cells, none of 1000 draws .* was admissible \(vp > sqrt"):
         Elastic().example((3, 3), rng, vp=(1000, 1100), vs=(1000, 1100))
-    with pytest.raises(OptionError, match="elastic: vs is to be drawn from -1 to 5; expected within 0 to inf"):
+    with pytest.raises(OptionError, match="elastic: range of vs is -1 to 5; expected a part of 0 to inf"):
         Elastic().example((3, 3), rng, vs=(-1, 5))
     with pytest.raises(OptionError, match=r"elastic has no parameter 'q'; its parameters are \['vp', 'vs', 'rho'\]"):
         Elastic().example((3, 3), rng, q=(1, 2))
@@ -286,7 +286,7 @@ WRONG = {
     "acoustic vp=3": "'vp=3' is not a range; expected parameter=low:high, such as vp=1500:4500",
     "acoustic vp=3:2": "expected parameter=low:high with low <= high",
     "acoustic vp=1:inf": "expected parameter=low:high with low <= high, both finite",
-    "acoustic vp=-5:5": "acoustic: vp is to be drawn from -5 to 5; expected within 0 to inf",
+    "acoustic vp=-5:5": "acoustic: range of vp is -5 to 5; expected a part of 0 to inf",
     "json:dumps": "dumps is not a distributor, and returns none .TypeError.*name a registered backend",
     "os:path": "posixpath is not a distributor",
     "sweep_core.execution.reference:ReferenceExecutor": "ReferenceExecutor returns no distributor: it lacks rank, size",
