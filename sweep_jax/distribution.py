@@ -11,10 +11,10 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from sweep_core._util.validators import is_whole
+from sweep_core._util.validators import check_whole
 from sweep_core.acquisition.shots import Shots
 from sweep_core.distribution import ShotPlan, check_plan
-from sweep_core.errors import DeviceError, DistributedError, DtypeError, OptionError, ShapeError
+from sweep_core.errors import DeviceError, DistributedError, DtypeError, ShapeError
 from sweep_core.execution.call_checks import check_call
 from sweep_core.misfit import check_like_record
 
@@ -84,14 +84,14 @@ def set_virtual_cpu_devices(count: int) -> None:
     DeviceError
         If JAX already runs with another number of devices.
     """
-    _check_number(count)
+    check_whole(count, "count", 1, "devices")
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
         there = len(jax.local_devices(backend="cpu"))
         if there != count:
             raise DeviceError(
-                f"JAX already runs with {there} CPU devices, {count} were asked for; call this before JAX computes, or "
+                f"count is {count}, but JAX already runs with {there} CPU devices; call this before JAX computes, or "
                 f"set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
             ) from error
 
@@ -107,18 +107,14 @@ def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
     devices = tuple(jax.local_devices())
     if count is None:
         return devices
-    _check_number(count)
+    check_whole(count, "count", 1, "devices")
     if count > len(devices):
         raise DeviceError(
-            f"{count} devices were asked for, JAX has {len(devices)}: {', '.join(map(device_name, devices))}; on a CPU "
-            f"call set_virtual_cpu_devices({count}) before anything else uses JAX"
+            f"count is {count}; expected at most {len(devices)}, the devices of JAX "
+            f"({', '.join(map(device_name, devices))}). On a CPU, call set_virtual_cpu_devices({count}) before "
+            "anything else uses JAX"
         )
     return devices[:count]
-
-
-def _check_number(count):
-    if not is_whole(count, 1):
-        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")
 
 
 @lru_cache
@@ -154,9 +150,9 @@ def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
 
 def _check_count(plan, x, devices):
     if plan.size != len(devices):
-        raise ShapeError(f"the plan is for {plan.size} devices; {len(devices)} were given")
+        raise ShapeError(f"plan.size is {plan.size}; expected {len(devices)}, the number of devices")
     if x.shape[0] != plan.count:
-        raise ShapeError(f"{x.shape[0]} shots were given; the plan has {plan.count}")
+        raise ShapeError(f"the number of shots is {x.shape[0]}; expected {plan.count}, as in the plan")
 
 
 def make_misfit_and_gradient(solver, devices):
@@ -193,13 +189,13 @@ def make_misfit_and_gradient(solver, devices):
 
     def misfit_and_gradient(models, wavelet, sources, receivers, observed, weights):
         if not isinstance(models, list | tuple):
-            raise DtypeError(f"models is a {type(models).__name__}; expected a list, [vp] say")
+            raise DtypeError(f"models is a {type(models).__name__}; expected a list, such as [vp]")
         own = {"sources": sources, "observed": observed, "weights": weights}
         own |= {"wavelet": wavelet} if wavelet.ndim > 1 else {}
         own |= {"receivers": receivers} if receivers.ndim > 2 else {}
         for name, x in own.items():
             if x.shape[:2] != weights.shape:
-                raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., see shard_shots")
+                raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., as shard_shots returns")
         arrays = {"wavelet": wavelet, "sources": sources, "receivers": receivers}
         if hasattr(solver, "problem"):
             _check_parts(solver.problem, arrays, own, weights, models)
@@ -360,7 +356,9 @@ class JaxDistributor:
     def gather(self, plan: ShotPlan, part) -> jax.Array:
         """Return (size, longest, ...) as (count, ...), without the padding."""
         if part.shape[:2] != (self.size, plan.longest):
-            raise ShapeError(f"parts have shape {part.shape}; the plan has {(self.size, plan.longest)} + ...")
+            raise ShapeError(
+                f"parts have shape {part.shape}; expected {(self.size, plan.longest)} + ..., as in the plan"
+            )
         whole = [np.asarray(part)[rank, : len(plan.part(rank))] for rank in range(self.size)]
         return jax.device_put(np.concatenate(whole), self.devices[0])
 

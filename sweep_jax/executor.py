@@ -111,8 +111,8 @@ def place(name: str, x: Any, device: jax.Device | None) -> Any:
     if isinstance(x, Tracer):
         if varies_over_devices(jax.typeof(x)):
             raise UnsupportedError(
-                f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not "
-                "support yet; call it with check_vma=False and add gradients up by jax.lax.psum"
+                f"{name} is traced by a jax.shard_map with check_vma=True, which SWEEP does not support yet; use "
+                "check_vma=False, and add gradients up by jax.lax.psum"
             )
         return x
     if isinstance(x, np.ndarray):
@@ -131,8 +131,8 @@ def place(name: str, x: Any, device: jax.Device | None) -> Any:
         return x
     if x.committed:
         raise DeviceError(
-            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; nothing is moved "
-            "silently"
+            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; move it there "
+            "first, nothing is moved silently"
         )
     return jax.device_put(x, device)
 

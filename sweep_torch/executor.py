@@ -126,7 +126,10 @@ def _check_placed(pairs: Any, device: torch.device) -> None:
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
         _check_dense(name, x)
         if x.device != device:
-            raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
+            raise DeviceError(
+                f"{name} is on {x.device}, the solver computes on {device}; move it there first, nothing is moved "
+                "silently"
+            )
 
 
 def check_arguments(

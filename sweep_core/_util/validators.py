@@ -123,6 +123,13 @@ def is_whole(value: Any, least: int) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def check_whole(value: Any, name: str, least: int, noun: str = "") -> int:
+    """Return a whole number from `least` on as an int, or raise an OptionError. `noun` is the counted thing."""
+    if not is_whole(value, least):
+        raise OptionError(f"{name} is {value!r}; expected a whole number {noun and f'of {noun} '}from {least} on")
+    return int(value)
+
+
 def environment_number(name: str, least: int) -> int:
     """Return the whole number, from `least` on, that a launcher states in the environment; `least` by default."""
     stated = os.environ.get(name, str(least))
@@ -170,8 +177,8 @@ def one_of(*allowed: Any) -> Validator:
 
 def positive(instance: Any, attribute: Any, value: Any) -> None:
     """Check a whole number from 1 on, or None."""
-    if value is not None and not is_whole(value, 1):
-        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
+    if value is not None:
+        check_whole(value, f"{type(instance).__name__}: {attribute.name}", 1)
 
 
 def amount(expected: str, optional: bool = False) -> Validator:

@@ -136,7 +136,7 @@ def _check_taps(
     first(
         beyond,
         lambda column: (
-            f"which is interpolated from {RADIUS} nodes on either side, and the PML ends before them "
+            f"and its interpolation needs {RADIUS} nodes on either side, beyond the PML "
             f"({low[column]} and {high[column]} cells wide along {names[column]}); widen the PML or use a node"
         ),
     )

@@ -55,7 +55,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     config = read_configured(parsed)
     if parsed.batch < 1:
-        raise OptionError(f"--batch is {parsed.batch}; expected a number of shots from 1 on")
+        raise OptionError(f"--batch is {parsed.batch}; expected a whole number of shots from 1 on")
     if parsed.out is None and config.survey is None:
         raise OptionError(
             f"{config.path} has no [survey], so [data] names the observed gathers; name another file by --out"

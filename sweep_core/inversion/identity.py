@@ -41,8 +41,8 @@ def identity(**values: Any) -> dict[str, str]:
     unknown = [each for describer in describers.values() for each in describer.unknown]
     if unknown:
         warnings.warn(
-            f"invert cannot compare {', '.join(unknown)} with what a run in this folder had: it continues in any case; "
-            "give a function a version by an attribute, such as misfit.version = 2",
+            f"invert cannot compare {', '.join(unknown)} with an earlier run in this folder, but continues. "
+            "State the version of a function by an attribute, such as misfit.version = 2",
             SweepWarning,
             stacklevel=3,
         )

@@ -161,7 +161,7 @@ def least_squares_migrate(
     from tqdm import tqdm
 
     if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
-        raise OptionError(f"iterations is {iterations!r}; expected a number from 1 on")
+        raise OptionError(f"iterations is {iterations!r}; expected a whole number from 1 on")
     if isinstance(damping, bool) or not isinstance(damping, int | float) or not 0 <= damping < np.inf:
         raise OptionError(f"damping is {damping!r}; expected a finite number from 0 on")
     objective, earth, index = _prepare(

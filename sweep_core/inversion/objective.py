@@ -167,7 +167,7 @@ class Objective:
         if not np.any(self.observed):
             raise DomainError("observed is zero throughout; expected the observed record")
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
-            raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
+            raise OptionError(f"batch is {self.batch!r}; expected a whole number of shots from 1 on")
 
         self.apply_filter(self.observed[:1, :, :1])  # checks the corners
 

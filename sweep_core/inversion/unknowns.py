@@ -115,7 +115,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
             )
         if not np.all(is_fixed | parameter.admits(least)):
             raise DomainError(
-                f"bounds of {name} begin at {least[~is_fixed].min():g}, which {name} cannot be; raise them"
+                f"low bound of {name} is {least[~is_fixed].min():g}; expected values that {name} can have: raise it"
             )
         low.append(least)
         high.append(most)

@@ -45,7 +45,7 @@ def test_a_record_that_cannot_be_read_is_not_checked_unless_that_was_asked_for(f
         return module.jit(module.vmap(call))(batch)
 
     assert not np.isfinite(np.asarray(transformed(None))).all()
-    with pytest.raises(UnsupportedError, match="check_finite is True, and no record can be read"):
+    with pytest.raises(UnsupportedError, match="check_finite is True, but no record can be read"):
         transformed(True)
 
 

@@ -124,7 +124,7 @@ def test_more_than_is_left_is_warned_of(entry, left):
     """When it traces, JAX does not know what will be left to the program."""
     say, _ = left
     say(HISTORY // 2)
-    with pytest.warns(MemoryLimitWarning, match="killed without a word.*strategy='ckpt'"):
+    with pytest.warns(MemoryLimitWarning, match="killed without a message.*strategy='ckpt'"):
         gradient(entry.name, "full", NT + 1)
 
 
@@ -141,7 +141,7 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     gradient(entry.name, "full", NT + 1)
     monkeypatch.setattr("sweep_core.native.sizes.SMALL", 0)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, and 1.9 MiB are left") as caught:
+    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, but only 1.9 MiB are left") as caught:
         gradient(entry.name, "full", NT + 1)
     table = str(caught.value).splitlines()
     assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')) fits" in table[0]
@@ -154,7 +154,7 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     assert solver.born(torch.ones(NT), at, at, models, models).any(), "a Born run needs no history"
     say(HISTORY // 20)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="are left; give fewer shots a call:"):
+    with pytest.raises(MemoryLimitError, match="are left; use fewer shots a call:"):
         gradient(entry.name, "full", NT + 1)
 
 

@@ -221,7 +221,7 @@ def test_nothing_is_moved_silently():
     setup, prop = case(), solver(case())
     model = torch.tensor(setup.models[0])
     wavelet, sources, receivers = shots_of(setup)
-    with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; nothing is moved silently"):
+    with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; move it there first"):
         prop(wavelet, sources, receivers, models=[model.to("meta")])
     with pytest.raises(DeviceError, match="wavelet is on meta"):
         prop(wavelet.to("meta"), sources, receivers, models=[model])

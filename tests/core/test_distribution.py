@@ -40,9 +40,17 @@ BAD = {
     "rank a float": (lambda: ShotPlan(4, 2).part(1.0), OptionError, "rank is 1.0; expected a whole number"),
     "rank negative": (lambda: ShotPlan(4, 2).part(-1), OptionError, "rank is -1"),
     "nothing to pad": (lambda: ShotPlan(0, 2).padded(), ShapeError, "a plan of no shots"),
-    "another group": (lambda: SerialDistributor().scatter(ShotPlan(4, 2), np.ones(4)), ShapeError, "is for 2 ranks"),
-    "too few shots": (lambda: SerialDistributor().scatter(ShotPlan(4, 1), np.ones(3)), ShapeError, "3 shots"),
-    "too few gathered": (lambda: SerialDistributor().gather(ShotPlan(4, 1), np.ones(5)), ShapeError, "plan has 4"),
+    "another group": (
+        lambda: SerialDistributor().scatter(ShotPlan(4, 2), np.ones(4)),
+        ShapeError,
+        "plan.size is 2; expected 1",
+    ),
+    "too few shots": (lambda: SerialDistributor().scatter(ShotPlan(4, 1), np.ones(3)), ShapeError, "is 3; expected 4"),
+    "too few gathered": (
+        lambda: SerialDistributor().gather(ShotPlan(4, 1), np.ones(5)),
+        ShapeError,
+        "is 5; expected 4",
+    ),
 }
 
 
@@ -54,7 +62,7 @@ def test_bad_plans_are_refused(call, kind, message):
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_a_part_is_checked_against_the_rank(count):
-    with pytest.raises(ShapeError, match=f"{count} shots were given; the plan has 7 for this rank"):
+    with pytest.raises(ShapeError, match=f"the number of shots is {count}; expected 7, as in the plan for this rank"):
         check_plan(SerialDistributor(), ShotPlan(7, 1), count, part=True)
 
 

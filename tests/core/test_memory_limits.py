@@ -62,7 +62,7 @@ def test_what_is_left_here_is_some():
 
 
 def test_more_than_is_left_is_warned_of_and_what_fits_is_not():
-    with pytest.warns(MemoryLimitWarning, match=r"3.00 GiB of memory, and 2.00 GiB are left.*strategy='ckpt'"):
+    with pytest.warns(MemoryLimitWarning, match=r"3.00 GiB of memory; 2.00 GiB are left.*strategy='ckpt'"):
         warn_if_above(3 * GIB, MemoryOptions("full"), 2 * GIB)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -112,7 +112,7 @@ def test_what_is_shared_is_refused_and_expanded_is_right(owner):
         ShapeError, match=r"receivers of shape \(2, 2\) in a replica.*give receivers.expand\(nshots, -1, -1\)"
     ):
         record_of(solver, wide[0], sources, receivers)
-    with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not share out"):
+    with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not split"):
         record_of(solver, wide[0], sources.numpy(), wide[1])
     assert torch.equal(record_of(solver, wide[0], sources, wide[1]), expected)
     assert torch.equal(record_of(solver, wide[0], sources, receivers.numpy()), expected), "an array is not cut"
@@ -124,7 +124,7 @@ def test_born_of_replicas(owner):
     pairs = zip(replicas(solver, 2), scattered(2, wavelet, sources, receivers), strict=True)
     born = torch.cat([replica.born(*part, [direction]) for replica, part in pairs])
     assert error(born, solver.born(wavelet, sources, receivers, [direction]).detach().numpy()) < 1e-12
-    with pytest.raises(ShapeError, match="wavelet of shape .* in a replica of DataParallel"):
+    with pytest.raises(ShapeError, match="wavelet has shape .* in a replica of DataParallel"):
         replicas(solver, 1)[0].born(wavelet[0, 0], sources, receivers, [direction])
 
 

@@ -422,7 +422,7 @@ def test_some_shots_are_a_stage(data):
         ({"bounds": {"vp": (np.ones(3), 4000)}}, OptionError, r"expected numbers or arrays \(24, 36\)"),
         ({"bounds": {"vp": ("1400", 4000)}}, OptionError, r"bounds of vp are \('1400', 4000\)"),
         ({"bounds": {"vp": (True, 4000)}}, OptionError, r"bounds of vp are \(True, 4000\)"),
-        ({"bounds": {"vp": (-1400, 4000)}}, DomainError, "bounds of vp begin at -1400, which vp cannot be"),
+        ({"bounds": {"vp": (-1400, 4000)}}, DomainError, "low bound of vp is -1400; expected values that vp can have"),
         ({"precondition": "no"}, OptionError, "precondition is 'no'; expected True or False"),
         ({"folder": 3}, DtypeError, "folder is 3; expected a string or a pathlib.Path"),
         ({"misfit": lambda s, d: (np.ones(2), s)}, OptionError, r"returned \(2,\) values; expected one number"),

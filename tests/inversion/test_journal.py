@@ -288,7 +288,7 @@ def test_damage_and_strangers_are_told(data, tmp_path):
         call(data, PLAN, folder=tmp_path)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.txt").write_text("all I have")
-    with pytest.raises(CheckpointError, match=r"holds chapter\.txt and no run"):
+    with pytest.raises(CheckpointError, match=r"holds chapter\.txt but no run"):
         call(data, PLAN, folder=tmp_path / "thesis")
     (tmp_path / "file").write_text("")
     with pytest.raises(SweepError, match="file"):
@@ -394,7 +394,7 @@ def test_identity_of_what_is_ones_own():
         with lock:
             return s, d
 
-    with pytest.warns(SweepWarning, match=r"cannot compare lock of f \(a lock\) with what .* misfit.version = 2"):
+    with pytest.warns(SweepWarning, match=r"cannot compare lock of f \(a lock\) with an earlier .* misfit.version = 2"):
         assert identity(f=misfit) == identity(f=misfit)
     misfit.version = 1
     one = identity(f=misfit)
