@@ -71,7 +71,7 @@ def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapsh
         raise ShapeError(f"sources have shape {tuple(shots.sources.shape)}; expected at least one source for each shot")
     if len(shots.receivers.shape) == 3 and shots.receivers.shape[0] != nshots:
         raise ShapeError(
-            f"receivers are given for {shots.receivers.shape[0]} shots and sources for {nshots}; expected "
+            f"receivers have shape {tuple(shots.receivers.shape)} for {nshots} shots; expected "
             f"({nshots}, nrec, {ndim}), or (nrec, {ndim}) for all shots"
         )
     nrec = int(shots.receivers.shape[-2])

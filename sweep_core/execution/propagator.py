@@ -571,7 +571,7 @@ class Propagator(OfArrays[A]):
         """Return the models of a call: its own, or those of the constructor."""
         models = self._own_models() if models is None else models
         if models is None:
-            raise OptionError("no models: give models=[...] to the call or to the constructor")
+            raise OptionError("models are missing; pass models=[...] to the call or to the constructor")
         return models
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..errors import DomainError, OptionError, UnsupportedError
 from .descent import DAMPING
 from .illumination import illumination
 from .objective import make_objective, problem_of
-from .unknowns import held_cells, one_earth
+from .unknowns import fixed_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")
 
@@ -168,7 +168,7 @@ def least_squares_migrate(
         solver, wavelet, sources, receivers, observed, models, parameter, weights=weights, receiver_mask=receiver_mask,
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
-    free = ~held_cells(fixed, earth[index].shape)
+    free = ~fixed_cells(fixed, earth[index].shape)
     if not free.any():
         raise OptionError("every cell is fixed; expected some free cells to image")
     scale = _damped(illumination(objective, earth)[index][free]) ** -0.5

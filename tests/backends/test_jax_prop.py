@@ -114,7 +114,7 @@ def test_what_was_placed_is_not_changed_with_the_array_it_was_made_of():
 def test_models_of_the_constructor():
     prop = solver(models=[MODEL])
     np.testing.assert_array_equal(prop(WAVELET, SOURCES, RECEIVERS), call())
-    with pytest.raises(OptionError, match="no models"):
+    with pytest.raises(OptionError, match="models are missing"):
         call(models=None)
     with pytest.raises(DtypeError, match=r"expected a list or tuple, models=\[vp\]"):
         solver(models=MODEL)

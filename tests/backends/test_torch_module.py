@@ -64,7 +64,7 @@ def test_without_models_there_are_no_parameters():
     setup = case()
     prop = solver(setup)
     assert not list(prop.parameters()) and not prop.state_dict()
-    with pytest.raises(OptionError, match="no models: give models="):
+    with pytest.raises(OptionError, match="models are missing; pass models="):
         prop(*shots_of(setup))
 
 
