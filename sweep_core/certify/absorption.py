@@ -37,7 +37,7 @@ def absorption(executor, part: Excerpt) -> Finding:
     layers = [(w, h, multiaxial) for pair, h, multiaxial in axes for w in pair if w]
     frequency = energy_below(part.signals, problem.dt, 0.5)
     if not layers or not frequency or 2 not in equation.ndims:
-        raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation has no two dimensions")
+        raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation is not in two dimensions")
     width, h, multiaxial = min(layers)
     speeds = np.asarray(equation.speed(*part.models))
     fastest = np.unravel_index(speeds.argmax(), speeds.shape)

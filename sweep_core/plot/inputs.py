@@ -105,7 +105,7 @@ def check_number(value: Any, name: str, count: int, whose: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DtypeError(f"{name} is {value!r}; expected a number from 0 to {count - 1}")
     if not 0 <= value < count:
-        raise DomainError(f"{name} is {value}; expected 0 to {count - 1}, because {whose} has {count}")
+        raise DomainError(f"{name} is {value}; {whose} has {count}, counted from 0")
     return int(value)
 
 

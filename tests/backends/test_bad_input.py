@@ -169,7 +169,7 @@ CALLS = {
     "fields as text": ({"snapshots": lambda: Snapshots("h1")}, OptionError, r"fields is 'h1'; expected a list of"),
     "no fields": ({"snapshots": lambda: Snapshots([])}, OptionError, r"Snapshots: fields is \(\); expected a list"),
     "a field twice": ({"snapshots": lambda: Snapshots(["h1", "h1"])}, OptionError, "each field may be named once"),
-    "every 0": ({"snapshots": lambda: Snapshots(["h1"], every=0)}, OptionError, "every is 0; expected a number of"),
+    "every 0": ({"snapshots": lambda: Snapshots(["h1"], every=0)}, OptionError, "every is 0; expected a whole number of"),
     "every 2.5": ({"snapshots": lambda: Snapshots(["h1"], every=2.5)}, OptionError, "every is 2.5"),
     "every beyond the steps": (
         {"snapshots": Snapshots(["h1"], every=2**31 - 1)},

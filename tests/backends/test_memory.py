@@ -144,7 +144,7 @@ def test_more_than_is_left_is_refused_before_it_begins(entry, left, monkeypatch)
     with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, but only 1.9 MiB are left") as caught:
         gradient(entry.name, "full", NT + 1)
     table = str(caught.value).splitlines()
-    assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')) fits" in table[0]
+    assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')), which fits" in table[0]
     large = {row.partition("  ")[0] for row in table if "too large" in row}
     ckpt, full = (f"MemoryOptions(strategy={name!r}" for name in ("ckpt", "full"))
     strips = "MemoryOptions(strategy='boundary')"

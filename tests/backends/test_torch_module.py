@@ -213,7 +213,7 @@ def test_contradictory_devices_are_refused(options, message):
 
 @pytest.mark.parametrize("dev", ["cuda:7", "cuda:99", "quantum", 7, "cpu:x"], ids=repr)
 def test_a_missing_device_is_refused(dev):
-    with pytest.raises(DeviceError, match=f"device {dev!r} cannot be used: .*; 'cpu' always can"):
+    with pytest.raises(DeviceError, match=f"device {dev!r} cannot be used: .*; 'cpu' is always available"):
         solver(case(), dev=dev)
 
 

@@ -152,7 +152,7 @@ BAD = {
     "two fields": (lambda: plot.plot_gather(TWO, 0.004), ShapeError, "record has 2 fields; choose a field by field=, co"),
     "two named": (lambda: plot.plot_gather(TWO, 0.004, solver=ELASTIC), ShapeError, "by field=: one of vz, vx"),
     "which of two": (lambda: plot.plot_gather(RECORD, 0.004, solver=ELASTIC), ShapeError, "by field=: one of vz, vx"),
-    "a field out of range": (lambda: plot.plot_gather(TWO, 0.004, field=2), DomainError, "field is 2; expected 0 to 1, because the record has 2"),
+    "a field out of range": (lambda: plot.plot_gather(TWO, 0.004, field=2), DomainError, "field is 2; the record has 2"),
     "a field by half": (lambda: plot.plot_gather(TWO, 0.004, field=0.5), DtypeError, "field is 0.5; expected a number"),
     "an unknown field": (
         lambda: plot.plot_gather(TWO, 0.004, solver=ELASTIC, field="p"), OptionError, "'p'; expected one .*: vz, vx",

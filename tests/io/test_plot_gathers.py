@@ -114,13 +114,13 @@ def test_what_cannot_be_drawn_is_refused(gathers):
         plot.plot_comparison(gathers, np.nan * gathers.observed)
     with pytest.raises(DomainError, match="receiver 5 of shot 1 is dead; choose among 0, 1, 2, 3, 6"):
         plot.plot_comparison(gathers, gathers.observed, 1, receivers=[0, 5])
-    with pytest.raises(DomainError, match="a receiver is 20; expected 0 to 19, because line has 20"):
+    with pytest.raises(DomainError, match="a receiver is 20; line has 20, counted from 0"):
         plot.plot_comparison(gathers, gathers.observed, receivers=[20])
     with pytest.raises(ShapeError, match=r"weights have shape \(3, 50, 19, 1\); expected \(3, 50, 20, 1\)"):
         plot.plot_comparison(gathers, gathers.observed, weights=gathers.weights()[:, :, 1:])
     with pytest.raises(DtypeError, match="shot is 1.5; expected a number from 0 to 2"):
         plot.plot_traces(gathers, 1.5)
-    with pytest.raises(DomainError, match="shot is -1; expected 0 to 2, because line has 3"):
+    with pytest.raises(DomainError, match="shot is -1; line has 3, counted from 0"):
         plot.plot_traces(gathers, -1)
     with pytest.raises(OptionError, match="gain is 'loud'"):
         plot.plot_traces(gathers, gain="loud")
