@@ -128,9 +128,9 @@ def test_devices_are_counted():
     with pytest.raises(DeviceError, match="JAX already runs with .*XLA_FLAGS"):
         d.set_virtual_cpu_devices(99)
     for wrong in (0, -1, 2.0, True, "2"):
-        with pytest.raises(OptionError, match="expected a number of devices"):
+        with pytest.raises(OptionError, match="expected a whole number of devices"):
             d.local_devices(wrong)
-        with pytest.raises(OptionError, match="expected a number of devices"):
+        with pytest.raises(OptionError, match="expected a whole number of devices"):
             d.set_virtual_cpu_devices(wrong)
 
 

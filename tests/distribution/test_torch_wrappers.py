@@ -94,7 +94,7 @@ def test_a_shared_wavelet_of_each_field_is_refused():
     survey = torch.tensor(setup.shots.sources[:, :1]), torch.tensor(setup.shots.receivers)
     wavelet = torch.ones((24, 2), dtype=torch.float64)
     expected = solver(wavelet, *survey)
-    with pytest.raises(ShapeError, match=r"wavelet of shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
+    with pytest.raises(ShapeError, match=r"wavelet has shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
         record_of(solver, wavelet, *survey)
     wide = wavelet[None, None].expand(4, 1, -1, -1)
     assert error(record_of(solver, wide, *survey).detach(), expected.detach().numpy()) < 1e-12
@@ -106,10 +106,10 @@ def test_what_is_shared_is_refused_and_expanded_is_right(owner):
     wavelet, receivers = wavelet[0, 0], receivers[0, :4]
     expected = solver(wavelet, sources, receivers)
     wide = wavelet.expand(4, -1), receivers.expand(4, -1, -1)
-    with pytest.raises(ShapeError, match=r"wavelet of shape \(24,\) in a replica.*give wavelet.expand\(nshots, -1\)"):
+    with pytest.raises(ShapeError, match=r"wavelet has shape \(24,\) in a replica.*pass wavelet.expand\(nshots, -1\)"):
         record_of(solver, wavelet, sources, wide[1])
     with pytest.raises(
-        ShapeError, match=r"receivers of shape \(2, 2\) in a replica.*give receivers.expand\(nshots, -1, -1\)"
+        ShapeError, match=r"receivers has shape \(2, 2\) in a replica.*pass receivers.expand\(nshots, -1, -1\)"
     ):
         record_of(solver, wide[0], sources, receivers)
     with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not split"):

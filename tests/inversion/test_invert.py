@@ -382,7 +382,7 @@ def test_some_shots_are_a_stage(data):
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
-        ({"stages": []}, OptionError, r"stages are \[\]; expected one Stage"),
+        ({"stages": []}, OptionError, r"stages are \[\]; expected one or more Stage"),
         ({"stages": 5}, OptionError, r"stages are \[5\]; expected"),
         ({"start": [earth()[1][1:]]}, ShapeError, r"model vp has shape \(23, 36\)"),
         (
