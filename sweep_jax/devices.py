@@ -2,9 +2,9 @@
 
 import jax
 
-from sweep_core._util.validators import check_positive, is_whole
+from sweep_core._util.validators import check_positive, check_whole
 from sweep_core.distribution import find_launch
-from sweep_core.errors import DeviceError, DistributedError, OptionError
+from sweep_core.errors import DeviceError, DistributedError
 from sweep_core.typing import Device
 
 KINDS = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
@@ -104,14 +104,14 @@ def set_virtual_cpu_devices(count: int) -> None:
     DeviceError
         If JAX already runs with another number of devices.
     """
-    _check_number(count)
+    check_whole(count, "count", 1, "devices")
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
         there = len(jax.local_devices(backend="cpu"))
         if there != count:
             raise DeviceError(
-                f"JAX already runs with {there} CPU devices, {count} were asked for; call this before JAX computes, or "
+                f"count is {count}, but JAX already runs with {there} CPU devices; call this before JAX computes, or "
                 f"set XLA_FLAGS=--xla_force_host_platform_device_count={count}"
             ) from error
 
@@ -127,15 +127,11 @@ def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
     devices = tuple(jax.local_devices())
     if count is None:
         return devices
-    _check_number(count)
+    check_whole(count, "count", 1, "devices")
     if count > len(devices):
         raise DeviceError(
-            f"{count} devices were asked for, JAX has {len(devices)}: {', '.join(map(device_name, devices))}; on a CPU "
-            f"call set_virtual_cpu_devices({count}) before anything else uses JAX"
+            f"count is {count}; expected at most {len(devices)}, the devices of JAX "
+            f"({', '.join(map(device_name, devices))}). On a CPU, call set_virtual_cpu_devices({count}) before "
+            "anything else uses JAX"
         )
     return devices[:count]
-
-
-def _check_number(count):
-    if not is_whole(count, 1):
-        raise OptionError(f"count is {count!r}; expected a number of devices from 1 on")

@@ -70,9 +70,9 @@ def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
 
 def _check_count(plan, x, devices):
     if plan.size != len(devices):
-        raise ShapeError(f"the plan is for {plan.size} devices; {len(devices)} were given")
+        raise ShapeError(f"plan.size is {plan.size}; expected {len(devices)}, the number of devices")
     if x.shape[0] != plan.count:
-        raise ShapeError(f"{x.shape[0]} shots were given; the plan has {plan.count}")
+        raise ShapeError(f"the number of shots is {x.shape[0]}; expected {plan.count}, as in the plan")
 
 
 def make_misfit_and_gradient(solver, devices):
@@ -109,13 +109,13 @@ def make_misfit_and_gradient(solver, devices):
 
     def misfit_and_gradient(models, wavelet, sources, receivers, observed, weights):
         if not isinstance(models, list | tuple):
-            raise DtypeError(f"models is a {type(models).__name__}; expected a list, [vp] say")
+            raise DtypeError(f"models is a {type(models).__name__}; expected a list, such as [vp]")
         own = {"sources": sources, "observed": observed, "weights": weights}
         own |= {"wavelet": wavelet} if wavelet.ndim > 1 else {}
         own |= {"receivers": receivers} if receivers.ndim > 2 else {}
         for name, x in own.items():
             if x.shape[:2] != weights.shape:
-                raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., see shard_shots")
+                raise ShapeError(f"{name} have shape {x.shape}; expected {weights.shape} + ..., as shard_shots returns")
         arrays = {"wavelet": wavelet, "sources": sources, "receivers": receivers}
         if hasattr(solver, "problem"):
             _check_parts(solver.problem, arrays, own, weights, models)
@@ -276,7 +276,9 @@ class JaxDistributor:
     def gather(self, plan: ShotPlan, part) -> jax.Array:
         """Return (size, longest, ...) as (count, ...), without the padding."""
         if part.shape[:2] != (self.size, plan.longest):
-            raise ShapeError(f"parts have shape {part.shape}; the plan has {(self.size, plan.longest)} + ...")
+            raise ShapeError(
+                f"parts have shape {part.shape}; expected {(self.size, plan.longest)} + ..., as in the plan"
+            )
         return jax.device_put(_joined(plan, part), self.devices[0])
 
     def broadcast(self, x) -> jax.Array:

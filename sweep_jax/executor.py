@@ -18,10 +18,10 @@ from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
-    check_given,
     check_models,
     check_perturbations,
     check_problem,
+    check_problem_and_shots,
     check_record,
     check_survey,
     check_values,
@@ -76,8 +76,8 @@ def place(name: str, x: Any, device: jax.Device | None) -> Any:
     if isinstance(x, Tracer):
         if varies_over_devices(jax.typeof(x)):
             raise UnsupportedError(
-                f"{name} is traced by a jax.shard_map that checks what varies over devices, which SWEEP does not "
-                "support yet; call it with check_vma=False and add gradients up by jax.lax.psum"
+                f"{name} is traced by a jax.shard_map with check_vma=True, which SWEEP does not support yet; use "
+                "check_vma=False, and add gradients up by jax.lax.psum"
             )
         return x
     if isinstance(x, np.ndarray):
@@ -96,8 +96,8 @@ def place(name: str, x: Any, device: jax.Device | None) -> Any:
         return x
     if x.committed:
         raise DeviceError(
-            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; nothing is moved "
-            "silently"
+            f"{name} is on {device_name(there)}, the solver computes on {device_name(device)}; move it there "
+            "first, nothing is moved silently"
         )
     return jax.device_put(x, device)
 
@@ -266,7 +266,7 @@ class JaxExecutor(DifferentiatingExecutor):
             return Support(False, str(error))
 
     def forward(self, problem: Problem, shots: Shots, models: Models) -> jax.Array:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         return run(problem, self.impl, shots, models, self.device)[0]
 
     def misfit_and_gradient(
@@ -279,7 +279,7 @@ class JaxExecutor(DifferentiatingExecutor):
     def pullback(
         self, problem: Problem, shots: Shots, models: Models
     ) -> tuple[jax.Array, Callable[[Any], list[jax.Array]]]:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         check_models(problem, models)
         leaves = [place(f"model {i}", m, self.device) for i, m in enumerate(models)]
         with native.refusals(problem.memory):
@@ -295,5 +295,5 @@ class JaxExecutor(DifferentiatingExecutor):
         return record, pull
 
     def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> jax.Array:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         return born(problem, self.impl, shots, models, perturbations, self.device)

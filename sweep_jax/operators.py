@@ -30,7 +30,7 @@ GRADIENTS = ("gradient_coefficients", "gradient_wavelet")
 TANGENTS = ("tangent_coefficients", "tangent_wavelet")
 SHARED = ("coefficients", "tangent_coefficients", "tables")
 """Arrays without an axis of shots, where all shots see one earth."""
-ONCE = "is not supported by impl='c', which has first derivatives; use impl='eager'"
+ONCE = "is not supported by impl='c', which has only first derivatives; use impl='eager'"
 
 
 @attrs.frozen

@@ -44,8 +44,8 @@ def register(solver) -> int:
 def _solver(number: int):
     if number not in _solvers:
         raise UnsupportedError(
-            f"a compiled program asks for solver {number}, which is gone, or was made in another process; compile the "
-            "program in the process of the solver"
+            f"a compiled program uses solver {number}, which no longer exists or belongs to another process; compile "
+            "the program in the process of the solver"
         )
     return _solvers[number]
 

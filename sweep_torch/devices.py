@@ -24,7 +24,7 @@ def check_device(device: Device) -> torch.device:
         torch.empty(0, device=checked)
     except (RuntimeError, TypeError, ValueError, OverflowError, AssertionError) as error:
         reason = str(error).split("\n")[0]
-        raise DeviceError(f"device {device!r} cannot be used: {reason}; 'cpu' always can") from None
+        raise DeviceError(f"device {device!r} cannot be used: {reason}; 'cpu' is always available") from None
     if checked.type == "cuda" and checked.index is None:
         checked = torch.device("cuda", torch.cuda.current_device())
     return checked

@@ -106,7 +106,7 @@ class TorchDistributor:
         _broadcast(head)
         kind, ndim = head.tolist()
         if kind < 0:  # every rank raises, so none waits for the others
-            raise refusal or DistributedError("broadcast: rank 0 has nothing that can be sent; it says why")
+            raise refusal or DistributedError("broadcast: rank 0 failed; its error message states the reason")
         shape = torch.tensor(value.shape if self.rank == 0 else [0] * ndim, dtype=torch.int64, device=self.device)
         if ndim:
             _broadcast(shape)
@@ -150,7 +150,7 @@ class TorchDistributor:
 
     def _tensor(self, x, verb: str) -> torch.Tensor:
         if x is None:
-            raise ShapeError(f"{verb}: rank {self.rank} holds a value, and gave None")
+            raise ShapeError(f"{verb}: rank {self.rank} passed None; expected its value")
         return x if isinstance(x, torch.Tensor) else torch.as_tensor(np.asarray(x), device=self.device)
 
 
@@ -178,7 +178,7 @@ def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torc
     """Return rank 0's observed data on every rank, on `device`; other ranks give None."""
     distributor = TorchDistributor(torch.device(device))
     if rank != distributor.rank:
-        raise DistributedError(f"rank {rank} was given in the process of rank {distributor.rank}")
+        raise DistributedError(f"rank is {rank}; expected {distributor.rank}, the rank of this process")
     return distributor.broadcast(obs)
 
 

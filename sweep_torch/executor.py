@@ -19,10 +19,10 @@ from sweep_core.discretization.stability import excess
 from sweep_core.errors import DeviceError, DtypeError, UnsupportedError
 from sweep_core.execution.call_checks import (
     check_call,
-    check_given,
     check_models,
     check_perturbations,
     check_problem,
+    check_problem_and_shots,
     check_record,
     check_survey,
     check_values,
@@ -114,7 +114,10 @@ def _check_placed(pairs: Any, device: torch.device) -> None:
             raise DtypeError(f"{name} is a {type(x).__name__}; expected a torch.Tensor")
         _check_dense(name, x)
         if x.device != device:
-            raise DeviceError(f"{name} is on {x.device}, the solver computes on {device}; nothing is moved silently")
+            raise DeviceError(
+                f"{name} is on {x.device}, the solver computes on {device}; move it there first, nothing is moved "
+                "silently"
+            )
 
 
 def check_arguments(
@@ -279,7 +282,7 @@ class TorchExecutor(DifferentiatingExecutor):
             return Support(False, str(error))
 
     def _run(self, problem: Problem, shots: Shots, models: Any) -> Any:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         impl = choose_impl(problem, self.impl, self.device)[0]
         placed_shots = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         return run(problem, impl, placed_shots, models, self.device)[0]
@@ -317,7 +320,7 @@ class TorchExecutor(DifferentiatingExecutor):
     def pullback(
         self, problem: Problem, shots: Shots, models: Models
     ) -> tuple[torch.Tensor, Callable[[Any], list[torch.Tensor]]]:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         check_models(problem, models)
         leaves = [m.detach().requires_grad_() for m in self._arrays(models, "model")]
         with torch.enable_grad():
@@ -331,7 +334,7 @@ class TorchExecutor(DifferentiatingExecutor):
         return record.detach(), pull
 
     def born(self, problem: Problem, shots: Shots, models: Models, perturbations: Models) -> torch.Tensor:
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         models, perturbations = self._arrays(models, "model"), self._arrays(perturbations, "perturbation")
         placed = attrs.evolve(shots, wavelet=self.array(shots.wavelet, "wavelet"))
         impl = choose_impl(problem, self.impl, self.device)[0]

@@ -32,8 +32,8 @@ class Task:
         """Run an operation; return its outputs by buffer name, for a forward run in slices also ``"segments"``."""
         if is_traced():
             raise UnsupportedError(
-                "torch.fx (make_fx, torch.func.linearize) and torch.jit.trace cannot see into impl='c', and would "
-                "record a tensor that nothing was written to; use torch.func.jvp or impl='eager'"
+                "torch.fx (make_fx, torch.func.linearize) and torch.jit.trace cannot trace impl='c', and would "
+                "record an unwritten tensor; use torch.func.jvp or impl='eager'"
             )
         arrays = {name: x.resolve_neg().contiguous() for name, x in arrays.items()}
         if self.plan.history.sliced and operation in slices.MAKES:

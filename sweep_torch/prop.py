@@ -53,7 +53,9 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
             if not isinstance(model, torch.Tensor):
                 raise DtypeError(f"model {parameter.name} is a {type(model).__name__}; expected a torch.Tensor")
             if model.device != device:
-                raise DeviceError(f"model {parameter.name} is on {model.device}, the solver computes on {device}")
+                raise DeviceError(
+                    f"model {parameter.name} is on {model.device}, the solver computes on {device}; move it there"
+                )
             value = model if isinstance(model, torch.nn.Parameter) else torch.nn.Parameter(model.detach().clone())
             self.register_parameter(parameter.name, value)
             self._names.append(parameter.name)
@@ -127,16 +129,15 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
             return
         if not isinstance(sources, torch.Tensor):
             raise ShapeError(
-                f"sources are a {type(sources).__name__}, which DataParallel does not share out: each replica would "
-                "model all shots; give a torch.Tensor"
+                f"sources are a {type(sources).__name__}, which DataParallel does not split, so that each replica "
+                "would model all shots; pass a torch.Tensor"
             )
         by_field = isinstance(wavelet, torch.Tensor) and wavelet_layout(self.problem, wavelet, sources)[1]
         for name, x, ndim in (("wavelet", wavelet, 1 + by_field), ("receivers", receivers, 2)):
             if isinstance(x, torch.Tensor) and x.ndim == ndim:
                 raise ShapeError(
-                    f"{name} of shape {tuple(x.shape)} in a replica of DataParallel, which cuts it along its first "
-                    f"axis; expected one that counts shots: give {name}.expand(nshots{', -1' * ndim}), which takes no "
-                    "memory"
+                    f"{name} has shape {tuple(x.shape)} in a replica of DataParallel, which splits the first axis; "
+                    f"expected shots along this axis: pass {name}.expand(nshots{', -1' * ndim}), which takes no memory"
                 )
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -21,13 +21,13 @@ FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "b
 LEGACY: dict[str | None, str] = {"eager": "eager", "cuda": "c"}
 """Values of `backend` in older scripts, and the `impl` of each."""
 UNMET: dict[str, tuple[Any, str]] = {
-    "topography": (None, "SWEEP has a flat free surface: free_surface=True"),
-    "topo_method": ("auto", "SWEEP has a flat free surface: free_surface=True"),
+    "topography": (None, "SWEEP has only a flat free surface: free_surface=True"),
+    "topo_method": ("auto", "SWEEP has only a flat free surface: free_surface=True"),
     "nt": (-1, "a call has as many steps as the wavelet has samples"),
     "B": (1, "a call has as many shots as its sources"),
-    "allow_growth": (True, "MemoryOptions(...) of sweep_core says how much memory may be used"),
+    "allow_growth": (True, "sweep_core.MemoryOptions(budget=...) limits the memory of a gradient"),
     "boundary_buffer": (None, "boundary saving needs no cells between model and PML here"),
-    "scan_unroll": (1, "compiled code needs none"),
+    "scan_unroll": (1, "compiled code has no scan to unroll"),
 }
 """Arguments without a counterpart: the neutral value, and the advice in the error for any other value."""
 
@@ -79,7 +79,7 @@ def cells(name: str, positions: Any) -> Any:
         raise DtypeError(f"{name} are {type(positions).__name__}; expected an array of cells, (nshots, n, ndim)")
     if not np.array_equal(values, np.trunc(values)):
         raise DtypeError(
-            f"{name} lie between cells, where sweep-solver truncates them; give {name}.astype(int) for the same, or "
+            f"{name} are not whole numbers of cells; pass {name}.astype(int) to truncate them as sweep-solver does, or "
             "use sweep_torch or sweep_jax, which interpolate positions of a float dtype"
         )
     return values.astype(np.int64)
@@ -143,8 +143,8 @@ class Translated:
         for kind, recorded in only.items():
             if isinstance(equation, kind) and receivers != recorded:
                 raise UnsupportedError(
-                    f"receiver_type {receivers} of {type(equation).__name__} is not supported; only {recorded} is, and "
-                    "sweep_core.Acoustic and AcousticVariableDensity have other fields"
+                    f"receiver_type is {receivers}; expected {recorded} for {type(equation).__name__}. "
+                    "sweep_core.Acoustic and AcousticVariableDensity record other fields"
                 )
         options = backend_options if backend_options is not None else (eager_options or cuda_options)
         if options is not None and not isinstance(options, EagerOptions | CUDAOptions):
@@ -183,10 +183,10 @@ class Translated:
         if isinstance(equation, type) or not hasattr(equation, "aliases"):
             raise OptionError(f"equation is {equation!r}; expected one of sweep_compat.equations, such as Acoustic()")
         if len(shape) != equation.dim:
-            raise ShapeError(f"shape is {shape}; {type(equation).__name__} is in {equation.dim} dimensions")
+            raise ShapeError(f"shape is {shape}; expected {equation.dim} dimensions for {type(equation).__name__}")
         framework = self._backend if backend in LEGACY else backend or equation.backend
         if framework not in BACKENDS or framework != self._backend:
-            raise OptionError(f"backend is {framework!r}; {type(self).__name__} is {self._backend!r}")
+            raise OptionError(f"backend is {framework!r}; expected {self._backend!r} for {type(self).__name__}")
 
     def _widths(self, abcn: int | Sequence[int], free_surface: Any, ndim: int) -> Any:
         """Return PML widths in cells; 0 at a free face, which in sweep-solver is a wall behind the first cell."""
@@ -195,7 +195,7 @@ class Translated:
             return abcn
         if not isinstance(self.equation, Acoustic):
             raise UnsupportedError(
-                f"free_surface={free_surface!r} of {type(self.equation).__name__} differs from that of sweep-solver; "
+                f"free_surface={free_surface!r} of {type(self.equation).__name__} would differ from sweep-solver's. "
                 "sweep_torch.PropTorch(sweep_core.Elastic(), free_surface=True) has one on z = 0 that conserves energy"
             )
         each = list(abcn) if isinstance(abcn, list | tuple) else [abcn] * len(free)
@@ -229,10 +229,10 @@ class Translated:
         try:
             wave = self._wave(wavelet, models[0])
         except (TypeError, ValueError, RuntimeError):
-            problem = (
-                f"wavelet is {type(wavelet).__name__} and model {self.equation.models[0]} {type(models[0]).__name__}"
-            )
-            raise DtypeError(f"{problem}; expected numbers, and models that are arrays of the framework") from None
+            raise DtypeError(
+                f"wavelet is {type(wavelet).__name__} and model {self.equation.models[0]} is "
+                f"{type(models[0]).__name__}; expected numbers, and models that are arrays of the framework"
+            ) from None
         nt = wave.shape[-1]
         if len(sources.shape) == 3 and len(wave.shape) == 2:  # one wavelet for each source of one shot
             wave = wave[None]

@@ -23,8 +23,8 @@ def _only(*allowed: Any, instead: str) -> Any:
     return check
 
 
-TRANSFER = "SWEEP chooses itself how the history reaches its storage; leave it out"
-PINNED = "host memory for a GPU is always pinned; leave it out"
+TRANSFER = "SWEEP itself chooses the transfers of the history; leave this option out"
+PINNED = "host memory for a GPU is always pinned; leave this option out"
 
 
 @named()
@@ -76,7 +76,9 @@ class Ckpt:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise OptionError(f"Ckpt: {name} is {value!r}; expected a whole number from {least} on")
         if self.mode == "chunk" and self.count:
-            raise OptionError(f"Ckpt: count={self.count} does not apply to mode 'chunk', but to 'recursive'")
+            raise OptionError(
+                f"Ckpt: count={self.count} does not apply to mode 'chunk'; use mode='recursive', or leave count out"
+            )
 
     def ours(self, nt: int) -> core.MemoryOptions:
         """Return the same strategy as our options, for a run of `nt` steps."""

@@ -22,17 +22,20 @@ Validator: TypeAlias = Callable[[Any, Any, Any], None]
 
 
 def refuse_unknown(
-    owner: str, what: str, name: str, known: Collection[str], elsewhere: Mapping[str, str] = MappingProxyType({})
+    owner: str, noun: str, name: str, known: Collection[str], elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Raise an UnknownOptionError for a keyword, with the advice of `elsewhere` or the nearest `known` name."""
+    """Raise an UnknownOptionError for a keyword, with the advice of `elsewhere` or the nearest `known` name.
+
+    `noun` is the kind of the keyword, such as "option" or "argument".
+    """
     hint = elsewhere.get(name, "")
     if not hint:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
-    stated = f"; it has {', '.join(map(repr, known))}" if what == "option" or not hint else ""
-    raise UnknownOptionError(f"{owner} has no {what} {name!r}{stated}{hint and '; ' + hint}")
+    stated = f"; it has {', '.join(map(repr, known))}" if noun == "option" or not hint else ""
+    raise UnknownOptionError(f"{owner} has no {noun} {name!r}{stated}{hint and '; ' + hint}")
 
 
 def named(**elsewhere: str) -> Callable[[C], C]:
@@ -80,44 +83,51 @@ def named_arguments(elsewhere: Mapping[str, str]) -> Callable[[F], F]:
     return decorate
 
 
-def check_number(value: Any, what: str, meaning: str) -> float:
+def check_number(value: Any, name: str, meaning: str) -> float:
     """Return a number, or an array without axes, as a float; DtypeError or DomainError unless it is finite."""
     number = value.item() if getattr(value, "ndim", None) == 0 else value
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise DtypeError(f"{what} is {value!r}; expected one number, {meaning}")
+        raise DtypeError(f"{name} is {value!r}; expected one number, {meaning}")
     if not isfinite(number):
-        raise DomainError(f"{what} is {value}; expected {meaning}, finite")
+        raise DomainError(f"{name} is {value}; expected {meaning}, finite")
     return float(number)
 
 
-def check_positive(value: Any, what: str, meaning: str) -> float:
+def check_positive(value: Any, name: str, meaning: str) -> float:
     """Return a number above zero as a float; see :func:`check_number`."""
-    if not (number := check_number(value, what, meaning)) > 0:
-        raise DomainError(f"{what} is {value}; expected {meaning}, above zero")
+    if not (number := check_number(value, name, meaning)) > 0:
+        raise DomainError(f"{name} is {value}; expected {meaning}, above zero")
     return number
 
 
-def check_width(value: Any, what: str, meaning: str) -> float:
+def check_width(value: Any, name: str, meaning: str) -> float:
     """Return a number of zero or above as a float; see :func:`check_number`."""
-    return check_number(value, what, meaning) and check_positive(value, what, meaning)
+    return check_number(value, name, meaning) and check_positive(value, name, meaning)
 
 
-def check_choice(value: Any, what: str, among: Iterable[Any]) -> None:
-    """Raise an OptionError unless `value` is one of `among`."""
-    known = tuple(among)
+def check_choice(value: Any, name: str, choices: Iterable[Any]) -> None:
+    """Raise an OptionError unless `value` is one of `choices`."""
+    known = tuple(choices)
     if not isinstance(value, Hashable) or value not in known:  # an array compares its elements
-        raise OptionError(f"{what} is {value!r}; expected one of {', '.join(map(repr, known))}")
+        raise OptionError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
 
 
-def check_flag(value: Any, what: str) -> None:
+def check_flag(value: Any, name: str) -> None:
     """Raise an OptionError unless `value` is true or false."""
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{what} is {value!r}; expected True or False")
+        raise OptionError(f"{name} is {value!r}; expected True or False")
 
 
 def is_whole(value: Any, least: int) -> TypeGuard[int]:
     """Return True for a whole number of Python or NumPy from `least` on."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def check_whole(value: Any, name: str, least: int, noun: str = "") -> int:
+    """Return a whole number from `least` on as an int, or raise an OptionError. `noun` is the counted thing."""
+    if not is_whole(value, least):
+        raise OptionError(f"{name} is {value!r}; expected a whole number {noun and f'of {noun} '}from {least} on")
+    return int(value)
 
 
 def environment_number(
@@ -129,15 +139,15 @@ def environment_number(
         return least if default is None else default
     if not (stated.isascii() and stated.isdigit() and int(stated) >= least):
         raise OptionError(
-            f"{name} is {stated!r} in the environment; expected a whole number from {least} on, or unset it"
+            f"{name} is {stated!r} in the environment; expected a whole number from {least} on: correct or unset it"
         )
     return int(stated)
 
 
-def as_path(path: Any, what: str = "path") -> Path:
+def as_path(path: Any, name: str = "path") -> Path:
     """Return `path` as a Path, or raise a DtypeError."""
     if not isinstance(path, str | os.PathLike):
-        raise DtypeError(f"{what} is {path!r}; expected a string or a pathlib.Path")
+        raise DtypeError(f"{name} is {path!r}; expected a string or a pathlib.Path")
     return Path(path)
 
 
@@ -152,11 +162,11 @@ def whole_numbers(values: Any, name: str, kind: str) -> np.ndarray:
     return numbers.astype(np.int64)
 
 
-def chosen_shots(indices: Any, count: int) -> np.ndarray:
+def shot_numbers(indices: Any, count: int) -> np.ndarray:
     """Return the numbers of some of `count` shots as (n,) int64, or raise a DomainError."""
     numbers = whole_numbers(indices, "indices", "shots")
     if ((numbers < 0) | (numbers >= count)).any():
-        raise DomainError(f"there are shots 0 to {count - 1}; asked for {numbers.tolist()}")
+        raise DomainError(f"indices is {numbers.tolist()}; expected numbers of shots from 0 to {count - 1}")
     return numbers
 
 
@@ -171,8 +181,8 @@ def one_of(*allowed: Any) -> Validator:
 
 def positive(instance: Any, attribute: Any, value: Any) -> None:
     """Check a whole number from 1 on, or None."""
-    if value is not None and not is_whole(value, 1):
-        raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected a number from 1 on")
+    if value is not None:
+        check_whole(value, f"{type(instance).__name__}: {attribute.name}", 1)
 
 
 def amount(expected: str, optional: bool = False) -> Validator:

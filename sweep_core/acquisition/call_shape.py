@@ -62,7 +62,7 @@ def call_shape(
     for name, value in counts.items():
         absent = value is None and name == "nreceivers"
         if not absent and not is_whole(value, 1):
-            raise DomainError(f"{name} is {value!r}; expected a number from 1 on")
+            raise DomainError(f"{name} is {value!r}; expected a whole number from 1 on")
     if not isinstance(dtype, str) or dtype not in ("float32", "float64"):
         raise DtypeError(f"dtype is {dtype!r}; expected 'float32' or 'float64'")
     steps = nt + (overrun(nt) if problem.time_dispersion == "corrected" else 0)
@@ -82,7 +82,7 @@ def wavelet_layout(problem: Problem, wavelet: Any, sources: Any) -> tuple[int, b
     shared = len(shape) in (1, 2, 3) and shape[:-1] == full[: len(shape) - 1]
     by_field = not shared and len(shape) in (2, 3, 4) and shape[-1] == nfield and shape[:-2] == full[: len(shape) - 2]
     if not (shared or by_field) or shape[-1 - by_field] == 0:
-        own = f", each with a trailing {nfield} where source fields have their own" if nfield > 1 else ""
+        own = f"; a last axis of {nfield} holds a wavelet for each source field" if nfield > 1 else ""
         raise ShapeError(
             f"wavelet has shape {shape} for {nshots} shots of {nsrc} sources; expected (nt,), ({nshots}, nt) or "
             f"({nshots}, {nsrc}, nt){own}"

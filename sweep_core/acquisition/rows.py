@@ -34,9 +34,9 @@ def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, sol
     ):
         by_field = [[p for p in points if p.field == field.name] for field in problem.fields]
         rows = [_rows(some, columns, signals, xp, dtype) for some in by_field if some]
-        for what, lists in (("inject", [_by_cell(each, xp) for each in rows]), ("gather", rows)):
+        for action, lists in (("inject", [_by_cell(each, xp) for each in rows]), ("gather", rows)):
             for part, joined in zip(("cell", "column", "weight"), zip(*lists, strict=True), strict=True):
-                named[f"{kind}_{what}_{part}"] = xp.concatenate(joined, axis=1)
+                named[f"{kind}_{action}_{part}"] = xp.concatenate(joined, axis=1)
     return [p.cells for p in sources], named
 
 

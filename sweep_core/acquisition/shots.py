@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import dtype_name
-from .._util.validators import chosen_shots
+from .._util.validators import shot_numbers
 from ..errors import DomainError, DtypeError, ShapeError
 from .positions import RADIUS, interpolated
 
@@ -44,7 +44,7 @@ class Shots:
 
     def take(self, indices: Any) -> "Shots":
         """Return the shots of `indices`, counted from 0, in that order; what is shared by all shots stays shared."""
-        indices = chosen_shots(indices, len(self))
+        indices = shot_numbers(indices, len(self))
         own = len(self.wavelet.shape) > 1 and self.wavelet.shape[0] == len(self)  # otherwise (nt, nfield) for all
         wavelet = self.wavelet[indices] if own else self.wavelet
         receivers = self.receivers if len(self.receivers.shape) == 2 else self.receivers[indices]
@@ -136,7 +136,7 @@ def _check_taps(
     first(
         beyond,
         lambda column: (
-            f"which is interpolated from {RADIUS} nodes on either side, and the PML ends before them "
+            f"and its interpolation needs {RADIUS} nodes on either side, beyond the PML "
             f"({low[column]} and {high[column]} cells wide along {names[column]}); widen the PML or use a node"
         ),
     )

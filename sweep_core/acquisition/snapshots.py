@@ -7,13 +7,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .._util.validators import is_whole
+from .._util.validators import check_whole, is_whole
 from ..errors import DomainError, OptionError, ShapeError
 from ..problem.problem import absent
 
 UNDERIVABLE = (
-    "a derivative of snapshots is not supported by impl='c', which has that of the record; use impl='eager', detach "
-    "the snapshots (jax.lax.stop_gradient), or call without them in forward mode"
+    "impl='c' has a derivative of the record but none of snapshots; use impl='eager', detach the snapshots "
+    "(jax.lax.stop_gradient), or call without them in forward mode"
 )
 """The refusal of compiled code, which hands snapshots out beside a derivative of the record."""
 
@@ -66,8 +66,7 @@ class Snapshots:
             raise OptionError(f"Snapshots: fields is {self.fields!r}; expected a list of fields such as ['h1']")
         if len(set(self.fields)) != len(self.fields):
             raise OptionError(f"Snapshots: fields is {list(self.fields)}; each field may be named once")
-        if not is_whole(self.every, 1):
-            raise OptionError(f"Snapshots: every is {self.every!r}; expected a number of steps from 1 on")
+        check_whole(self.every, "Snapshots: every", 1, "steps")
         try:
             object.__setattr__(self, "region", _region(self.region))
         except (TypeError, ValueError):
@@ -112,7 +111,7 @@ def check_snapshots(problem: Any, snapshots: Any, nt: int) -> Snapshots:
         raise ShapeError(f"Snapshots: region is {region}; expected (low, high) for each axis {problem.grid.axes}")
     for axis, n, (low, high) in zip(problem.grid.axes, shape, region, strict=True):
         if not 0 <= low < high <= n:
-            raise DomainError(f"Snapshots: region {low}..{high} along {axis} is not within 0..{n}")
+            raise DomainError(f"Snapshots: region along {axis} is {low}..{high}; expected a part of 0..{n}")
     return attrs.evolve(snapshots, region=region)
 
 

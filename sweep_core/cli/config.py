@@ -187,7 +187,7 @@ class Config:
     def file(self, name: Any) -> Path:
         """Return the path of a file that the configuration names, relative to its own folder."""
         if not isinstance(name, str | Path) or not str(name):
-            raise OptionError(f"{self.path}: {name!r} is no name of a file")
+            raise OptionError(f"{self.path}: {name!r} is not the name of a file")
         return self.path.parent / name
 
 
@@ -227,7 +227,7 @@ def read_earth(config: Config, which: str, names: list[str]) -> Earth:
     example = ", ".join(f'{name} = "{name}.npy"' for name in names)
     if isinstance(files, str) and files.endswith(".npz"):
         if names != ["vp"]:
-            raise OptionError(f"{config.path}: {files} holds vp alone; expected {which} = {{{example}}}")
+            raise OptionError(f"{config.path}: {which} is {files}, which holds only vp; expected {{{example}}}")
         prepared = read_prepared(config.file(files), dh)
         return Earth([prepared.initial if which == "start" else prepared.true], prepared.dh, prepared.water)
     by_name = {names[0]: files} if isinstance(files, str) else files
@@ -261,16 +261,21 @@ def read_data(config: Config, dh: Any) -> Gathers:
         header = {name: options.pop(name) for name in HEADER_OPTIONS & set(options)}
         gathers = read_segy(open_segy(path, **header), dh, dt=dt, **options)
         if not len(gathers):
-            raise OptionError(f"{config.path}: [data] shots is {options['shots']!r}; expected numbers of some shots")
+            raise OptionError(
+                f"{config.path}: [data] shots is {options['shots']!r}; expected one or more numbers of shots"
+            )
         return gathers
     if options:
-        raise OptionError(f"{config.path}: [data] {next(iter(options))} is for SEG-Y files; {path.name} is prepared")
+        raise OptionError(
+            f"{config.path}: [data] {next(iter(options))} applies only to SEG-Y files, and file is {path.name}; leave "
+            "it out"
+        )
     gathers = read_gathers(path)
     if dt is not None:
         check_number(dt, "dt", "seconds")
     for name, value in (("dh", dh), ("dt", dt)):
         if value is not None and not np.allclose(getattr(gathers, name), value, rtol=1e-6):
-            raise OptionError(f"{path} is for {name} = {getattr(gathers, name)}; {config.path} has {value}")
+            raise OptionError(f"{config.path}: {name} is {value}; expected {getattr(gathers, name)}, that of {path}")
     return gathers
 
 
@@ -280,7 +285,8 @@ def wavelet_of(config: Config, nt: int, dt: float) -> np.ndarray:
     if wavelet.file is None:
         if wavelet.ricker is None:
             raise OptionError(
-                f"{config.path}: [wavelet] needs ricker, a peak frequency in Hz, or file, a .npy of samples at dt"
+                f"{config.path}: [wavelet] has neither ricker nor file; expected ricker, a peak frequency in Hz, or "
+                "file, a .npy of samples at dt"
             )
         return ricker(wavelet.ricker, nt, dt, wavelet.delay) * wavelet.scale
     if unused := stated(wavelet, "file", "scale", "estimate"):
@@ -324,7 +330,9 @@ def inversion_options(config: Config, earth: Earth) -> dict[str, Any]:
     fixed = ("" if earth.water is None else "water") if table.fixed is None else table.fixed
     if fixed == "water":
         if earth.water is None:
-            raise OptionError(f'{config.path}: fixed = "water" needs a prepared model, which knows it; or name a .npy')
+            raise OptionError(
+                f'{config.path}: fixed is "water", which only a prepared model holds; prepare the model, or name a .npy'
+            )
         options["fixed"] = earth.water
     elif fixed:
         options["fixed"] = read_array(config.file(fixed))

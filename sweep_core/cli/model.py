@@ -100,7 +100,9 @@ def cut(array: NDArray[Any], crop: tuple[slice, slice]) -> NDArray[Any]:
         first = 0 if part.start is None else part.start
         last = size if part.stop is None else part.stop
         if not 0 <= first < last <= size:
-            raise DomainError(f"--crop {axis} {first}:{last} is not a part of 0:{size} (cells of the target grid)")
+            raise DomainError(
+                f"--crop {axis} is {first}:{last}; expected a part of 0:{size}, in cells of the target grid"
+            )
     return np.ascontiguousarray(array[crop])
 
 

@@ -63,15 +63,16 @@ def convert(parsed: argparse.Namespace) -> int:
     is_segy = [source.suffix.lower() in (*written, ".su"), out.suffix.lower() in written]
     array = (out if is_segy[0] else source).suffix
     if is_segy[0] == is_segy[1] or array not in (".npz", ".npy"):
-        raise OptionError(f"{out.name} cannot be made of {source.name}; expected one of\n{FORMS}")
+        raise OptionError(f"{source.name} cannot be converted to {out.name}; expected one of\n{FORMS}")
     gathers, reads = array == ".npz", is_segy[0]
     options = {name: getattr(parsed, name) for name in ("dh", "dt", "source_depth", "receiver_depth")}
     accepted = {(True, True): tuple(options), (False, False): ("dh",)}.get((gathers, reads), ())
     for name, value in options.items():
         if value is not None and name not in accepted:
-            raise OptionError(f"--{name.replace('_', '-')} has no meaning for {source.name} to {out.name}")
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{option} does not apply when {source.name} is converted to {out.name}; leave it out")
     if "dh" in accepted and parsed.dh is None:
-        raise OptionError("--dh is missing: the spacing of the model in metres")
+        raise OptionError("--dh is missing; expected the spacing of the model in metres")
     check_new(out, parsed.overwrite)
     if gathers and reads:
         converted = read_segy(source, **options)

@@ -55,17 +55,19 @@ def run(parsed: argparse.Namespace) -> int:
 
     config = read_configured(parsed)
     if parsed.batch < 1:
-        raise OptionError(f"--batch is {parsed.batch}; expected a number of shots from 1 on")
+        raise OptionError(f"--batch is {parsed.batch}; expected a whole number of shots from 1 on")
     if parsed.out is None and config.survey is None:
-        raise OptionError(f"{config.path} has no [survey], so [data] is what was recorded; write elsewhere by --out")
+        raise OptionError(
+            f"{config.path} has no [survey], so [data] names the observed gathers; name another file by --out"
+        )
     out = parsed.out or config.file(config.need("data", "file", "the name of a file, or give --out"))
     if out.suffix not in (".npz", ".sgy", ".segy"):
-        raise OptionError(f"{out} ends in {out.suffix!r}; expected gathers, .npz, or SEG-Y, .sgy or .segy")
+        raise OptionError(f"{out} ends in {out.suffix!r}; expected .npz for gathers, or .sgy or .segy for SEG-Y")
     if (
         config.survey is None
         and out.resolve() == config.file(config.need("data", "file", "the recorded gathers")).resolve()
     ):
-        raise OptionError(f"{out} is what was recorded; write elsewhere by --out")
+        raise OptionError(f"{out} holds the observed gathers; name another file by --out")
     check_new(out, parsed.overwrite)
     equation = make_equation(config)
     earth = read_earth(config, parsed.model, [parameter.name for parameter in equation.parameters])
@@ -75,7 +77,9 @@ def run(parsed: argparse.Namespace) -> int:
     write: Any = partial(write_gathers, out)
     if out.suffix != ".npz":
         if len(problem.receiver_type) > 1:
-            raise OptionError(f"{out} holds one field, and receiver_type names {problem.receiver_type}; write .npz")
+            raise OptionError(
+                f"receiver_type is {problem.receiver_type}; expected one field for {out}: write .npz instead"
+            )
         start = float(problem.time(problem.receiver_type[0], 1)[0])
         check_samples(survey.nt, survey.dt, start)
         write = partial(write_segy, out, start=start)

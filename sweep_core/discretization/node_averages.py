@@ -56,7 +56,7 @@ class NodeAverages:
     def _next(self, x, axis):
         """Return the cell after each one along an axis."""
         if axis not in self.axes:
-            raise OptionError(f"the axis of a mean is {axis!r}; there are {self.axes}")
+            raise OptionError(f"the axis of a mean is {axis!r}; expected one of {self.axes}")
         depth = self.axes.index(axis) - len(self.axes)
         after = (slice(None),) * (-depth - 1)
         rest, last = x[(Ellipsis, slice(1, None), *after)], x[(Ellipsis, slice(-1, None), *after)]

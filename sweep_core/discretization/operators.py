@@ -117,7 +117,7 @@ def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
         return rows_under_surface(stencil_of(problem, operator, 0, field), field, order)[: order // 2]
     if operator != "D":
         raise UnsupportedError(
-            f"{problem.equation.name}: {operator} of {field.name} along z is not closed under a free surface; only D is"
+            f"{problem.equation.name}: {operator} of {field.name} along z has no closure at a free surface; expected D"
         )
     return closure_rows(order, field) * (problem.dt / problem.grid.spacing[0])
 

@@ -95,7 +95,7 @@ def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> 
         except SweepError as error:
             refusal = error
     if float(numpy_of(group.all_reduce(np.array([float(refusal is not None)])))[0]):
-        raise refusal or DistributedError("rank 0 cannot go on; it says why")
+        raise refusal or DistributedError("rank 0 failed; its error message states the reason")
     return result
 
 

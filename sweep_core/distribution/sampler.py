@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.validators import is_whole
+from .._util.validators import check_whole
 from ..errors import OptionError
 from .shot_plan import ShotPlan, as_costs
 
@@ -51,8 +51,7 @@ class ShotSampler:
 
     def __init__(self, count: int, shots: int, rank: int = 0, size: int = 1, seed: int = 0, costs: Any = None) -> None:
         for name, value, least in (("count", count, 1), ("shots", shots, 1), ("rank", rank, 0), ("seed", seed, 0)):
-            if not is_whole(value, least):
-                raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
+            check_whole(value, name, least)
         ShotPlan(count, size, costs).part(rank)  # checks the rest
         self.count, self.shots, self.rank, self.size, self.seed = count, shots, rank, size, seed
         self.epoch, self._step = 0, 0
@@ -85,9 +84,7 @@ class ShotSampler:
         OptionError
             For another number.
         """
-        if not is_whole(epoch, 0):
-            raise OptionError(f"epoch is {epoch!r}; expected a whole number from 0 on")
-        self.epoch, self._step = int(epoch), 0
+        self.epoch, self._step = check_whole(epoch, "epoch", 0), 0
 
     def state_dict(self) -> dict[str, int]:
         """Return the position in the sequence of shots, for a checkpoint.

@@ -7,22 +7,16 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .._util.validators import is_whole
+from .._util.validators import check_whole
 from ..errors import OptionError, ShapeError
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if not is_whole(value, least):
-        raise OptionError(f"{name} is {value!r}; expected a whole number from {least} on")
-    return int(value)
-
-
 def _count(value: int) -> int:
-    return _whole("count", value, 0)
+    return check_whole(value, "count", 0)
 
 
 def _size(value: int) -> int:
-    return _whole("size", value, 1)
+    return check_whole(value, "size", 1)
 
 
 def as_costs(value: Any) -> tuple[float, ...] | None:
@@ -96,7 +90,7 @@ class ShotPlan:
 
     def part(self, rank: int) -> Sequence[int]:
         """Return the positions of the shots of `rank`, in ascending order."""
-        if not 0 <= _whole("rank", rank, 0) < self.size:
+        if not 0 <= check_whole(rank, "rank", 0) < self.size:
             raise OptionError(f"rank is {rank}; expected 0..{self.size - 1}")
         return self._parts[rank]
 
@@ -134,7 +128,9 @@ class ShotPlan:
 def check_plan(distributor: Any, plan: ShotPlan, count: int, part: bool = False) -> None:
     """Raise a ShapeError unless a plan fits the group, and `count` shots fit the plan, or this rank's part of it."""
     if plan.size != distributor.size:
-        raise ShapeError(f"the plan is for {plan.size} ranks; this group has {distributor.size}")
+        raise ShapeError(f"plan.size is {plan.size}; expected {distributor.size}, the number of ranks")
     expected = len(plan.part(distributor.rank)) if part else plan.count
     if count != expected:
-        raise ShapeError(f"{count} shots were given; the plan has {expected}{' for this rank' if part else ''}")
+        raise ShapeError(
+            f"the number of shots is {count}; expected {expected}, as in the plan{' for this rank' if part else ''}"
+        )

@@ -231,7 +231,7 @@ class Equation(ABC):
             low, high = ranges.get(p.name, (p.low, p.high))
             if not p.low <= low <= high <= p.high:
                 asked, admitted = f"{low:g} to {high:g}", f"{p.low:g} to {p.high:g}"
-                raise OptionError(f"{self.name}: {p.name} is to be drawn from {asked}; expected within {admitted}")
+                raise OptionError(f"{self.name}: range of {p.name} is {asked}; expected a part of {admitted}")
         bounds = np.array([ranges.get(p.name, p.drawn_from) for p in self.parameters], dtype=np.float64)
         low, high = (b.reshape(-1, *(1,) * len(shape)) for b in bounds.T)
         models, bad = np.empty((len(names), *shape)), np.ones(shape, bool)
@@ -244,8 +244,8 @@ class Equation(ABC):
             if not bad.any():
                 return list(models)
         raise OptionError(
-            f"{self.name}: of 1000 draws from {dict(zip(names, bounds.tolist(), strict=True))} none was admissible in "
-            f"some cells ({self.rule}); state `typical` of its parameters, or override example"
+            f"{self.name}: in some cells, none of 1000 draws from {dict(zip(names, bounds.tolist(), strict=True))} was "
+            f"admissible ({self.rule}); state `typical` of its parameters, or override example"
         )
 
     def largest_speed(self, spacing: tuple[float, ...], dt: float) -> float:

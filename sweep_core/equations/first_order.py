@@ -39,7 +39,8 @@ class StaggeredEquation(TableEquation):
     def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         if rate.operator not in TAKEN:
             raise OptionError(
-                f"{cls.name}: {rate.name} takes {rate.operator}; of first order in time, expected one of {[*TAKEN]}"
+                f"{cls.name}: the operator of {rate.name} is {rate.operator}; expected one of {[*TAKEN]}, those of "
+                "equations of first order in time"
             )
         target = fields[modulus.target]
         there = set(target.stagger)
@@ -49,8 +50,8 @@ class StaggeredEquation(TableEquation):
                 here ^= {"t"}
             if here != there:
                 raise OptionError(
-                    f"{cls.name}: {modulus} adds the {TAKEN[rate.operator]} of {name} along {axis or 'no axis'}, which "
-                    f"is staggered along {sorted(here)}, to {modulus.target}, along {sorted(there)}"
+                    f"{cls.name}: {modulus} adds the {TAKEN[rate.operator]} of {name} along {axis or 'no axis'}, "
+                    f"staggered along {sorted(here)}; expected {sorted(there)}, the stagger of {modulus.target}"
                 )
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:

@@ -38,17 +38,21 @@ class SecondOrderEquation(TableEquation):
         others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
         wrong = [name for _, name in rate.terms if name != target]
         if others or wrong or rate.operator not in ("D2", "change"):
-            why = f"is not alone: {others[0]}" if others else f"takes {rate.operator} of {(wrong or [target])[0]!r}"
+            fault = f"has the rate of {others[0]}" if others else f"adds {rate.operator} of {(wrong or [target])[0]!r}"
             raise OptionError(
-                f"{cls.name}: {modulus} {why}; of second order in time, a field grows by D2 and change of its own"
+                f"{cls.name}: {modulus} {fault}; expected a rate for one contribution, D2 or change of the field "
+                "itself, because the equation is of second order in time"
             )
         if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
-            raise OptionError(f"{cls.name}: {field}; of second order in time, fields lie at nodes, odd about a surface")
+            raise OptionError(
+                f"{cls.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
+                "because the equation is of second order in time"
+            )
         source = cls.source_coefficients.get(target)
         if (rate.operator == "D2") != (source == modulus.coefficient) or source is None:
             raise OptionError(
-                f"{cls.name}: sources into {target} are multiplied with {source!r}; expected the coefficient of its D2 "
-                "and of nothing else"
+                f"{cls.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and of "
+                "no other rate"
             )
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:

@@ -68,47 +68,49 @@ def _check_tables(equation: type["TableEquation"]) -> None:
     for rate in equation.rates:
         pairs = rate.terms if isinstance(rate.terms, tuple | list) else [None]
         if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-            raise OptionError(f"{equation.name}: the terms of {rate} are no tuple of pairs (axis, field)")
+            raise OptionError(
+                f"{equation.name}: terms of {rate.name} is {rate.terms!r}; expected a tuple of (axis, field)"
+            )
     if not isinstance(equation.source_coefficients, dict):
         raise OptionError(
-            f"{equation.name}: source_coefficients is {equation.source_coefficients!r}; expected a dict of names of "
-            "coefficients by field"
+            f"{equation.name}: source_coefficients is {equation.source_coefficients!r}; expected a dict: a name of a "
+            "coefficient for each field"
         )
     stated: dict[str, list] = {
         "rate": [rate.name for rate in equation.rates],
         "term (operator, axis, field)": [(rate.operator, *term) for rate in equation.rates for term in rate.terms],
     }
-    for what, names in stated.items():
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise OptionError(f"{equation.name}: rates state the {what} {twice[0]!r} twice; expected each once")
+    for kind_name, names in stated.items():
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise OptionError(f"{equation.name}: rates state the {kind_name} {repeated[0]!r} twice; expected each once")
     fields = {f.name: f for f in equation.fields}
     rates = {r.name: r for r in equation.rates}
 
-    def known(where, kind, name, names):
+    def check_known(where, kind, name, names):
         if name not in names:
-            raise OptionError(f"{equation.name}: {where} names the {kind} {name!r}; there are {list(names)}")
+            raise OptionError(f"{equation.name}: the {kind} in {where} is {name!r}; expected one of {list(names)}")
 
     for f in equation.fields:
         for axis in f.stagger:
-            known(f, "axis", axis, tuple("xyzt"))
-        known(f, "order", f.order, (0, equation.levels))
+            check_known(f, "axis", axis, tuple("xyzt"))
+        check_known(f, "order", f.order, (0, equation.levels))
     for rate in equation.rates:
-        known(rate, "operator", rate.operator, OPERATORS)
+        check_known(rate, "operator", rate.operator, OPERATORS)
         if rate.sign not in (-1, 1):
             raise OptionError(f"{equation.name}: the sign of {rate} is {rate.sign}; expected 1 or -1")
         for axis, field in rate.terms:
-            known(rate, "axis", axis, ("",) if rate.operator in ("same", "change") else tuple("xyz"))
-            known(rate, "field", field, fields)
+            check_known(rate, "axis", axis, ("",) if rate.operator in ("same", "change") else tuple("xyz"))
+            check_known(rate, "field", field, fields)
     for modulus in equation.moduli:
-        known(modulus, "field", modulus.target, fields)
-        known(modulus, "rate", modulus.rate, rates)
+        check_known(modulus, "field", modulus.target, fields)
+        check_known(modulus, "rate", modulus.rate, rates)
         if modulus.coefficient is not None:
-            known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
+            check_known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
         equation.check_modulus(modulus, rates[modulus.rate], fields)
     for field, coefficient in equation.source_coefficients.items():
-        known("source_coefficients", "field", field, fields)
-        known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
+        check_known("source_coefficients", "field", field, fields)
+        check_known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
 
 
 @lru_cache(maxsize=64)
@@ -187,9 +189,9 @@ class TableEquation(Equation):
             grown = {m.target for m in self.moduli_in(ndim) if m.rate == rate.name}
             if not any(grown <= {f.name for f in stage} for stage in stages):
                 raise OptionError(
-                    f"{self.name}: rate {rate.name!r} changes {sorted(grown)}, which a step makes one after the other, "
-                    "and its PML would be stepped for each; expected fields of one stage: take the rate once, into a "
-                    "field of order 0, and add that to the others by a rate that is the 'same'"
+                    f"{self.name}: rate {rate.name!r} changes {sorted(grown)}; expected fields of one stage, or the "
+                    "rate's PML would be stepped at each stage. Add the rate to one field of order 0, and add that "
+                    "field to the others by a rate with operator 'same'"
                 )
         return tuple(stage for stage in stages if stage)
 

@@ -8,14 +8,14 @@ import attrs
 import numpy as np
 
 from .._util.arrays import dtype_name
-from .._util.validators import is_whole
+from .._util.validators import check_whole
 from ..acquisition.call_shape import CallShape, wavelet_layout
 from ..acquisition.positions import taps
 from ..acquisition.receivers import receiver_positions
 from ..acquisition.shots import Shots, check_inside, check_mask, check_positions, samples_of
 from ..acquisition.snapshots import Snapshots, check_snapshots
 from ..acquisition.wavelets import highest_frequency
-from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, StabilityError, UnsupportedError
+from ..errors import DomainError, DtypeError, NotFiniteError, ShapeError, StabilityError, UnsupportedError
 from ..numerics.time_dispersion import overrun
 from ..problem import Problem
 from ..typing import Models
@@ -28,7 +28,7 @@ def check_problem(problem: Any) -> None:
         raise DtypeError(f"problem is a {kind}; expected a sweep_core.Problem, the result of make_problem(...)")
 
 
-def check_given(problem: Any, shots: Any) -> None:
+def check_problem_and_shots(problem: Any, shots: Any) -> None:
     """Raise a DtypeError unless the arguments of an executor are a Problem and Shots."""
     check_problem(problem)
     if not isinstance(shots, Shots):
@@ -60,7 +60,7 @@ def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapsh
     ShapeError, DtypeError, OptionError, UnsupportedError
         For an array or an option that does not fit the problem.
     """
-    check_given(problem, shots)
+    check_problem_and_shots(problem, shots)
     dtype = check_models(problem, models)
     ndim = problem.grid.ndim
     check_positions("sources", shots.sources, ndim)
@@ -71,7 +71,7 @@ def check_call(problem: Problem, shots: Shots, models: Models, snapshots: Snapsh
         raise ShapeError(f"sources have shape {tuple(shots.sources.shape)}; expected at least one source for each shot")
     if len(shots.receivers.shape) == 3 and shots.receivers.shape[0] != nshots:
         raise ShapeError(
-            f"receivers are given for {shots.receivers.shape[0]} shots and sources for {nshots}; expected "
+            f"receivers have shape {tuple(shots.receivers.shape)} for {nshots} shots; expected "
             f"({nshots}, nrec, {ndim}), or (nrec, {ndim}) for all shots"
         )
     nrec = int(shots.receivers.shape[-2])
@@ -98,7 +98,7 @@ def check_models(problem: Problem, models: Any) -> str:
     if not isinstance(models, list | tuple):
         raise DtypeError(f"models is a {type(models).__name__}; expected a list or tuple, {expected}")
     if len(models) != len(parameters):
-        raise ShapeError(f"models holds {len(models)} arrays; {problem.equation.name} needs {expected}")
+        raise ShapeError(f"models holds {len(models)} arrays; expected {expected} for {problem.equation.name}")
     dtypes = set()
     for name, model in zip(parameters, models, strict=True):
         if not hasattr(model, "shape") or not hasattr(model, "dtype"):
@@ -108,7 +108,7 @@ def check_models(problem: Problem, models: Any) -> str:
         shape = tuple(model.shape)
         if shape != problem.grid.shape and shape[1:] != problem.grid.shape:
             transposed = "; it looks transposed: depth comes first" if shape == problem.grid.shape[::-1] else ""
-            raise ShapeError(f"model {name} has shape {shape}; the problem has {problem.grid.shape}{transposed}")
+            raise ShapeError(f"model {name} has shape {shape}; expected {problem.grid.shape}{transposed}")
         dtypes.add(dtype_name(model))
     if len(dtypes) > 1 or not dtypes <= {"float32", "float64"}:
         raise DtypeError(f"models are {sorted(dtypes)}; expected all float32 or all float64")
@@ -190,8 +190,8 @@ def check_interval(problem: Problem, wavelet: np.ndarray) -> None:
     longest = max(int(1 / (2 * highest * problem.dt)), 1) if highest else interval
     if interval > longest:
         raise DomainError(
-            f"MemoryOptions: interval is {interval}; waves of up to {highest:.3g} Hz, as this wavelet has, and dt = "
-            f"{problem.dt:g} s allow {longest} at most"
+            f"MemoryOptions: interval is {interval}; expected at most {longest}, for waves of up to {highest:.3g} Hz "
+            f"as in this wavelet, and dt = {problem.dt:g} s"
         )
 
 
@@ -282,16 +282,18 @@ def check_record(problem: Problem, record: np.ndarray | None, read: Callable[[],
     """
     if problem.check_finite and record is None and (record := read()) is None:
         raise UnsupportedError(
-            "check_finite is True, and no record can be read inside jit, vmap or another transform; expected None or "
-            "False there: check what the transformed function returns"
+            "check_finite is True, but no record can be read inside jit, vmap or another transform; expected None or "
+            "False there: check the result of the transformed function"
         )
     if record is None or problem.check_finite is False:
         return
     if first := first_not_finite(problem, record):
-        raise NotFiniteError(f"{first}; expected finite numbers; {OUTGROWN}, or take the record by check_finite=False")
+        raise NotFiniteError(
+            f"{first}; expected finite numbers: {OUTGROWN}. check_finite=False returns the record as it is"
+        )
 
 
-OUTGROWN = "scale the wavelet down if the waves outgrow their dtype at the source, or reduce dt if they grow with time"
+OUTGROWN = "scale the wavelet down if the waves exceed their dtype at the source, or reduce dt if they grow with time"
 """Advice where a record is not finite."""
 
 
@@ -308,6 +310,4 @@ def first_not_finite(problem: Problem, record: np.ndarray) -> str:
 
 def check_forward_batchsize(value) -> int:
     """Check a number of shots from 1 on."""
-    if not is_whole(value, 1):
-        raise OptionError(f"forward_batchsize is {value!r}; expected a number of shots from 1 on")
-    return int(value)
+    return check_whole(value, "forward_batchsize", 1, "shots")

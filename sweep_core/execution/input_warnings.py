@@ -40,8 +40,8 @@ def in_other_units(problem: Problem, models) -> list[str]:
         least, other = kinds.get(parameter.unit, (0.0, ""))
         if least and 0 < (largest := float(model.max())) < least:
             texts.append(
-                f"{parameter.name} is {largest:g} {parameter.unit} at most, which looks like {other}: SWEEP expects "
-                f"{parameter.unit}, so multiply it by 1000, and let dh be in m and dt in s"
+                f"{parameter.name} is {largest:g} {parameter.unit} at most, which looks like {other}; expected "
+                f"{parameter.unit}: multiply {parameter.name} by 1000, and state dh in m and dt in s"
             )
     return texts
 
@@ -59,8 +59,8 @@ def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
         return ""
     needed = cells_needed(problem.equation, ndim, 0.01)
     return (
-        f"the slowest waves, of {speed:g} m/s, have {cells:.2g} cells of {h:g} m a wavelength at {frequency:.3g} Hz, "
-        f"below which {OF_ENERGY:.0%} of the wavelet's energy lies: their speed is off by {min(error, 1):.0%}. "
+        f"the slowest waves, of {speed:g} m/s, have {cells:.2g} cells of {h:g} m per wavelength at {frequency:.3g} Hz, "
+        f"and {OF_ENERGY:.0%} of the wavelet's energy lies below: their speed is off by {min(error, 1):.0%}. "
         f"spatial_order {problem.equation.spatial_order} needs {needed:.2g} cells for 1 %: use dh of "
         f"{speed / (frequency * needed):.3g} m, a higher order, or a wavelet of lower frequencies"
     )
@@ -75,8 +75,8 @@ def grows(problem: Problem) -> str:
     ):
         return ""
     return (
-        f"pml_type puts a plain layer where guided waves of {problem.equation.name} may grow without bound: leave it "
-        f"out, or give {usual}"
+        f"pml_type puts a plain layer where guided waves of {problem.equation.name} may grow without bound; leave "
+        f"pml_type out, or pass {usual}"
     )
 
 
@@ -86,13 +86,13 @@ def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
         return
     texts = in_other_units(problem, models)
     if not wavelet.any():
-        texts.append("the wavelet is zero throughout, and so will the record be: give one, such as sweep_core.ricker")
+        texts.append("the wavelet is zero throughout, so the record is zero, too: pass one such as sweep_core.ricker")
     elif coarse := too_coarse(problem, models, wavelet):
         texts.append(coarse)
     if growth := grows(problem):
         texts.append(growth)
     for text in texts:
-        warnings.warn(f"{text}; solver.certify(...) says more", SweepWarning, stacklevel=_outside())
+        warnings.warn(f"{text}; solver.certify(...) reports more", SweepWarning, stacklevel=_outside())
 
 
 INSIDE = {"sweep_core", "sweep_torch", "sweep_jax", "torch", "jax"}

@@ -439,7 +439,7 @@ class Propagator(OfArrays[A]):
         impl, reason = self._choice()
         if impl != "c":
             raise UnsupportedError(
-                f"an estimate is what compiled code says that it takes; this is impl={impl!r} ({reason}); use impl='c'"
+                f"impl is {impl!r} ({reason}); expected 'c', because only compiled code computes its memory use"
             )
         models = self._own_models()
         if dtype is None:
@@ -502,7 +502,9 @@ class Propagator(OfArrays[A]):
         """
         status = 0 if self._flag is None else int(self._flag[0])
         if status:
-            raise DomainError(f"the last call was given values that it cannot use (status {status}); its record is NaN")
+            raise DomainError(
+                f"values of the last call are invalid (status {status}), so its record is NaN; check them"
+            )
 
     def _caution(self, read: Callable[..., list[np.ndarray] | None], models: Models, shots: Shots) -> None:
         """Warn of unlikely values of models and wavelet, the first time that they can be `read`."""
@@ -569,7 +571,7 @@ class Propagator(OfArrays[A]):
         """Return the models of a call: its own, or those of the constructor."""
         models = self._own_models() if models is None else models
         if models is None:
-            raise OptionError("no models: give models=[...] to the call or to the constructor")
+            raise OptionError("models are missing; pass models=[...] to the call or to the constructor")
         return models
 
     def __getstate__(self) -> dict[str, Any]:

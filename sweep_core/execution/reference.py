@@ -11,9 +11,9 @@ from ..errors import UnsupportedError
 from ..plugins import Support
 from .call_checks import (
     check_call,
-    check_given,
     check_perturbations,
     check_problem,
+    check_problem_and_shots,
     check_record,
     check_survey,
     check_values,
@@ -68,7 +68,7 @@ class ReferenceExecutor:
     @staticmethod
     def _checked(problem, shots, models, snapshots=None) -> tuple[Shots, CallShape, list]:
         """Return the arguments in float64, after all checks."""
-        check_given(problem, shots)
+        check_problem_and_shots(problem, shots)
         wavelet = np.asarray(shots.wavelet, np.float64)
         mask = None if shots.mask is None else np.asarray(shots.mask)
         shots = Shots(wavelet, np.asarray(shots.sources), np.asarray(shots.receivers), mask)

@@ -236,8 +236,8 @@ class Coarse:
         between = [f for field in fields for f in problem.parts(field) if set(problem.field(f).stagger) - {"t"}]
         if positions.dtype.kind != "f" and between:
             raise UnsupportedError(
-                f"{name} are whole numbers, which name nodes of {between[0]}, half a cell from those of a coarser "
-                "grid; expected true positions, as floats"
+                f"{name} are whole numbers: nodes of {between[0]}, half a cell from those of a coarser grid; expected "
+                "true positions, as floats"
             )
         places = positions / self.factor
         # Nodes need no interpolation. Interpolation at several hundred receivers would take longer than the waves.

@@ -191,8 +191,8 @@ class Descent:
         record = objective.record(list(self.unknowns.start), some)
         if bad := [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]:
             return f"the record of the start is not finite{_of(bad)}; check wavelet, models and dt"
-        slope = objective.compared(record, some)[1]
-        arrays = objective.weighed(objective.filtered(record), some), objective.aim(some), slope
+        slope = objective.compare(record, some)[1]
+        arrays = objective.apply_weights(objective.apply_filter(record), some), objective.target(some), slope
         modelled, observed, derivative = (float(np.abs(x).max()) for x in arrays)
         if not derivative:
             return "the misfit does not change with the record; check wavelet, receivers, weights and mask"

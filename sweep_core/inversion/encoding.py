@@ -108,8 +108,8 @@ def check_encodable(shots: Shots, misfit: Any, weights: np.ndarray | None) -> No
     """Raise an UnsupportedError unless the misfit of sums of shots estimates the sum of the misfits of the shots."""
     if misfit is not least_squares:
         raise UnsupportedError(
-            f"Stage: encoded needs sweep_core.misfit.least_squares, and misfit is {misfit!r}: its value for sums of "
-            "shots does not estimate the sum over shots; leave one of them out"
+            f"misfit is {misfit!r}; expected sweep_core.misfit.least_squares for a Stage with encoded. Another misfit "
+            "of sums of shots does not estimate the sum over shots; leave one of them out"
         )
     receivers = shots.receivers if shots.receivers.ndim == 3 else None
     for name, rows in (("receivers", receivers), ("receiver_mask", shots.mask), ("weights", weights)):

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from .._util.validators import check_flag, is_whole
+from .._util.validators import check_flag, check_whole
 from ..distribution import Distributor, SerialDistributor, check_same
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
@@ -176,8 +176,7 @@ def invert(
     stage_list = _stage_list(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
-    if not is_whole(seed, 0):
-        raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
+    seed = check_whole(seed, "seed", 0)
     true_models = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
         solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
@@ -193,9 +192,9 @@ def invert(
         wavelet=numpy_of(wavelet), sources=shots.sources,
         receivers=shots.receivers, receiver_mask=shots.mask, observed=data.observed, weights=data.weights,
         start=unknowns.start, low=unknowns.low, high=unknowns.high, free=unknowns.free, misfit=misfit,
-        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=int(seed),
+        optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=seed,
         reduction=reduction, **environment(solver),
-    ) | {"stages": [identity(**stage.said()) for stage in stage_list]}  # fmt: skip
+    ) | {"stages": [identity(**stage.settings()) for stage in stage_list]}  # fmt: skip
     check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite})
     _check_stages(stage_list, data, optimiser, regularise)
     records = [*registry().observers, *_records(observers)]
@@ -258,7 +257,7 @@ def _stage_list(stages: Any) -> list[Stage]:
     """Return the stages as a list of one or more."""
     stage_list: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
     if not stage_list or not all(isinstance(stage, Stage) for stage in stage_list):
-        raise OptionError(f"stages are {stage_list!r}; expected one Stage(iterations) or more")
+        raise OptionError(f"stages are {stage_list!r}; expected one or more Stage(iterations)")
     return stage_list
 
 

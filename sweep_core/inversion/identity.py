@@ -41,8 +41,8 @@ def identity(**values: Any) -> dict[str, str]:
     unknown = [each for describer in describers.values() for each in describer.unknown]
     if unknown:
         warnings.warn(
-            f"invert cannot compare {', '.join(unknown)} with the run in its folder or with other ranks: it goes on; "
-            "give a function a version by an attribute, such as misfit.version = 2",
+            f"invert cannot compare {', '.join(unknown)} with the run in its folder or with other ranks, but goes on. "
+            "State the version of a function by an attribute, such as misfit.version = 2",
             SweepWarning,
             stacklevel=3,
         )

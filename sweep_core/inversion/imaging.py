@@ -12,7 +12,7 @@ from ..errors import DomainError, OptionError, UnsupportedError
 from .descent import DAMPING
 from .illumination import illumination
 from .objective import batches, make_objective, problem_of
-from .unknowns import held_cells, one_earth
+from .unknowns import fixed_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")
 
@@ -95,7 +95,7 @@ def migrate(
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
     unit = earth[index].astype(np.float64) if condition == "impedance" else 1.0  # for relative changes
-    image = unit * objective.transposed(earth, objective.aim)[index]
+    image = unit * objective.transposed(earth, objective.target)[index]
     if condition == "laplacian":
         image = -_laplacian(image, problem.grid.spacing)
     if precondition:
@@ -161,14 +161,14 @@ def least_squares_migrate(
     from tqdm import tqdm
 
     if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
-        raise OptionError(f"iterations is {iterations!r}; expected a number from 1 on")
+        raise OptionError(f"iterations is {iterations!r}; expected a whole number from 1 on")
     if isinstance(damping, bool) or not isinstance(damping, int | float) or not 0 <= damping < np.inf:
         raise OptionError(f"damping is {damping!r}; expected a finite number from 0 on")
     objective, earth, index = _prepare(
         solver, wavelet, sources, receivers, observed, models, parameter, weights=weights, receiver_mask=receiver_mask,
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
-    free = ~held_cells(fixed, earth[index].shape)
+    free = ~fixed_cells(fixed, earth[index].shape)
     if not free.any():
         raise OptionError("every cell is fixed; expected some free cells to image")
     scale = _damped(illumination(objective, earth)[index][free]) ** -0.5
@@ -188,14 +188,14 @@ def least_squares_migrate(
         latest[:] = y, transpose(lambda some: objective.born(earth, models, some)) + damping * y
         return latest[1].copy()
 
-    slope = transpose(objective.aim)
+    slope = transpose(objective.target)
     if not slope.any():
         raise DomainError(
             f"observed holds no wave that a perturbation of {objective.problem.equation.parameters[index].name} "
             "scatters; check data, weights and mask"
         )
     every = batches(np.arange(len(objective.shots)), objective.batch)
-    data = sum(float(np.sum(objective.aim(some).astype(np.float64) ** 2)) for some in every)
+    data = sum(float(np.sum(objective.target(some).astype(np.float64) ** 2)) for some in every)
     history, normal_image, image = [0.5 * data], np.zeros_like(slope), np.zeros_like(slope)
     with tqdm(total=iterations, unit="it", disable=not progress or objective.group.rank > 0) as bar:
 

@@ -69,14 +69,14 @@ def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
     Raises
     ------
     PluginError, UnsupportedError, OptionError
-        Where the backend of the settings cannot be loaded, does not run the problem, or is told by what code.
+        The backend of the settings cannot be loaded, does not run the problem, or has no choice of an `impl`.
     """
     name, equation = settings.backend or own, settings.experiment.equation
     if name == own:
         return make(equation, **settings.grid())
     if settings.impl != "auto":
         raise OptionError(
-            f"--impl {settings.impl} was asked of backend {name!r}, which chooses by itself in this script; leave "
+            f"--impl is {settings.impl}, but backend {name!r} chooses its implementation itself in this script; leave "
             "--impl out"
         )
     solver = Solver(backend(name), make_problem(equation, **settings.grid()))
@@ -216,6 +216,6 @@ def conclude(
         *zip(labels, begin["model_error"], end["model_error"], strict=True),
     ]
     lines = [
-        f"{what} from {a:.6g} to {b:.6g}" + (f", {100 * (b / a - 1):+.1f} %" if a else "") for what, a, b in changes
+        f"{name} from {a:.6g} to {b:.6g}" + (f", {100 * (b / a - 1):+.1f} %" if a else "") for name, a, b in changes
     ]
     return "\n".join((*lines, f"{seconds:.2f} s/epoch"))

@@ -77,7 +77,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             others = [entry.name for entry in folder.iterdir() if not part_of(entry.name)]
         if others and not path.exists() and others != ["run.lock"]:
-            raise CheckpointError(f"{folder} holds {sorted(others)[0]} and no run; name another folder")
+            raise CheckpointError(f"{folder} holds {sorted(others)[0]} but no run; name another folder")
         self._lock = Lock(folder / "run.lock")
         with storing(folder):
             for entry in list(folder.iterdir()):
@@ -98,9 +98,9 @@ class Journal:
         if differing:
             self.close()
             raise CheckpointError(
-                f"{folder} holds another run: {differing}. A run can only continue with the same arguments, except for "
-                "the iterations of the last stage that it began, and the stages after that one; otherwise name another "
-                "folder, or start again with overwrite=True (--overwrite)"
+                f"{folder} holds another run: {differing}. A run continues with the same arguments; only the "
+                "iterations of the last stage that it began, and later stages, may differ. Name another folder, or "
+                "start again with overwrite=True (--overwrite)"
             )
         if saved != about:
             with storing(folder):
@@ -214,7 +214,7 @@ class Journal:
             if not all(np.isfinite(array).all() for array in arrays):
                 raise ValueError("its arrays are not finite")
         except Exception as error:
-            raise _damaged(path, error, "remove it, and it is computed again") from error
+            raise _damaged(path, error, "remove it to compute it again") from error
         return values, arrays
 
 

@@ -45,7 +45,8 @@ class Lock:
             if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK):
                 raise
             warnings.warn(
-                f"the file system of {path.parent} has no locks ({error.strerror}): do not start a second run in it",
+                f"the file system of {path.parent} has no locks ({error.strerror}); do not start a second run in this "
+                "folder",
                 stacklevel=4,
             )
             return

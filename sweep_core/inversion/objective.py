@@ -178,13 +178,13 @@ class Objective:
         if not np.any(self.observed):
             raise DomainError("observed is zero throughout; expected the observed record")
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
-            raise OptionError(f"batch is {self.batch!r}; expected a number of shots from 1 on")
+            raise OptionError(f"batch is {self.batch!r}; expected a whole number of shots from 1 on")
 
         check_choice(self.reduction, "reduction", ("fast", "ordered"))
         ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
-        self.filtered(self.observed[:1, :, :1])  # checks the corners
+        self.apply_filter(self.observed[:1, :, :1])  # checks the corners
 
-    def aim(self, some: np.ndarray) -> np.ndarray:
+    def target(self, some: np.ndarray) -> np.ndarray:
         """Return w F d of some shots.
 
         Parameters
@@ -197,14 +197,14 @@ class Objective:
         (n, nt, nrec, nfield) array
             Weighted and filtered observed record.
         """
-        return self.weighed(self.filtered(self.observed[some]), some)
+        return self.apply_weights(self.apply_filter(self.observed[some]), some)
 
     @property
-    def plain(self) -> bool:
+    def is_least_squares(self) -> bool:
         """True if the `misfit_and_gradient` of every executor computes this objective."""
         return self.misfit is least_squares and self.weights is None and self.low is None and self.high is None
 
-    def filtered(self, record: np.ndarray) -> np.ndarray:
+    def apply_filter(self, record: np.ndarray) -> np.ndarray:
         """Return F times a record.
 
         Parameters
@@ -221,7 +221,7 @@ class Objective:
             return record
         return bandpass(record, self.problem.dt, self.low, self.high)
 
-    def weighed(self, record: np.ndarray, some: np.ndarray) -> np.ndarray:
+    def apply_weights(self, record: np.ndarray, some: np.ndarray) -> np.ndarray:
         """Return w times a record of some shots.
 
         Parameters
@@ -238,7 +238,7 @@ class Objective:
         """
         return record if self.weights is None else (self.weights[some] * record).astype(record.dtype, copy=False)
 
-    def compared(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
+    def compare(self, record: np.ndarray, some: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the misfit of a record of some shots, and its derivative in the record.
 
         Parameters
@@ -260,7 +260,7 @@ class Objective:
         OptionError
             The misfit does not return a value and its derivative.
         """
-        result = self.misfit(self.weighed(self.filtered(record), some), self.aim(some))
+        result = self.misfit(self.apply_weights(self.apply_filter(record), some), self.target(some))
         if not isinstance(result, tuple) or len(result) != 2 or np.shape(result[1]) != record.shape:
             raise OptionError(
                 f"misfit {self.misfit!r} returned {type(result).__name__}; expected (value, its derivative)"
@@ -268,7 +268,7 @@ class Objective:
         if math.prod(np.shape(result[0])) != 1:
             raise OptionError(f"misfit {self.misfit!r} returned {np.shape(result[0])} values; expected one number")
         value, slope = result
-        return float(value), self.filtered(self.weighed(numpy_of(slope), some))
+        return float(value), self.apply_filter(self.apply_weights(numpy_of(slope), some))
 
     def record(self, models: Sequence[np.ndarray], indices: Any = None) -> np.ndarray:
         """Return the record of models, on this rank.
@@ -301,11 +301,11 @@ class Objective:
         """Return the function of some shots that returns their misfit and its gradients."""
 
         def pull(some):
-            if self.plain:
+            if self.is_least_squares:
                 misfit_and_gradient = self.executor.misfit_and_gradient
                 return misfit_and_gradient(self.problem, self.shots.take(some), models, self.observed[some])
             record, pull = self._pullback(some, models)
-            value, slope = self.compared(numpy_of(record), some)
+            value, slope = self.compare(numpy_of(record), some)
             return value, pull(slope)
 
         return pull
@@ -335,7 +335,7 @@ class Objective:
                 f"backend {self.executor.name!r} has no born; see the page howto/write-backend of the documentation"
             )
         scattered = self.executor.born(self.problem, self.shots.take(some), models, perturbations)
-        return self.weighed(self.filtered(numpy_of(scattered)), some)
+        return self.apply_weights(self.apply_filter(numpy_of(scattered)), some)
 
     def transposed(
         self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], indices: Any = None
@@ -363,7 +363,7 @@ class Objective:
         """
 
         def pull(some):
-            return 0.0, self._pullback(some, models)[1](self.filtered(self.weighed(residual(some), some)))
+            return 0.0, self._pullback(some, models)[1](self.apply_filter(self.apply_weights(residual(some), some)))
 
         return self._sum(pull, models, indices)[1]
 

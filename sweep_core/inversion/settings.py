@@ -146,7 +146,7 @@ class Settings:
 
     def __attrs_post_init__(self) -> None:
         if self.seed < 0:
-            raise OptionError(f"seed is {self.seed}; expected a number from 0 on")
+            raise OptionError(f"seed is {self.seed}; expected a whole number from 0 on")
         if self.resume and self.overwrite:
             raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
 
@@ -214,10 +214,10 @@ def with_start(model: Any, start: Path | None) -> Any:
         return model
     initial = read_array(start, "vp", "initial")
     if initial.shape != model.true.shape:
-        raise ShapeError(f"--init has shape {initial.shape}; the model has {model.true.shape}")
+        raise ShapeError(f"--init has shape {initial.shape}; expected {model.true.shape}, that of the model")
     if initial.dtype.kind not in "fiu":
         raise DtypeError(f"--init {start} holds {initial.dtype}; expected real numbers in SI units")
     try:
         return attrs.evolve(model, initial=np.where(model.water, model.true, initial).astype(np.float32))
     except SweepError as error:
-        raise DomainError(f"--init {start} is no start of this model: {error}") from error
+        raise DomainError(f"--init {start} does not fit this model: {error}") from error

@@ -57,9 +57,12 @@ class Stage:
     @coarsen.validator
     def _needs_high(self, _, coarsen):
         if (coarsen or 1) > 1 and self.high is None:
-            raise OptionError(f"Stage: coarsen is {coarsen}, and a coarser grid carries only low frequencies; set high")
+            raise OptionError(
+                f"Stage: coarsen is {coarsen} and high is None; set high, because a coarser grid carries only low "
+                "frequencies"
+            )
 
-    def said(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return the values of the stage that are not None.
 
         Returns

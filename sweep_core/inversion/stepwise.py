@@ -47,7 +47,7 @@ class Stepwise(ABC):
 
     def __init__(self, shots: int) -> None:
         if isinstance(shots, bool) or not isinstance(shots, int) or shots < 1:
-            raise OptionError(f"shots is {shots!r}; expected the number of shots of a step, from 1 on")
+            raise OptionError(f"shots is {shots!r}; expected a whole number of shots of a step, from 1 on")
         self.shots = shots
 
     @abstractmethod

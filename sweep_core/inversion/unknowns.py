@@ -97,7 +97,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
     low, high, free = [], [], []
     for parameter, model in zip(parameters, models, strict=True):
         name = parameter.name
-        is_fixed = held_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
+        is_fixed = fixed_cells(fixed.get(name) if isinstance(fixed, Mapping) else fixed, model.shape)
         pair = (bounds or {}).get(name, (0.7 * model.min(), 1.3 * model.max()))
         try:
             least, most = (np.broadcast_to(numpy_of(side), model.shape) for side in pair)
@@ -115,7 +115,7 @@ def make_unknowns(problem: Problem, start: Any, bounds: Bounds | None = None, fi
             )
         if not np.all(is_fixed | parameter.admits(least)):
             raise DomainError(
-                f"bounds of {name} begin at {least[~is_fixed].min():g}, which {name} cannot be; raise them"
+                f"low bound of {name} is {least[~is_fixed].min():g}; expected values that {name} can have: raise it"
             )
         low.append(least)
         high.append(most)
@@ -174,7 +174,7 @@ def _are_pairs(bounds) -> bool:
     return isinstance(bounds, Mapping) and all(isinstance(p, list | tuple) and len(p) == 2 for p in bounds.values())
 
 
-def held_cells(fixed, shape) -> np.ndarray:
+def fixed_cells(fixed, shape) -> np.ndarray:
     """Return the mask of the fixed cells of a parameter."""
     cells = numpy_of(False if fixed is None else fixed)
     if cells.dtype != bool or cells.shape not in ((), shape):

@@ -89,6 +89,19 @@ def read_archive(
         raise _as_sweep_error(path, content, error) from error
 
 
+def is_scalar(entry: NDArray[Any], value: Any) -> bool:
+    """Return True if an entry of an archive is this one value."""
+    return entry.shape == () and entry.item() == value
+
+
+def check_version(path: str | os.PathLike[str], entries: dict[str, NDArray[Any]], version: int, advice: str) -> None:
+    """Raise a CheckpointError unless an archive has this version of its format."""
+    if not is_scalar(entries["version"], version):
+        raise CheckpointError(
+            f"format version of {path} is {entries['version']}; expected {version}, that of this SWEEP: {advice}"
+        )
+
+
 def _entry(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
     info = archive.getinfo(f"{key}.npy")
     try:
@@ -106,7 +119,7 @@ def _read(stream: IO[bytes], size: int) -> NDArray[Any]:
     """
     version = npy.read_magic(stream)
     if version not in _HEADERS:
-        raise ValueError(f"version {version} of the format")
+        raise ValueError(f"its format has the unknown version {version}")
     width, read_header = _HEADERS[version]
     length_bytes = stream.read(width)
     if (length := int.from_bytes(length_bytes, "little")) > _LONGEST_HEADER:

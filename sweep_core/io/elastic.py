@@ -58,11 +58,15 @@ class ElasticModel:
             raise ShapeError(f"water has shape {self.water.shape}; expected {self.true.shape[1:]}, with some rock")
         for name, (vp, vs, rho) in (("true", self.true), ("initial", self.initial)):
             if not Elastic().admits(vp, vs, rho).all():
-                raise DomainError(f"{name} holds values of no solid; expected rho > 0, vs >= 0 and vp > sqrt(4/3) vs")
+                raise DomainError(
+                    f"{name} holds values that no solid has; expected rho > 0, vs >= 0 and vp > sqrt(4/3) vs"
+                )
             for key, values in zip(NAMES, (vp, vs, rho), strict=True):
                 check_plausible(values[~self.water], key, name)
         if (self.initial != self.true)[:, self.water].any() or self.true[1, self.water].any():
-            raise DomainError("the water is known; expected initial equal to true there, and vs = 0")
+            raise DomainError(
+                "initial or vs is wrong in the water, which is known; expected initial equal to true there, and vs = 0"
+            )
 
 
 def elastic_from_vp(model: PreparedModel) -> ElasticModel:

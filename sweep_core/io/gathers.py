@@ -7,19 +7,19 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from .._util.validators import check_number, check_positive, check_width, chosen_shots
+from .._util.validators import check_number, check_positive, check_width, shot_numbers
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from .line import Line, Misfit
-from .prepared import c_ordered
+from .prepared import c_ordered, check_spacing
 
 
 def check_spacings(dh: Any) -> tuple[float, float]:
     """Return (dz, dx) in metres from one number for both, or from two numbers."""
     if np.ndim(dh) == 0:
-        return (check_positive(dh, "dh", "the grid spacing in metres"),) * 2
+        return (check_spacing(dh),) * 2
     if np.shape(dh) != (2,):
         raise ShapeError(f"dh is {dh!r}; expected metres, one number or (dz, dx)")
-    dz, dx = (check_positive(float(d), "dh", "the grid spacing in metres") for d in dh)
+    dz, dx = (check_spacing(float(d)) for d in dh)
     return dz, dx
 
 
@@ -218,7 +218,7 @@ class Gathers:
         DomainError
             There is no such shot.
         """
-        indices = chosen_shots(indices, len(self))
+        indices = shot_numbers(indices, len(self))
         return attrs.evolve(self, **{key: getattr(self, key)[indices] for key in ("observed", *SHOT_ARRAYS)})
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._util.validators import as_path, whole_numbers
 from ..errors import CheckpointError, DtypeError, ShapeError, SweepError
-from .arrays import read_archive
+from .arrays import check_version, is_scalar, read_archive
 from .gathers import SHOT_ARRAYS, Gathers, check_gathers
 from .line import Line, Misfit
 from .replacing import replacing
@@ -118,21 +118,20 @@ def read_gathers(path: str | os.PathLike[str], shots: Iterable[int] | None = Non
     path = as_path(path)
     entries = read_archive(path, (*_SURVEY_KEYS, *SHOT_ARRAYS), "gathers")
     missing = [key for key in (*_SURVEY_KEYS, *SHOT_ARRAYS) if key not in entries]
-    if missing or entries["format"].shape != () or entries["format"].item() != _FORMAT:
+    if missing or not is_scalar(entries["format"], _FORMAT):
         absent = f": it has no {', '.join(missing)}" if missing else ""
         raise CheckpointError(f"{path} holds no gathers{absent}; write them with sweep_core.io.write_gathers")
-    if entries["version"].shape != () or entries["version"].item() != _VERSION:
-        raise CheckpointError(
-            f"{path} has format version {entries['version']}; expected {_VERSION}, the one of this SWEEP: update SWEEP"
-        )
+    check_version(path, entries, _VERSION, "update SWEEP")
     count = len(np.atleast_1d(entries["shots"]))
     rows = list(range(count)) if shots is None else whole_numbers(shots, "shots", "shots").tolist()
     if not all(0 <= shot < count for shot in rows):
-        raise ShapeError(f"shots are {rows}; expected numbers of {path}, which holds shots 0 to {count - 1}")
+        raise ShapeError(f"shots are {rows}; expected numbers from 0 to {count - 1}, the shots of {path}")
     entry_rows = set(rows) or {0}  # without shots, the first one gives the shape
     records = read_archive(path, map(_entry, entry_rows), "gathers")
     if len(records) != len(entry_rows):
-        raise CheckpointError(f"{path} has {len(records)} of the records of {len(entry_rows)} shots; write it again")
+        raise CheckpointError(
+            f"{path} lacks {len(entry_rows) - len(records)} of the records of {len(entry_rows)} shots; write it again"
+        )
     try:
         template = next(iter(records.values()))
         observed = np.empty((len(rows), *template.shape), template.dtype)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._util.validators import as_path, check_positive
 from ..errors import CheckpointError, DomainError, DtypeError, ShapeError, SweepError
-from .arrays import read_archive
+from .arrays import check_version, is_scalar, read_archive
 from .quantities import check_plausible
 from .replacing import replacing
 
@@ -190,13 +190,9 @@ def read_prepared(path: str | os.PathLike[str], dh: float | None = None) -> Prep
     """
     path = as_path(path)
     entries = _load_entries(path)
-    if entries["format"].shape != () or entries["format"].item() != _FORMAT:
+    if not is_scalar(entries["format"], _FORMAT):
         raise CheckpointError(f"{path} was not written by SWEEP; write a prepared model with: {PREPARE_COMMAND}")
-    if entries["version"].shape != () or entries["version"].item() != _VERSION:
-        raise CheckpointError(
-            f"{path} has format version {entries['version']}; expected {_VERSION}, the one of this SWEEP: "
-            f"update SWEEP, or write the file again with: {PREPARE_COMMAND}"
-        )
+    check_version(path, entries, _VERSION, f"update SWEEP, or write the file again with: {PREPARE_COMMAND}")
     try:
         model = PreparedModel(
             true=entries["true"],

@@ -66,8 +66,8 @@ def _fastest_within(budget: int, run: HistoryRequest) -> HistoryPlan:
             return plan
     least = min(map(run.bytes_of, ways))
     raise MemoryLimitError(
-        f"MemoryOptions: budget is {budget} bytes, and a gradient of this call takes {least} at least; give more, or "
-        "fewer shots a call, or CkptOptions(storage='disk') where states may lie on disk"
+        f"MemoryOptions: budget is {budget} bytes; expected {least} or more for a gradient of this call. Raise the "
+        "budget, use fewer shots a call, or store states on disk by CkptOptions(storage='disk')"
     )
 
 

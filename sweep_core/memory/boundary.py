@@ -4,7 +4,7 @@ from ..errors import UnsupportedError
 from .options import BoundaryOptions
 from .strategy import HistoryPlan, HistoryRequest, Strategy, adjoint_steps
 
-AWAY = "is for torch with impl='c' alone: a program of XLA keeps its strips on its device; use storage='gpu'"
+AWAY = "needs torch with impl='c': a program of XLA keeps its strips on its device; use storage='gpu'"
 CACHE_BYTES = 2 << 20
 """Cache of a core, in which the history of a chunk may stay."""
 SHORTEST = 3

@@ -32,8 +32,8 @@ class Ckpt(Strategy):
         if (options.mode, options.storage) == (plain.mode, plain.storage):
             return ""
         return (
-            f"CkptOptions(mode={options.mode!r}, storage={options.storage!r}) is a run in slices, between which states "
-            f"are kept: with impl='c' alone; use mode={plain.mode!r}, storage={plain.storage!r}"
+            f"CkptOptions(mode={options.mode!r}, storage={options.storage!r}) needs impl='c', which runs in slices and "
+            f"keeps states between them; use mode={plain.mode!r}, storage={plain.storage!r}"
         )
 
     @property
@@ -42,8 +42,8 @@ class Ckpt(Strategy):
         if storage == "gpu":
             return ""
         return (
-            f"CkptOptions(storage={storage!r}) is for torch with impl='c' alone: a program of XLA keeps states on its "
-            "device; use storage='gpu'"
+            f"CkptOptions(storage={storage!r}) needs torch with impl='c': a program of XLA keeps states on its device; "
+            "use storage='gpu'"
         )
 
     @property
@@ -62,7 +62,9 @@ class Ckpt(Strategy):
     def segment(self, nt: int, barred: str = "") -> int:
         length = self._length(nt)
         if barred and length < nt:
-            raise UnsupportedError(f"{barred} cannot recompute (strategy 'ckpt') with impl='eager'; use 'full' or 'c'")
+            raise UnsupportedError(
+                f"{barred} cannot recompute (strategy 'ckpt') with impl='eager'; use strategy 'full' or impl='c'"
+            )
         return length
 
     def _length(self, nt: int) -> int:

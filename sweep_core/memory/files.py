@@ -36,11 +36,11 @@ def mapped(size: int, directory: str | None = None) -> mmap.mmap:
     except OSError as error:
         if error.errno in FULL:
             raise MemoryLimitError(
-                f"{size} bytes of what a gradient keeps could not be stored in {place}: {error.strerror}; give "
-                "directory=... with more room, beside storage='disk', or fewer shots a call"
+                f"{size} bytes of history could not be stored in {place}: {error.strerror}; pass a directory=... with "
+                "more room beside storage='disk', or use fewer shots a call"
             ) from error
         raise StorageError(
-            f"nothing can be stored in {place}: {error.strerror}; give another directory=... beside storage='disk'"
+            f"nothing can be stored in {place}: {error.strerror}; pass another directory=... beside storage='disk'"
         ) from error
 
 

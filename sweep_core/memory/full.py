@@ -21,13 +21,13 @@ class Full(Strategy):
     @property
     def eager_refusal(self) -> str:
         lossy = self.memory.lossy
-        return f"MemoryOptions({lossy}) needs impl='c', which keeps a history of its own; leave it out" if lossy else ""
+        return f"MemoryOptions({lossy}) needs impl='c', which keeps its own history; leave it out" if lossy else ""
 
     def refusal_of(self, kind: str, levels: int) -> str:
         if self.interval == 1 or levels == 2:
             return ""
         return (
-            f"MemoryOptions(interval={self.interval}) is for equations of second order in time; the images of this one "
+            f"MemoryOptions(interval={self.interval}) needs an equation of second order in time; images of this one "
             "take differences between one step and the next: use dtype='int8'"
         )
 

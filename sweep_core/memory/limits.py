@@ -95,15 +95,15 @@ def readable(size: int) -> str:
 def advice(memory: MemoryOptions) -> str:
     """Return advice about a history that is too large."""
     if memory.strategy == "ckpt":
-        return "give CkptOptions no chunks, which takes the least memory, fewer shots a call, or fewer snapshots"
-    return "recompute instead by memory=MemoryOptions(strategy='ckpt'), or give fewer shots a call, or fewer snapshots"
+        return "leave chunks of CkptOptions out for the least memory, or use fewer shots a call, or fewer snapshots"
+    return "recompute by memory=MemoryOptions(strategy='ckpt'), or use fewer shots a call, or fewer snapshots"
 
 
-def out_of_memory(what: str, memory: MemoryOptions) -> MemoryLimitError:
-    """Return the error for `what`, which could not be allocated."""
+def out_of_memory(subject: str, memory: MemoryOptions) -> MemoryLimitError:
+    """Return the error for a `subject`, such as the memory of a call, that could not be allocated."""
     left = available()
     there = "" if left is None else f" ({readable(left)} of the host's are left)"
-    return MemoryLimitError(f"{what} could not be allocated{there}; {advice(memory)}")
+    return MemoryLimitError(f"{subject} could not be allocated{there}; {advice(memory)}")
 
 
 def warn_if_above(size: int, memory: MemoryOptions, left: int | None = None) -> None:
@@ -111,8 +111,8 @@ def warn_if_above(size: int, memory: MemoryOptions, left: int | None = None) -> 
     left = available() if left is None else left
     if left is not None and size > left:
         warnings.warn(
-            f"a call is about to use {readable(size)} of memory, and {readable(left)} are left to this process under "
-            f"the limits of its control group and host: it may be killed without a word; {advice(memory)}",
+            f"a call is about to use {readable(size)} of memory; {readable(left)} are left to this process under the "
+            f"limits of its control group and host. The process may be killed without a message: {advice(memory)}",
             MemoryLimitWarning,
             stacklevel=2,
         )

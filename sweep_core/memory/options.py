@@ -12,14 +12,14 @@ from ..errors import OptionError, UnsupportedError
 STORAGE = "gpu", "cpu", "disk"
 """Places of a history or of states; 'gpu' means the device of the computation, which may be a CPU."""
 SWEEP_SOLVER: dict[str, str] = {
-    "disk_dir": "the folder of sweep-solver's disk_dir is directory here",
-    "storage_dtype": "the precision that sweep-solver calls storage_dtype is dtype here",
+    "disk_dir": "disk_dir of sweep-solver is directory here",
+    "storage_dtype": "storage_dtype of sweep-solver is dtype here",
     **dict.fromkeys(
         ("transfer_interval", "pinned_memory", "ring_buffers", "disk_async_read"),
-        "sweep-solver has it: SWEEP chooses transfers itself, and pins host memory for a GPU",
+        "leave this option of sweep-solver out: SWEEP chooses transfers itself, and pins host memory for a GPU",
     ),
-    "tail_steps": "sweep-solver has it: SWEEP keeps what the exact gradient needs",
-    "chunk_size": "chunks is the number of chunks, where sweep-solver counts the steps of one",
+    "tail_steps": "leave this option of sweep-solver out: SWEEP keeps all that the exact gradient needs",
+    "chunk_size": "chunks is the number of chunks; sweep-solver counts the steps of one chunk",
 }
 """Advice for options of sweep-solver, by name."""
 
@@ -142,7 +142,9 @@ class CkptOptions:
     def __attrs_post_init__(self) -> None:
         for name, mode in (("chunks", "chunk"), ("count", "recursive")):
             if getattr(self, name) is not None and self.mode != mode:
-                raise OptionError(f"CkptOptions: {name}=... does not apply to mode {self.mode!r}, but to {mode!r}")
+                raise OptionError(
+                    f"CkptOptions: {name}=... does not apply to mode {self.mode!r}; use {mode!r}, or leave it out"
+                )
 
 
 @named()
@@ -208,8 +210,8 @@ class MemoryOptions:
     def _a_row(self, _: Any, row: Any) -> None:
         if not is_whole(row, 0):
             raise OptionError(
-                f"MemoryOptions: known_above is {row!r}; expected a row of the models, a whole number from 0 on: of a "
-                "seafloor of varying depth the first that has a free cell"
+                f"MemoryOptions: known_above is {row!r}; expected a row of the models, a whole number from 0 on: if "
+                "the depth of the seafloor varies, the first row that has a free cell"
             )
 
     @budget.validator
@@ -224,8 +226,7 @@ class MemoryOptions:
         if not isinstance(strategy, str) or strategy not in self.STRATEGIES:
             known = ", ".join(map(repr, self.STRATEGIES))
             raise OptionError(
-                f"MemoryOptions: strategy is {strategy!r}; expected one of {known}: they are SWEEP's own, and a plugin "
-                "cannot bring one yet"
+                f"MemoryOptions: strategy is {strategy!r}; expected one of {known}. A plugin cannot add a strategy yet"
             )
 
     def __attrs_post_init__(self) -> None:
@@ -234,8 +235,8 @@ class MemoryOptions:
                 raise OptionError(f"MemoryOptions: {name}=... does not apply to strategy {self.strategy!r}")
         if self.lossy and self.strategy != "full":
             raise OptionError(
-                f"MemoryOptions: {self.lossy} does not apply to strategy {self.strategy!r}; use 'full', or for a lower "
-                "precision of strips BoundaryOptions(dtype=...)"
+                f"MemoryOptions: {self.lossy} does not apply to strategy {self.strategy!r}; use 'full', or "
+                "BoundaryOptions(dtype=...) for a lower precision of strips"
             )
 
     @property
@@ -294,5 +295,7 @@ def resolve_memory(memory: Any, cuda_options: Any) -> MemoryOptions:
         raise OptionError(f"cuda_options is {cuda_options!r}; expected CUDAOptions(...)")
     stated = cuda_options.memory if cuda_options is not None else None
     if memory is not None and stated is not None:
-        raise OptionError("memory= and cuda_options=CUDAOptions(memory=...) say the same thing; give one of them")
+        raise OptionError(
+            "memory= and cuda_options=CUDAOptions(memory=...) both state the strategy; pass only one of them"
+        )
     return memory or stated or MemoryOptions()

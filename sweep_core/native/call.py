@@ -123,7 +123,7 @@ def compiled_call(
     """
     if not shape.shots:
         raise UnsupportedError(
-            "there are no shots for compiled code to run; the answer is sweep_core.acquisition.receivers.empty_record"
+            "there are no shots for compiled code to run; use sweep_core.acquisition.receivers.empty_record instead"
         )
     library = load(kind, problem.equation.library)
     ndim = problem.grid.ndim

@@ -102,14 +102,17 @@ def find(kind: str, package: str = OWN) -> Path:
             return path
     if package != OWN:
         raise NativeError(
-            f"package {package} holds no libsweep_{kind}{SUFFIX}; the page howto/compile-equation of the documentation "
-            "builds one"
+            f"package {package} holds no libsweep_{kind}{SUFFIX}; build one as the page howto/compile-equation of the "
+            "documentation describes"
         )
     if forced := os.environ.get("SWEEP_NATIVE_DIR"):
         where = Path(forced).absolute()
-        raise NativeError(f"libsweep_{kind} is not in {where}, where SWEEP_NATIVE_DIR says; unset it or build it there")
+        raise NativeError(
+            f"libsweep_{kind} is not in {where}, the folder of SWEEP_NATIVE_DIR; unset the variable, or build the "
+            "library there"
+        )
     raise NativeError(
-        f"libsweep_{kind} is not installed{_report()}; build it with '{build_command()}' where a compiler is"
+        f"libsweep_{kind} is not installed{_report()}; on a machine with a compiler, build it with '{build_command()}'"
     )
 
 
@@ -152,11 +155,11 @@ class Library:
             raise NativeError(f"{path} cannot be loaded: {error}") from error
         version = self.dll.sweep_abi_version()
         if version != structs.ABI_VERSION:
-            raise NativeError(f"{path} speaks ABI {version}, this SWEEP {structs.ABI_VERSION}; {rebuild}")
+            raise NativeError(f"ABI version of {path} is {version}; expected {structs.ABI_VERSION}; {rebuild}")
         expected = structs.layout()
         layout = (c.c_int64 * len(expected))()
         if self.dll.sweep_layout(layout, len(expected)) != len(expected) or list(layout) != expected:
-            raise NativeError(f"{path} lays out its structs as {list(layout)}, expected {expected}; {rebuild}")
+            raise NativeError(f"layout of the structs of {path} is {list(layout)}; expected {expected}; {rebuild}")
         built, source = self.dll.sweep_build_id().decode(), source_id() if package == OWN else None
         if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
             raise NativeError(f"{path} is stale: native/ has changed since it was built; {rebuild}")
@@ -182,7 +185,8 @@ class Library:
         forced = os.environ.get("SWEEP_ISA") if self.kind == "cpu" else None
         if forced and forced not in self.builds:
             raise NativeError(
-                f"SWEEP_ISA is {forced!r}; {self.path.name} has {self.builds} (built with SWEEP_ISAS=all: all)"
+                f"SWEEP_ISA is {forced!r}; expected one of {self.builds}, the builds in {self.path.name} (built with "
+                "SWEEP_ISAS=all, it has all)"
             )
         best = self.dll.sweep_isa_default()
         return forced or (self.builds[best] if best >= 0 else None)
@@ -233,7 +237,7 @@ def raise_for(status: int, text: str) -> None:
     if status == structs.CANCELLED:
         raise KeyboardInterrupt
     if status != structs.OK:
-        raise ERRORS.get(status, NativeError)(text or f"the compiled library answered status {status}")
+        raise ERRORS.get(status, NativeError)(text or f"the compiled library returned status {status}")
 
 
 def interruptible(call, control: structs.SweepControl, keep: Any = None) -> None:
@@ -339,8 +343,8 @@ def supports(
         if strips and not compiled.reversible:
             return Support(
                 False,
-                f"{name} cannot be run backward in time from boundary strips, as it loses energy or has fields that "
-                "live within a step only; use MemoryOptions(strategy='ckpt')",
+                f"{name} cannot be run backward in time from boundary strips, because it loses energy or has fields "
+                "that exist within a step only; use MemoryOptions(strategy='ckpt')",
             )
         return Support(True, f"{label} ({library.isa}) holds {name}")
     return Support(False, f"{name} has no compiled kernel in {label}; use impl='eager'")

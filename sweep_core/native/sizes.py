@@ -167,7 +167,9 @@ def check_room(
         return
     table = estimate(kind, problem, shape, lambda: there, **run)
     fitting = table.fastest
-    what = "give fewer shots a call" if fitting is None else f"memory={fitting.memory} fits, as do fewer shots a call"
+    advice = "use fewer shots a call"
+    if fitting is not None:
+        advice = f"use memory={fitting.memory}, which fits, or fewer shots a call"
     raise MemoryLimitError(
-        f"a gradient of this call takes {readable(size)}, and {readable(there)} are left; {what}:\n{table}"
+        f"a gradient of this call takes {readable(size)}, but only {readable(there)} are left; {advice}:\n{table}"
     )

@@ -32,7 +32,9 @@ class Checked(c.Structure):
         for number, member in zip(value, stored, strict=False) if many else [(value, stored)]:
             if isinstance(member, int) and member != number:
                 bits = 8 * type(self).__dict__[name].size // (len(stored) if many else 1)
-                raise DomainError(f"{name} is {number}; the compiled code holds it in {bits} bits")
+                raise DomainError(
+                    f"{name} is {number}; expected a number of {bits} bits, as the compiled code holds it"
+                )
 
 
 class SweepProblem(Checked):

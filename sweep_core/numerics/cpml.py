@@ -30,7 +30,7 @@ def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int
         raise DomainError(f"pml_width is {value!r}; expected whole numbers of cells from 0 on")
     if free_surface:
         if values[0] and not same:
-            raise OptionError(f"pml_width is {value!r} with a free surface on top; its first value must be 0")
+            raise OptionError(f"pml_width is {value!r} with a free surface on top; expected 0 as its first value")
         values = (0, *values[1:])
     return tuple((int(values[2 * a]), int(values[2 * a + 1])) for a in range(ndim))
 
@@ -53,7 +53,7 @@ def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ..
     types = asked if isinstance(asked, tuple | list) else (asked,) * ndim
     if len(types) != ndim or not all(isinstance(name, str) and name in known for name in types):
         raise UnsupportedError(
-            f"pml_type is {value!r}; {equation.name} absorbs with {' or '.join(map(repr, known))}, one for all axes or "
+            f"pml_type is {value!r}; expected {' or '.join(map(repr, known))} for {equation.name}, one for all axes or "
             "one for each"
         )
     return tuple(types)

@@ -64,10 +64,10 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     except (TypeError, ValueError):
         raise DomainError(f"dh is {spacing!r}; expected metres, a number or one per axis") from None
     if len(sizes) != len(cells):
-        raise ShapeError(f"dh has {len(sizes)} values for {len(cells)} axes {AXES[len(cells)]}")
+        raise ShapeError(f"dh has {len(sizes)} values; expected one, or one for each of the axes {AXES[len(cells)]}")
     if not all(SPACINGS[0] <= h <= SPACINGS[1] for h in sizes):
         raise DomainError(
-            f"dh is {spacing!r}; a spacing must be positive and finite, {SPACINGS[0]:g} to {SPACINGS[1]:g} m"
+            f"dh is {spacing!r}; expected positive, finite spacings, {SPACINGS[0]:g} to {SPACINGS[1]:g} m"
         )
     return Grid(tuple(int(n) for n in cells), sizes)
 

@@ -55,12 +55,12 @@ def sampled(samples: Any, sample_dt: float, nt: int, dt: float, axis: int = -1, 
     if samples.dtype.kind not in "iuf":
         raise DtypeError(f"sampled: samples are of dtype {samples.dtype}; expected real numbers")
     if samples.ndim == 0 or samples.size == 0 or not -samples.ndim <= axis < samples.ndim:
-        raise ShapeError(f"sampled: samples have shape {samples.shape}; expected some, along axis {axis}")
+        raise ShapeError(f"sampled: samples have shape {samples.shape}; expected at least one, along axis {axis}")
     if not np.isfinite(samples).all():
-        raise DomainError("sampled: samples hold NaN or infinite values")
+        raise DomainError("sampled: samples hold NaN or infinite values; expected finite numbers")
     for name, value in (("sample_dt", sample_dt), ("dt", dt)):
         if isinstance(value, str) or np.ndim(value) or not 0 < value < math.inf:
-            raise DomainError(f"sampled: {name} is {value} s; expected seconds, positive")
+            raise DomainError(f"sampled: {name} is {value} s; expected a positive number of seconds")
     check_number(start, "sampled: start", "seconds")
     nt = _count(nt)
     samples = np.moveaxis(samples, axis, 0)

@@ -90,7 +90,7 @@ def _unique(records: list[Any], failures: list[BackendStatus]) -> tuple[Any, ...
     unique: dict[str, Any] = {}
     for record in records:
         if record.name in unique:
-            reason = f"the name is taken by {unique[record.name].target}; {record.target} is left out"
+            reason = f"the name belongs to {unique[record.name].target}; {record.target} is left out"
             failures.append(BackendStatus(record.name, False, reason))
         else:
             unique[record.name] = record
@@ -176,7 +176,7 @@ def backend(name: str, **options: Any) -> Any:
     """
     known = {status.name: status for status in reversed(backends())}
     if name not in known:
-        raise PluginError(f"no backend is called {name!r}; known are {sorted(s.name for s in registry().backends)}")
+        raise PluginError(f"backend is {name!r}; expected one of {sorted(s.name for s in registry().backends)}")
     status = known[name]
     if status.record is None or not status.available:
         raise PluginError(f"backend {name!r} cannot be used: {status.reason}")

@@ -58,9 +58,11 @@ def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], S
             return "c", answer.reason
         if impl == "c":
             raise UnsupportedError(f"impl='c' cannot run {problem.equation.name} on {device}: {answer.reason}")
-        reason = f"compiled code cannot run it: {answer.reason}"
+        reason = f"compiled code cannot run {problem.equation.name}: {answer.reason}"
     if refusal := make_strategy(problem.memory).eager_refusal:
-        raise UnsupportedError(f"impl='eager' ({reason}) cannot either: {refusal}" if impl != "eager" else refusal)
+        raise UnsupportedError(
+            f"{reason}; impl='eager' cannot run it either: {refusal}" if impl != "eager" else refusal
+        )
     return "eager", reason
 
 

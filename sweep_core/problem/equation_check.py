@@ -34,8 +34,8 @@ def check_declared(equation: Equation) -> None:
         if not hasattr(equation, name):
             raise OptionError(f"{type(equation).__name__} does not state the class variable {name!r}")
 
-    def refuse(what, value, expected):
-        raise OptionError(f"{equation.name}: {what} is {value!r}; expected {expected}")
+    def refuse(name, value, expected):
+        raise OptionError(f"{equation.name}: {name} is {value!r}; expected {expected}")
 
     for name, (expected, kind) in DECLARED.items():
         value = getattr(equation, name)
@@ -79,7 +79,9 @@ class _State(dict):
     """A state that says which keys there are, if it is asked for another."""
 
     def __missing__(self, key):
-        raise OptionError(f"step asks for {key!r} of the state, whose fields, levels and memories are {list(self)}")
+        raise OptionError(
+            f"step reads {key!r} of the state; expected one of its fields, levels and memories {list(self)}"
+        )
 
 
 @lru_cache(maxsize=64)
@@ -97,7 +99,9 @@ def _run_once(equation, ndim):
     order, fields = equation.spatial_order, [f.name for f in equation.waves_in(ndim)]
     shape = (max(order, 6),) * ndim
     if not fields:
-        raise OptionError(f"{equation.name} has no field in {ndim} dimensions, one of its ndims {equation.ndims}")
+        raise OptionError(
+            f"{equation.name} has no field in {ndim} dimensions; expected one, because ndims is {equation.ndims}"
+        )
     cpml = CPML(((0, 0),) * ndim, order=order, power=equation.pml_power)
     first = (fields[0],)
     problem = Problem(equation, make_grid(shape, 10.0), 1e-3, first, first, cpml, MemoryOptions())
@@ -113,7 +117,7 @@ def _models(equation, shape):
     """Return parameters that fit together, as far as the equation can tell."""
     try:
         return equation.example(shape, np.random.default_rng(0))
-    except Exception:  # what is wrong with it is said below
+    except Exception:  # the checks below name the fault
         return [np.full(shape, sum(p.drawn_from) / 2) for p in equation.parameters]
 
 
@@ -122,7 +126,7 @@ class _Unprobed(Exception):
 
 
 @contextmanager
-def _said(equation, what):
+def _named_errors(equation, method):
     """Turn an error of a method into one of SWEEP, which names the method."""
     try:
         yield
@@ -131,11 +135,11 @@ def _said(equation, what):
     except (ValueError, ArithmeticError, AssertionError) as error:
         raise _Unprobed from error
     except Exception as error:
-        raise OptionError(f"{equation.name}: {what} raises {type(error).__name__}: {error}") from error
+        raise OptionError(f"{equation.name}: {method} raises {type(error).__name__}: {error}") from error
 
 
-def _refuse(equation, what, value, expected):
-    raise OptionError(f"{equation.name}: {what} gives {value}; expected {expected}")
+def _refuse(equation, source, value, expected):
+    raise OptionError(f"{equation.name}: {source} gives {value}; expected {expected}")
 
 
 def _shape(x) -> Any:
@@ -144,11 +148,11 @@ def _shape(x) -> Any:
 
 
 def _check_parameters(equation, models, shape):
-    with _said(equation, "speed(*parameters)"):
+    with _named_errors(equation, "speed(*parameters)"):
         speed = equation.speed(*models)
     if _shape(speed) not in (shape, ()):
         _refuse(equation, "speed", _shape(speed), f"an array of the parameters' shape, here {shape}")
-    with _said(equation, "fits(*parameters)"):
+    with _named_errors(equation, "fits(*parameters)"):
         fits = equation.fits(*models)
     if fits is not True and _shape(fits) not in (shape, ()):
         _refuse(equation, "fits", _shape(fits), f"True, or an array of the parameters' shape, here {shape}")
@@ -157,15 +161,15 @@ def _check_parameters(equation, models, shape):
 def _check_sources(equation, ndim, fields):
     names = equation.coefficient_names_in(ndim)
     for field in fields:
-        with _said(equation, f"source_coefficient({field!r})"):
+        with _named_errors(equation, f"source_coefficient({field!r})"):
             coefficient = equation.source_coefficient(field)
         if coefficient is not None and coefficient not in names:
             _refuse(equation, f"source_coefficient({field!r})", repr(coefficient), f"None or one of {list(names)}")
-        with _said(equation, f"source_weight({field!r}, dt, cell_volume)"):
+        with _named_errors(equation, f"source_weight({field!r}, dt, cell_volume)"):
             finite = isfinite(equation.source_weight(field, 1e-3, 100.0))
         if not finite:
-            _refuse(equation, f"source_weight({field!r}, ...)", "no finite number", "one")
-    with _said(equation, "derived(ndim)"):
+            _refuse(equation, f"source_weight({field!r}, ...)", "a value that is not finite", "a finite number")
+    with _named_errors(equation, "derived(ndim)"):
         derived = equation.derived(ndim)
     if not isinstance(derived, dict):
         _refuse(equation, "derived(ndim)", type(derived).__name__, "a dict, empty where there is none")
@@ -175,12 +179,12 @@ def _check_sources(equation, ndim, fields):
         if not isinstance(parts, dict) or not parts or not set(parts) <= set(fields):
             _refuse(equation, f"derived {name!r}", repr(parts), f"a weight for some of the fields {fields}")
         if len({"t" in f.stagger for f in equation.waves_in(ndim) if f.name in parts}) > 1:
-            _refuse(equation, f"derived {name!r}", repr(parts), "fields known at the same times, of which it is a sum")
+            _refuse(equation, f"derived {name!r}", repr(parts), "a sum of fields known at the same times")
 
 
 def _coefficients(equation, problem, models):
     names, shape = equation.coefficient_names_in(problem.grid.ndim), problem.padded_shape
-    with _said(equation, "coefficients(node_averages, *parameters)"):
+    with _named_errors(equation, "coefficients(node_averages, *parameters)"):
         coefficients = equation.coefficients(NodeAverages(problem, np), *models)
     if not isinstance(coefficients, tuple | list) or len(coefficients) != len(names):
         count = f"{len(coefficients)} values" if isinstance(coefficients, tuple | list) else type(coefficients).__name__
@@ -203,23 +207,23 @@ def _check_step(equation, problem, coefficients, fields):
 
         def inject(field, x):
             if field not in fields:
-                raise OptionError(f"step calls inject with {field!r}; there are the fields {fields}")
+                raise OptionError(f"step calls inject with {field!r}; expected one of the fields {fields}")
             driven.append(field)
             return x + kick
 
         state = _State({name: x.copy() for name, x in before.items()})
         new = equation.step(NumpyOps(problem, np.float64), state, coefficients, inject)
         if state.keys() != before.keys() or any((state[name] != x).any() for name, x in before.items()):
-            raise OptionError("step changes the state that it is given; expected a new dict of new arrays")
+            raise OptionError("step changes the state of its argument; expected a new dict of new arrays")
         return new
 
-    with _said(equation, "step(ops, state, coefficients, inject)"):
+    with _named_errors(equation, "step(ops, state, coefficients, inject)"):
         new = stepped(0.0)
     if not isinstance(new, dict):
         _refuse(equation, "step", type(new).__name__, f"the new state, a dict of {list(names)}")
-    for kind, wrong in (("lacks", set(names) - new.keys()), ("has besides", new.keys() - set(names))):
-        if wrong:
-            raise OptionError(f"{equation.name}: what step returns {kind} {sorted(wrong)}; expected {list(names)}")
+    for fault, keys in (("lacks", set(names) - new.keys()), ("has the extra", new.keys() - set(names))):
+        if keys:
+            raise OptionError(f"{equation.name}: the new state of step {fault} {sorted(keys)}; expected {list(names)}")
     for name in names:
         if _shape(new[name]) != shape:
             _refuse(equation, f"step's new state {name!r}", _shape(new[name]), f"an array of shape {shape}")
@@ -229,13 +233,13 @@ def _check_step(equation, problem, coefficients, fields):
                 f"{equation.name}: step calls inject({field!r}, ...) {driven.count(field)} times; expected once for "
                 "each field, or its sources would be lost or doubled"
             )
-    with _said(equation, "step(ops, state, coefficients, inject)"):
+    with _named_errors(equation, "step(ops, state, coefficients, inject)"):
         kicked = stepped(1.0)
     for field in fields:
         if np.array_equal(kicked[field], new[field]):
             raise OptionError(
-                f"{equation.name}: step drops what inject({field!r}, ...) gives; expected it in the new state, or the "
-                "sources would be lost"
+                f"{equation.name}: step drops the result of inject({field!r}, ...); expected it in the new state, or "
+                "the sources would be lost"
             )
 
 

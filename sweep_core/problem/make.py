@@ -50,7 +50,7 @@ def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], 
     order = equation.spatial_order
     for n, axis in zip(grid.shape, grid.axes, strict=True):
         if n < order:
-            raise DomainError(f"the model has {n} cells along {axis}; spatial_order {order} needs at least as many")
+            raise DomainError(f"the model has {n} cells along {axis}; expected at least {order}, as spatial_order")
     padded = tuple(n + low + high for n, (low, high) in zip(grid.shape, pml, strict=True))
     if prod(padded) > MOST_CELLS:
         raise DomainError(
@@ -61,8 +61,8 @@ def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], 
     cells = grid.shape[0] + pml[0][1]
     if cells < rows:
         raise DomainError(
-            f"the model and the PML below it have {cells} cells along z; a free surface needs at least {rows} at "
-            f"spatial_order {order}"
+            f"the model and the PML below it have {cells} cells along z; expected at least {rows} for a free surface "
+            f"at spatial_order {order}"
         )
 
 
@@ -113,7 +113,9 @@ def make_problem(
     grid = make_grid(shape, dh)
     check_equation(equation, grid.ndim)
     if grid.ndim not in equation.ndims:
-        raise UnsupportedError(f"{equation.name} is supported in {equation.ndims} dimensions yet, not in {grid.ndim}")
+        raise UnsupportedError(
+            f"shape is {grid.shape}, of {grid.ndim} dimensions; {equation.name} supports only {equation.ndims} yet"
+        )
     if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
         raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
     if not all(RATIOS[0] <= float(dt) / h <= RATIOS[1] for h in grid.spacing):
@@ -123,8 +125,8 @@ def make_problem(
     memory = resolve_memory(memory, None)
     if memory.known_above >= grid.shape[0]:
         raise DomainError(
-            f"MemoryOptions: known_above is {memory.known_above}, and the models have {grid.shape[0]} rows; expected a "
-            "row that leaves free ones"
+            f"MemoryOptions: known_above is {memory.known_above}; expected less than {grid.shape[0]}, the number of "
+            "rows of the models"
         )
     cpml_width = widths(pml_width, grid.ndim, free_surface is True)
     check_cells(equation, grid, cpml_width, free_surface is True)
@@ -138,7 +140,7 @@ def make_problem(
         raise OptionError(f"check_finite is {check_finite!r}; expected True, False or None")
     if time_dispersion == "corrected" and any("t" in f.stagger for f in equation.fields):
         raise UnsupportedError(
-            f"time_dispersion='corrected' is not supported for {equation.name}, staggered in time, yet"
+            f"time_dispersion='corrected' is not supported yet for {equation.name}, which is staggered in time"
         )
     numbers = {"velocity": pml_velocity, "freq": pml_freq}
     for name, value in numbers.items():

@@ -131,7 +131,9 @@ class Problem:
         They are k dt, half a step later if it is staggered in time.
         """
         if field not in self.receiver_type:
-            raise OptionError(f"field {field!r} is not recorded; receiver_type is {list(self.receiver_type)}")
+            raise OptionError(
+                f"field {field!r} is not recorded; expected one of receiver_type, {list(self.receiver_type)}"
+            )
         return (np.arange(_samples(nt)) + 0.5 * self.at_half_step(next(iter(self.parts(field))))) * self.dt
 
     def source_time(self, field: str, nt: int) -> np.ndarray:
@@ -140,7 +142,7 @@ class Problem:
         They lie midway between the times of its values.
         """
         if field not in self.source_type:
-            raise OptionError(f"field {field!r} has no source; source_type is {list(self.source_type)}")
+            raise OptionError(f"field {field!r} has no source; expected one of source_type, {list(self.source_type)}")
         between = self.equation.levels == 1 and not self.at_half_step(field)
         return (np.arange(_samples(nt)) + 0.5 * between) * self.dt
 

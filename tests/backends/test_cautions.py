@@ -33,10 +33,10 @@ def unchanged(call):
 
 
 WARNINGS = {
-    "km/s": (in_km, "vp is 2.39 m/s at most, which looks like km/s.*multiply it by 1000"),
-    "a coarse grid": (coarse, "of 2000 m/s, have 1.7 cells of 60 m a wavelength at 19.6 Hz.*use dh of 19.4 m"),
+    "km/s": (in_km, "vp is 2.39 m/s at most, which looks like km/s.*multiply vp by 1000"),
+    "a coarse grid": (coarse, "of 2000 m/s, have 1.7 cells of 60 m per wavelength at 19.6 Hz.*use dh of 19.4 m"),
     "zeros": (silent, "the wavelet is zero throughout.*ricker"),
-    "plain layers": (plain_sides, "where guided waves of elastic may grow.*give .'cpmls', 'mpmls'."),
+    "plain layers": (plain_sides, "where guided waves of elastic may grow.*pass .'cpmls', 'mpmls'."),
     "nothing": (unchanged, None),
 }
 both = pytest.mark.parametrize("framework", ["torch", "jax"])
@@ -75,7 +75,7 @@ def test_two_samples_for_each_shot_are_checked_along_time(framework):
     pytest.importorskip(framework)
     call = sound(AcousticVariableDensity, framework=framework, source_type=["p", "vz"])
     call.arguments["wavelet"] = np.array([[1, -1], [1, -1]])
-    assert ["a wavelength at 333 Hz" in str(w.message) for w in warnings_of(call.solver(), call.placed())] == [True]
+    assert ["per wavelength at 333 Hz" in str(w.message) for w in warnings_of(call.solver(), call.placed())] == [True]
 
 
 @both

@@ -45,7 +45,7 @@ def test_an_unreadable_record_is_refused_only_on_request(framework):
         return module.jit(module.vmap(call))(batch)
 
     assert not np.isfinite(np.asarray(transformed(None))).all()
-    with pytest.raises(UnsupportedError, match="check_finite is True, and no record can be read"):
+    with pytest.raises(UnsupportedError, match="check_finite is True, but no record can be read"):
         transformed(True)
 
 

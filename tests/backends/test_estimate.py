@@ -138,7 +138,7 @@ def test_gradients_within_a_budget_keep_their_bits(equation):
         times.append(this.estimate.current.time)
     assert times == sorted(times) and times[0] == 1 and times[-1] > 1.5
     with pytest.raises(
-        MemoryLimitError, match=f"budget is {least // 2} bytes, and a gradient of this call takes {least} "
+        MemoryLimitError, match=f"budget is {least // 2} bytes; expected {least} or more for a gradient "
     ):
         Setting(MemoryOptions(budget=int(least // 2)), equation)
 
@@ -173,13 +173,13 @@ def test_jax_estimates_its_own_strategies(entry):
 
 def test_impossible_estimates_are_refused():
     solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="eager")
-    with pytest.raises(UnsupportedError, match="an estimate is what compiled code says.*impl='eager' was asked for"):
+    with pytest.raises(UnsupportedError, match="impl is 'eager' .impl='eager' was asked for.; expected 'c'"):
         solver.estimate(1, 100)
     assert "estimate" not in solver.explain()
     solver = PropTorch(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c")
-    with pytest.raises(DomainError, match="nshots is 0; expected a number from 1 on"):
+    with pytest.raises(DomainError, match="nshots is 0; expected a whole number from 1 on"):
         solver.estimate(0, 100)
-    with pytest.raises(DomainError, match="nt is None; expected a number from 1 on"):
+    with pytest.raises(DomainError, match="nt is None; expected a whole number from 1 on"):
         solver.estimate(1, None)
     for dtype in ("float16", np.dtype("float64"), False):
         with pytest.raises(DtypeError, match=re.escape(f"dtype is {dtype!r}; expected 'float32' or 'float64'")):

@@ -110,7 +110,7 @@ def test_jax_warns_of_more_than_the_free_memory(entry, free_memory):
     """While it traces, JAX does not know the free memory of the run."""
     set_free, _ = free_memory
     set_free(HISTORY // 2)
-    with pytest.warns(MemoryLimitWarning, match="killed without a word.*strategy='ckpt'"):
+    with pytest.warns(MemoryLimitWarning, match="killed without a message.*strategy='ckpt'"):
         gradient(entry.name, "full", NT + 1)
 
 
@@ -127,10 +127,10 @@ def test_torch_refuses_more_than_the_free_memory_before_the_run(entry, free_memo
     gradient(entry.name, "full", NT + 1)
     monkeypatch.setattr("sweep_core.native.sizes.SMALL", 0)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, and 1.9 MiB are left") as refusal:
+    with pytest.raises(MemoryLimitError, match="takes 5.3 MiB, but only 1.9 MiB are left") as refusal:
         gradient(entry.name, "full", NT + 1)
     table = str(refusal.value).splitlines()
-    assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')) fits" in table[0]
+    assert "memory=MemoryOptions(strategy='ckpt', ckpt=CkptOptions(storage='disk')), which fits" in table[0]
     large = {row.partition("  ")[0] for row in table if "too large" in row}
     ckpt, full = (f"MemoryOptions(strategy={name!r}" for name in ("ckpt", "full"))
     strips = "MemoryOptions(strategy='boundary')"
@@ -140,7 +140,7 @@ def test_torch_refuses_more_than_the_free_memory_before_the_run(entry, free_memo
     assert solver.born(torch.ones(NT), at, at, models, models).any(), "a Born run needs no history"
     set_free(HISTORY // 20)
     pytest.importorskip("sweep_torch").empty_pool()
-    with pytest.raises(MemoryLimitError, match="are left; give fewer shots a call:"):
+    with pytest.raises(MemoryLimitError, match="are left; use fewer shots a call:"):
         gradient(entry.name, "full", NT + 1)
 
 

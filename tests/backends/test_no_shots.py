@@ -74,7 +74,7 @@ def test_snapshots_of_no_shots_are_empty(front):
     )
     record, snapshots = solver(wavelet, sources, receivers, [model], snapshots=Snapshots(["h1"], every=4))
     assert numpy_of(record).shape == (0, 9, 4, 1) and numpy_of(snapshots["h1"]).shape == (0, 3, 30, 40)
-    with pytest.raises(ShapeError, match="receivers are given for 3 shots and sources for 0"):
+    with pytest.raises(ShapeError, match="receivers have shape .* for 0 shots"):
         solver(wavelet, sources, front.convert(np.ones((3, 4, 2), int)), [model])
 
 

@@ -183,5 +183,7 @@ def test_a_program_runs_only_its_own_solver():
     arguments = [torch.tensor(x) for x in (setup.shots.wavelet, setup.shots.sources, setup.shots.receivers)]
     solver = PropTorch(**setup.arguments, impl="c")
     for number in (0, solver._number + 1):
-        with pytest.raises(UnsupportedError, match=f"asks for solver {number}, which is gone, or was made in another"):
+        with pytest.raises(
+            UnsupportedError, match=f"uses solver {number}, which no longer exists or belongs to another"
+        ):
             torch.ops.sweep.record(*arguments, None, [torch.tensor(m) for m in setup.models], number, 8, 1)

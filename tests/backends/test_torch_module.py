@@ -64,7 +64,7 @@ def test_without_models_there_are_no_parameters():
     setup = case()
     prop = solver(setup)
     assert not list(prop.parameters()) and not prop.state_dict()
-    with pytest.raises(OptionError, match="no models: give models="):
+    with pytest.raises(OptionError, match="models are missing; pass models="):
         prop(*shots_of(setup))
 
 
@@ -213,7 +213,7 @@ def test_contradictory_devices_are_refused(options, message):
 
 @pytest.mark.parametrize("dev", ["cuda:7", "cuda:99", "quantum", 7, "cpu:x"], ids=repr)
 def test_a_missing_device_is_refused(dev):
-    with pytest.raises(DeviceError, match=f"device {dev!r} cannot be used: .*; 'cpu' always can"):
+    with pytest.raises(DeviceError, match=f"device {dev!r} cannot be used: .*; 'cpu' is always available"):
         solver(case(), dev=dev)
 
 
@@ -221,7 +221,7 @@ def test_nothing_is_moved_silently():
     setup, prop = case(), solver(case())
     model = torch.tensor(setup.models[0])
     wavelet, sources, receivers = shots_of(setup)
-    with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; nothing is moved silently"):
+    with pytest.raises(DeviceError, match="model 0 is on meta, the solver computes on cpu; move it there first"):
         prop(wavelet, sources, receivers, models=[model.to("meta")])
     with pytest.raises(DeviceError, match="wavelet is on meta"):
         prop(wavelet.to("meta"), sources, receivers, models=[model])

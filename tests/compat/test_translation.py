@@ -219,7 +219,7 @@ REFUSED = {
     "topography": ({"topography": [1] * 30}, UnsupportedError, "topography=.* flat free surface"),
     "nt": ({"nt": 100}, UnsupportedError, "nt=100 is not supported; a call has as many steps as"),
     "boundary_buffer": ({"boundary_buffer": 3}, UnsupportedError, "boundary_buffer=3"),
-    "a backend": ({"backend": "jax"}, OptionError, "backend is 'jax'; PropTorch is 'torch'"),
+    "a backend": ({"backend": "jax"}, OptionError, "backend is 'jax'; expected 'torch' for PropTorch"),
     "an equation's backend": ({"equation": equations.Acoustic(backend="jax")}, OptionError, "backend is 'jax'"),
     "an equation of ours": ({"equation": sweep_core.Acoustic()}, OptionError, "expected one of sweep_compat.equations"),
     "a class": (
@@ -227,7 +227,7 @@ REFUSED = {
         OptionError,
         r"expected one of sweep_compat.equations, .* Acoustic\(\)",
     ),
-    "dimensions": ({"shape": (20, 20, 20)}, ShapeError, "Acoustic is in 2 dimensions"),
+    "dimensions": ({"shape": (20, 20, 20)}, ShapeError, "expected 2 dimensions for Acoustic"),
     "a face": ({"free_surface": "front"}, OptionError, "free_surface is 'front'; expected True, names of faces"),
     "widths": ({"abcn": (8, 8), "free_surface": True}, ShapeError, "abcn is .*one for each face: top, bottom"),
     "a free solid": ({"equation": equations.Elastic(), "free_surface": True}, UnsupportedError, "sweep_core.Elastic"),
@@ -242,7 +242,7 @@ REFUSED = {
     "velocities": (
         {"equation": equations.Acoustic1st(backend="torch"), "receiver_type": ["vx"]},
         UnsupportedError,
-        "receiver_type .'vx'. of Acoustic1st",
+        "receiver_type is .'vx'.; expected .'p'. for Acoustic1st",
     ),
 }
 
@@ -254,7 +254,7 @@ def test_a_propagator_names_the_bad_argument(inputs, error, message):
 
 
 OPTIONS = {
-    "transfer_interval": (BoundarySaving, {"transfer_interval": 64}, UnsupportedError, "SWEEP chooses itself"),
+    "transfer_interval": (BoundarySaving, {"transfer_interval": 64}, UnsupportedError, "SWEEP itself chooses"),
     "pinned_memory": (Ckpt, {"pinned_memory": False}, UnsupportedError, "always pinned"),
     "tail_steps": (BoundarySaving, {"tail_steps": 5}, UnsupportedError, "exact gradient"),
     "storage_dtype": (BoundarySaving, {"storage_dtype": "float16"}, OptionError, "expected one of 'fp32'"),
@@ -282,10 +282,10 @@ CALLS = {
     "a name": ({"src": 1}, UnknownOptionError, "a call of PropTorch has no argument 'src'"),
     "no models": ({"models": None}, ShapeError, r"expected a list of \['vp'\]"),
     "a bare model": ({"models": torch.ones(SHAPE)}, ShapeError, "models are Tensor; expected a list"),
-    "a NumPy model": ({"models": [np.ones(SHAPE)]}, DtypeError, "model vp ndarray; expected numbers, and models"),
+    "a NumPy model": ({"models": [np.ones(SHAPE)]}, DtypeError, "model vp is ndarray; expected numbers, and models"),
     "a word": ({"wavelet": "ricker"}, DtypeError, "wavelet is str"),
     "no receivers": ({"receivers": None}, DtypeError, "receivers are NoneType; expected an array of cells"),
-    "between cells": ({"sources": SOURCES + 0.5}, DtypeError, "sources lie between cells"),
+    "between cells": ({"sources": SOURCES + 0.5}, DtypeError, "sources are not whole numbers of cells"),
     "outside": ({"sources": SOURCES + 50}, sweep_core.DomainError, "source 0"),
 }
 

@@ -167,7 +167,7 @@ def test_bad_numbers_of_shots_are_refused(odd, tmp_path):
 
 @pytest.mark.parametrize("shot", [-1, 3])
 def test_missing_shots_are_refused(shot):
-    with pytest.raises(DomainError, match=rf"there are shots 0 to 2; asked for \[0, {shot}\]"):
+    with pytest.raises(DomainError, match=rf"indices is \[0, {shot}\]; expected numbers of shots from 0 to 2"):
         case(nshots=3).shots.take([0, shot])
 
 
@@ -246,5 +246,5 @@ def test_a_solid_resists_compression():
 
 @pytest.mark.parametrize("bad", [0, -1, True, 2.5, "4", None], ids=repr)
 def test_a_batch_is_a_number_of_shots(bad):
-    with pytest.raises(SweepError, match="forward_batchsize is .*; expected a number of shots from 1 on"):
+    with pytest.raises(SweepError, match="forward_batchsize is .*; expected a whole number of shots from 1 on"):
         check_forward_batchsize(bad)

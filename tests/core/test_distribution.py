@@ -104,9 +104,17 @@ BAD = {
     "costs too few": (lambda: ShotPlan(4, 2, [1, 2]), ShapeError, "costs has 2 entries; expected 4"),
     "costs zero": (lambda: ShotPlan(2, 2, [1, 0]), OptionError, "costs are .*; expected one positive, finite number"),
     "costs text": (lambda: ShotPlan(2, 2, ["a", "b"]), OptionError, "costs are .*; expected one positive"),
-    "another group": (lambda: SerialDistributor().scatter(ShotPlan(4, 2), np.ones(4)), ShapeError, "is for 2 ranks"),
-    "too few shots": (lambda: SerialDistributor().scatter(ShotPlan(4, 1), np.ones(3)), ShapeError, "3 shots"),
-    "too few gathered": (lambda: SerialDistributor().gather(ShotPlan(4, 1), np.ones(5)), ShapeError, "plan has 4"),
+    "another group": (
+        lambda: SerialDistributor().scatter(ShotPlan(4, 2), np.ones(4)),
+        ShapeError,
+        "plan.size is 2; expected 1",
+    ),
+    "too few shots": (lambda: SerialDistributor().scatter(ShotPlan(4, 1), np.ones(3)), ShapeError, "is 3; expected 4"),
+    "too few gathered": (
+        lambda: SerialDistributor().gather(ShotPlan(4, 1), np.ones(5)),
+        ShapeError,
+        "is 5; expected 4",
+    ),
 }
 
 
@@ -118,7 +126,7 @@ def test_bad_plans_are_refused(call, kind, message):
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_a_part_is_checked_against_the_rank(count):
-    with pytest.raises(ShapeError, match=f"{count} shots were given; the plan has 7 for this rank"):
+    with pytest.raises(ShapeError, match=f"the number of shots is {count}; expected 7, as in the plan for this rank"):
         check_plan(SerialDistributor(), ShotPlan(7, 1), count, part=True)
 
 

@@ -62,7 +62,7 @@ def test_this_machine_has_free_memory():
 
 
 def test_only_more_than_the_free_memory_is_warned_of():
-    with pytest.warns(MemoryLimitWarning, match=r"3.00 GiB of memory, and 2.00 GiB are left.*strategy='ckpt'"):
+    with pytest.warns(MemoryLimitWarning, match=r"3.00 GiB of memory; 2.00 GiB are left.*strategy='ckpt'"):
         warn_if_above(3 * GIB, MemoryOptions("full"), 2 * GIB)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

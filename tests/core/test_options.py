@@ -23,7 +23,7 @@ WRONG = {
     "strategy": (
         MemoryOptions,
         {"strategy": "magic"},
-        "strategy is 'magic'; expected one of 'auto', 'full'.* a plugin cannot bring one yet",
+        "strategy is 'magic'; expected one of 'auto', 'full'.* A plugin cannot add a strategy yet",
     ),
     "storage": (BoundaryOptions, {"storage": "tape"}, "storage is 'tape'; expected one of 'gpu', 'cpu', 'disk'"),
     "mode": (CkptOptions, {"mode": "random"}, "mode is 'random'; expected one of 'chunk', 'recursive'"),
@@ -33,11 +33,11 @@ WRONG = {
         "mode is array.*; expected one of 'chunk', 'recursive'",
     ),
     "ckpt storage": (CkptOptions, {"storage": "tape"}, "storage is 'tape'"),
-    "chunks 0": (CkptOptions, {"chunks": 0}, "chunks is 0; expected a number from 1 on"),
+    "chunks 0": (CkptOptions, {"chunks": 0}, "chunks is 0; expected a whole number from 1 on"),
     "chunks float": (CkptOptions, {"chunks": 4.0}, "chunks is 4.0"),
     "chunks bool": (CkptOptions, {"chunks": True}, "chunks is True"),
     "count": (CkptOptions, {"count": -3}, "count is -3"),
-    "count of chunks": (CkptOptions, {"count": 3}, "count=... does not apply to mode 'chunk', but to 'recursive'"),
+    "count of chunks": (CkptOptions, {"count": 3}, "count=... does not apply to mode 'chunk'; use 'recursive'"),
     "chunks of states": (
         CkptOptions,
         {"mode": "recursive", "chunks": 3},
@@ -54,7 +54,7 @@ WRONG = {
     "known rows as a mask": (
         MemoryOptions,
         {"known_above": [True]},
-        r"known_above is \[True\]; .* first that has a free",
+        r"known_above is \[True\]; .* first row that has a free",
     ),
     "dtype": (MemoryOptions, {"dtype": "float8"}, "dtype is 'float8'; expected one of None, 'float64'"),
     "ckpt of another kind": (MemoryOptions, {"strategy": "ckpt", "ckpt": {"chunks": 3}}, "expected CkptOptions"),
@@ -101,12 +101,12 @@ def test_wrong_options_are_refused_by_name(kind, arguments, message):
 @pytest.mark.parametrize(
     ("kind", "name", "hint"),
     [
-        (CkptOptions, "chunk_size", "chunks is the number of chunks, where sweep-solver counts the steps of one"),
+        (CkptOptions, "chunk_size", "chunks is the number of chunks; sweep-solver counts the steps of one chunk"),
         (BoundaryOptions, "disk_dir", "is directory here"),
         (BoundaryOptions, "storage_dtype", "is dtype here"),
         *((BoundaryOptions, name, "SWEEP chooses transfers itself") for name in ("pinned_memory", "ring_buffers")),
         *(
-            (BoundaryOptions, name, "sweep-solver has it")
+            (BoundaryOptions, name, "leave this option of sweep-solver out")
             for name in ("transfer_interval", "disk_async_read", "tail_steps")
         ),
         (MemoryOptions, "stratgy", "'interval', 'budget', 'known_above'"),
@@ -200,7 +200,7 @@ def test_memory_may_be_stated_in_either_place():
 @pytest.mark.parametrize(
     ("memory", "cuda_options", "message"),
     [
-        (MemoryOptions(), CUDAOptions(memory=MemoryOptions()), "say the same thing; give one of them"),
+        (MemoryOptions(), CUDAOptions(memory=MemoryOptions()), "both state the strategy; pass only one of them"),
         (3, None, r"memory is 3; expected MemoryOptions\(...\), or the name of a strategy"),
         (None, MemoryOptions(), "expected CUDAOptions"),
         (None, {"memory": MemoryOptions()}, "expected CUDAOptions"),

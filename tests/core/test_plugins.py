@@ -170,9 +170,7 @@ def test_a_failure_is_reported_and_stops_no_other_plugin(install, target, reason
 def test_a_second_backend_of_a_name_is_left_out(install):
     impostor = BackendRecord("reference", "evil:Executor")
     install(("stranger", plugin(sweep_backends=[impostor, TINY])))
-    assert "the name is taken by sweep_core.execution.reference:ReferenceExecutor" in str(
-        [s.reason for s in backends()]
-    )
+    assert "the name belongs to sweep_core.execution.reference:ReferenceExecutor" in str([s.reason for s in backends()])
     assert type(backend("reference")).__name__ == "ReferenceExecutor" and report()["tiny"].available
 
 
@@ -216,7 +214,7 @@ def test_an_unknown_option_of_a_backend_is_refused(install, target, words):
 
 def test_an_unknown_backend_is_refused_with_the_known_names(install):
     install(("s", plugin(sweep_backends=[TINY])))
-    with pytest.raises(PluginError, match=r"no backend is called 'torhc'; known are \['reference', 'tiny'\]"):
+    with pytest.raises(PluginError, match=r"backend is 'torhc'; expected one of \['reference', 'tiny'\]"):
         backend("torhc")
 
 

@@ -51,7 +51,7 @@ def test_bad_widths_are_refused(value, kind, message):
 def test_a_free_surface_has_no_layer(value):
     assert widths(value, 2, free_surface=True) == ((0, 20), (20, 20))
     with pytest.raises(
-        OptionError, match=r"pml_width is \(1, 5, 5, 5\) with a free surface on top; its first value must be 0"
+        OptionError, match=r"pml_width is \(1, 5, 5, 5\) with a free surface on top; expected 0 as its first value"
     ):
         widths((1, 5, 5, 5), 2, free_surface=True)
 

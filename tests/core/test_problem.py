@@ -77,7 +77,7 @@ def test_one_equation_serves_many_problems():
         ({"shape": (2**40, 20)}, "expected at most 2147483647"),
         ({"shape": (1300, 1300, 1300)}, r"in shape \(1340, 1340, 1340\); expected at most"),
         ({"pml_width": 2**62}, "cells with its PML, in shape"),
-        ({"dh": 1e300}, "dh is 1e[+]300; a spacing must be positive and finite, 1e-12 to 1e[+]12 m"),
+        ({"dh": 1e300}, "dh is 1e[+]300; expected positive, finite spacings, 1e-12 to 1e[+]12 m"),
         ({"dh": 1e-300}, "dh is 1e-300"),
         ({"dt": 1e-300}, "dt = 1e-300 s at dh = .*; expected dt / dh of 1e-15 to 1e[+]15 s/m"),
         ({"dt": 1e300}, "dt = 1e[+]300 s"),
@@ -102,7 +102,7 @@ def test_pressure_samples_begin_at_time_zero():
 
 
 def test_time_of_a_field_that_is_not_recorded_is_refused():
-    with pytest.raises(OptionError, match=r"field 'vx' is not recorded; receiver_type is \['h1'\]"):
+    with pytest.raises(OptionError, match=r"field 'vx' is not recorded; expected one of receiver_type, \['h1'\]"):
         make_problem(**BASE).time("vx", 4)
 
 

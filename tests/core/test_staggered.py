@@ -6,21 +6,21 @@ from sweep_core import AcousticVariableDensity, Elastic, Field, OptionError
 from sweep_core.equations.first_order import Contribution, DerivativeSum
 
 TABLES = {
-    "axis of a term": ({"rates": (DerivativeSum("ax", (("X", "p"),)),)}, "names the axis 'X'; there are"),
-    "field of a term": ({"rates": (DerivativeSum("ax", (("x", "q"),)),)}, "names the field 'q'; there are"),
-    "stagger": ({"fields": (Field("p", "Pa", ("w",)),)}, "names the axis 'w'; there are"),
-    "target": ({"moduli": (Contribution("v", "ax", "bx"),)}, "names the field 'v'; there are"),
-    "rate": ({"moduli": (Contribution("vx", "aq", "bx"),)}, "names the rate 'aq'; there are"),
-    "coefficient": ({"moduli": (Contribution("vx", "ax", "b"),)}, "names the coefficient 'b'; there are"),
-    "source": ({"source_coefficients": {"q": "bx"}}, "source_coefficients names the field 'q'; there are"),
-    "source's coefficient": ({"source_coefficients": {"vx": "b"}}, "source_coefficients names the coefficient 'b'"),
+    "axis of a term": ({"rates": (DerivativeSum("ax", (("X", "p"),)),)}, "the axis in .* is 'X'; expected one of"),
+    "field of a term": ({"rates": (DerivativeSum("ax", (("x", "q"),)),)}, "the field in .* is 'q'; expected one of"),
+    "stagger": ({"fields": (Field("p", "Pa", ("w",)),)}, "the axis in .* is 'w'; expected one of"),
+    "target": ({"moduli": (Contribution("v", "ax", "bx"),)}, "the field in .* is 'v'; expected one of"),
+    "rate": ({"moduli": (Contribution("vx", "aq", "bx"),)}, "the rate in .* is 'aq'; expected one of"),
+    "coefficient": ({"moduli": (Contribution("vx", "ax", "b"),)}, "the coefficient in .* is 'b'; expected one of"),
+    "source": ({"source_coefficients": {"q": "bx"}}, "the field in source_coefficients is 'q'; expected one of"),
+    "source's coefficient": ({"source_coefficients": {"vx": "b"}}, "the coefficient in source_coefficients is 'b'"),
     "place": (
         {"moduli": (Contribution("vz", "ax", "bx"),)},
-        "adds the derivative of p along x, which is staggered along",
+        "adds the derivative of p along x, staggered along .*; expected .'t', 'z'., the stagger of vz",
     ),
     "time": (
         {"fields": tuple(Field(n, "", tuple(s)) for n, s in (("p", ""), ("vx", "x"), ("vy", "y"), ("vz", "z")))},
-        "adds the derivative of p along x, which is staggered along .'t', 'x'., to vx, along .'x'.",
+        "adds the derivative of p along x, staggered along .'t', 'x'.; expected .'x'., the stagger of vx",
     ),
 }
 

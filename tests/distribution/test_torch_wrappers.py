@@ -94,7 +94,7 @@ def test_replicas_refuse_a_shared_wavelet_per_field():
     survey = torch.tensor(setup.shots.sources[:, :1]), torch.tensor(setup.shots.receivers)
     wavelet = torch.ones((24, 2), dtype=torch.float64)
     expected = solver(wavelet, *survey)
-    with pytest.raises(ShapeError, match=r"wavelet of shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
+    with pytest.raises(ShapeError, match=r"wavelet has shape \(12, 2\) in a replica.*expand\(nshots, -1, -1\)"):
         record_of(solver, wavelet, *survey)
     wide = wavelet[None, None].expand(4, 1, -1, -1)
     assert error(record_of(solver, wide, *survey).detach(), expected.detach().numpy()) < 1e-12
@@ -106,13 +106,13 @@ def test_replicas_refuse_shared_tensors_and_accept_expanded_ones(owner):
     wavelet, receivers = wavelet[0, 0], receivers[0, :4]
     expected = solver(wavelet, sources, receivers)
     wide = wavelet.expand(4, -1), receivers.expand(4, -1, -1)
-    with pytest.raises(ShapeError, match=r"wavelet of shape \(24,\) in a replica.*give wavelet.expand\(nshots, -1\)"):
+    with pytest.raises(ShapeError, match=r"wavelet has shape \(24,\) in a replica.*pass wavelet.expand\(nshots, -1\)"):
         record_of(solver, wavelet, sources, wide[1])
     with pytest.raises(
-        ShapeError, match=r"receivers of shape \(2, 2\) in a replica.*give receivers.expand\(nshots, -1, -1\)"
+        ShapeError, match=r"receivers has shape \(2, 2\) in a replica.*pass receivers.expand\(nshots, -1, -1\)"
     ):
         record_of(solver, wide[0], sources, receivers)
-    with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not share out"):
+    with pytest.raises(ShapeError, match="sources are a ndarray, which DataParallel does not split"):
         record_of(solver, wide[0], sources.numpy(), wide[1])
     assert torch.equal(record_of(solver, wide[0], sources, wide[1]), expected)
     assert torch.equal(record_of(solver, wide[0], sources, receivers.numpy()), expected), (
@@ -126,7 +126,7 @@ def test_born_runs_in_replicas(owner):
     pairs = zip(replicas(solver, 2), scattered(2, wavelet, sources, receivers), strict=True)
     born = torch.cat([replica.born(*part, [direction]) for replica, part in pairs])
     assert error(born, solver.born(wavelet, sources, receivers, [direction]).detach().numpy()) < 1e-12
-    with pytest.raises(ShapeError, match="wavelet of shape .* in a replica of DataParallel"):
+    with pytest.raises(ShapeError, match="wavelet has shape .* in a replica of DataParallel"):
         replicas(solver, 1)[0].born(wavelet[0, 0], sources, receivers, [direction])
 
 

@@ -172,7 +172,7 @@ def test_impossible_models_are_refused():
     soft[1] = soft[0]
     with pytest.raises(DomainError, match="no solid"):
         ElasticModel(soft, model.initial, model.water, 40.0)
-    with pytest.raises(DomainError, match="water is known"):
+    with pytest.raises(DomainError, match="wrong in the water, which is known"):
         ElasticModel(model.true, model.initial * np.float32(1.01), model.water, 40.0)
     with pytest.raises(ShapeError, match=r"expected \(3, nz, nx\)"):
         ElasticModel(model.true[0], model.initial, model.water, 40.0)

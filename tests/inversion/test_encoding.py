@@ -193,7 +193,10 @@ MOVING = np.stack([RECEIVERS, RECEIVERS + np.array([1, 0]), RECEIVERS])
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"misfit": envelope}, "encoded needs sweep_core.misfit.least_squares, and misfit is <function envelope"),
+        (
+            {"misfit": envelope},
+            "misfit is <function envelope.*; expected sweep_core.misfit.least_squares for a Stage with encoded",
+        ),
         ({"stage": {"misfit": global_correlation}}, "misfit is <function global_correlation"),
         (
             {"receivers": MOVING},
@@ -229,5 +232,5 @@ def test_equal_receivers_for_each_shot_are_accepted(data):
 
 @pytest.mark.parametrize("encoded", [True, 0, -1, 1.5, "all"])
 def test_encoded_must_be_a_positive_number(encoded):
-    with pytest.raises(OptionError, match="encoded is .*; expected a number from 1 on"):
+    with pytest.raises(OptionError, match="encoded is .*; expected a whole number from 1 on"):
         Stage(1, encoded=encoded)

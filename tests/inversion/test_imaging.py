@@ -364,7 +364,7 @@ LEAST = {"function": least_squares_migrate}
         ({"batch": 0}, OptionError, "batch is 0"),
         ({"precondition": "no"}, OptionError, "precondition is 'no'; expected True or False"),
         ({"wavelet": np.zeros(NT, np.float32)}, DomainError, "no wave meets the cells of the image"),
-        ({**LEAST, "iterations": 0}, OptionError, "iterations is 0; expected a number from 1 on"),
+        ({**LEAST, "iterations": 0}, OptionError, "iterations is 0; expected a whole number from 1 on"),
         ({**LEAST, "iterations": 2.0}, OptionError, "iterations is 2.0"),
         ({**LEAST, "damping": -1.0}, OptionError, "damping is -1.0; expected a finite number from 0 on"),
         ({**LEAST, "fixed": np.ones(SHAPE, bool)}, OptionError, "every cell is fixed; expected some free cells"),

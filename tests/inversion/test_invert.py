@@ -83,7 +83,7 @@ def test_transposed_is_the_adjoint_of_the_weighted_filtered_record():
     start, direction = earth()[1].astype(np.float64), random.standard_normal(SHAPE)
     z = random.standard_normal(arguments.observed.shape)
     born = arguments.executor.born(arguments.problem, arguments.shots, [start], [direction]).numpy()
-    result = arguments.weighed(arguments.filtered(born), np.arange(3))
+    result = arguments.apply_weights(arguments.apply_filter(born), np.arange(3))
     transposed = arguments.transposed([start], lambda selection: z[selection])[0]
     assert (result * z).sum() == pytest.approx((transposed * direction).sum(), rel=1e-10)
 
@@ -124,7 +124,7 @@ def test_the_illumination_is_the_diagonal_of_the_gauss_newton_hessian():
         direction = np.zeros(SHAPE)
         direction[cell] = 1
         born = arguments.executor.born(arguments.problem, arguments.shots, [start], [direction]).numpy()
-        exact = float((arguments.weighed(arguments.filtered(born), np.arange(3)) ** 2).sum())
+        exact = float((arguments.apply_weights(arguments.apply_filter(born), np.arange(3)) ** 2).sum())
         assert abs(mean[cell] - exact) < 4 * spread[cell] < 0.8 * exact
     smooth = illumination(arguments, [start], smooth=3.0)[0]
     assert smooth[6:10].mean() > 2 * smooth[20:].mean() > 0  # illumination decreases with depth
@@ -436,7 +436,7 @@ def test_a_stage_may_use_some_of_the_shots(data):
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
-        ({"stages": []}, OptionError, r"stages are \[\]; expected one Stage"),
+        ({"stages": []}, OptionError, r"stages are \[\]; expected one or more Stage"),
         ({"stages": 5}, OptionError, r"stages are \[5\]; expected"),
         ({"reduction": "exact"}, OptionError, "reduction is 'exact'; expected one of 'fast', 'ordered'"),
         ({"costs": [1.0, 2.0]}, ShapeError, "costs has 2 entries; expected 3"),
@@ -479,7 +479,7 @@ def test_a_stage_may_use_some_of_the_shots(data):
         ({"bounds": {"vp": (np.ones(3), 4000)}}, OptionError, r"expected numbers or arrays \(24, 36\)"),
         ({"bounds": {"vp": ("1400", 4000)}}, OptionError, r"bounds of vp are \('1400', 4000\)"),
         ({"bounds": {"vp": (True, 4000)}}, OptionError, r"bounds of vp are \(True, 4000\)"),
-        ({"bounds": {"vp": (-1400, 4000)}}, DomainError, "bounds of vp begin at -1400, which vp cannot be"),
+        ({"bounds": {"vp": (-1400, 4000)}}, DomainError, "low bound of vp is -1400; expected values that vp can have"),
         ({"precondition": "no"}, OptionError, "precondition is 'no'; expected True or False"),
         ({"folder": 3}, DtypeError, "folder is 3; expected a string or a pathlib.Path"),
         ({"misfit": lambda s, d: (np.ones(2), s)}, OptionError, r"returned \(2,\) values; expected one number"),

@@ -292,7 +292,7 @@ def test_damaged_and_foreign_files_are_refused(data, tmp_path):
         call(data, PLAN, folder=tmp_path)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.txt").write_text("all I have")
-    with pytest.raises(CheckpointError, match=r"holds chapter\.txt and no run"):
+    with pytest.raises(CheckpointError, match=r"holds chapter\.txt but no run"):
         call(data, PLAN, folder=tmp_path / "thesis")
     (tmp_path / "file").write_text("")
     with pytest.raises(SweepError, match="file"):

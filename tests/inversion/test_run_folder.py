@@ -77,7 +77,7 @@ def test_one_file_of_a_run_is_enough_to_refuse(tmp_path, name):
     """Without a run the file belongs to the user; --overwrite does not remove it either."""
     (tmp_path / name).write_text("mine")
     for overwrite in (False, True):
-        with pytest.raises(CheckpointError, match=f"holds {name} and no run; name another folder"):
+        with pytest.raises(CheckpointError, match=f"holds {name} but no run; name another folder"):
             claim(tmp_path, overwrite=overwrite)
         assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [(name, "mine")]
 

@@ -25,11 +25,11 @@ def read(request, model):
 
 
 NUMBERS = {
-    "--seed": {-1: "--seed is -1; expected a number from 0 on"},
+    "--seed": {-1: "--seed is -1; expected a whole number from 0 on"},
     "--max-shots": {0: "--max-shots is 0", 37: "37 shots over a line of 40 cells; expected 1 to 36", 10**11: "1 to 36"},
     "--lr": dict.fromkeys(("inf", "nan", "0", "-1"), "--lr is .*; expected a positive, finite number"),
     "--freq": dict.fromkeys(("inf", "nan", "0", "-1"), "--freq is .*; expected a positive, finite number"),
-    "--epochs": {0: "--epochs is 0; expected a number from 1 on"},
+    "--epochs": {0: "--epochs is 0; expected a whole number from 1 on"},
 }
 
 
@@ -62,7 +62,7 @@ def test_a_start_model_in_other_units_is_refused(read, tmp_path):
     thousands = [initial / 1000] if initial.ndim == 2 else [initial / scale for scale in SCALES]
     for start in thousands:
         np.save(tmp_path / "start.npy", start.astype(np.float32))
-        with pytest.raises(SweepError, match=r"start.npy is no start of this model: initial: .* multiply it by 1000"):
+        with pytest.raises(SweepError, match=r"start.npy does not fit this model: initial: .* multiply it by 1000"):
             read("--init", tmp_path / "start.npy").experiment  # noqa: B018
     np.save(tmp_path / "start.npy", initial)
     assert np.array_equal(read("--init", tmp_path / "start.npy").experiment.model.initial, initial)
@@ -92,7 +92,7 @@ def test_a_file_states_options_and_the_command_line_overrides_them(configured, t
         ("lr = [1]", r"lr is \[1\]; expected a number"),
         ("resume = 1", "resume is 1; expected true, false or text in quotes"),
         ("out = 3", "out is 3; expected the name of a file"),
-        ("epochs = 0", "run.toml: epochs is 0; expected a number from 1 on"),
+        ("epochs = 0", "run.toml: epochs is 0; expected a whole number from 1 on"),
         ("epochs", "run.toml cannot be read as TOML"),
     ],
 )

@@ -81,7 +81,7 @@ def test_other_files_and_arguments_are_refused(tmp_path):
     gathers, path = Gathers(**parts()), tmp_path / "g.npz"
     write_gathers(path, gathers)
     for shots in ([5], [-1]):
-        with pytest.raises(ShapeError, match="expected numbers of .*g.npz, which holds shots 0 to 4"):
+        with pytest.raises(ShapeError, match="expected numbers from 0 to 4, the shots of .*g.npz"):
             read_gathers(path, shots)
     for odd in (3, None, b"g.npz"):
         for call in (read_gathers, lambda path: write_gathers(path, gathers)):
@@ -177,7 +177,7 @@ def test_an_invalid_origin_is_refused(origin):
 
 
 def test_take_refuses_a_missing_shot():
-    with pytest.raises(DomainError, match="shots 0 to 4; asked for"):
+    with pytest.raises(DomainError, match="indices is .*; expected numbers of shots from 0 to 4"):
         Gathers(**parts()).take([5])
 
 

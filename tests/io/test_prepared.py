@@ -95,7 +95,7 @@ def _save(path, **changes):
     [
         ({"format": "sourdough"}, "not written by SWEEP"),
         ({"format": np.zeros(3)}, "not written by SWEEP"),
-        ({"version": 2}, "format version 2"),
+        ({"version": 2}, "format version of .* is 2; expected 1"),
         ({"water": None}, "has no water"),
         ({"format": None, "dh": None}, "has no format, dh"),
         ({"dh": -1.0}, "valid model: dh is -1.0"),

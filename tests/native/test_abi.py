@@ -366,7 +366,7 @@ def test_a_missing_build_is_refused(monkeypatch):
         status, text = raw_status(run, isa=isa)
         assert status == structs.DEVICE and "no such build of this library" in text
     monkeypatch.setenv("SWEEP_ISA", "abacus")
-    with pytest.raises(NativeError, match=r"SWEEP_ISA is 'abacus'; .* has \['portable'"):
+    with pytest.raises(NativeError, match=r"SWEEP_ISA is 'abacus'; expected one of \['portable'"):
         run.forward()
 
 
@@ -421,9 +421,9 @@ def test_a_huge_number_of_threads_gives_the_same_result(operation):
     [("steps", 2**33), ("shots", -(2**31) - 1), ("bytes", -1), ("shape", (9, 2**32)), ("order", 2**63)],
 )
 def test_numbers_beyond_32_bits_are_refused(name, value):
-    with pytest.raises(DomainError, match=rf"{name} is -?\d+; the compiled code holds it in 32 bits"):
+    with pytest.raises(DomainError, match=rf"{name} is -?\d+; expected a number of 32 bits"):
         structs.SweepProblem(**{name: value})
-    with pytest.raises(DomainError, match="holds it in 32 bits"):
+    with pytest.raises(DomainError, match="expected a number of 32 bits"):
         setattr(Run(case()).struct, name, value)
 
 

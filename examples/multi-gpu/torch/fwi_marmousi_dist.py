@@ -2,9 +2,9 @@
 
     torchrun --standalone --nproc_per_node=2 examples/multi-gpu/torch/fwi_marmousi_dist.py --device auto
 
-`--physics acoustic`, the default, inverts for vp. `--physics elastic` inverts for vp, vs and rho: explosions in the
-water, vx and vz on the seafloor; with --model a folder of arrays, or SWEEP_DATA naming one, the earth is Marmousi-II at
-25 m. mpirun and srun start it as well as torchrun; alone it runs as one process. Results lie beside it, in
+mpirun and srun start it, too; without a launcher it runs as one process. `--physics acoustic`, the default, inverts for
+vp. `--physics elastic` inverts for vp, vs and rho, with explosions in the water, and vx and vz on the seafloor. If
+--model or SWEEP_DATA is a folder of arrays, the elastic earth is Marmousi-II at 25 m. Results lie beside the script, in
 multi_gpu_<acoustic|elastic>_fwi_<cpu|cuda>/.
 """
 

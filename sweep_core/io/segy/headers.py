@@ -144,8 +144,8 @@ def _refuse(layout: Layout, raw: NDArray[Any], wrong: NDArray[np.bool_], name: s
     if wrong.any():
         first = int(np.argmax(wrong))
         raise DataError(
-            f"{layout.path}: trace {first} has {name} {raw[name][first]}, and {np.count_nonzero(wrong) - 1} others are "
-            f"wrong, too; expected {expected}"
+            f"{layout.path}: {name} of trace {first} is {raw[name][first]}, and {np.count_nonzero(wrong) - 1} others "
+            f"are wrong, too; expected {expected}"
         )
 
 

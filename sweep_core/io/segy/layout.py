@@ -237,8 +237,8 @@ def _sample_count(
     if not fitting:
         many = ", ".join(f"{size / (TRACE + width * n):.3f} traces of {n}" for n in set(stated.values()) if n)
         raise DataError(
-            f"{path} has {size} bytes of traces, {many or 'traces of no samples'}; expected a whole number: it is "
-            f"truncated or damaged ({statement}), or pass nt="
+            f"{path} has {size} bytes of traces, {many or 'traces of no samples'}; expected a whole number of traces. "
+            f"The file is truncated or damaged ({statement}), or needs nt="
         )
     if len(fitting) > 1:
         raise DataError(f"{path}: {statement}, and its size admits both; pass the right one as nt=")
