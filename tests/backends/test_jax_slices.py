@@ -127,5 +127,5 @@ def test_slices_fit_into_a_budget():
 @pytest.mark.parametrize("mode", ["chunk", "recursive"])
 def test_states_off_the_device_are_refused(mode, storage):
     memory = MemoryOptions("ckpt", ckpt=CkptOptions(mode, storage=storage))
-    with pytest.raises(UnsupportedError, match=f"storage='{storage}'.* for torch .*use storage='gpu'"):
+    with pytest.raises(UnsupportedError, match=f"storage='{storage}'.* needs torch .*use storage='gpu'"):
         Setting(memory)

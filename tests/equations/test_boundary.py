@@ -40,7 +40,9 @@ def test_rounding_does_not_grow_with_the_steps(entry, name):
 def test_law4_strips_in_thin_models_under_a_free_surface(entry, ndim, order, equation):
     """Stencils of rows next to the surface reach into the PML below. Models thinner than the order are refused."""
     across = (order + 14,) if ndim == 2 else (order, order + 1)
-    with pytest.raises(DomainError, match=f"has {order - 1} cells along z; spatial_order {order} needs"):
+    with pytest.raises(
+        DomainError, match=f"has {order - 1} cells along z; expected at least {order}, as spatial_order"
+    ):
         case(equation, order, shape=(order - 1, *across)).problem  # noqa: B018
     for nz in range(order, closed_rows(equation(order)) + 2):
         setup = variant("free surface", equation, order, shape=(nz, *across), nt=20)
