@@ -99,6 +99,11 @@ def teardown_distributed() -> None:
 def set_virtual_cpu_devices(count: int) -> None:
     """Make JAX see `count` CPU devices, which share this machine's processors. Call it before anything else uses JAX.
 
+    Parameters
+    ----------
+    count : int
+        Number of devices, from 1 on.
+
     Raises
     ------
     DeviceError
@@ -118,6 +123,16 @@ def set_virtual_cpu_devices(count: int) -> None:
 
 def local_devices(count: int | None = None) -> tuple[jax.Device, ...]:
     """Return the first `count` devices of this process, or all.
+
+    Parameters
+    ----------
+    count : int, optional
+        Number of devices.
+
+    Returns
+    -------
+    tuple of jax.Device
+        The devices.
 
     Raises
     ------

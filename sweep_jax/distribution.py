@@ -43,7 +43,25 @@ def _sharding(devices, *axes) -> NamedSharding:
 
 
 def replicate(x, devices):
-    """Return an array, or a list of arrays, on every device, without a leading axis; NumPy arrays are copied."""
+    """Return an array, or a list of arrays, on every device, without a leading axis; NumPy arrays are copied.
+
+    Parameters
+    ----------
+    x : array or list of arrays
+        The arrays.
+    devices : sequence of jax.Device
+        The devices.
+
+    Returns
+    -------
+    jax.Array or list of jax.Array
+        The same arrays, replicated.
+
+    Raises
+    ------
+    DtypeError
+        JAX would round float64 to float32.
+    """
     for leaf in jax.tree.leaves(x):
         refuse_rounding("x", leaf)
     own = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, x)
@@ -53,12 +71,26 @@ def replicate(x, devices):
 def shard_shots(plan: ShotPlan, x, devices) -> tuple[jax.Array, jax.Array]:
     """Distribute x, whose first axis counts shots, over the devices.
 
+    Parameters
+    ----------
+    plan : ShotPlan
+        The shots of each device.
+    x : (nshots, ...) array
+        Values of all shots.
+    devices : sequence of jax.Device
+        The devices.
+
     Returns
     -------
     (ndevices, longest, ...) array
         Parts of equal length; a short part repeats a shot.
     (ndevices, longest) array
         Weights: 1, and 0 for repeated shots.
+
+    Raises
+    ------
+    ShapeError, DtypeError
+        `x` or `devices` does not fit the plan, or JAX would round float64 to float32.
     """
     _check_count(plan, x, devices)
     refuse_rounding("x", x)

@@ -37,6 +37,23 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
     """Return the part of `indices` that belongs to `rank`.
 
     Parts are contiguous, may be empty, and their sizes differ by at most one.
+
+    Parameters
+    ----------
+    indices : sequence, array or tensor
+        Shots of a step.
+    rank, world_size : int
+        Number of this rank, and the number of ranks.
+
+    Returns
+    -------
+    sequence, array or tensor
+        A slice of `indices`.
+
+    Raises
+    ------
+    OptionError
+        `rank` is not below `world_size`.
     """
     part = ShotPlan(len(indices), world_size).part(rank)
     return indices[part[0] : part[-1] + 1] if part else indices[:0]
@@ -161,6 +178,25 @@ def chunked_observed_data(
 
     A batch has `forward_batchsize` shots; the other arguments are those of the solver. Without shots the record has
     length 0.
+
+    Parameters
+    ----------
+    solver : PropTorch
+        The solver.
+    wave, sources, receivers, models, receiver_mask
+        Arguments of a call of the solver, for all shots.
+    forward_batchsize : int
+        Shots of a batch.
+
+    Returns
+    -------
+    (nshots, nt, nrec, nfield) tensor
+        The record.
+
+    Raises
+    ------
+    SweepError
+        As a call of the solver does.
     """
     batch, problem = check_forward_batchsize(forward_batchsize), solver.problem
     shots, records = Shots(wave, sources, receivers, receiver_mask), []
@@ -175,7 +211,27 @@ def chunked_observed_data(
 
 
 def broadcast_observed_data(rank: int, device, obs: torch.Tensor | None) -> torch.Tensor:
-    """Return rank 0's observed data on every rank, on `device`; other ranks give None."""
+    """Return rank 0's observed data on every rank, on `device`; other ranks give None.
+
+    Parameters
+    ----------
+    rank : int
+        Number of this rank.
+    device : str or torch.device
+        Device of the result.
+    obs : tensor, optional
+        Observed data, on rank 0.
+
+    Returns
+    -------
+    tensor
+        The observed data.
+
+    Raises
+    ------
+    DistributedError
+        `rank` is not that of this process, or rank 0 has nothing that can be sent.
+    """
     distributor = TorchDistributor(torch.device(device))
     if rank != distributor.rank:
         raise DistributedError(f"rank is {rank}; expected {distributor.rank}, the rank of this process")
@@ -186,6 +242,11 @@ def sum_gradients(ddp: torch.nn.parallel.DistributedDataParallel) -> None:
     """Make DistributedDataParallel sum gradients over the ranks; by default it averages them.
 
     Every rank must run a backward for each step, also one without shots: its record is empty, its gradient zero.
+
+    Parameters
+    ----------
+    ddp : torch.nn.parallel.DistributedDataParallel
+        A wrapped solver, before its first backward.
     """
 
     # Wait here: a thread of Gloo would free a callback, and aborts if Python has ended in the meantime.

@@ -11,7 +11,18 @@ from . import info, invert, model, segy, shoot
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Return 0, or 1 after a refusal, whose reason is printed, or 130 after Ctrl-C."""
+    """Run a command. Return 0, or 1 after a refusal, whose reason is printed, or 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments after the name of the command; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 1 after an error, which stands on the standard error.
+    """
     parser = argparse.ArgumentParser("seismic-sweep", description="Seismic modelling and full-waveform inversion.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(goes_on="")

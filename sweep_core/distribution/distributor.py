@@ -87,7 +87,29 @@ class SerialDistributor(Distributor):
 
 
 def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the result of `action` on rank 0, and None elsewhere. An error on rank 0 is raised on every rank."""
+    """Return the result of `action` on rank 0, and None elsewhere. An error on rank 0 is raised on every rank.
+
+    Parameters
+    ----------
+    group : Distributor
+        The ranks.
+    action : callable
+        A function that rank 0 calls.
+    *arguments
+        Its arguments.
+
+    Returns
+    -------
+    object or None
+        Result of `action` on rank 0.
+
+    Raises
+    ------
+    SweepError
+        The error of `action`, on rank 0.
+    DistributedError
+        On the other ranks.
+    """
     result = refusal = None
     if group.rank == 0:
         try:
@@ -101,6 +123,13 @@ def on_root(group: Distributor, action: Callable[..., Any], *arguments: Any) -> 
 
 def check_same(group: Distributor, values: Mapping[str, Any]) -> None:
     """Check that texts, or other values with a repr, are the same on all ranks; every rank calls this.
+
+    Parameters
+    ----------
+    group : Distributor
+        The ranks.
+    values : mapping of str to object
+        Values by name, the same names on every rank.
 
     Raises
     ------

@@ -126,7 +126,24 @@ class ShotPlan:
 
 
 def check_plan(distributor: Any, plan: ShotPlan, count: int, part: bool = False) -> None:
-    """Raise a ShapeError unless a plan fits the group, and `count` shots fit the plan, or this rank's part of it."""
+    """Raise a ShapeError unless a plan fits the group, and `count` shots fit the plan, or this rank's part of it.
+
+    Parameters
+    ----------
+    distributor : Distributor
+        The ranks.
+    plan : ShotPlan
+        The shots of each rank.
+    count : int
+        Number of shots of an array.
+    part : bool
+        True if the array holds the shots of this rank alone.
+
+    Raises
+    ------
+    ShapeError
+        The plan is for another number of ranks or shots.
+    """
     if plan.size != distributor.size:
         raise ShapeError(f"plan.size is {plan.size}; expected {distributor.size}, the number of ranks")
     expected = len(plan.part(distributor.rank)) if part else plan.count

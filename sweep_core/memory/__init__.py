@@ -31,5 +31,16 @@ STRATEGIES: dict[str, type[Strategy]] = {"auto": Auto, "full": Full, "ckpt": Ckp
 
 
 def make_strategy(memory: MemoryOptions) -> Strategy:
-    """Return the strategy that the options name."""
+    """Return the strategy that the options name.
+
+    Parameters
+    ----------
+    memory : MemoryOptions
+        The options.
+
+    Returns
+    -------
+    Strategy
+        The strategy.
+    """
     return STRATEGIES[memory.strategy](memory)

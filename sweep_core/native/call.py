@@ -250,7 +250,22 @@ def _points(problem: Problem, names, count: int) -> tuple[int, ...]:
 
 
 def snapshots_of(problem: Problem, shape: CallShape, buffer: Any) -> dict:
-    """Return snapshots by the name of the field, ``(nshots, nsnap, *region)`` each, from their buffer."""
+    """Return snapshots by the name of the field, ``(nshots, nsnap, *region)`` each, from their buffer.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    shape : CallShape
+        Shapes of the call.
+    buffer : (nshots, nsnap, nfield, *region) array
+        Snapshots of all fields, in the order of the equation.
+
+    Returns
+    -------
+    dict of str to array
+        Empty if the call takes no snapshots.
+    """
     if shape.snapshots is None:
         return {}
     order = sorted(shape.snapshots.fields, key=problem.field_index)

@@ -34,7 +34,13 @@ ERRORS = {
 
 
 def thread_count() -> int:
-    """Return the CPU threads to use by default: OMP_NUM_THREADS, or the processors of this process."""
+    """Return the CPU threads to use by default: OMP_NUM_THREADS, or the processors of this process.
+
+    Returns
+    -------
+    int
+        1 or more.
+    """
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if stated.isdigit() and int(stated) > 0:
         return int(stated)
@@ -76,6 +82,11 @@ def build_command() -> str:
 
 def sources() -> Path:
     """Return the installed folder of the native sources and CMakeLists.txt, with which other packages build equations.
+
+    Returns
+    -------
+    Path
+        The folder.
 
     Raises
     ------
@@ -293,6 +304,18 @@ def _load(path: Path, package: str) -> Library:
 def load(kind: str, package: str = OWN) -> Library:
     """Load the library ``'cpu'`` or ``'cuda'`` of a package.
 
+    Parameters
+    ----------
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+    package : str
+        Python package that holds the library; SWEEP's own by default.
+
+    Returns
+    -------
+    Library
+        The library, loaded once per process.
+
     Raises
     ------
     NativeError
@@ -302,7 +325,20 @@ def load(kind: str, package: str = OWN) -> Library:
 
 
 def status(kind: str, package: str = OWN) -> str:
-    """Describe in one line how a library can be used here, or why it is missing."""
+    """Describe in one line how a library can be used here, or why it is missing.
+
+    Parameters
+    ----------
+    kind : {'cpu', 'cuda', 'xla'}
+        Kind of device.
+    package : str
+        Python package that holds the library; SWEEP's own by default.
+
+    Returns
+    -------
+    str
+        Path, builds and choice, or the reason why the library cannot be used.
+    """
     try:
         if kind == "xla":
             return str(find(kind))

@@ -89,6 +89,26 @@ def plan_history(
 ) -> HistoryPlan:
     """Return the history that the memory strategy of `problem` keeps of a call, by :func:`history_request`.
 
+    Parameters
+    ----------
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+    problem : Problem
+        The problem.
+    shape : CallShape
+        Shapes of a call.
+    left : callable
+        Returns the bytes that are free on the device, or None if they are unknown.
+    slices : bool
+        True if the backend computes a run in slices.
+    **run
+        Further arguments of :func:`history_request`.
+
+    Returns
+    -------
+    HistoryPlan
+        Sizes and places of the history.
+
     Raises
     ------
     UnsupportedError
@@ -138,7 +158,26 @@ def memory_use(kind: str, problem: Problem, shape: CallShape, plan: HistoryPlan)
 def estimate(
     kind: str, problem: Problem, shape: CallShape, left: Callable[[], int | None] = available, **run
 ) -> Estimate:
-    """Return the memory that the gradient of a call takes by each strategy; `run` goes to :func:`history_request`."""
+    """Return the memory that the gradient of a call takes by each strategy; `run` goes to :func:`history_request`.
+
+    Parameters
+    ----------
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+    problem : Problem
+        The problem.
+    shape : CallShape
+        Shapes of a call.
+    left : callable
+        Returns the bytes that are free on the device, or None if they are unknown.
+    **run
+        Further arguments of :func:`history_request`.
+
+    Returns
+    -------
+    Estimate
+        Memory and relative time of each strategy that runs the problem.
+    """
     there = left()
 
     def cost(memory):
@@ -160,7 +199,28 @@ def estimate(
 def check_room(
     kind: str, problem: Problem, shape: CallShape, plan: HistoryPlan, left: Callable[[], int | None], **run
 ) -> None:
-    """Raise a MemoryLimitError, with strategies that fit, if a gradient takes more memory than is left."""
+    """Raise a MemoryLimitError, with strategies that fit, if a gradient takes more memory than is left.
+
+    Parameters
+    ----------
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+    problem : Problem
+        The problem.
+    shape : CallShape
+        Shapes of a call.
+    plan : HistoryPlan
+        The history of the call.
+    left : callable
+        Returns the bytes that are free on the device, or None if they are unknown.
+    **run
+        Further arguments of :func:`history_request`.
+
+    Raises
+    ------
+    MemoryLimitError
+        The message lists the memory of each strategy.
+    """
     size = memory_use(kind, problem, shape, plan).on_device
     there = left() if size > SMALL else None
     if there is None or size <= there:

@@ -55,6 +55,20 @@ def undisperse(xp, record: Array, tables: "Tables | None" = None) -> Array:
     """Return the record, time on the last axis, of a run without error of the time step; see `disperse`.
 
     The end of a trace is wrong where it cuts off a wave: see `overrun`.
+
+    Parameters
+    ----------
+    xp : module
+        Array library of the record, such as numpy or torch.
+    record : (..., nt) array
+        Record of a run.
+    tables : Tables, optional
+        Tables of the map; made for the record by default.
+
+    Returns
+    -------
+    (..., nt) array
+        The corrected record.
     """
     return _apply(xp, record, tables or make_tables("undisperse", *_kind(record)))
 
@@ -65,6 +79,16 @@ def overrun(nt: int) -> int:
     The map of a record weighs sample k for time j by Ai((k - j) (8 / j)^(1/3)) at low frequencies, where Ai, the Airy
     function, is below 1e-6 of its maximum from 8 (j / 8)^(1/3) samples on. A short record must also be clear of the
     tails of the taper.
+
+    Parameters
+    ----------
+    nt : int
+        Number of samples of the record.
+
+    Returns
+    -------
+    int
+        Number of further samples.
     """
     return max(math.ceil(4 * nt ** (1 / 3)) + 8, 100 - nt // 4)
 

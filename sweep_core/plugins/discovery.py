@@ -124,7 +124,18 @@ def registry() -> Registry:
 
 
 def load(target: str) -> Any:
-    """Return the object that ``"package.module:attribute"`` names."""
+    """Return the object that ``"package.module:attribute"`` names.
+
+    Parameters
+    ----------
+    target : str
+        Module and attribute, such as ``"sweep_core:Acoustic"``.
+
+    Returns
+    -------
+    object
+        The attribute.
+    """
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -209,7 +220,13 @@ def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
 
 
 def equation_failures() -> dict[str, str]:
-    """Return the reasons why equations of plugins could not be loaded, by name."""
+    """Return the reasons why equations of plugins could not be loaded, by name.
+
+    Returns
+    -------
+    dict of str to str
+        Reasons by the name of the equation.
+    """
     return _equations()[1]
 
 

@@ -44,6 +44,24 @@ def lacking(target: object) -> list[str]:
 def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], Support]) -> tuple[str, str]:
     """Return (``'c'`` or ``'eager'``, reason); `support` says if compiled code runs the problem on the device.
 
+    Parameters
+    ----------
+    impl : {'auto', 'c', 'eager'}
+        The requested kind of code.
+    problem : Problem
+        The problem.
+    device : object
+        Device, for the message.
+    support : callable
+        Returns the Support of compiled code for the problem on the device.
+
+    Returns
+    -------
+    impl : {'c', 'eager'}
+        The kind of code to use.
+    reason : str
+        The reason of the choice.
+
     Raises
     ------
     OptionError, UnsupportedError
@@ -67,7 +85,27 @@ def choose_impl(impl: str, problem: Any, device: object, support: Callable[[], S
 
 
 def check_support(name: str, executor: Any, problem: Any) -> Support:
-    """Return the answer of a backend to a problem; UnsupportedError if it does not run the problem."""
+    """Return the answer of a backend to a problem; UnsupportedError if it does not run the problem.
+
+    Parameters
+    ----------
+    name : str
+        Name of the backend, for the message.
+    executor : Executor
+        An executor of the backend.
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    Support
+        A positive answer, with its reason.
+
+    Raises
+    ------
+    UnsupportedError
+        The backend does not run the problem; the message has its reason.
+    """
     support = executor.supports(problem)
     if not support:
         raise UnsupportedError(f"backend {name!r} does not run this problem: {support.reason}")

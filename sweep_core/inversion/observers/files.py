@@ -18,6 +18,18 @@ def epochs_of(history: Sequence[Mapping[str, Any]], steps: int) -> list[dict[str
 
     A line holds ``epoch``; ``misfit``, the mean over the iterations; ``seconds`` of the epoch; and ``model_error``
     after the epoch, if the history has it.
+
+    Parameters
+    ----------
+    history : sequence of mapping
+        The history of an inversion, see :class:`sweep_core.Observation`.
+    steps : int
+        Iterations of an epoch.
+
+    Returns
+    -------
+    list of dict
+        The lines, in order.
     """
     lines = [history[:1], *_parts([line for line in history if line["iteration"]], steps)]
     ends = [part[-1]["seconds"] for part in lines]
