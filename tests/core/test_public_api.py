@@ -88,6 +88,39 @@ def test_public_names_are_annotated_and_documented(name):
     assert not faults(public()[name])
 
 
+def exported() -> dict[str, object]:
+    """Return the functions that any module exports, by module and name."""
+    results = {}
+    for path in [
+        path for package in ("sweep_core", "sweep_torch", "sweep_jax") for path in (ROOT / package).rglob("*.py")
+    ]:
+        if (
+            "__all__ = " not in path.read_text()
+            or path.stem in ("__main__", "private")
+            or not installed(path.relative_to(ROOT).parts[0])
+        ):
+            continue
+        module = importlib.import_module(
+            ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        )
+        values = [getattr(module, name) for name in module.__all__]
+        results |= {f"{f.__module__}.{f.__qualname__}": f for f in values if inspect.isfunction(f)}
+    return results
+
+
+def test_functions_of_all_modules_have_the_sections_of_numpydoc():
+    missing = []
+    for name, function in exported().items():
+        signature, text = inspect.signature(function), inspect.getdoc(function) or ""
+        parameters = set(signature.parameters) - section_names(text, "Parameters")
+        missing += [f"{name}: {parameter}" for parameter in parameters]
+        if signature.return_annotation not in (None, "None", signature.empty) and not re.search(
+            r"(Returns|Yields)\n---", text
+        ):
+            missing.append(f"{name}: Returns")
+    assert len(exported()) > 140 and not missing
+
+
 def test_faults_are_found():
     def bare(first, second: int):
         """Do something.
