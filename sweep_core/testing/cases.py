@@ -55,7 +55,18 @@ INEXACT = {
 
 @attrs.frozen(eq=False)
 class Case:
-    """A problem and one call of it, in float64 NumPy arrays. Cases are cached, so that the reference runs each once."""
+    """A problem and one call of it, in float64 NumPy arrays. Cases are cached, so that the reference runs each once.
+
+    Parameters
+    ----------
+    arguments : dict
+        Keyword arguments of :func:`sweep_core.make_problem`.
+    shots : Shots
+        Wavelets, positions and mask.
+    models : list of numpy.ndarray
+        One array for each parameter of the equation, in the unit of the parameter. A case with an earth for each shot
+        has a leading axis nshots.
+    """
 
     arguments: dict
     shots: Shots
@@ -63,38 +74,127 @@ class Case:
 
     @property
     def problem(self):
-        """The problem."""
+        """The problem.
+
+        Raises
+        ------
+        SweepError
+            If :func:`sweep_core.make_problem` refuses the arguments.
+        """
         return make_problem(**self.arguments)
 
     def typed(self, dtype) -> "Case":
-        """Return the case in another dtype."""
+        """Return the case in another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Floating-point type, such as ``numpy.float32``.
+
+        Returns
+        -------
+        Case
+            A case with converted wavelets and models.
+        """
         shots = attrs.evolve(self.shots, wavelet=self.shots.wavelet.astype(dtype))
         return attrs.evolve(self, shots=shots, models=[m.astype(dtype) for m in self.models])
 
     def remembering(self, strategy: str | MemoryOptions) -> "Case":
-        """Return the case with a memory strategy."""
+        """Return the case with a memory strategy.
+
+        Parameters
+        ----------
+        strategy : str or MemoryOptions
+            Options of the memory strategy, or their name, a key of `STRATEGIES`.
+
+        Returns
+        -------
+        Case
+            A case with these options and the same shots and models.
+
+        Raises
+        ------
+        KeyError
+            If no strategy has this name.
+        """
         memory = STRATEGIES[strategy] if isinstance(strategy, str) else strategy
         return attrs.evolve(self, arguments=self.arguments | {"memory": memory})
 
     def noise(self, seed=1) -> np.ndarray:
-        """Return random values in the shape of the record, each field as large as in the record."""
+        """Return random values in the shape of the record, each field as large as in the record.
+
+        Parameters
+        ----------
+        seed : int, default 1
+            Seed of the random numbers.
+
+        Returns
+        -------
+        numpy.ndarray, (nshots, nt, nrec, nfield)
+            Normally distributed values. Their standard deviation is the maximum of the field in the record of the
+            reference, or 1 if that maximum is zero.
+        """
         record = reference_record(self)
         scale = np.abs(record).max((0, 1, 2))
         return np.random.default_rng(seed).standard_normal(record.shape) * np.where(scale > 0, scale, 1)
 
     def direction(self, seed=2) -> list:
-        """Return a random perturbation of the models."""
+        """Return a random perturbation of the models.
+
+        Parameters
+        ----------
+        seed : int, default 2
+            Seed of the random numbers.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            One array in the shape and unit of each model. Its standard deviation is the mean absolute value of the
+            model.
+        """
         rng = np.random.default_rng(seed)
         return [rng.standard_normal(m.shape) * np.abs(m).mean() for m in self.models]
 
 
 def stable_dt(equation, spacing, models, share=OF_LIMIT) -> float:
-    """Return a time step (s) that is a fraction `share` of the largest stable one."""
+    """Return a time step (s) that is a fraction `share` of the largest stable one.
+
+    Parameters
+    ----------
+    equation : Equation
+        The equation, with its spatial order.
+    spacing : tuple of float
+        Distance of the nodes along each axis (m), depth first.
+    models : list of numpy.ndarray
+        One array for each parameter of the equation.
+    share : float, default 0.7
+        Fraction of the largest stable time step.
+
+    Returns
+    -------
+    float
+        Time step (s).
+    """
     return share * equation.largest_speed(spacing, 1.0) / float(np.max(equation.speed(*models)))
 
 
 def random_cells(rng, shape, *leading) -> np.ndarray:
-    """Return random positions with columns (x, .., z)."""
+    """Return random positions with columns (x, .., z).
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of random numbers.
+    shape : tuple of int
+        Number of cells along each axis, depth first.
+    *leading : int
+        Shape of the result without its last axis, such as ``nshots, nsrc``.
+
+    Returns
+    -------
+    numpy.ndarray of int, ``(*leading, ndim)``
+        Positions inside the grid, in cells.
+    """
     return np.stack([rng.integers(0, n, leading) for n in shape[::-1]], axis=-1)
 
 
@@ -106,6 +206,44 @@ def case(
 
     Receivers also lie on corners, edges and sources; two receivers may share a cell. Wavelets are noise, so that no
     symmetry of a Ricker hides an error in time. `ranges` are (parameter, (low, high)) for :meth:`Equation.example`.
+
+    Parameters
+    ----------
+    equation : type, default Acoustic
+        Class of the equation.
+    order : int, default 4
+        Spatial order of the differences.
+    shape : tuple of int, optional
+        Number of cells along each axis, depth first. The default is a small grid of the fewest dimensions of the
+        equation.
+    nt : int, default 48
+        Number of time steps.
+    pml : int or tuple of int, default (5, 0, 7, 3, 4, 2)
+        Cells of the PML: one number, or a number for each face (top, bottom, [front, back,] left, right). A grid of
+        fewer dimensions uses the first numbers.
+    nshots : int, default 3
+        Number of shots.
+    nsrc : int, default 2
+        Number of sources of each shot.
+    nrec : int, default 5
+        Number of receivers of each shot, at least 3.
+    seed : int, default 0
+        Seed of the random numbers.
+    ranges : tuple of (str, (float, float)), optional
+        Pairs (name, (low, high)) with the range of a parameter. Other parameters have their default range.
+
+    Returns
+    -------
+    Case
+        A case in float64 with strategy 'full'. The record has all fields of the equation. dt is 0.7 of the largest
+        stable one.
+
+    Raises
+    ------
+    OptionError
+        If the order is not valid, or the equation has no example in these ranges.
+    TypeError
+        If an argument is not hashable, because cases are cached.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
     shape = shape or SHAPES[min(eq.ndims)]
@@ -140,7 +278,40 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @lru_cache
 def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=None) -> Case:
-    """Return a case of `VARIANTS`: a rough earth, a PML of another width at each face, and receivers at the corners."""
+    """Return a case of `VARIANTS`: a rough earth, a PML of another width at each face, and receivers at the corners.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variant, a key of `VARIANTS`.
+    equation : type, default Acoustic
+        Class of the equation.
+    order : int, default 4
+        Spatial order of the differences.
+    nt : int, default 40
+        Number of time steps.
+    seed : int, default 3
+        Seed of the random numbers.
+    ranges : tuple of (str, (float, float)), optional
+        Pairs (name, (low, high)) with the range of a parameter. Other parameters have their default range.
+    shape : tuple of int, optional
+        Number of cells along each axis, depth first. The default is that of the variant, or else that of :func:`case`.
+
+    Returns
+    -------
+    Case
+        A case in float64 with strategy 'full', three shots of two sources and five receivers, and a record of all
+        fields and derived quantities.
+
+    Raises
+    ------
+    KeyError
+        If no variant has this name.
+    OptionError
+        If the order is not valid, or the equation has no example in these ranges.
+    TypeError
+        If an argument is not hashable, because cases are cached.
+    """
     options = dict(VARIANTS[name])
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
     default_shape = options.pop("shape", SHAPES[min(eq.ndims)])
@@ -170,7 +341,27 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=No
 
 
 def ricker_case(nt=60, **options) -> Case:
-    """Return a `case` with one smooth wavelet for all shots, of about twenty samples per period."""
+    """Return a `case` with one smooth wavelet for all shots, of about twenty samples per period.
+
+    Parameters
+    ----------
+    nt : int, default 60
+        Number of time steps.
+    **options
+        Other arguments of :func:`case`.
+
+    Returns
+    -------
+    Case
+        A case with the wavelet ``(nt,)``, a Ricker wavelet with its peak at step 20.
+
+    Raises
+    ------
+    OptionError
+        If the order is not valid, or the equation has no example in these ranges.
+    TypeError
+        If an argument is not hashable, because cases are cached.
+    """
     call = case(nt=nt, **options)
     dt = call.arguments["dt"]
     return attrs.evolve(call, shots=attrs.evolve(call.shots, wavelet=ricker(0.045 / dt, nt, dt, delay=20 * dt)))
@@ -182,6 +373,37 @@ def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, see
 
     Layers of 1 to 12 cells have the parameters of :meth:`Equation.example` with these `ranges`, and speeds times 1 to
     4. dt is 0.99 of the largest stable one. Receivers lie along both sides and at the source.
+
+    Parameters
+    ----------
+    equation : type
+        Class of the equation.
+    order : int, default 4
+        Spatial order of the differences.
+    nt : int, default 20000
+        Number of time steps.
+    shape : tuple of int, optional
+        Number of cells along each axis, depth first; by default (40, 44), or (24, 22, 22) for an equation in 3-D only.
+    pml : int or tuple of int, default 10
+        Cells of the PML: one number, or a number for each face (top, bottom, [front, back,] left, right).
+    nshots : int, default 4
+        Number of shots, each with its own earth and one source.
+    seed : int, default 0
+        Seed of the random numbers.
+    ranges : tuple of (str, (float, float)), optional
+        Pairs (name, (low, high)) with the range of a parameter. Other parameters have their default range.
+
+    Returns
+    -------
+    Case
+        A case in float64 with strategy 'full', models ``(nshots, *shape)``, and sources and receivers of all fields.
+
+    Raises
+    ------
+    OptionError
+        If the order is not valid, or the equation has no example in these ranges.
+    TypeError
+        If an argument is not hashable, because cases are cached.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
     shape = shape or ((40, 44), (24, 22, 22))[min(eq.ndims) - 2]
@@ -208,19 +430,69 @@ def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, see
 
 @lru_cache
 def reference_record(call: Case) -> np.ndarray:
-    """Return the record of the reference."""
+    """Return the record of the reference.
+
+    Parameters
+    ----------
+    call : Case
+        The problem, the shots and the models.
+
+    Returns
+    -------
+    numpy.ndarray, (nshots, nt, nrec, nfield)
+        float64. The result is cached: do not write into it.
+
+    Raises
+    ------
+    SweepError
+        If the reference refuses the problem, the shots or the models.
+    """
     return ReferenceExecutor().forward(call.problem, call.shots, call.models)
 
 
 @lru_cache
 def reference_born(call: Case) -> np.ndarray:
-    """Return the derivative of the reference's record in the direction of the case."""
+    """Return the derivative of the reference's record in the direction of the case.
+
+    Parameters
+    ----------
+    call : Case
+        The problem, the shots and the models; the direction is :meth:`Case.direction`.
+
+    Returns
+    -------
+    numpy.ndarray, (nshots, nt, nrec, nfield)
+        float64. The result is cached: do not write into it.
+
+    Raises
+    ------
+    SweepError
+        If the reference refuses the problem, the shots or the models.
+    """
     return ReferenceExecutor().born(call.problem, call.shots, call.models, call.direction())
 
 
 @lru_cache
 def of_another_wavelet(call: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Return a random wavelet and its record, which is linear in the wavelet, for dot tests."""
+    """Return a random wavelet and its record, which is linear in the wavelet, for dot tests.
+
+    Parameters
+    ----------
+    call : Case
+        The problem, the shots and the models.
+
+    Returns
+    -------
+    wavelet : numpy.ndarray
+        Random values in the shape of the wavelet of the case.
+    record : numpy.ndarray, (nshots, nt, nrec, nfield)
+        Its record by the reference, float64. Both results are cached: do not write into them.
+
+    Raises
+    ------
+    SweepError
+        If the reference refuses the problem, the shots or the models.
+    """
     wavelet = np.random.default_rng(7).standard_normal(call.shots.wavelet.shape)
     shots = attrs.evolve(call.shots, wavelet=wavelet)
     return wavelet, ReferenceExecutor().forward(call.problem, shots, call.models)
@@ -228,7 +500,29 @@ def of_another_wavelet(call: Case) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=1024)
 def born_of_cell(call: Case, cell, parameter=0) -> np.ndarray:
-    """Return the derivative of the record in one cell of one model, exact to rounding."""
+    """Return the derivative of the record in one cell of one model, exact to rounding.
+
+    Parameters
+    ----------
+    call : Case
+        The problem, the shots and the models.
+    cell : tuple of int
+        Index of the cell in the model, (z, x) or (z, y, x).
+    parameter : int, default 0
+        Number of the model, in the order of the equation's parameters.
+
+    Returns
+    -------
+    numpy.ndarray, (nshots, nt, nrec, nfield)
+        Derivative in the value of the cell, float64. The result is cached: do not write into it.
+
+    Raises
+    ------
+    SweepError
+        If the reference refuses the problem, the shots or the models.
+    IndexError
+        If the equation has no such parameter, or the model no such cell.
+    """
     direction = [np.zeros(m.shape) for m in call.models]
     direction[parameter][cell] = 1
     return ReferenceExecutor().born(call.problem, call.shots, call.models, direction)

@@ -28,6 +28,24 @@ class Group:
 
     If ranks are processes, each process sees its own value. If they are devices of one process, the process sees all
     values along a leading axis.
+
+    Parameters
+    ----------
+    distributor : Distributor
+        The distributor under test. Every rank must make its group, because the constructor calls scatter.
+
+    Attributes
+    ----------
+    verbs : Distributor
+        The distributor under test.
+    size : int
+        Number of ranks.
+    rank : int
+        Rank of this process, from 0 on.
+    stacked : bool
+        True if ranks are devices of one process, so that values of all ranks have a leading axis.
+    here : range
+        Ranks whose values this process sees.
     """
 
     def __init__(self, distributor):
@@ -38,26 +56,90 @@ class Group:
         self.here = range(self.size) if self.stacked else range(self.rank, self.rank + 1)
 
     def random(self, seed: int, *shape: int) -> np.ndarray:
-        """Return random numbers of every rank, ``(size, *shape)``."""
+        """Return random numbers of every rank, ``(size, *shape)``.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of the random numbers.
+        *shape : int
+            Shape of the value of one rank.
+
+        Returns
+        -------
+        numpy.ndarray, ``(size, *shape)``
+            Normally distributed values, the same on each rank.
+        """
         return np.random.default_rng(seed).standard_normal((self.size, *shape))
 
     def argument(self, values):
-        """Return the argument of a method from the values of every rank."""
+        """Return the argument of a method from the values of every rank.
+
+        Parameters
+        ----------
+        values : sequence of numpy.ndarray
+            One value for each rank, all of one shape if they are stacked.
+
+        Returns
+        -------
+        numpy.ndarray
+            The value of this rank, or the values of all ranks along a leading axis if they are stacked.
+        """
         return np.stack(values) if self.stacked else values[self.rank]
 
     def parts(self, plan, x):
-        """Return the argument of gather and all_gather: the parts of x, padded if they are stacked."""
+        """Return the argument of gather and all_gather: the parts of x, padded if they are stacked.
+
+        Parameters
+        ----------
+        plan : ShotPlan
+            The shots of each rank.
+        x : numpy.ndarray, (nshots, ...)
+            Values of all shots of the plan.
+
+        Returns
+        -------
+        numpy.ndarray
+            The part of this rank; ``(size, plan.longest, ...)`` if the parts are stacked.
+        """
         parts = [x[list(plan.part(r))] for r in range(self.size)]
         if self.stacked:
             parts = [np.concatenate([p, np.zeros((plan.longest - len(p), *p.shape[1:]))]) for p in parts]
         return self.argument(parts)
 
     def local(self, y) -> list[np.ndarray]:
-        """Return the result of a method for each rank that this process sees."""
+        """Return the result of a method for each rank that this process sees.
+
+        Parameters
+        ----------
+        y : array
+            Result of a method of the distributor, an array of the backend.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            One value for each rank of `here`.
+        """
         return list(numpy_of(y)) if self.stacked else [numpy_of(y)]
 
     def dot(self, xs, ys) -> float:
-        """Return <x, y> over all ranks, from the values that this process sees."""
+        """Return <x, y> over all ranks, from the values that this process sees.
+
+        Parameters
+        ----------
+        xs, ys : sequence of numpy.ndarray
+            One value for each rank of `here`, in pairs of one shape.
+
+        Returns
+        -------
+        float
+            The sum over all ranks. Every rank must call this method, because it may call all_reduce.
+
+        Raises
+        ------
+        ValueError
+            If `xs` and `ys` have different lengths, or a pair has different sizes.
+        """
         products = [np.vdot(x, y) for x, y in zip(xs, ys, strict=True)]
         return float(sum(products)) if self.stacked else float(numpy_of(self.verbs.all_reduce(np.array(products)))[0])
 
@@ -166,6 +248,12 @@ def distributes(target) -> Iterator[Result]:
     ----------
     target : Distributor or callable
         A distributor, or a function or class that returns a distributor without arguments.
+
+    Returns
+    -------
+    iterator of Result
+        The result of each law on this rank, as soon as it is known. Every rank must run all laws, because the methods
+        of a distributor wait for all ranks.
 
     Raises
     ------

@@ -17,14 +17,40 @@ __all__ = ["Entry", "entries", "runs"]
 
 @attrs.frozen
 class Entry:
-    """An executor: its name, and the function that makes it. `rounding` bounds the difference of memory strategies."""
+    """An executor: its name, and the function that makes it. `rounding` bounds the difference of memory strategies.
+
+    Parameters
+    ----------
+    name : str
+        Name of the executor, such as ``"torch-eager"``.
+    make : callable
+        A function without arguments that returns the executor.
+    rounding : float, default 0
+        Largest difference between gradients of two memory strategies, relative to their maximum.
+    """
 
     name: str
     make: Callable[[], Any]
     rounding: float = 0.0
 
     def executor_for(self, problem):
-        """Return the executor, or raise SkipTest with the reason if it does not support the problem."""
+        """Return the executor, or raise SkipTest with the reason if it does not support the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+
+        Returns
+        -------
+        Executor
+            The executor, which supports the problem.
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor cannot be made, or does not support the problem.
+        """
         try:
             executor = self.make()
         except (SweepError, ImportError) as reason:
@@ -35,30 +61,135 @@ class Entry:
         return executor
 
     def absent(self, reason: str):
-        """Raise SkipTest: the executor cannot run a problem."""
+        """Raise SkipTest: the executor cannot run a problem.
+
+        Parameters
+        ----------
+        reason : str
+            The reason, which follows the name of the entry in the message.
+
+        Raises
+        ------
+        unittest.SkipTest
+            Always.
+        """
         raise SkipTest(f"{self.name}: {reason}")
 
     def having(self, problem, name: str):
-        """Return the executor, or raise SkipTest if it lacks an optional method."""
+        """Return the executor, or raise SkipTest if it lacks an optional method.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        name : str
+            Name of the method, such as ``"born"``.
+
+        Returns
+        -------
+        Executor
+            The executor, which has the method.
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor cannot be made, does not support the problem, or lacks the method.
+        """
         executor = self.executor_for(problem)
         if not hasattr(executor, name):
             self.absent(f"it has no {name}")
         return executor
 
     def forward(self, case: Case) -> np.ndarray:
-        """Return the record."""
+        """Return the record.
+
+        Parameters
+        ----------
+        case : Case
+            The problem, the shots and the models.
+
+        Returns
+        -------
+        numpy.ndarray, (nshots, nt, nrec, nfield)
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor does not support the problem.
+        SweepError
+            If the executor refuses the shots or the models.
+        """
         return answers.forward(self.executor_for(case.problem), case)
 
     def misfit_and_gradient(self, case: Case, observed):
-        """Return half the sum of squared residuals, and its gradient."""
+        """Return half the sum of squared residuals, and its gradient.
+
+        Parameters
+        ----------
+        case : Case
+            The problem, the shots and the models.
+        observed : array, (nshots, nt, nrec, nfield)
+            The observed record.
+
+        Returns
+        -------
+        misfit : float
+            Half the sum of the squared residuals.
+        gradient : list of numpy.ndarray
+            Derivative of the misfit in each model, in the shape of the model.
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor does not support the problem, or computes no gradient.
+        SweepError
+            If the executor refuses the shots or the models.
+        """
         return answers.misfit_and_gradient(self.having(case.problem, "misfit_and_gradient"), case, observed)
 
     def born(self, case: Case) -> np.ndarray:
-        """Return the derivative of the record in the direction of the case."""
+        """Return the derivative of the record in the direction of the case.
+
+        Parameters
+        ----------
+        case : Case
+            The problem, the shots and the models; the direction is :meth:`Case.direction`.
+
+        Returns
+        -------
+        numpy.ndarray, (nshots, nt, nrec, nfield)
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor does not support the problem, or computes no Born record.
+        SweepError
+            If the executor refuses the shots or the models.
+        """
         return answers.born(self.having(case.problem, "born"), case, case.direction())
 
     def jacobian_transposed(self, case: Case, cotangent) -> list:
-        """Return the gradient whose residual is `cotangent`, in the dtype of the case."""
+        """Return the gradient whose residual is `cotangent`, in the dtype of the case.
+
+        Parameters
+        ----------
+        case : Case
+            The problem, the shots and the models.
+        cotangent : numpy.ndarray, (nshots, nt, nrec, nfield)
+            The residual, modelled minus observed.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            One gradient in the shape of each model.
+
+        Raises
+        ------
+        unittest.SkipTest
+            If the executor does not support the problem, or computes no gradient.
+        SweepError
+            If the executor refuses the shots or the models.
+        """
         cotangent = cotangent.astype(case.models[0].dtype)
         return self.misfit_and_gradient(case, self.forward(case) - cotangent)[1]
 
@@ -75,6 +206,11 @@ def entries(*names: str) -> list[Entry]:
     ----------
     *names : str
         Names of backends, such as ``"torch"``, or of implementations, such as ``"torch-c"``.
+
+    Returns
+    -------
+    list of Entry
+        One entry for each implementation; the implementations of a backend are adjacent.
 
     Raises
     ------
@@ -102,7 +238,25 @@ def _entry(name, impl) -> Entry:
 
 
 def runs(case: Case):
-    """Return the case, or raise SkipTest if its equation does not support the problem."""
+    """Return the case, or raise SkipTest if its equation does not support the problem.
+
+    Parameters
+    ----------
+    case : Case
+        The problem, the shots and the models.
+
+    Returns
+    -------
+    Case
+        The same case.
+
+    Raises
+    ------
+    unittest.SkipTest
+        If the equation does not support the problem.
+    SweepError
+        If :func:`sweep_core.make_problem` refuses the arguments for another reason.
+    """
     try:
         case.problem  # noqa: B018
     except UnsupportedError as reason:

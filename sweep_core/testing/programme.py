@@ -24,6 +24,21 @@ class Result:
     """The result of one law: executor or rank (`who`), law, `status`, seconds, and figure or reason.
 
     `status` is ``'held'``, ``'broken'`` or ``'skipped'``.
+
+    Parameters
+    ----------
+    who : str
+        Name of the executor, or the rank.
+    law : str
+        Name of the law.
+    status : str
+        ``'held'``, ``'broken'`` or ``'skipped'``.
+    seconds : float
+        Run time of the law (s).
+    figure : Figure, optional
+        Error and bound of a law that holds.
+    reason : str, default ""
+        Error message of a broken law, or the reason of a skipped one.
     """
 
     who: str
@@ -35,7 +50,22 @@ class Result:
 
 
 def judged(who: str, name: str, law: Callable[[], laws.Figure]) -> Result:
-    """Run a law and return its result."""
+    """Run a law and return its result.
+
+    Parameters
+    ----------
+    who : str
+        Name of the executor, or the rank.
+    name : str
+        Name of the law.
+    law : callable
+        A function without arguments that returns a Figure.
+
+    Returns
+    -------
+    Result
+        A law that raises SkipTest or UnsupportedError is skipped. A law that raises another Exception is broken.
+    """
     begin = time.perf_counter()
 
     def result(status, **details):
@@ -51,7 +81,25 @@ def judged(who: str, name: str, law: Callable[[], laws.Figure]) -> Result:
 
 
 def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Callable[[], laws.Figure]]]:
-    """Yield (name, law) of an equation and an executor; `ranges` as in :func:`sweep_core.testing.cases.case`."""
+    """Yield (name, law) of an equation and an executor; `ranges` as in :func:`sweep_core.testing.cases.case`.
+
+    Parameters
+    ----------
+    equation : type
+        Class of the equation.
+    entry : Entry
+        The executor under test.
+    ranges : tuple of (str, (float, float)), optional
+        Pairs (name, (low, high)) with the range of a parameter. Other parameters have their default range.
+
+    Yields
+    ------
+    name : str
+        Name of the law.
+    law : callable
+        A function without arguments that returns a Figure. It raises Broken if the law does not hold, and SkipTest if
+        the law cannot run.
+    """
     small, instance = partial(case, equation, ranges=ranges), equation()
 
     def on(law, make, *more):
@@ -99,6 +147,28 @@ def conforms(equation: type, entries: list[Entry], ranges=(), minutes: float = 5
     """Run every law of an equation, one executor after the other, within `minutes`.
 
     Eager implementations, which take seconds to compile, come last, and skip the laws for which no time is left.
+
+    Parameters
+    ----------
+    equation : type
+        Class of the equation.
+    entries : list of Entry
+        The executors under test.
+    ranges : tuple of (str, (float, float)), optional
+        Pairs (name, (low, high)) with the range of a parameter. Other parameters have their default range.
+    minutes : float, default 5
+        Time limit for all executors (min). A law that runs at the limit still finishes.
+
+    Yields
+    ------
+    Result
+        The result of each law, as soon as it is known. An executor that does not support the equation gives one skipped
+        result.
+
+    Raises
+    ------
+    OptionError
+        If the equation has no example in `ranges`.
     """
     end = time.monotonic() + 60 * minutes
     for left, entry in enumerate(sorted(entries, key=lambda e: e.rounding), start=-len(entries)):
