@@ -55,6 +55,10 @@ def test_shots_of_unequal_cost_have_one_rank_each_and_ranks_one_load(plan):
         assert plan.imbalance == pytest.approx(max(loads) / (sum(loads) / plan.size) - 1)
 
 
+def test_the_most_expensive_shot_comes_first():
+    assert ShotPlan(5, 2, [1, 1, 1, 1, 4]).imbalance == 0
+
+
 @pytest.mark.parametrize("kind", ["random", "ramp", "a fifth tenfold"])
 def test_ten_thousand_shots_are_planned_at_once(kind):
     """10,000 shots on 64 ranks, whose costs differ by ten: planned in less than a second, balanced within 2 %."""
