@@ -240,7 +240,8 @@ def _narrowed(x: np.ndarray) -> np.ndarray:
 
 def _joined(plan: ShotPlan, parts) -> np.ndarray:
     """Return (size, longest, ...) as (count, ...), without the padding."""
-    return np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])[plan.order]
+    whole = np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])
+    return plan.in_order(whole)
 
 
 @lru_cache

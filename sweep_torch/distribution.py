@@ -158,7 +158,7 @@ class TorchDistributor:
         parts = [torch.empty_like(padded) for _ in range(self.size)]
         with _collective("all_gather"):
             dist.all_gather(parts, padded)
-        return torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)])[plan.order]
+        return plan.in_order(torch.cat([p[: len(plan.part(rank))] for rank, p in enumerate(parts)]))
 
     def barrier(self) -> None:
         if self.size > 1:

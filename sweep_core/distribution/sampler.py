@@ -7,7 +7,7 @@ import numpy as np
 
 from .._util.validators import check_whole
 from ..errors import OptionError
-from .shot_plan import ShotPlan, as_costs
+from .shot_plan import ShotPlan
 
 
 class ShotSampler:
@@ -50,12 +50,13 @@ class ShotSampler:
     """
 
     def __init__(self, count: int, shots: int, rank: int = 0, size: int = 1, seed: int = 0, costs: Any = None) -> None:
-        for name, value, least in (("count", count, 1), ("shots", shots, 1), ("rank", rank, 0), ("seed", seed, 0)):
+        for name, value, least in (("count", count, 1), ("shots", shots, 1), ("seed", seed, 0)):
             check_whole(value, name, least)
-        ShotPlan(count, size, costs).part(rank)  # checks the rest
+        plan = ShotPlan(count, size, costs)
+        plan.part(rank)  # checks the rank
         self.count, self.shots, self.rank, self.size, self.seed = count, shots, rank, size, seed
         self.epoch, self._step = 0, 0
-        self._costs = None if costs is None else np.array(as_costs(costs))
+        self._costs = None if plan.costs is None else np.array(plan.costs)
 
     def __len__(self) -> int:
         """Return the number of steps of an epoch."""

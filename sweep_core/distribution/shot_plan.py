@@ -19,7 +19,7 @@ def _size(value: int) -> int:
     return check_whole(value, "size", 1)
 
 
-def as_costs(value: Any) -> tuple[float, ...] | None:
+def _costs(value: Any) -> tuple[float, ...] | None:
     """Return the costs of shots as floats; None for equal costs."""
     if value is None:
         return None
@@ -67,7 +67,7 @@ class ShotPlan:
 
     count: int = attrs.field(converter=_count)
     size: int = attrs.field(converter=_size)
-    costs: tuple[float, ...] | None = attrs.field(default=None, converter=as_costs)
+    costs: tuple[float, ...] | None = attrs.field(default=None, converter=_costs)
     _parts: tuple[Sequence[int], ...] = attrs.field(init=False, repr=False, eq=False)
 
     @costs.validator
@@ -103,6 +103,10 @@ class ShotPlan:
     def order(self) -> np.ndarray:
         """Place of each shot in the parts of all ranks, joined by rank: ``joined[plan.order]`` is in order of shots."""
         return np.argsort([shot for part in self._parts for shot in part])
+
+    def in_order(self, joined: Any) -> Any:
+        """Return values of the parts of all ranks, joined by rank, in the order of the shots."""
+        return joined if self.costs is None else joined[self.order]  # contiguous parts need no copy
 
     @property
     def imbalance(self) -> float:
