@@ -27,6 +27,8 @@ EXPECTED: dict[Any, tuple[tuple[type, ...], str]] = {
     bool | str: ((bool, str), "true, false or text in quotes"),
 }
 """The types that a value may have in a file, and the words of a refusal, by the type of the option."""
+SWITCHES: dict[Any, dict[str, Any]] = {bool: {"action": "store_true"}, bool | str: {"nargs": "?", "const": True}}
+"""Arguments of argparse for options that need no value on the command line, by the type of the option."""
 
 
 def option(default: Any = attrs.NOTHING, help: str = "", validator: Any = None) -> Any:
@@ -115,10 +117,9 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
     for field in attrs.fields(cls):
         if not (text := field.metadata.get("help")):
             continue
-        kind = types[field.name] if types[field.name] == bool | str else _plain(types[field.name])
-        switch: dict[Any, dict[str, Any]] = {bool: {"action": "store_true"}, bool | str: {"nargs": "?", "const": True}}
-        how = switch.get(kind, {"type": kind})
-        stated = "" if field.default is None or kind in switch else f" (default: {field.default})"
+        kind = _plain(types[field.name])
+        how = SWITCHES.get(kind, {"type": kind})
+        stated = "" if field.default is None or kind in SWITCHES else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", help=text + stated, default=argparse.SUPPRESS, **how)
 
 
@@ -146,6 +147,8 @@ def read_options(cls: type[T], description: str, arguments: Sequence[str] | None
 
 def _plain(annotation: Any) -> Any:
     """Return the type of an annotation without ``| None``."""
+    if annotation in EXPECTED:
+        return annotation
     return next((part for part in get_args(annotation) if part is not NoneType), annotation)
 
 
