@@ -14,6 +14,7 @@ import torch.distributed as dist
 from sweep_core._util.validators import check_positive
 from sweep_core.distribution import Launch, find_launch
 from sweep_core.errors import DeviceError, DistributedError, OptionError
+from sweep_core.native.library import processor_count
 from sweep_core.typing import Device
 
 
@@ -124,7 +125,7 @@ def _share_processors(launch: Launch) -> None:
     stated = os.environ.get("OMP_NUM_THREADS")
     if stated and (stated != "1" or launch.launcher != "torchrun"):  # torchrun itself sets 1
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = processor_count()
     own = os.environ.get("SLURM_CPUS_PER_TASK", "") if launch.launcher == "srun" else ""
     torch.set_num_threads(min(int(own), cores) if own.isdigit() else max(cores // launch.local_size, 1))
 

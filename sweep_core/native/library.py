@@ -44,6 +44,11 @@ def thread_count() -> int:
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if stated.isdigit() and int(stated) > 0:
         return int(stated)
+    return processor_count()
+
+
+def processor_count() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
