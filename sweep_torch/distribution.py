@@ -13,6 +13,7 @@ from sweep_core.distribution import ShotPlan, check_plan
 from sweep_core.errors import DistributedError, DtypeError, ShapeError, SweepError
 from sweep_core.execution.call_checks import check_forward_batchsize
 
+from . import roll_call
 from .devices import end_with_launcher, setup_distributed, teardown_distributed
 
 __all__ = [
@@ -61,14 +62,15 @@ def split_indices_for_rank(indices, rank: int, world_size: int):
 
 @contextmanager
 def _collective(verb: str) -> Iterator[None]:
-    """Turn a failure of the process group into a DistributedError."""
+    """Turn a failure of the process group into a DistributedError that names the ranks that are missing."""
+    roll_call.arrive()
     try:
         yield
     except RuntimeError as error:
         reason = str(error).split("\n")[0]
         raise DistributedError(
-            f"rank {dist.get_rank()} of {dist.get_world_size()}: {verb} failed ({reason}); another rank has ended or "
-            "does not answer; see its message"
+            f"rank {dist.get_rank()} of {dist.get_world_size()}: {verb} failed; {roll_call.missing_ranks()}; see its "
+            f"message ({reason})"
         ) from error
 
 
@@ -164,6 +166,10 @@ class TorchDistributor:
         if self.size > 1:
             with _collective("barrier"):
                 dist.barrier()
+
+    def state_work(self, work: str) -> None:
+        """State the work of this rank, which errors on other ranks name if this rank ends or hangs."""
+        roll_call.state_work(work)
 
     def _tensor(self, x, verb: str) -> torch.Tensor:
         if x is None:

@@ -14,6 +14,12 @@ if torch.distributed.is_available():
 
 _functorch = torch._C._functorch
 
+
+def default_store() -> Any:
+    """Return the store in which the ranks of the default process group have met."""
+    return torch.distributed.distributed_c10d._get_default_store()
+
+
 # A context in which torch.func wraps nothing: tensors made there have an address, and their values can be read.
 plain = torch._C._DisableFuncTorch
 

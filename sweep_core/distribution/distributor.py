@@ -19,6 +19,9 @@ class Distributor(Protocol):
 
     Under one process with many devices (JAX) the ranks are devices, and a value of every rank is an array with a
     leading axis of length `size`.
+
+    A distributor may also have a method ``state_work(text)``, by which an inversion states the iteration and the shots
+    of this rank. Errors on other ranks then name the work of a rank that has ended or hangs.
     """
 
     rank: int

@@ -1,6 +1,6 @@
 """The function that a stage of an inversion minimises: misfit and regularisers, over the vector of the unknowns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -28,9 +28,16 @@ def spread(nshots: int, count: int | None) -> np.ndarray:
     return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
 
 
-def _of(shots: list[int]) -> str:
-    """Return a phrase that names some shots, or nothing."""
-    return f" in {'shot' if len(shots) == 1 else 'shots'} {', '.join(map(str, shots[:9]))}" if shots else ""
+def name_shots(shots: Sequence[int] | np.ndarray) -> str:
+    """Return a phrase that names some shots."""
+    if not len(shots):
+        return "no shots"
+    rest = ", ..." if len(shots) > 9 else ""
+    return f"{'shot' if len(shots) == 1 else 'shots'} {', '.join(str(int(shot)) for shot in shots[:9])}{rest}"
+
+
+def _in(shots: list[int]) -> str:
+    return f" in {name_shots(shots)}" if shots else ""
 
 
 class Descent:
@@ -51,7 +58,8 @@ class Descent:
     precondition : bool
         Scale cells by one over the root of their illumination.
     after : callable
-        ``after(models)`` returns the function that is called after each batch of shots, which are modelled in `models`.
+        ``after(models, shots)`` is called before this rank models its `shots` in `models`, and returns the function
+        that is called after each batch of shots.
     answered : callable
         ``answered(compute)`` returns the (misfit, gradients) of ``compute()``, or stored ones; see :class:`Journal`.
     encoding : Encoding, optional
@@ -73,7 +81,7 @@ class Descent:
     def __init__(
         self, objective: Objective, unknowns: Unknowns, regularisers: Any = (), shots: int | None = None,
         drawn: int | None = None, precondition: bool = True,
-        after: Callable[[list[np.ndarray]], AfterShots] = lambda models: None,
+        after: Callable[[list[np.ndarray], np.ndarray], AfterShots] = lambda models, shots: None,
         answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
         encoding: Encoding | None = None, steps: Mapping[str, float] | None = None, seed: int = 0,
     ):  # fmt: skip
@@ -100,7 +108,7 @@ class Descent:
             if not is_finite(self.misfit, self.gradients):
                 bad = [] if self._encoding else self.objective.bad_shots(models, some)
                 raise NotFiniteError(
-                    f"the misfit is {self.misfit}, or its gradient is not finite{_of(bad)}, although both were finite "
+                    f"the misfit is {self.misfit}, or its gradient is not finite{_in(bad)}, although both were finite "
                     "at the start of the stage; use narrower bounds or shorter steps"
                 )
         value, slopes = self._total(models)
@@ -114,7 +122,7 @@ class Descent:
         self.computed += self._cost(some)
 
     def _answer(self, models, some) -> Answer:
-        after, encoding = self._after(models), self._encoding
+        after, encoding = self._after(models, self.objective.own_shots(some)), self._encoding
         if encoding is None:
             return self.objective(models, some, after)
         parts = encoding.parts(some)
@@ -190,7 +198,7 @@ class Descent:
         objective, some = self.objective, self.shots
         record = objective.record(list(self.unknowns.start), some)
         if bad := [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]:
-            return f"the record of the start is not finite{_of(bad)}; check wavelet, models and dt"
+            return f"the record of the start is not finite{_in(bad)}; check wavelet, models and dt"
         slope = objective.compare(record, some)[1]
         arrays = objective.apply_weights(objective.apply_filter(record), some), objective.target(some), slope
         modelled, observed, derivative = (float(np.abs(x).max()) for x in arrays)

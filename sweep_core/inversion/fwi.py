@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from .._util.validators import check_flag, check_whole
+from .._util.validators import check_flag, check_whole, is_whole
 from ..distribution import Distributor, SerialDistributor, check_same
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
@@ -18,13 +19,14 @@ from ..plugins import Observation, ObserverRecord, check_support, registry
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
-from .experiment import model_error
 from .identity import environment, identity
 from .journal import Journal
 from .lbfgs import LBFGS
-from .objective import AfterShots, Objective, make_objective, problem_of
+from .objective import Objective, make_objective, problem_of
 from .observers import Observers
 from .regularisers import check_regularisers
+from .reporter import Reporter, StagePosition
+from .signals import checkpoint_on_signals
 from .stage import Stage
 from .stepwise import Stepwise
 from .unknowns import check_steps, make_unknowns, one_earth
@@ -81,6 +83,7 @@ def invert(
     batch: int = 4,
     folder: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    checkpoint_every: int | timedelta = 1,
     seed: int = 0,
     true: Sequence[Any] | None = None,
     group: Distributor | None = None,
@@ -137,6 +140,9 @@ def invert(
         The last stage that has begun may then have another number of iterations, and other stages may follow it.
     overwrite : bool
         Start again if the folder holds a run. The files of that run are removed after all arguments are checked.
+    checkpoint_every : int or timedelta
+        Steps, or the time, between two checkpoints of an optimiser that draws shots. Others store each gradient. The
+        last complete step is also stored at the end of a run that an error, Ctrl-C or SIGTERM stops, and after SIGUSR1.
     seed : int
         Seed of the order in which an optimiser draws shots.
     true : list of arrays, optional
@@ -154,7 +160,8 @@ def invert(
     observers : sequence of callable
         Observers, called on rank 0 with an :class:`sweep_core.Observation` after each iteration, or after the events in
         their attribute `events`. StopIteration of an observer ends the stage, :class:`StopInversion` the whole run.
-        Observers of plugins are called too. ``overwrite`` also removes files whose names match the pattern `files` of
+        Observers of plugins are called too. A method `close` of an observer is called at the end of the run, also after
+        an error. ``overwrite`` also removes files whose names match the pattern `files` of
         an observer, such as those of :mod:`sweep_core.inversion.observers`.
     progress : bool
         Show a bar with the misfit, on rank 0.
@@ -197,11 +204,17 @@ def invert(
     ) | {"stages": [identity(**stage.settings()) for stage in stage_list]}  # fmt: skip
     check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite})
     _check_stages(stage_list, data, optimiser, regularise)
+    _check_interval(checkpoint_every, [stage.optimiser or optimiser for stage in stage_list], folder)
     records = [*registry().observers, *_records(observers)]
     observer_files = [each.files for each in observers if hasattr(each, "files")]
-    journal = Journal(folder, about, unknowns.start, ranks, overwrite, observer_files)
-    reporter = _Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
-    with closing(journal), reporter.bar(sum(stage.iterations for stage in stage_list), progress):
+    journal = Journal(folder, about, unknowns.start, ranks, overwrite, observer_files, checkpoint_every)
+    reporter = Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
+    with (
+        checkpoint_on_signals(journal),
+        closing(journal),
+        closing(reporter.observers),
+        reporter.bar(sum(stage.iterations for stage in stage_list), progress),
+    ):
         for stage in stage_list:
             if stage_result := journal.begin():
                 history, models = stage_result
@@ -219,7 +232,9 @@ def invert(
                 stage.shots, stage_optimiser.shots, precondition, reporter.shots, journal,
                 Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed,
             )  # fmt: skip
-            position = [_Position(journal, descent, reporter, stage)] if isinstance(stage_optimiser, Stepwise) else []
+            position = (
+                [StagePosition(journal, descent, reporter, stage)] if isinstance(stage_optimiser, Stepwise) else []
+            )
             if not (position and position[0].step):
                 reporter.begin(stage, descent)
             if descent.first:
@@ -232,25 +247,18 @@ def invert(
     return Inverted(list(unknowns.start), reporter.history)
 
 
-class _Position:
-    """The :class:`sweep_core.inversion.stepwise.Position` of a stage, in the journal."""
-
-    def __init__(self, journal: Journal, descent: Descent, reporter: "_Reporter", stage: Stage):
-        self._journal, self._descent, self._reporter = journal, descent, reporter
-        self.step, self.x = 0, np.zeros(0)
-        self.state: list[np.ndarray] = []
-        descent.replay_nothing()
-        checkpoint = journal.position()
-        if checkpoint and checkpoint[0]["step"] <= stage.iterations:  # a stage with fewer iterations starts again
-            position, (self.x, *self.state) = checkpoint
-            self.step = position["step"]
-            descent.resume(position["descent"])
-            reporter.resume(stage, descent, position["history"])
-
-    def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
-        """Write the state to the journal."""
-        values = {"step": step, "descent": self._descent.position, "history": self._reporter.history}
-        self._journal.checkpoint(values, [x, *state])
+def _check_interval(every: Any, optimisers: Sequence[Any], folder: Any) -> None:
+    """Check the steps or the time between checkpoints. Only a folder and an optimiser that draws shots need them."""
+    if not isinstance(every, timedelta) and not is_whole(every, 1):
+        raise OptionError(
+            f"checkpoint_every is {every!r}; expected a whole number of steps from 1 on, or a timedelta, such as "
+            "datetime.timedelta(minutes=10)"
+        )
+    if every != 1 and not (folder and any(isinstance(each, Stepwise) for each in optimisers)):
+        raise OptionError(
+            f"checkpoint_every is {every!r}, but {'no stage draws shots' if folder else 'the run has no folder'}; "
+            "leave it out"
+        )
 
 
 def _stage_list(stages: Any) -> list[Stage]:
@@ -301,77 +309,3 @@ def _records(observers):
         for each in observers
         for event in getattr(each, "events", ("iteration",))
     ]
-
-
-def _stack(arrays):
-    """Return (nz, nx) for one parameter, or (n, nz, nx) for several, the layout of an Observation."""
-    return arrays[0] if len(arrays) == 1 else np.stack(arrays)
-
-
-class _Reporter:
-    """The history of a run, which it reports to the progress bar and to observers."""
-
-    def __init__(self, observers: Observers, group: Distributor, journal: Journal, true: list[np.ndarray] | None):
-        self.observers, self.group, self._journal, self._true = observers, group, journal, true
-        self.history: list[dict[str, Any]] = []
-        self._descent: Any = None
-        self.stages, self.iterations, self.gradients, self.stopped = 0, 0, 0.0, False
-
-    def bar(self, total: int, progress: bool) -> Any:
-        """Return the bar over all iterations of all stages."""
-        from tqdm import tqdm
-
-        self._bar = tqdm(total=total, unit="it", disable=not progress or self.group.rank > 0)
-        return self._bar
-
-    def skip(self, stage: Stage, history: list[dict[str, Any]]) -> None:
-        """Skip a stage that an earlier process has completed, with the history up to its end."""
-        self.stages, self.history, self.gradients = self.stages + 1, history, history[-1]["gradients"]
-        self.iterations = sum(line["iteration"] > 0 for line in history)
-        self._bar.update(stage.iterations)
-
-    def begin(self, stage: Stage, descent: Descent) -> None:
-        """Report the start of a stage, whose gradient has been computed."""
-        self._enter(stage, descent)
-        self._tell("start", list(descent.unknowns.start))
-
-    def resume(self, stage: Stage, descent: Descent, history: list[dict[str, Any]]) -> None:
-        """Resume a stage whose first iterations an earlier process has run, with the history up to them."""
-        self._enter(stage, descent)
-        self.history, self._count = history, history[-1]["iteration"]
-        self.iterations += self._count
-        self._bar.update(self._count)
-
-    def _enter(self, stage, descent):
-        self.gradients += self._descent.computed if self._descent else 0
-        self._stage, self._descent, self._count = stage, descent, 0
-        self.stages += 1
-
-    def iteration(self, x: np.ndarray) -> bool:
-        """Report an iteration that has reached x. Return True if an observer ends the stage."""
-        self._count += 1
-        self.iterations += 1
-        descent = self._descent
-        self._tell("iteration", descent.unknowns.models(x))
-        self._bar.set_postfix_str(f"{self._stage}: misfit {100 * descent.misfit / descent.first:.3g} %")
-        self._bar.update()
-        ends = np.array([self.observers.stopped == "stage", self.observers.stopped == "run"], np.float64)
-        if self.group.size > 1:
-            ends = numpy_of(self.group.all_reduce(ends))
-        self.observers.stopped, self.stopped = "", bool(ends[1])
-        return bool(ends.any())
-
-    def shots(self, models: list[np.ndarray]) -> AfterShots:
-        """Return the function that reports batches of shots, which are modelled in `models`, to observers."""
-        return self.observers.after_shots(self.iterations + bool(self._descent), lambda: _stack(models))
-
-    def _tell(self, event, models):
-        descent, nshots = self._descent, len(self._descent.objective.shots)
-        error = {} if self._true is None else {"model_error": model_error(_stack(models), _stack(self._true))}
-        self.history.append({
-            "stage": self.stages, "about": str(self._stage), "iteration": self._count,
-            "misfit": descent.misfit, **error, "gradients": self.gradients + descent.computed,
-            "seconds": self._journal.seconds,
-        })  # fmt: skip
-        arrays = _stack(models), _stack(descent.gradients)
-        self.observers.after_iteration(self.iterations, descent.misfit, nshots, *arrays, self.history, event)

@@ -10,6 +10,7 @@ from .._util.arrays import numpy_of
 from .._util.validators import check_choice
 from ..distribution import Distributor, SerialDistributor, ShotPlan, on_root
 from ..errors import CheckpointError, DomainError, OptionError, UnsupportedError
+from ..plot.process import FigureProcess
 from ..plugins import backend, check_support
 from ..problem import make_problem
 from .descent import STEP
@@ -150,7 +151,7 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
     OptionError
         If the settings name no folder of results.
     """
-    experiment, folder, steps = settings.experiment, settings.folder, settings.steps
+    experiment, folder, steps, process = settings.experiment, settings.folder, settings.steps, FigureProcess()
     model, shots, names = experiment.model, experiment.shots, experiment.names
     start, true, problem = separate(model.initial), separate(model.true), solver.problem
     ratios = zip(names, experiment.steps, start, strict=True)
@@ -160,11 +161,14 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
         "stages": Stage(settings.epochs * steps), "precondition": False, "batch": settings.forward_batchsize,
         "steps": {name: settings.lr * ratio / (STEP * float(np.abs(part).mean())) for name, ratio, part in ratios},
         "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed, "reduction": settings.reduction,
+        "checkpoint_every": settings.checkpoint_every,
         "observers": [
-            DataFigures(folder, problem, shots, observed, experiment.freq),
+            DataFigures(folder, problem, shots, observed, experiment.freq, process),
             HistoryFile(folder, steps),
             ModelFiles(folder, names, steps),
-            EpochFigures(folder, problem, start, shots, settings.epochs, settings.show_every, steps, true, model.water),
+            EpochFigures(
+                folder, problem, start, shots, settings.epochs, settings.show_every, steps, true, model.water, process
+            ),
         ],
     }  # fmt: skip
 

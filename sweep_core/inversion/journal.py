@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,19 @@ from .lock import Lock
 from .objective import is_finite
 
 Answer = tuple[float, list[np.ndarray]]
-OWN = re.compile(r"run\.json|checkpoint\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
+OWN = re.compile(r"run\.json|checkpoint(?:_previous)?\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
 """Files of a run: results of stages, gradients, and the state of the current stage. Files of users do not match."""
+CHECKPOINTS = ("checkpoint.npz", "checkpoint_previous.npz")
+"""The last two states of the current stage, the last one first."""
 
 
 class Journal:
     """The results of the stages of a run in a folder, and the state of the current stage.
 
     An optimiser that stores its state (:class:`Stepwise`) continues from ``checkpoint.npz``, whose size does not grow
-    with the steps. Any other optimiser depends only on the misfits and gradients of its stage: with the stored ones in
-    their order it repeats its steps. Values that are not finite are not stored.
+    with the steps, or from the checkpoint before it, ``checkpoint_previous.npz``. Any other optimiser depends only on
+    the misfits and gradients of its stage: with the stored ones in their order it repeats its steps. Values that are
+    not finite are not stored.
 
     Parameters
     ----------
@@ -49,6 +53,13 @@ class Journal:
         Remove the files of a run in the folder, and no others.
     others : sequence of re.Pattern
         Names of other files of the run, which its observers write.
+    every : int or timedelta
+        Steps, or the time, between two checkpoints. The last state is written at the end in any case.
+
+    Attributes
+    ----------
+    is_requested : bool
+        True if the next state is to be written, whatever `every` says.
 
     Raises
     ------
@@ -61,11 +72,15 @@ class Journal:
     def __init__(
         self, folder: str | os.PathLike[str] | None, about: dict[str, Any], like: Sequence[np.ndarray],
         group: Distributor, overwrite: bool = False, others: Sequence[re.Pattern[str]] = (),
+        every: int | timedelta = 1,
     ):  # fmt: skip
         self.folder = Path(os.path.abspath(as_path(folder, "folder"))) if folder else None
         self.like, self.group, self._own = like, group, (OWN, *others)
         self.stage, self._count, self._begin = 0, 0, time.perf_counter()
         self._lock: Lock | None = None
+        self.is_requested, self._every = False, every
+        self._waiting: tuple[dict[str, Any], list[np.ndarray]] | None = None  # the last state, if it is not written
+        self._last, self._steps = self._begin, 0  # time of the last checkpoint, and steps since then
         self._new: dict[str, Any] | None = None
         self._run = hashlib.sha256(json.dumps({**about, "stages": None}).encode()).hexdigest()
         if self.folder:
@@ -114,9 +129,12 @@ class Journal:
             stream.write(json.dumps(about, indent=1).encode())
 
     def close(self) -> None:
-        """Release the folder for other processes."""
-        if self._lock:
-            self._lock.release()
+        """Write the last state, and release the folder for other processes. Rank 0 needs no other rank for it."""
+        try:
+            self._write_checkpoint()
+        finally:
+            if self._lock:
+                self._lock.release()
 
     @property
     def seconds(self) -> float:
@@ -131,6 +149,7 @@ class Journal:
     def end(self, history: list[dict[str, Any]], models: list[np.ndarray]) -> None:
         """Store the result of the stage. Its gradients stay, so that a last stage can have more iterations."""
         self._store(self._path(), history, models)
+        self._waiting = None
 
     def __call__(self, compute: Callable[[], Answer]) -> Answer:
         """Return the next misfit and its gradients, from the folder or from ``compute()``."""
@@ -148,20 +167,47 @@ class Journal:
         return misfit, gradients
 
     def checkpoint(self, values: dict[str, Any], arrays: list[np.ndarray]) -> None:
-        """Store the state of the stage in place of the last one."""
-        self._store(self._checkpoint, {**values, "stage": self.stage, "seconds": self.seconds}, arrays)
+        """Store the state of the stage: at once if a checkpoint is due, otherwise with a later one or at the end.
+
+        Parameters
+        ----------
+        values : dict
+            Values for JSON.
+        arrays : list of array
+            Arrays, which nobody changes later.
+        """
+        if self.folder:
+            on_root(self.group, self._add, {**values, "stage": self.stage, "seconds": self.seconds}, arrays)
+
+    def _add(self, values: dict[str, Any], arrays: list[np.ndarray]) -> None:
+        self._waiting = values, arrays
+        self._steps += 1
+        every, now = self._every, time.perf_counter()
+        is_due = self._steps >= every if isinstance(every, int) else now - self._last >= every.total_seconds()
+        if is_due or self.is_requested:
+            self._write_checkpoint()
+
+    def _write_checkpoint(self) -> None:
+        """Write the last state, if it is not written; the last checkpoint becomes the previous one."""
+        if self._waiting and self.folder:
+            path = self.folder / CHECKPOINTS[0]
+            with storing(path):
+                if path.exists():
+                    os.replace(path, self.folder / CHECKPOINTS[1])
+            self._write(path, self._entries(*self._waiting))
+        self._waiting = None
+        self.is_requested, self._steps, self._last = False, 0, time.perf_counter()
 
     def position(self) -> tuple[dict[str, Any], list[np.ndarray]] | None:
         """Return the values and arrays of the last :meth:`checkpoint` of this stage, or None."""
-        values, arrays = self._load(self._checkpoint, None) or ({"stage": 0}, [])
-        if values["stage"] != self.stage:
-            return None
-        self._begin = time.perf_counter() - values["seconds"]
-        return values, arrays
-
-    @property
-    def _checkpoint(self):
-        return self.folder and self.folder / "checkpoint.npz"
+        for name in CHECKPOINTS:
+            if self.folder and (stored := self._load(self.folder / name, None)):
+                values, arrays = stored
+                if values["stage"] != self.stage:
+                    return None
+                self._begin = time.perf_counter() - values["seconds"]
+                return values, arrays
+        return None
 
     def _remove_earlier(self, folder: Path) -> None:
         """Remove the gradients of earlier stages, which can have no more iterations."""
@@ -175,9 +221,12 @@ class Journal:
 
     def _store(self, path, values, arrays):
         if self.folder:
-            numbered = {str(number): array for number, array in enumerate(arrays)}
-            text = np.frombuffer(json.dumps(values).encode(), np.uint8)
-            on_root(self.group, self._write, path, {"told": text, "run": self._run, **numbered})
+            on_root(self.group, self._write, path, self._entries(values, arrays))
+
+    def _entries(self, values, arrays):
+        """Return the entries of a file by name."""
+        text = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        return {"told": text, "run": self._run, **{str(number): array for number, array in enumerate(arrays)}}
 
     def _write(self, path, entries):
         """Write arrays and texts by name to one file, completely or not at all."""

@@ -394,7 +394,7 @@ class Objective:
             The shots, in ascending order.
         """
         pull, is_bad = self._pull(models), np.zeros(len(self.shots))
-        for shot in self._local(self._indices(indices)):
+        for shot in self.own_shots(self._indices(indices)):
             try:
                 value, slopes = pull(np.array([shot]))
                 is_bad[shot] = not is_finite(float(value), [numpy_of(slope) for slope in slopes])
@@ -406,8 +406,19 @@ class Objective:
         """Return the plan of some shots over the ranks."""
         return ShotPlan(len(indices), self.group.size, None if self.costs is None else self.costs[indices])
 
-    def _local(self, indices: np.ndarray) -> np.ndarray:
-        """Return the shots of this rank."""
+    def own_shots(self, indices: np.ndarray) -> np.ndarray:
+        """Return those of some shots that this rank models.
+
+        Parameters
+        ----------
+        indices : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        (m,) integer array
+            The shots of this rank.
+        """
         return indices[list(self._plan(indices).part(self.group.rank))]
 
     def _sum(self, pull, models, indices=None, after=None):
@@ -423,7 +434,7 @@ class Objective:
 
             return ordered_sum(self.group, self._plan(indices), compute, models)
         gradients = [np.zeros(model.shape) for model in models]
-        misfit = sum_batches(pull, self._local(indices), self.batch, gradients, after)
+        misfit = sum_batches(pull, self.own_shots(indices), self.batch, gradients, after)
         if self.group.size > 1:
             packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])

@@ -84,6 +84,8 @@ class Settings:
         With ``'ordered'`` the run has the same bits on any number of ranks.
     max_shots : int
         Number of shots.
+    checkpoint_every : int
+        Steps between checkpoints.
     show_every : int
         Epochs between figures.
     out : Path, optional
@@ -137,6 +139,7 @@ class Settings:
         "fast", "ordered: the same bits on any number of ranks, one shot at a time", one_of("fast", "ordered")
     )
     max_shots: int = option(16, "number of shots", positive)
+    checkpoint_every: int = option(1, "steps between checkpoints", positive)
     show_every: int = option(5, "epochs between figures", positive)
     out: Path | None = option(None, "folder of the results; beside the script by default")
     resume: bool | str = option(

@@ -25,7 +25,7 @@ class Position(Protocol):
     """Arrays of :meth:`Stepwise.state` after these steps."""
 
     def keep(self, step: int, x: np.ndarray, state: list[np.ndarray]) -> None:
-        """Store a new state in place of the last one."""
+        """Store a new state, at once or with a later one; nobody changes its arrays."""
 
 
 class Stepwise(ABC):
@@ -82,7 +82,7 @@ class Stepwise(ABC):
         Returns
         -------
         list of arrays
-            The state. Its size does not grow with the number of steps.
+            The state. Its size does not grow with the number of steps, and later steps do not change these arrays.
         """
 
     @abstractmethod

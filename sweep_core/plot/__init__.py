@@ -8,10 +8,12 @@ from .epoch import plot_epoch, plot_parameters
 from .field_data import plot_geometry, plot_traces
 from .gathers import plot_gather
 from .models import plot_image, plot_model
+from .process import FigureProcess
 from .shot import plot_shot
 from .waves import movie, plot_snapshots
 
 __all__ = [
+    "FigureProcess",
     "field_label",
     "movie",
     "plot_comparison",

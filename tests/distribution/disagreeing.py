@@ -12,6 +12,16 @@ from sweep_core.inversion import Stage, invert
 from sweep_torch import PropTorch
 from sweep_torch.distribution import TorchDistributor, setup_distributed
 
+
+class SleepAfterShots:
+    """An observer that makes its rank hang in the middle of its shots."""
+
+    events = ("shot",)
+
+    def __call__(self, observation):
+        time.sleep(8)
+
+
 case, folder = sys.argv[1:]
 rank, size, device = setup_distributed("cpu", timeout=4)
 is_last = rank == size - 1
@@ -26,7 +36,7 @@ if is_last:
     if case == "dies":
         sys.exit(3)
     if case == "hangs":
-        time.sleep(8)
+        options["observers"] = [SleepAfterShots()]
     if case == "disagrees":
         options |= {"start": [start + 1], "folder": os.path.join(folder, "other")}
 began = time.monotonic()

@@ -22,44 +22,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from chaotic import PROBLEM, SHAPE, Chaotic, Momentum
 
-from sweep_core import Acoustic, StorageError, make_problem
-from sweep_core.inversion import LBFGS, Stage, Stepwise, StopInversion, invert
+from sweep_core import StorageError
+from sweep_core.inversion import LBFGS, Stage, StopInversion, invert
+from sweep_core.inversion.journal import CHECKPOINTS
 from sweep_core.inversion.observers import HistoryFile
 
-FILES = re.compile(r"history\.jsonl|run\.(json|lock)|checkpoint\.npz|stage_\d{4}(_\d{6})?\.npz")
+FILES = re.compile(r"history\.jsonl|run\.(json|lock)|checkpoint(_previous)?\.npz|stage_\d{4}(_\d{6})?\.npz")
 STORED = 77
 """Exit status of a run that ends with a StorageError."""
-SHAPE, STAGES = (6, 7), (3, 2)
-PROBLEM = make_problem(Acoustic(), SHAPE, 10.0, 0.001)
-
-
-class Chaotic:
-    """Misfit and gradient that depend on all values of model and shots, so that lost state changes the result."""
-
-    name = "chaotic"
-
-    def misfit_and_gradient(self, problem, shots, models, observed):
-        far = (models[0].astype(np.float64) - 2000) / 100 - shots.sources[:, :1, None]
-        return float((far**2 + np.sin(3 * far)).sum()), [(2 * far + 3 * np.cos(3 * far)).sum(axis=0)]
-
-
-class Momentum(Stepwise):
-    """An optimiser whose state is an array and the number of its steps."""
-
-    def begin(self, x):
-        self._mean, self._steps = np.zeros_like(x), np.zeros(1, np.int64)
-
-    def step(self, x, slope):
-        self._steps += 1
-        self._mean = 0.9 * self._mean + slope / self._steps
-        return x - 1e-2 * np.cos(3 * self._mean) * self._mean
-
-    def state(self):
-        return [self._mean, self._steps.copy()]
-
-    def restore(self, state):
-        self._mean, self._steps = state
+STAGES = (3, 2)
 
 
 def run_inversion(path, iterations=None, overwrite=False):
@@ -173,9 +146,8 @@ def exit_code_of_run(path, fault, at):
 
 def check_resumed(path, whole):
     """Return the faults of a folder after the run has resumed, and the number of steps in its checkpoint."""
-    steps = 0
-    if (path / "checkpoint.npz").exists():
-        steps = json.loads(bytes(np.load(path / "checkpoint.npz")["told"]))["step"]
+    last = next((path / name for name in CHECKPOINTS if (path / name).exists()), None)
+    steps = json.loads(bytes(np.load(last)["told"]))["step"] if last else 0
     try:
         resumed = run_inversion(path)
     except Exception as error:

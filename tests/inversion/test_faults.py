@@ -16,7 +16,8 @@ ROOT = SCRIPT.parents[2]
 @pytest.mark.parametrize("fault", ["kill", "full", "limit"])
 def test_a_run_survives_kills_and_full_disks(tmp_path, fault, which):
     """The faults are SIGKILL, a full disk and the kernel's limit of file sizes, at every moment of every file event."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests/support"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, str(SCRIPT), str(tmp_path), fault, *which]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr

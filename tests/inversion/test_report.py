@@ -14,9 +14,13 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 @pytest.fixture
 def saved(monkeypatch):
-    """Return the written figures by file name."""
+    """Return the written figures by file name; they are drawn in this process."""
     figures = {}
-    monkeypatch.setattr(plot, "save", lambda figure, path: figures.update({Path(path).name: figure}))
+
+    def draw(self, path, plot, *arguments, **options):
+        figures[Path(path).name] = plot(*arguments, **options)
+
+    monkeypatch.setattr(plot.FigureProcess, "draw", draw)
     return figures
 
 

@@ -76,6 +76,11 @@ class Observers:
         if self.rank == 0 and self._observers_of(event):
             self._tell(event, iteration, misfit, range(shots), model, gradient, history)
 
+    def close(self) -> None:
+        """Call the methods `close` of observers that have one, such as those that draw while the run computes."""
+        for record in list(self.records):
+            self._guard(record, getattr(record.call, "close", lambda: None))
+
     def _observers_of(self, event):
         return [record for record in self.records if record.event == event]
 
@@ -86,16 +91,20 @@ class Observers:
             arrays = _read_only(model), None if gradient is None else _read_only(gradient)
             lines = tuple(dict(line) for line in history)
             observation = Observation(event, iteration, float(misfit), numbers, *arrays, self.rank, lines)
-            try:
-                record.call(observation)
-            except StopInversion:
-                self.stopped = "run"
-            except StopIteration:
-                self.stopped = self.stopped or "stage"
-            except (Exception, SystemExit) as error:
-                self.records.remove(record)
-                reason = " ".join("".join(traceback.format_exception_only(error)).split())  # also if __str__ fails
-                print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
+            self._guard(record, record.call, observation)
+
+    def _guard(self, record, call, *arguments):
+        """Call an observer. A failure is printed, and ends its calls; the run continues."""
+        try:
+            call(*arguments)
+        except StopInversion:
+            self.stopped = "run"
+        except StopIteration:
+            self.stopped = self.stopped or "stage"
+        except (Exception, SystemExit) as error:
+            self.records.remove(record)
+            reason = " ".join("".join(traceback.format_exception_only(error)).split())  # also if __str__ fails
+            print(f"observer {record.name!r} failed and is not called again: {reason}", file=sys.stderr, flush=True)
 
 
 def _read_only(x) -> np.ndarray:
