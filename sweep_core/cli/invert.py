@@ -24,6 +24,7 @@ def add(commands) -> None:
     parser = add_configured(commands, "invert", "find the model whose records fit the observed ones")
     parser.add_argument("--out", type=Path, help="folder of the run; that of the configuration's name by default")
     parser.add_argument("--overwrite", action="store_true", help="begin anew; a run in the folder goes on otherwise")
+    parser.add_argument("--profile", action="store_true", help="also record where the time of each step goes")
     parser.set_defaults(run=run, goes_on="; the same command goes on from the last gradient in its folder")
 
 
@@ -52,7 +53,8 @@ def run(parsed: argparse.Namespace) -> int:
         true = one_earth(problem, read_earth(config, "true", names).models, "true")
     inverted = invert(
         Solver(executor, problem), shots.wavelet, shots.sources, shots.receivers, observed, earth.models, stages,
-        weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=parsed.overwrite, **options,
+        weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=parsed.overwrite,
+        profile=parsed.profile, **options,
     )  # fmt: skip
     for name, model in zip(names, inverted.models, strict=True):
         with replacing(out / f"{name}.npy") as stream:
@@ -67,6 +69,8 @@ def run(parsed: argparse.Namespace) -> int:
     modelled_data = record(inverted.models, shots.take(middle))
     save(plot_comparison(data.take(middle), modelled_data, gain=1.0), out / "traces.png")
     print(inverted)
+    if inverted.profile:
+        print(inverted.profile)
     if true:
         for label, known, first, last in zip(labels, true, earth.models, inverted.models, strict=True):
             print(f"{label} model error, RMS: {model_error(first, known):.4g} to {model_error(last, known):.4g}")

@@ -4,19 +4,35 @@ from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .launcher import Launch, find_launch
 from .ordered import ordered_sum
+from .prediction import Link, PredictedStep, Prediction, predict
+from .profile import Interval, Profile, Recorder, record_interval
 from .sampler import ShotSampler
 from .shot_plan import ShotPlan, check_plan
+from .timed import TimedDistributor, wait_for
+from .trace import chrome_trace, read_profile
 
 __all__ = [
     "Distributor",
+    "Interval",
     "Launch",
+    "Link",
+    "PredictedStep",
+    "Prediction",
+    "Profile",
+    "Recorder",
     "SerialDistributor",
     "ShotPlan",
     "ShotSampler",
+    "TimedDistributor",
     "check_plan",
     "check_same",
+    "chrome_trace",
     "find_launch",
     "on_root",
     "ordered_sum",
+    "predict",
+    "read_profile",
+    "record_interval",
     "shot_costs",
+    "wait_for",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from .._util.validators import check_flag, check_whole, is_whole
-from ..distribution import Distributor, SerialDistributor, check_same
+from ..distribution import Distributor, Profile, SerialDistributor, check_same
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
@@ -24,6 +24,7 @@ from .journal import Journal
 from .lbfgs import LBFGS
 from .objective import Objective, make_objective, problem_of
 from .observers import Observers
+from .profiling import Profiler
 from .regularisers import check_regularisers
 from .reporter import Reporter, StagePosition
 from .signals import checkpoint_on_signals
@@ -44,10 +45,13 @@ class Inverted:
         One line per iteration with these keys: ``stage``, counted from 1; ``about``, the frequencies of the stage;
         ``iteration``, where 0 is the start of the stage; ``misfit``, without regularisers; ``gradients`` of all shots
         computed so far; ``seconds``.
+    profile : Profile or None
+        With `profile`, the time of each step, on rank 0.
     """
 
     models: list[np.ndarray]
     history: list[dict[str, Any]] = attrs.field(repr=False)
+    profile: Profile | None = attrs.field(default=None, repr=False)
 
     def __str__(self) -> str:
         rows = []
@@ -91,6 +95,7 @@ def invert(
     reduction: str = "fast",
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
+    profile: bool = False,
 ) -> Inverted:
     """Invert records for models, stage by stage (full-waveform inversion).
 
@@ -165,6 +170,9 @@ def invert(
         an observer, such as those of :mod:`sweep_core.inversion.observers`.
     progress : bool
         Show a bar with the misfit, on rank 0.
+    profile : bool
+        Record the time of each step by rank: forward, backward, communication, data, host and idle. Rank 0 writes
+        ``profile.txt``, ``profile.png`` and ``trace.json`` to `folder`. The models keep their bits.
 
     Returns
     -------
@@ -177,18 +185,20 @@ def invert(
         The error names the argument.
     """
     problem, misfit = problem_of(solver), by_name(misfit)
-    for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite)):
+    for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite),
+                       ("profile", profile)):  # fmt: skip
         check_flag(flag, name)
-    ranks: Any = group or SerialDistributor()
+    profiler = Profiler(profile, group or SerialDistributor(), folder)
+    ranks = profiler.group
     stage_list = _stage_list(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
     seed = check_whole(seed, "seed", 0)
     true_models = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
-        solver.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype, weights,
-        receiver_mask, misfit=misfit, batch=batch, group=ranks, costs=None if costs is None else numpy_of(costs),
-        reduction=reduction,
+        profiler.executor(solver.executor), problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype,
+        weights, receiver_mask, misfit=misfit, batch=batch, group=ranks,
+        costs=None if costs is None else numpy_of(costs), reduction=reduction,
     )  # fmt: skip
     shots = data.shots
     for stage in stage_list:
@@ -206,14 +216,15 @@ def invert(
     _check_stages(stage_list, data, optimiser, regularise)
     _check_interval(checkpoint_every, [stage.optimiser or optimiser for stage in stage_list], folder)
     records = [*registry().observers, *_records(observers)]
-    observer_files = [each.files for each in observers if hasattr(each, "files")]
-    journal = Journal(folder, about, unknowns.start, ranks, overwrite, observer_files, checkpoint_every)
+    files = [profiler.files, *(each.files for each in observers if hasattr(each, "files"))]
+    journal = Journal(folder, about, unknowns.start, ranks, overwrite, files, checkpoint_every)
     reporter = Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
     with (
         checkpoint_on_signals(journal),
         closing(journal),
         closing(reporter.observers),
         reporter.bar(sum(stage.iterations for stage in stage_list), progress),
+        profiler,
     ):
         for stage in stage_list:
             if stage_result := journal.begin():
@@ -239,12 +250,12 @@ def invert(
                 reporter.begin(stage, descent)
             if descent.first:
                 limits = descent.unknowns.limits()
-                x = stage_optimiser.minimise(descent, limits, stage.iterations, reporter.iteration, *position)
+                x = profiler.minimise(stage_optimiser, descent, limits, stage.iterations, reporter.iteration, *position)
                 unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
             if reporter.stopped:
                 break
             journal.end(reporter.history, list(unknowns.start))
-    return Inverted(list(unknowns.start), reporter.history)
+    return Inverted(list(unknowns.start), reporter.history, profiler.result())
 
 
 def _check_interval(every: Any, optimisers: Sequence[Any], folder: Any) -> None:

@@ -161,7 +161,7 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
         "stages": Stage(settings.epochs * steps), "precondition": False, "batch": settings.forward_batchsize,
         "steps": {name: settings.lr * ratio / (STEP * float(np.abs(part).mean())) for name, ratio, part in ratios},
         "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed, "reduction": settings.reduction,
-        "checkpoint_every": settings.checkpoint_every,
+        "checkpoint_every": settings.checkpoint_every, "profile": settings.profile,
         "observers": [
             DataFigures(folder, problem, shots, observed, experiment.freq, process),
             HistoryFile(folder, steps),
@@ -209,10 +209,11 @@ def conclude(
     part = np.array([0.5 * np.square(residual, dtype=np.float64).sum()])
     misfit = float(numpy_of(ranks.all_reduce(part))[0])
     seconds = float(np.median([line["seconds"] for line in history[1:]]))
+    last = f"{seconds:.2f} s/epoch" + ("" if inverted.profile is None else f"\n{inverted.profile}")
     if len(experiment.names) == 1:
         return (
             f"misfit from {begin['misfit']:.6g} to {misfit:.6g}, model error from "
-            f"{begin['model_error']:.2f} to {end['model_error']:.2f}, {seconds:.2f} s/epoch"
+            f"{begin['model_error']:.2f} to {end['model_error']:.2f}, {last}"
         )
     labels = [f"{parameter.name} ({parameter.unit})" for parameter in experiment.equation.parameters]
     changes = [
@@ -222,4 +223,4 @@ def conclude(
     lines = [
         f"{name} from {a:.6g} to {b:.6g}" + (f", {100 * (b / a - 1):+.1f} %" if a else "") for name, a, b in changes
     ]
-    return "\n".join((*lines, f"{seconds:.2f} s/epoch"))
+    return "\n".join((*lines, last))

@@ -11,7 +11,7 @@ from .._util.arrays import numpy_of
 from .._util.validators import check_choice
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import SerialDistributor, ShotPlan, ordered_sum
+from ..distribution import SerialDistributor, ShotPlan, ordered_sum, record_interval
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import check_support
@@ -302,10 +302,12 @@ class Objective:
 
         def pull(some):
             if self.is_least_squares:
-                misfit_and_gradient = self.executor.misfit_and_gradient
-                return misfit_and_gradient(self.problem, self.shots.take(some), models, self.observed[some])
+                with record_interval("read", "data"):
+                    observed = self.observed[some]
+                return self.executor.misfit_and_gradient(self.problem, self.shots.take(some), models, observed)
             record, pull = self._pullback(some, models)
-            value, slope = self.compare(numpy_of(record), some)
+            with record_interval("misfit", "data"):
+                value, slope = self.compare(numpy_of(record), some)
             return value, pull(slope)
 
         return pull

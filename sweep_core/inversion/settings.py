@@ -94,6 +94,8 @@ class Settings:
         Continue the run in `out`; with ``'auto'`` begin one if there is none.
     overwrite : bool
         Remove the run in `out`, and begin anew.
+    profile : bool
+        Record the time of each step, and write ``profile.txt``, ``profile.png`` and ``trace.json``.
 
     Raises
     ------
@@ -146,6 +148,7 @@ class Settings:
         False, "continue the run in --out; with --resume auto, begin one if there is none", one_of(False, True, "auto")
     )
     overwrite: bool = option(False, "begin anew where --out holds an earlier run, whose files are removed")
+    profile: bool = option(False, "record the time of each step by rank: profile.txt, profile.png and trace.json")
 
     def __attrs_post_init__(self) -> None:
         if self.seed < 0:

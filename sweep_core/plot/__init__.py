@@ -9,6 +9,7 @@ from .field_data import plot_geometry, plot_traces
 from .gathers import plot_gather
 from .models import plot_image, plot_model
 from .process import FigureProcess
+from .profile import plot_profile, plot_scaling
 from .shot import plot_shot
 from .waves import movie, plot_snapshots
 
@@ -24,6 +25,8 @@ __all__ = [
     "plot_loss",
     "plot_model",
     "plot_parameters",
+    "plot_profile",
+    "plot_scaling",
     "plot_shot",
     "plot_snapshots",
     "plot_traces",

@@ -68,8 +68,10 @@ def test_a_survey_is_shot_and_inverted(survey, capsys):
     capsys.readouterr()
     assert main(["invert", str(survey)]) == 1
     assert "holds another run: stages was" in output_of(capsys)[1]
-    assert main(["invert", str(survey), "--overwrite"]) == 0
+    assert main(["invert", str(survey), "--overwrite", "--profile"]) == 0
     assert not np.array_equal(np.load(folder / "survey/vp.npy"), first)
+    table = (folder / "survey/profile.txt").read_text()
+    assert "forward  backward" in table and table in output_of(capsys)[0]
 
 
 @pytest.fixture

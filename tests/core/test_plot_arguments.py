@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sweep_core import Acoustic, DomainError, DtypeError, Elastic, OptionError, ShapeError, SweepError, plot
+from sweep_core.distribution import Interval, Link, Profile, predict
 from sweep_core.io import Gathers
 from sweep_core.problem import make_problem
 
@@ -17,6 +18,7 @@ SNAPS, TIMES = np.stack([np.sin(MODEL / 50 + n) for n in range(6)]), 0.1 * np.ar
 SOURCES, RECEIVERS = np.array([[10, 2]]), np.stack([np.arange(0, NX, 2), np.full(NREC, 2)], axis=1)
 HISTORY = [{"epoch": n, "misfit": 2.0 - n, "model_error": 3.0} for n in range(2)]
 GATHERS = Gathers(np.array([[10.0, 2]]), RECEIVERS[None].astype(float), RECORD[None, ..., None], dt=0.004, dh=10.0)
+PROFILE = Profile(("step",), np.array([[0.0, 3.0]]), ((Interval("backward", "backward", 0.0, 2.0, 2.0, 3),),))
 ACOUSTIC = make_problem(Acoustic(), (NZ, NX), 10.0, 0.001)
 ELASTIC = make_problem(Elastic(), (NZ, NX), 10.0, 0.001, receiver_type=("vz", "vx"))
 
@@ -38,12 +40,15 @@ DRAW = {
     "plot_model": lambda of, **o: plot.plot_model([of(MODEL)], 10.0, of(SOURCES), of(RECEIVERS), **o),
     "plot_parameters": lambda of, **o: plot.plot_parameters(
         ["vp", "vs"], {"true": [of(MODEL), of(MODEL / 2)], "start": of(np.stack([MODEL] * 2))}, 10.0, **o),
+    "plot_profile": lambda of, **o: plot.plot_profile(PROFILE, **o),
+    "plot_scaling": lambda of, **o: plot.plot_scaling(predict(PROFILE, link=Link(1e-5, 1e9)), {"two": {2: 1.9}}, **o),
     "plot_shot": shot,
     "plot_snapshots": lambda of, **o: plot.plot_snapshots(of(SNAPS), of(TIMES), 10.0, of(MODEL), **o),
     "plot_traces": lambda of, **o: plot.plot_traces(GATHERS, **o),
     "plot_wavelet": lambda of, **o: plot.plot_wavelet(of(RECORD[:, 0]), 0.004, **o),
 }  # fmt: skip
-PANELS = {"plot_comparison": 2, "plot_epoch": 7, "plot_loss": 2, "plot_parameters": 4, "plot_shot": 4,
+PANELS = {"plot_comparison": 2, "plot_epoch": 7, "plot_loss": 2, "plot_parameters": 4, "plot_profile": 2,
+          "plot_scaling": 2, "plot_shot": 4,
           "plot_snapshots": 6, "plot_wavelet": 2}  # fmt: skip
 
 

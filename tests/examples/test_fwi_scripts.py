@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sweep_core.distribution import read_profile
+from sweep_core.distribution.profile import KINDS
 from sweep_core.io import faulted_model, read_prepared, write_prepared
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +99,16 @@ def test_a_finished_run_is_not_overwritten(runs, model, which):
     )
     changed = {path.name for path in out.iterdir() if before[path.name] != path.read_bytes()}
     assert not changed
+
+
+@pytest.mark.parametrize(("which", "ranks", "kind"), [("torch", 2, "backward"), ("jax", 1, "gradient")])
+def test_a_profile_is_printed_and_written(model, tmp_path, which, ranks, kind):
+    """The devices of JAX are one rank, whose executor does not separate forward and backward."""
+    output = launch(which, *small(model, tmp_path, 1), "--profile")
+    profile = read_profile(tmp_path / "trace.json")
+    assert (tmp_path / "profile.txt").read_text().strip() in output
+    assert profile.size == ranks and profile.is_step.sum() == 2
+    assert (profile.mean[:, KINDS.index(kind)] > 0).all() and (tmp_path / "profile.png").exists()
 
 
 def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):

@@ -63,6 +63,19 @@ class Rank:
         barrier.wait()
         return total
 
+    device = None
+
+    def barrier(self):
+        self._shared[1].wait()
+
+    def gather(self, plan, part):
+        values, barrier = self._shared
+        values[self.rank] = part
+        barrier.wait()
+        whole = plan.in_order(np.concatenate(values)) if self.rank == 0 else None
+        barrier.wait()
+        return whole
+
     def broadcast(self, x):
         values, barrier = self._shared
         values[self.rank] = x
