@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .executor import JaxExecutor
     from .optimiser import Optax
+    from .parallel_solver import ParallelJax, parallel
     from .prop import PropJax
 
-__all__ = ["JaxExecutor", "Optax", "PropJax"]
-_HOMES = {"JaxExecutor": "executor", "Optax": "optimiser", "PropJax": "prop"}
+__all__ = ["JaxExecutor", "Optax", "ParallelJax", "PropJax", "parallel"]
+_HOMES = {
+    "JaxExecutor": "executor",
+    "Optax": "optimiser",
+    "ParallelJax": "parallel_solver",
+    "PropJax": "prop",
+    "parallel": "parallel_solver",
+}
 
 
 def __getattr__(name: str) -> Any:

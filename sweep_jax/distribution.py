@@ -1,4 +1,4 @@
-"""Shots over devices: an executor by `jax.pmap`, which only this file uses, and the verbs of the protocol.
+"""Shots over devices: misfits by `jax.pmap`, which only this file uses, and the verbs of the protocol.
 
 Arrays with one part per device have a leading axis of the devices; shared arrays are replicated.
 """
@@ -17,9 +17,9 @@ from sweep_core.errors import DtypeError, ShapeError
 from sweep_core.execution.call_checks import check_call
 from sweep_core.misfit import check_like_record
 
-from . import native
 from .devices import local_devices, set_virtual_cpu_devices, setup_distributed, teardown_distributed
-from .executor import JaxExecutor, check_readable, refuse_rounding, run
+from .executor import check_readable, refuse_rounding
+from .parallel_solver import DevicesExecutor
 
 __all__ = [
     "DevicesExecutor",
@@ -168,105 +168,10 @@ def _check_parts(problem, arrays, own, weights, models):
     check_readable(problem, check_call(problem, shots, models), shots, models)
 
 
-class DevicesExecutor(JaxExecutor):
-    """An executor that distributes the shots of each call over devices of this process by `jax.pmap`.
-
-    Models are replicated.
-
-    Parameters
-    ----------
-    impl : {'auto', 'c', 'eager'}
-        Compiled code, operations of JAX, or compiled code if it can run a problem.
-    devices : sequence of jax.Device, optional
-        All of :func:`local_devices` by default.
-    """
-
-    def __init__(self, impl: str = "auto", devices=None):
-        self.devices = local_devices() if devices is None else tuple(devices)
-        super().__init__(impl, self.devices[0])
-
-    def forward(self, problem, shots, models):
-        if not len(shots):
-            return super().forward(problem, shots, models)
-        plan, record = self._call(_record, problem, shots, models)
-        return _joined(plan, record)
-
-    def misfit_and_gradient(self, problem, shots, models, observed):
-        if not len(shots):
-            return super().misfit_and_gradient(problem, shots, models, observed)
-        _, parts = self._call(_misfit_and_gradient, problem, shots, models, observed)
-        return _sum(self.devices, None)(jax.block_until_ready(parts))
-
-    def pullback(self, problem, shots, models):
-        """As of any executor; the pullback models the shots once more."""
-        if not len(shots):
-            return super().pullback(problem, shots, models)
-        record = self.forward(problem, shots, models)
-
-        def pull(cotangent):
-            check_like_record("the cotangent", cotangent, record)
-            _, parts = self._call(_pull, problem, shots, models, np.asarray(cotangent, record.dtype))
-            return _sum(self.devices, None)(jax.block_until_ready(parts))
-
-        return record, pull
-
-    def _call(self, local, problem, shots, models, *per_shot):
-        """Return (plan, results of ``local(record, models, weights, *per_shot)`` on each device for its shots)."""
-        check_readable(problem, check_call(problem, shots, models), shots, models)
-        plan = ShotPlan(len(shots), len(self.devices))
-        own = {
-            "wavelet": shots.wavelet.ndim > 1 and shots.wavelet.shape[0] == len(shots),
-            "sources": True, "receivers": shots.receivers.ndim > 2, "mask": True,
-        }  # fmt: skip
-        arrays, axes = {}, {}
-        for name, split in own.items():
-            x = getattr(shots, name)
-            axes[name] = 0 if split and x is not None else None
-            if x is not None:
-                x = _narrowed(np.asarray(x))
-                arrays[name] = shard_shots(plan, x, self.devices)[0] if split else replicate(x, self.devices)
-        axes = {name: axes[name] for name in arrays}
-        parts = [shard_shots(plan, np.asarray(x), self.devices)[0] for x in per_shot]
-        _, weights = shard_shots(plan, np.arange(len(shots)), self.devices)
-        program = _program(local, problem, self.impl, self.devices, tuple(axes.items()), len(parts))
-        with native.refusals(problem.memory):
-            return plan, program(replicate(list(models), self.devices), arrays, weights, *parts)
-
-
-def _narrowed(x: np.ndarray) -> np.ndarray:
-    """Return positions for JAX, which has no 64-bit integers unless they are enabled."""
-    return x.astype(jax.dtypes.canonicalize_dtype(x.dtype)) if x.dtype.kind in "iu" else x
-
-
 def _joined(plan: ShotPlan, parts) -> np.ndarray:
     """Return (size, longest, ...) as (count, ...), without the padding."""
     whole = np.concatenate([np.asarray(parts[rank])[: len(plan.part(rank))] for rank in range(plan.size)])
     return plan.in_order(whole)
-
-
-@lru_cache
-def _program(local, problem, impl, devices, axes, extra_count):
-    def on_device(models, arrays, *more):
-        def record(models):
-            return run(problem, impl, Shots(**arrays), models, None)[0]
-
-        return local(record, models, *more)
-
-    return jax.pmap(on_device, AXIS, in_axes=(None, dict(axes), *(0,) * (1 + extra_count)), devices=devices)
-
-
-def _record(record, models, weights):
-    return record(models)
-
-
-def _misfit_and_gradient(record, models, weights, observed):
-    synthetic, back = jax.vjp(record, models)
-    residual = weights.astype(synthetic.dtype)[:, None, None, None] * (synthetic - observed)
-    return 0.5 * (residual * residual).sum(), back(residual)[0]
-
-
-def _pull(record, models, weights, cotangent):
-    return jax.vjp(record, models)[1](weights.astype(cotangent.dtype)[:, None, None, None] * cotangent)[0]
 
 
 def _local(x) -> np.ndarray:

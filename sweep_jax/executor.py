@@ -168,7 +168,7 @@ def run(
     """
     device = device or committed_device((shots.wavelet, *_sequence(models)))
     shape, shots, models = check(problem, shots, models, device, snapshots)
-    placed = {name: _positions(name, getattr(shots, name), device) for name in ("sources", "receivers")}
+    placed = {name: positions_on(name, getattr(shots, name), device) for name in ("sources", "receivers")}
     mask = None if shots.mask is None else place("receiver_mask", shots.mask, device)
     shots = attrs.evolve(shots, mask=mask, **placed)
     if not shape.shots:
@@ -185,11 +185,11 @@ def run(
                 computed.block_until_ready()
     count = snapshots.count(shape.samples) if snapshots else 0
     waves = {field: x[:, :count] for field, x in waves.items()}
-    check_record(problem, readable(record), partial(_read, record))
+    check_record(problem, readable(record), partial(read, record))
     return record, waves, None if device.platform == "cpu" or isinstance(flag, Tracer) else flag
 
 
-def _read(record: Any) -> np.ndarray | None:
+def read(record: Any) -> np.ndarray | None:
     """Return the record's values even if a device must stop; None if a transform hides them."""
     record = jax.lax.stop_gradient(record)
     return None if isinstance(record, Tracer) else np.asarray(record)
@@ -203,8 +203,12 @@ def born(
     perturbations: Any,
     device: jax.Device | None,
     wavelet: Any = None,
+    forward: Callable[..., Any] = run,
 ) -> jax.Array:
-    """Return the derivative of the record in direction `perturbations` of the models and `wavelet` of the wavelet."""
+    """Return the derivative of the record in direction `perturbations` of the models and `wavelet` of the wavelet.
+
+    `forward` returns the record, as the first of its results, like :func:`run`.
+    """
     device = device or committed_device((shots.wavelet, *_sequence(models)))
     check_call(problem, shots, models)
     check_perturbations(problem, models, perturbations, shots.wavelet, wavelet)
@@ -216,12 +220,12 @@ def born(
     varied = [placed(f"perturbation {i}", p) for i, p in enumerate(perturbations)]
     waves = jnp.zeros_like(wave) if wavelet is None else placed("the wavelet's perturbation", wavelet)
 
-    def forward(models: Any, wave: Any) -> Any:
-        return run(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
+    def record_of(models: Any, wave: Any) -> Any:
+        return forward(problem, impl, attrs.evolve(shots, wavelet=wave), models, device)[0]
 
     with native.refusals(problem.memory):
-        record = jax.jvp(forward, (own, wave), (varied, waves))[1]
-    check_record(problem, readable(record), partial(_read, record))
+        record = jax.jvp(record_of, (own, wave), (varied, waves))[1]
+    check_record(problem, readable(record), partial(read, record))
     return record
 
 
@@ -229,7 +233,7 @@ def _sequence(models: Any) -> Any:
     return models if isinstance(models, list | tuple) else ()
 
 
-def _positions(name: str, x: Any, device: jax.Device | None) -> Any:
+def positions_on(name: str, x: Any, device: jax.Device | None) -> Any:
     """Return checked positions; JAX has no 64-bit types unless they are enabled."""
     if isinstance(x, np.ndarray):
         x = x.astype(jax.dtypes.canonicalize_dtype(np.float64) if interpolated(x) else np.int32)

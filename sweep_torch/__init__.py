@@ -7,10 +7,18 @@ if TYPE_CHECKING:
     from .executor import TorchExecutor
     from .memory import empty_pool
     from .optimiser import Torch
+    from .parallel_solver import ParallelTorch, parallel
     from .prop import PropTorch
 
-__all__ = ["PropTorch", "Torch", "TorchExecutor", "empty_pool"]
-_HOMES = {"PropTorch": "prop", "Torch": "optimiser", "TorchExecutor": "executor", "empty_pool": "memory"}
+__all__ = ["ParallelTorch", "PropTorch", "Torch", "TorchExecutor", "empty_pool", "parallel"]
+_HOMES = {
+    "ParallelTorch": "parallel_solver",
+    "PropTorch": "prop",
+    "Torch": "optimiser",
+    "TorchExecutor": "executor",
+    "empty_pool": "memory",
+    "parallel": "parallel_solver",
+}
 
 
 def __getattr__(name: str) -> Any:

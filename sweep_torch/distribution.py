@@ -15,8 +15,10 @@ from sweep_core.execution.call_checks import check_forward_batchsize
 
 from . import roll_call
 from .devices import end_with_launcher, setup_distributed, teardown_distributed
+from .parallel_solver import DevicesExecutor
 
 __all__ = [
+    "DevicesExecutor",
     "TorchDistributor",
     "broadcast_observed_data",
     "chunked_observed_data",

@@ -125,18 +125,32 @@ def allocating(memory: MemoryOptions) -> Iterator[None]:
         raise out_of_memory(f"memory of a call ({text.split(chr(10))[0]})", memory) from error
 
 
+_parts = threading.local()
+
+
+@contextmanager
+def sharing(count: int) -> Iterator[None]:
+    """Let :func:`left_on` divide the memory of a device by `count`, the threads that decide at the same time."""
+    _parts.count = count
+    try:
+        yield
+    finally:
+        del _parts.count
+
+
 def left_on(device: torch.device, shared: bool = True) -> int | None:
     """Return the bytes that a call on `device` may use, or None if they are unknown.
 
-    These are the free bytes and those that this process holds there without using them. With `shared`, the memory of a
-    host is divided by the number of ranks on it.
+    These are the free bytes and those that this process holds there without using them. With `shared`, the memory is
+    divided by the number of threads that use this device, and on a host by the number of ranks.
     """
+    parts = getattr(_parts, "count", 1) if shared else 1
     if device.type == "cuda":
         if torch.cuda.is_current_stream_capturing():  # a captured graph has memory of its own
             return None
         free, _ = torch.cuda.mem_get_info(device)
-        return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return (free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)) // parts
     left = available()
     # The ranks of a host decide at the same time.
     ranks = current_launch().local_size if shared else 1
-    return None if left is None else (left + pool.idle()) // ranks
+    return None if left is None else (left + pool.idle()) // (ranks * parts)

@@ -136,3 +136,14 @@ def test_fsdp_1_and_2_train_like_ddp(tmp_path):
     assert len(result) == 4
     for moved, *differences in result.values():
         assert moved > 1 and max(differences) < 1e-3 * moved
+
+
+def test_wrappers_on_two_ranks_give_the_serial_gradient_and_the_serial_steps(tmp_path):
+    """Five shots on two ranks. Shards of FSDP 2 hold half of the model, its gradient and the state of the optimiser."""
+    result = launch("torch_wrapped.py", tmp_path / "found.json", 2)
+    assert result["moved"] > 1
+    for name in ("ddp", "no_sync", "zero", "fsdp gradient", "fsdp models"):
+        assert result[name] < 1e-12, name
+    held, model = result["held"], result["held"]["model"]
+    assert [held[name] for name in ("parameters", "gradients", "state")] == [model / 2, model / 2, model]
+    assert held["zero state"] == 2 * model * 2 / 3, "a rank holds the state of whole parameters: two of the three"
