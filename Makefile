@@ -24,7 +24,7 @@ extras  := all,test
 log     := $(state)/log
 # Stamps carry a checksum in their names, since copies and clones do not keep file times.
 sum      = $(shell { cat $(1); echo '$(2)'; } | cksum | cut -d' ' -f1)
-packages := $(state)/packages-$(call sum,pyproject.toml constraints.txt,$(python))
+packages := $(state)/packages-$(call sum,pyproject.toml plugins/dask/pyproject.toml constraints.txt,$(python))
 native   := $(state)/native-$(call sum,CMakeLists.txt $(shell find native cmake -type f | LC_ALL=C sort),\
   $(SWEEP_CUDA) $(SWEEP_CUDA_ARCHITECTURES) $(SWEEP_ISAS) $(SWEEP_WERROR))
 run     := $(python) -m
@@ -199,6 +199,7 @@ ifeq ($(OFFLINE),)
 	@$(call pip,$(pins) --retries 2 'scikit-build-core>=0.11' 'cmake>=3.24' ninja)
 endif
 	@$(call pip,$(pins) --no-build-isolation --config-settings=wheel.cmake=false $(if $(OFFLINE),--no-deps) --editable '.[$(extras)]')
+	@$(call pip,--no-build-isolation --no-deps --editable plugins/dask)
 	@rm -f $(state)/packages-* && touch $@
 
 $(native): $(packages)

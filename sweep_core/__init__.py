@@ -35,6 +35,7 @@ from .native.prepare import NumpyRun, compiled_support
 from .numerics.resampling import sampled
 from .plugins import (
     BackendRecord,
+    DistributorRecord,
     EquationRecord,
     Executor,
     Observation,
@@ -42,6 +43,8 @@ from .plugins import (
     Support,
     backend,
     backends,
+    distributor,
+    distributors,
     equations,
     impl,
 )
@@ -62,6 +65,7 @@ __all__ = [
     "DeviceError",
     "DistributedError",
     "Distributor",
+    "DistributorRecord",
     "DomainError",
     "DtypeError",
     "Elastic",
@@ -101,6 +105,8 @@ __all__ = [
     "check_survey",
     "check_values",
     "compiled_support",
+    "distributor",
+    "distributors",
     "equations",
     "impl",
     "least_squares",

@@ -19,7 +19,7 @@ OPENINGS = {"What", "Of", "That", "Whoever"}
 PARTICIPLES = re.compile("made|given|found|kept|told|taken|held|seen|chosen|listening|driving|finished")
 REPLACED = re.compile("Kept|Taken|Medium|Parts|Rind|Ghosted|At|Given|Needs|Recall|strengths")
 """Names of classes and functions that have a word of the field instead."""
-FOLDERS = "sweep_core sweep_torch sweep_jax sweep_compat native tests benchmarks examples docs"
+FOLDERS = "sweep_core sweep_torch sweep_jax sweep_compat plugins native tests benchmarks examples docs"
 HISTORY = ("docs/benchmarks/log.md", "CHANGELOG.md")
 """Files that tell of the past, and may."""
 

@@ -79,6 +79,26 @@ def read_toml(path: str | Path, advice: str) -> dict[str, Any]:
         raise OptionError(f"{path} cannot be read as TOML ({error}); {advice}") from error
 
 
+def named_values(text: str, owner: str) -> dict[str, Any]:
+    """Return the values of text such as ``"workers=4, backend=torch"`` by name: those of TOML, otherwise text.
+
+    Raises
+    ------
+    OptionError
+        For a part that is not name=value, or a name that comes twice. The message begins with `owner`.
+    """
+    values: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name.isidentifier() and value) or name in values:
+            raise OptionError(f"{owner} is {text!r}; expected one name=value each, such as 'workers=4, backend=torch'")
+        try:
+            values[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            values[name] = value
+    return values
+
+
 def structure(cls: type[T], values: Mapping[str, Any], source: str, arguments: Collection[str] = ()) -> T:
     """Return the options `cls` of the values; nested classes are tables.
 

@@ -162,6 +162,7 @@ class Execution:
         None, "c (compiled code), eager (the framework's own operations) or auto", one_of(None, *IMPLS)
     )
     device: str | None = option(None, "such as cpu, cuda or cuda:1; the backend's own by default")
+    backend_options: str | None = option(None, "further options of the backend, such as 'workers=4' of dask")
 
 
 @attrs.define

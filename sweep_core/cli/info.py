@@ -18,6 +18,9 @@ def run(parsed: argparse.Namespace | None = None) -> int:
     for status in backends():
         devices = f" ({', '.join(status.record.devices)})" if status.record else ""
         print(f"  {status.name + devices:25s} {'ready' if status.available else status.reason}")
+    print("\ndistributors")
+    for status in registry().distributors:
+        print(f"  {status.name:25s} {'ready' if status.available else status.reason}")
     print("\nequations")
     failed = equation_failures()
     for record in registry().equations:

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import attrs
 
-from .._util.config import add_options
+from .._util.config import add_options, named_values
 from ..errors import OptionError, UnsupportedError
 from ..plugins import backend, backends, check_support
 from ..problem import Problem
@@ -46,7 +46,8 @@ def make_executor(config: Config) -> Any:
         name = next(iter(installed), "reference")
         if not installed:
             print("neither torch nor jax is installed: the NumPy reference computes, slowly", file=sys.stderr)
-    return backend(name, **stated(config.execution, "backend"))
+    further = named_values(config.execution.backend_options or "", "--backend-options")
+    return backend(name, **stated(config.execution, "backend", "backend_options") | further)
 
 
 def check_problem(executor: Any, problem: Problem) -> None:

@@ -2,8 +2,9 @@
 
 from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
+from .elastic import ElasticDistributor, is_elastic, tree_sum
 from .launcher import Launch, find_launch
-from .ordered import ordered_sum
+from .ordered import ordered_sum, ordered_tasks
 from .prediction import Link, PredictedStep, Prediction, predict
 from .profile import Interval, Profile, Recorder, record_interval
 from .sampler import ShotSampler
@@ -13,6 +14,7 @@ from .trace import chrome_trace, read_profile
 
 __all__ = [
     "Distributor",
+    "ElasticDistributor",
     "Interval",
     "Launch",
     "Link",
@@ -28,11 +30,14 @@ __all__ = [
     "check_same",
     "chrome_trace",
     "find_launch",
+    "is_elastic",
     "on_root",
     "ordered_sum",
+    "ordered_tasks",
     "predict",
     "read_profile",
     "record_interval",
     "shot_costs",
+    "tree_sum",
     "wait_for",
 ]

@@ -8,7 +8,11 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from .distributor import Distributor
+from .elastic import ElasticDistributor, tree_sum
 from .shot_plan import ShotPlan
+
+Result = tuple[float, list[np.ndarray]]
+"""The value and the arrays of one shot."""
 
 BITS = 32
 """Bits of each of the two integers that hold a value; 2^20 shots cannot exceed the 53 bits of a float64."""
@@ -18,9 +22,7 @@ LOWEST, HIGHEST = -1100, 1100
 """Exponents that stand for zero, and for values that are not finite."""
 
 
-def ordered_sum(
-    group: Distributor, plan: ShotPlan, compute: Callable[[int], tuple[float, list[np.ndarray]]], like: Sequence[Any]
-) -> tuple[float, list[np.ndarray]]:
+def ordered_sum(group: Distributor, plan: ShotPlan, compute: Callable[[int], Result], like: Sequence[Any]) -> Result:
     """Return the sums of values and arrays over all shots, the same bits for any plan and number of ranks.
 
     A value x with abs(x) < 2^e becomes two integers a and b of 32 bits each,
@@ -74,12 +76,65 @@ def ordered_sum(
     packed = numpy_of(group.all_reduce(np.concatenate([values, *(total.ravel() for total in sums)])))
     parts = np.split(packed[plan.count :], np.cumsum([total.size for total in sums])[:-1])
     halves = [part.reshape(total.shape) for part, total in zip(parts, sums, strict=True)]
-    return math.fsum(packed[: plan.count]), [
+    return _total(packed[: plan.count].tolist(), halves, exponent)
+
+
+def ordered_tasks(group: ElasticDistributor, results: Sequence[Any]) -> tuple[float, list[np.ndarray], list[float]]:
+    """Return the sums of the results of tasks, with the bits of :func:`ordered_sum`.
+
+    The workers make the integers and add them, so twice the memory of a plain sum is needed there, not once a shot.
+
+    Parameters
+    ----------
+    group : ElasticDistributor
+        The workers.
+    results : sequence of handle
+        Value and arrays of each shot, one or more, in the order of the shots.
+
+    Returns
+    -------
+    total : float
+        Sum of the values. NaN if a value or an array is not finite.
+    sums : list of float64 array
+        Sums of the arrays.
+    values : list of float
+        The value of each shot.
+    """
+    exponent = group.call("scale of the sum", _scale, results[0])
+    while True:
+        parts = [group.call("integers of a shot", _packed, result, exponent) for result in results]
+        (values, sums, highest), scale = group.fetch([tree_sum(group, _add, parts), exponent])
+        if highest == HIGHEST:
+            return math.nan, [np.full(total.shape[1:], np.nan) for total in sums], values
+        if highest <= scale:
+            return *_total(values, sums, scale), values
+        exponent = group.place(highest)
+
+
+def _scale(result: Result) -> int:
+    return _exponent(result) + HEADROOM
+
+
+def _packed(result: Result, exponent: int) -> tuple[list[float], list[np.ndarray], int]:
+    """Return the value, the integers and the exponent of a shot; zeros if its exponent exceeds that of the sum."""
+    value, arrays = result
+    own = _exponent(result)
+    fits = own <= exponent and own < HIGHEST
+    return [value], [_integers(x, exponent) if fits else np.zeros((2, *x.shape)) for x in arrays], own
+
+
+def _add(a: Any, b: Any) -> Any:
+    sums = [x + y for x, y in zip(a[1], b[1], strict=True)]
+    return a[0] + b[0], sums, max(a[2], b[2])
+
+
+def _total(values: Sequence[float], halves: Sequence[np.ndarray], exponent: int) -> Result:
+    return math.fsum(values), [
         np.ldexp(high, exponent - BITS) + np.ldexp(low, exponent - 2 * BITS) for high, low in halves
     ]
 
 
-def _exponent(result: tuple[float, list[np.ndarray]]) -> int:
+def _exponent(result: Result) -> int:
     """Return the smallest e with abs(x) < 2^e for all entries x of the arrays."""
     value, arrays = result
     largest = max((float(np.abs(x).max(initial=0)) for x in arrays), default=0.0)

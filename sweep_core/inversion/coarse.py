@@ -19,7 +19,7 @@ from ..numerics.resampling import sampled
 from ..plugins import Support
 from ..problem import Problem
 from ..problem.make import check_cells
-from .objective import Objective, modelled
+from .objective import Objective
 
 TAPS = 12
 """Number of coarse samples on each side of a fine sample in its interpolation."""
@@ -270,8 +270,7 @@ def on_coarser_grid(objective: Objective, factor: int, models: Sequence[np.ndarr
     coarse, group = Coarse(objective.executor, factor), objective.group
     plan = ShotPlan(len(indices), group.size)
     local = indices[list(plan.part(group.rank))]
-    records = modelled(coarse, objective.problem, objective.shots, models, local, objective.batch)
-    difference = np.concatenate([objective.observed[:0], *records]) - objective.record(models, local)
+    difference = attrs.evolve(objective, executor=coarse).record(models, local) - objective.record(models, local)
     observed = objective.observed.copy()
     observed[indices] += numpy_of(group.all_gather(plan, difference))
     return attrs.evolve(objective, executor=coarse, observed=observed)

@@ -46,8 +46,10 @@ def illumination(
 
     shape, dtype = objective.observed.shape, objective.observed.dtype
 
-    def noise(some: Any) -> np.ndarray:
-        return np.stack([np.random.default_rng((seed, shot)).choice([-1, 1], shape[1:]) for shot in some]).astype(dtype)
+    def noise(part: Objective, some: Any) -> np.ndarray:
+        shots = part.shot_numbers(some)
+        signs = [np.random.default_rng((seed, shot)).choice([-1, 1], shape[1:]) for shot in shots]
+        return np.stack(signs).astype(dtype)
 
     diagonals = []
     for slope in objective.transposed(models, noise, indices):

@@ -11,7 +11,7 @@ from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
 from .descent import DAMPING
 from .illumination import illumination
-from .objective import batches, make_objective, problem_of
+from .objective import Objective, batches, make_objective, problem_of
 from .unknowns import fixed_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")
@@ -95,7 +95,7 @@ def migrate(
         low=low, high=high, batch=batch, group=group,
     )  # fmt: skip
     unit = earth[index].astype(np.float64) if condition == "impedance" else 1.0  # for relative changes
-    image = unit * objective.transposed(earth, objective.target)[index]
+    image = unit * objective.transposed(earth, Objective.target)[index]
     if condition == "laplacian":
         image = -_laplacian(image, problem.grid.spacing)
     if precondition:
@@ -185,10 +185,10 @@ def least_squares_migrate(
 
     def normal(y):
         models = perturbations(y)
-        latest[:] = y, transpose(lambda some: objective.born(earth, models, some)) + damping * y
+        latest[:] = y, transpose(lambda part, some: part.born(earth, models, some)) + damping * y
         return latest[1].copy()
 
-    slope = transpose(objective.target)
+    slope = transpose(Objective.target)
     if not slope.any():
         raise DomainError(
             f"observed holds no wave that a perturbation of {objective.problem.equation.parameters[index].name} "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._util.arrays import numpy_of
+from .._util.config import named_values
 from .._util.validators import check_choice
 from ..distribution import Distributor, SerialDistributor, ShotPlan, on_root
 from ..errors import CheckpointError, DomainError, OptionError, UnsupportedError
@@ -20,6 +21,7 @@ from .objective import Solver, modelled
 from .observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
 from .settings import Settings
 from .stage import Stage
+from .tasks import group_of
 
 
 def check_out(settings: Settings, group: Distributor | None = None) -> None:
@@ -70,17 +72,24 @@ def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
     Raises
     ------
     PluginError, UnsupportedError, OptionError
-        The backend of the settings cannot be loaded, does not run the problem, or has no choice of an `impl`.
+        The backend of the settings cannot be loaded, does not run the problem, has no choice of an `impl`, or does not
+        take its options.
     """
     name, equation = settings.backend or own, settings.experiment.equation
+    options = named_values(settings.backend_options or "", "--backend-options")
     if name == own:
+        if options:
+            raise OptionError(
+                f"--backend-options is {settings.backend_options!r}, but the script makes the solver of {own!r} from "
+                "--impl and --device; leave it out, or name another --backend"
+            )
         return make(equation, **settings.grid())
     if settings.impl != "auto":
         raise OptionError(
             f"--impl is {settings.impl}, but backend {name!r} chooses its implementation itself in this script; leave "
             "--impl out"
         )
-    solver = Solver(backend(name), make_problem(equation, **settings.grid()))
+    solver = Solver(backend(name, **options), make_problem(equation, **settings.grid()))
     check_support(name, solver.executor, solver.problem)
     if not hasattr(solver.executor, "misfit_and_gradient"):
         raise UnsupportedError(
@@ -110,9 +119,10 @@ def observe(settings: Settings, solver: Any, group: Distributor, how: str = "sli
     Raises
     ------
     OptionError
-        If `how` is none of the two.
+        If `how` is none of the two, or the backend spreads shots over workers of its own and there are several ranks.
     """
     check_choice(how, "--observed", ("slices", "rank0"))
+    group_of(solver.executor, group)
     count = settings.experiment.nshots
     true, plan = separate(settings.experiment.model.true), ShotPlan(count, group.size)
     if how == "rank0":

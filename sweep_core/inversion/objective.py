@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,12 +12,13 @@ from .._util.arrays import numpy_of
 from .._util.validators import check_choice
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import SerialDistributor, ShotPlan, ordered_sum, record_interval
+from ..distribution import SerialDistributor, ShotPlan, is_elastic, ordered_sum, record_interval
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import check_support
 from ..problem import Problem
 from ..processing import bandpass
+from .tasks import group_of, sum_of_shots, values_of_shots
 
 AfterShots = Callable[[Any, Any], None] | None
 
@@ -72,7 +74,8 @@ def batches(indices: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def modelled(executor, problem, shots: Shots, models, indices: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return the records of some shots, in batches of `size`."""
+    """Return the records of some shots, in batches of `size`. An executor with a group of its own gets all at once."""
+    size = max(len(indices), 1) if hasattr(executor, "group") else size
     return [numpy_of(executor.forward(problem, shots.take(some), models)) for some in batches(indices, size)]
 
 
@@ -126,6 +129,8 @@ class Objective:
         Cost of each shot, by which the ranks share the shots; equal by default.
     reduction : {'fast', 'ordered'}
         How shots are summed; see :func:`sweep_core.inversion.invert`.
+    numbers : (nshots,) integer array, optional
+        Numbers of the shots in their survey, 0, 1, ... by default.
 
     Raises
     ------
@@ -145,6 +150,7 @@ class Objective:
     group: Any = attrs.field(factory=SerialDistributor)
     costs: np.ndarray | None = None
     reduction: str = "fast"
+    numbers: np.ndarray | None = None
 
     def __attrs_post_init__(self):
         if not hasattr(self.group, "all_reduce"):
@@ -183,6 +189,21 @@ class Objective:
         check_choice(self.reduction, "reduction", ("fast", "ordered"))
         ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
         self.apply_filter(self.observed[:1, :, :1])  # checks the corners
+
+    def shot_numbers(self, some: np.ndarray) -> np.ndarray:
+        """Return the numbers of some shots in their survey.
+
+        Parameters
+        ----------
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        (n,) integer array
+            Their numbers.
+        """
+        return some if self.numbers is None else self.numbers[some]
 
     def target(self, some: np.ndarray) -> np.ndarray:
         """Return w F d of some shots.
@@ -285,7 +306,11 @@ class Objective:
         (n, nt, nrec, nfield) array
             The record.
         """
-        parts = modelled(self.executor, self.problem, self.shots, models, self._indices(indices), self.batch)
+        numbers = self._indices(indices)
+        if is_elastic(self.group):
+            parts = values_of_shots(self, Objective.record, models, numbers)
+        else:
+            parts = modelled(self.executor, self.problem, self.shots, models, numbers, self.batch)
         return np.concatenate([self.observed[:0], *parts])
 
     def __call__(
@@ -295,22 +320,18 @@ class Objective:
 
         ``after(shots, misfit)`` is called after each batch.
         """
-        return self._sum(self._pull(models), models, indices, after)
+        return self._sum(Objective._misfit_and_gradients, models, indices, after)
 
-    def _pull(self, models):
-        """Return the function of some shots that returns their misfit and its gradients."""
-
-        def pull(some):
-            if self.is_least_squares:
-                with record_interval("read", "data"):
-                    observed = self.observed[some]
-                return self.executor.misfit_and_gradient(self.problem, self.shots.take(some), models, observed)
-            record, pull = self._pullback(some, models)
-            with record_interval("misfit", "data"):
-                value, slope = self.compare(numpy_of(record), some)
-            return value, pull(slope)
-
-        return pull
+    def _misfit_and_gradients(self, models, some):
+        """Return the misfit of some shots, and its gradients."""
+        if self.is_least_squares:
+            with record_interval("read", "data"):
+                observed = self.observed[some]
+            return self.executor.misfit_and_gradient(self.problem, self.shots.take(some), models, observed)
+        record, pull = self._pullback(some, models)
+        with record_interval("misfit", "data"):
+            value, slope = self.compare(numpy_of(record), some)
+        return value, pull(slope)
 
     def born(self, models: Sequence[np.ndarray], perturbations: Sequence[np.ndarray], some: np.ndarray) -> np.ndarray:
         """Return w F J times perturbations of the models, in some shots. J is the derivative of the record.
@@ -340,7 +361,10 @@ class Objective:
         return self.apply_weights(self.apply_filter(numpy_of(scattered)), some)
 
     def transposed(
-        self, models: Sequence[np.ndarray], residual: Callable[[np.ndarray], np.ndarray], indices: Any = None
+        self,
+        models: Sequence[np.ndarray],
+        residual: Callable[["Objective", np.ndarray], np.ndarray],
+        indices: Any = None,
     ) -> list[np.ndarray]:
         """Return (w F J)^T times a residual, summed over shots. J is the derivative of the record.
 
@@ -349,7 +373,8 @@ class Objective:
         models : list of arrays
             Models in the order of ``equation.parameters``.
         residual : callable
-            ``residual(shots)`` returns an array of the shape of the record of these shots.
+            ``residual(objective, shots)`` returns an array of the shape of the record of these shots. With an elastic
+            group it runs on the workers, `objective` is that of one shot, and :meth:`shot_numbers` are those of all.
         indices : (n,) integer array, optional
             Shots, counted from 0; all by default.
 
@@ -363,11 +388,7 @@ class Objective:
         UnsupportedError
             The backend has no pullback.
         """
-
-        def pull(some):
-            return 0.0, self._pullback(some, models)[1](self.apply_filter(self.apply_weights(residual(some), some)))
-
-        return self._sum(pull, models, indices)[1]
+        return self._sum(partial(_transposed, residual), models, indices)[1]
 
     def _pullback(self, some, models):
         if not hasattr(self.executor, "pullback"):
@@ -395,14 +416,21 @@ class Objective:
         list of int
             The shots, in ascending order.
         """
-        pull, is_bad = self._pull(models), np.zeros(len(self.shots))
-        for shot in self.own_shots(self._indices(indices)):
-            try:
-                value, slopes = pull(np.array([shot]))
-                is_bad[shot] = not is_finite(float(value), [numpy_of(slope) for slope in slopes])
-            except NotFiniteError:
-                is_bad[shot] = True
+        numbers, is_bad = self._indices(indices), np.zeros(len(self.shots))
+        if is_elastic(self.group):
+            is_bad[numbers] = values_of_shots(self, Objective._is_bad, models, numbers)
+        else:
+            for shot in self.own_shots(numbers):
+                is_bad[shot] = self._is_bad(models, np.array([shot]))
         return np.flatnonzero(numpy_of(self.group.all_reduce(is_bad))).tolist()
+
+    def _is_bad(self, models, some) -> bool:
+        """Return True if the misfit of some shots or its gradient is not finite."""
+        try:
+            value, slopes = self._misfit_and_gradients(models, some)
+        except NotFiniteError:
+            return True
+        return not is_finite(float(value), [numpy_of(slope) for slope in slopes])
 
     def _plan(self, indices: np.ndarray) -> ShotPlan:
         """Return the plan of some shots over the ranks."""
@@ -425,23 +453,31 @@ class Objective:
 
     def _sum(self, pull, models, indices=None, after=None):
         indices = self._indices(indices)
+        if is_elastic(self.group):
+            return sum_of_shots(self, pull, models, indices, after)
         if self.reduction == "ordered":
 
             def compute(place):
                 shot = indices[place : place + 1]
-                value, slopes = pull(shot)
+                value, slopes = pull(self, models, shot)
                 if after:
                     after(shot, value)
                 return float(value), [numpy_of(slope) for slope in slopes]
 
             return ordered_sum(self.group, self._plan(indices), compute, models)
         gradients = [np.zeros(model.shape) for model in models]
-        misfit = sum_batches(pull, self.own_shots(indices), self.batch, gradients, after)
+        misfit = sum_batches(partial(pull, self, models), self.own_shots(indices), self.batch, gradients, after)
         if self.group.size > 1:
             packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])
             misfit, gradients = packed[0], [part.reshape(g.shape) for part, g in zip(parts, gradients, strict=True)]
         return float(misfit), gradients
+
+
+def _transposed(residual, objective, models, some):
+    """Return zero and (w F J)^T times a residual of some shots."""
+    _, pull = objective._pullback(some, models)
+    return 0.0, pull(objective.apply_filter(objective.apply_weights(residual(objective, some), some)))
 
 
 def make_objective(
@@ -454,6 +490,7 @@ def make_objective(
     for name, array in (("observed", observed), ("wavelet", shots.wavelet), ("weights", weights)):
         if array is not None and array.dtype.kind not in "fiub":
             raise DtypeError(f"{name} is of {array.dtype}; expected an array of real numbers")
+    executor, options["group"] = group_of(executor, options["group"])
     return Objective(
         executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
         observed.astype(dtype, copy=False), weights=weights, **options,

@@ -65,6 +65,8 @@ class Settings:
         Model to start from, SI units, instead of the start of the prepared model.
     backend : str, optional
         Any registered backend that supports the problem; the script's own by default.
+    backend_options : str, optional
+        Options of that backend, such as ``"workers=4, backend=torch"``.
     impl : {'auto', 'c', 'eager'}
     memory : {'auto', 'full', 'ckpt', 'boundary'}
         How gradients remember a forward run.
@@ -119,6 +121,7 @@ class Settings:
     dh: float | None = option(None, "spacing that --model must have (m)")
     init: Path | None = option(None, "start from this model (.npy or .npz, SI units) instead of the prepared start")
     backend: str | None = option(None, "any registered backend that supports the problem; the script's own by default")
+    backend_options: str | None = option(None, "options of --backend, such as 'workers=4, backend=torch' of dask")
     impl: str = option(
         "auto", "c, eager or auto; other backends than the script's own choose by themselves", one_of(*IMPLS)
     )

@@ -1,13 +1,14 @@
-"""Backends, equations and observers of other packages: protocols of plugins, and their discovery."""
+"""Backends, distributors, equations and observers of other packages: protocols of plugins, and their discovery."""
 
-from .discovery import backend, backends, equation_failures, equations, load, registry
+from .discovery import backend, backends, distributor, distributors, equation_failures, equations, load, registry
 from .executor import IMPLS, DifferentiatingExecutor, Executor, Support, check_support, choose_impl
-from .hookspecs import BackendRecord, EquationRecord, Observation, ObserverRecord, impl
+from .hookspecs import BackendRecord, DistributorRecord, EquationRecord, Observation, ObserverRecord, impl
 
 __all__ = [
     "IMPLS",
     "BackendRecord",
     "DifferentiatingExecutor",
+    "DistributorRecord",
     "EquationRecord",
     "Executor",
     "Observation",
@@ -17,6 +18,8 @@ __all__ = [
     "backends",
     "check_support",
     "choose_impl",
+    "distributor",
+    "distributors",
     "equation_failures",
     "equations",
     "impl",

@@ -16,7 +16,10 @@ from ..equations.equation import Equation
 from ..errors import PluginError, UnknownOptionError
 from . import hookspecs
 from .executor import lacking
-from .hookspecs import GROUP, BackendRecord, EquationRecord, ObserverRecord
+from .hookspecs import GROUP, BackendRecord, DistributorRecord, EquationRecord, ObserverRecord
+
+VERBS = ("rank", "size", "scatter", "gather", "broadcast", "reduce", "all_reduce", "all_gather", "barrier")
+"""The attributes that every distributor has."""
 
 
 class BuiltIn:
@@ -29,33 +32,39 @@ class BuiltIn:
 
     @staticmethod
     @hookspecs.impl
+    def sweep_distributors() -> list[DistributorRecord]:
+        return [DistributorRecord("serial", "sweep_core.distribution:SerialDistributor")]
+
+    @staticmethod
+    @hookspecs.impl
     def sweep_equations() -> list[EquationRecord]:
         return [EquationRecord(cls.name, f"{cls.__module__}:{cls.__name__}") for cls in BROUGHT]
 
 
 @attrs.frozen
-class BackendStatus:
-    """One line of the report: a backend, or a plugin that failed to load, and why it cannot be used."""
+class PluginStatus:
+    """One line of the report: a backend, a distributor, or a plugin that failed to load, and why it cannot be used."""
 
     name: str
     available: bool
     reason: str = ""
-    record: BackendRecord | None = None
+    record: Any = None
 
 
 @attrs.frozen
 class Registry:
     """Everything that was found, and what went wrong on the way."""
 
-    backends: tuple[BackendStatus, ...]
+    backends: tuple[PluginStatus, ...]
+    distributors: tuple[PluginStatus, ...]
     equations: tuple[EquationRecord, ...]
     observers: tuple[ObserverRecord, ...]
-    failures: tuple[BackendStatus, ...]
+    failures: tuple[PluginStatus, ...]
 
 
-def _register(manager: pluggy.PluginManager, name: str, load: Callable[[], Any], failures: list[BackendStatus]) -> None:
+def _register(manager: pluggy.PluginManager, name: str, load: Callable[[], Any], failures: list[PluginStatus]) -> None:
     if manager.has_plugin(name):
-        failures.append(BackendStatus(name, False, f"the name {name!r} is already registered; this plugin is left out"))
+        failures.append(PluginStatus(name, False, f"the name {name!r} is already registered; this plugin is left out"))
         return
     try:
         manager.register(load(), name=name)
@@ -63,14 +72,14 @@ def _register(manager: pluggy.PluginManager, name: str, load: Callable[[], Any],
     except (Exception, SystemExit) as error:
         if manager.has_plugin(name):
             manager.unregister(name=name)
-        failures.append(BackendStatus(name, False, _reason(error)))
+        failures.append(PluginStatus(name, False, _reason(error)))
 
 
 def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _collect(manager: pluggy.PluginManager, hook: str, kind: type, failures: list[BackendStatus]) -> list[Any]:
+def _collect(manager: pluggy.PluginManager, hook: str, kind: type, failures: list[PluginStatus]) -> list[Any]:
     """Return the records of one hook, plugin by plugin: a plugin that fails loses only its own records."""
     records = []
     for implementation in getattr(manager.hook, hook).get_hookimpls():
@@ -80,32 +89,32 @@ def _collect(manager: pluggy.PluginManager, hook: str, kind: type, failures: lis
             if wrong:
                 raise TypeError(f"{hook} returned {wrong[0]!r}; expected {kind.__name__}")
         except (Exception, SystemExit) as error:
-            failures.append(BackendStatus(implementation.plugin_name, False, _reason(error)))
+            failures.append(PluginStatus(implementation.plugin_name, False, _reason(error)))
         else:
             records += own
     return records
 
 
-def _unique(records: list[Any], failures: list[BackendStatus]) -> tuple[Any, ...]:
+def _unique(records: list[Any], failures: list[PluginStatus]) -> tuple[Any, ...]:
     unique: dict[str, Any] = {}
     for record in records:
         if record.name in unique:
             reason = f"the name belongs to {unique[record.name].target}; {record.target} is left out"
-            failures.append(BackendStatus(record.name, False, reason))
+            failures.append(PluginStatus(record.name, False, reason))
         else:
             unique[record.name] = record
     return tuple(unique.values())
 
 
-def _status(record: BackendRecord) -> BackendStatus:
+def _status(record: BackendRecord | DistributorRecord) -> PluginStatus:
     for module in record.requires:
         try:
             missing = importlib.util.find_spec(module) is None
         except (ImportError, ValueError):
             missing = True
         if missing:
-            return BackendStatus(record.name, False, f"requires {module}, which is not installed", record)
-    return BackendStatus(record.name, True, "", record)
+            return PluginStatus(record.name, False, f"requires {module}, which is not installed", record)
+    return PluginStatus(record.name, True, "", record)
 
 
 @lru_cache(maxsize=1)
@@ -113,14 +122,16 @@ def registry() -> Registry:
     """Return all plugins of this environment. The search runs once; ``registry.cache_clear()`` repeats it."""
     manager = pluggy.PluginManager(GROUP)
     manager.add_hookspecs(hookspecs)
-    failures: list[BackendStatus] = []
+    failures: list[PluginStatus] = []
     _register(manager, "sweep_core", lambda: BuiltIn, failures)
     for entry in entry_points(group=GROUP):
         _register(manager, entry.name, entry.load, failures)
     backends = _unique(_collect(manager, "sweep_backends", BackendRecord, failures), failures)
+    distributors = _unique(_collect(manager, "sweep_distributors", DistributorRecord, failures), failures)
     equations = _unique(_collect(manager, "sweep_equations", EquationRecord, failures), failures)
     observers = tuple(_collect(manager, "sweep_observers", ObserverRecord, failures))
-    return Registry(tuple(map(_status, backends)), equations, observers, tuple(failures))
+    statuses = tuple(map(_status, backends)), tuple(map(_status, distributors))
+    return Registry(*statuses, equations, observers, tuple(failures))
 
 
 def load(target: str) -> Any:
@@ -140,12 +151,12 @@ def load(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def backends() -> list[BackendStatus]:
+def backends() -> list[PluginStatus]:
     """List the backends that are installed, and those that cannot be used with the reason; nothing heavy is imported.
 
     Returns
     -------
-    list of BackendStatus
+    list of PluginStatus
         `name`, `available` and `reason` of each backend, and of each plugin that failed to load.
 
     Examples
@@ -185,30 +196,90 @@ def backend(name: str, **options: Any) -> Any:
     >>> backend("torch", impl="eager").name
     'torch'
     """
-    known = {status.name: status for status in reversed(backends())}
+    return _make("backend", name, backends(), options, lacking, "an Executor")
+
+
+def distributors() -> list[PluginStatus]:
+    """List the distributors that are installed, and those that cannot be used with the reason.
+
+    Returns
+    -------
+    list of PluginStatus
+        `name`, `available` and `reason` of each distributor, and of each plugin that failed to load.
+
+    Examples
+    --------
+    >>> from sweep_core import distributors
+    >>> "serial" in [status.name for status in distributors()]
+    True
+    """
+    plugins = registry()
+    return [*plugins.distributors, *plugins.failures]
+
+
+def distributor(name: str, **options: Any) -> Any:
+    """Return a distributor, for the argument `group` of an inversion.
+
+    Parameters
+    ----------
+    name : str
+        One of the names that :func:`distributors` lists, such as ``"serial"``.
+    **options
+        Options of the distributor, such as ``address="tcp://host:8786"`` of Dask.
+
+    Returns
+    -------
+    Distributor
+
+    Raises
+    ------
+    PluginError
+        If no such distributor is known, a requirement is missing, or it fails to load or is no distributor.
+    UnknownOptionError
+        If the distributor takes no such option.
+
+    Examples
+    --------
+    >>> from sweep_core import distributor
+    >>> distributor("serial").size
+    1
+    """
+    return _make("distributor", name, distributors(), options, _lacking_verbs, "a Distributor")
+
+
+def _lacking_verbs(target: object) -> list[str]:
+    return [verb for verb in VERBS if not hasattr(target, verb)]
+
+
+def _make(
+    noun: str, name: str, statuses: list[PluginStatus], options: dict[str, Any],
+    lacks: Callable[[object], list[str]], expected: str,
+) -> Any:  # fmt: skip
+    """Return the object of a record by its name, made with options."""
+    known = {status.name: status for status in reversed(statuses)}
     if name not in known:
-        raise PluginError(f"backend is {name!r}; expected one of {sorted(s.name for s in registry().backends)}")
+        raise PluginError(f"{noun} is {name!r}; expected one of {sorted(s.name for s in statuses if s.record)}")
     status = known[name]
     if status.record is None or not status.available:
-        raise PluginError(f"backend {name!r} cannot be used: {status.reason}")
+        raise PluginError(f"{noun} {name!r} cannot be used: {status.reason}")
     try:
         target = load(status.record.target)
-        makes = isinstance(target, type) or (callable(target) and lacking(target))
-        _check_options(name, target, options)
-        executor = target(**options) if makes or options else target
+        makes = isinstance(target, type) or (callable(target) and lacks(target))
+        _check_options(f"{noun} {name!r}", target, options)
+        result = target(**options) if makes or options else target
     except UnknownOptionError:
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"backend {name!r} failed to load: {_reason(error)}") from error
-    if missing := lacking(executor):
+        raise PluginError(f"{noun} {name!r} failed to load: {_reason(error)}") from error
+    if missing := lacks(result):
         raise PluginError(
-            f"backend {name!r} is a {type(executor).__name__} that lacks {', '.join(missing)}; expected an Executor"
+            f"{noun} {name!r} is a {type(result).__name__} that lacks {', '.join(missing)}; expected {expected}"
         )
-    return executor
+    return result
 
 
-def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
-    """Raise an UnknownOptionError for an option that the executor's maker does not list among its parameters."""
+def _check_options(owner: str, target: Any, options: dict[str, Any]) -> None:
+    """Raise an UnknownOptionError for an option that the maker of an object does not list among its parameters."""
     try:
         known = inspect.signature(target).parameters
     except (TypeError, ValueError):
@@ -216,7 +287,7 @@ def _check_options(name: str, target: Any, options: dict[str, Any]) -> None:
     unknown = [option for option in options if option not in known]
     if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         instead = f"it takes {', '.join(known)}" if known else "leave it out"
-        raise UnknownOptionError(f"backend {name!r} takes no {unknown[0]!r}; {instead}")
+        raise UnknownOptionError(f"{owner} takes no {unknown[0]!r}; {instead}")
 
 
 def equation_failures() -> dict[str, str]:

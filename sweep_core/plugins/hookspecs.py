@@ -1,4 +1,4 @@
-"""The hooks through which backends, equations and observers are found (entry points, group ``sweep``)."""
+"""The hooks through which backends, distributors, equations and observers are found (entry points, group ``sweep``)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -48,6 +48,25 @@ class BackendRecord:
     requires: tuple[str, ...] = attrs.field(default=(), validator=_names)
     devices: tuple[str, ...] = attrs.field(default=("cpu",), validator=_names)
     impls: tuple[str, ...] = attrs.field(default=(), validator=_names)
+
+
+@attrs.frozen
+class DistributorRecord:
+    """A distributor, by name, without importing it.
+
+    Parameters
+    ----------
+    name : str
+        The name that users select.
+    target : str
+        ``"package.module:attribute"``, a distributor or a class or function without arguments that makes one.
+    requires : tuple of str
+        Modules that must be importable.
+    """
+
+    name: str = attrs.field(validator=_name)
+    target: str = attrs.field(validator=_name)
+    requires: tuple[str, ...] = attrs.field(default=(), validator=_names)
 
 
 @attrs.frozen
@@ -142,6 +161,12 @@ class ObserverRecord:
 @spec
 def sweep_backends() -> list[BackendRecord]:
     """Return the backends of this plugin."""
+    return []
+
+
+@spec
+def sweep_distributors() -> list[DistributorRecord]:
+    """Return the distributors of this plugin."""
     return []
 
 

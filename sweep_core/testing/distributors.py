@@ -9,6 +9,7 @@ from .._util.arrays import numpy_of
 from ..distribution import Distributor, ShotPlan
 from ..errors import PluginError, SweepError
 from ..execution.answers import unequal
+from ..plugins.discovery import VERBS
 from .laws import ROUNDING, Broken, Figure, within, worst
 from .programme import Result, judged
 
@@ -16,7 +17,6 @@ __all__ = ["Group", "distributes"]
 
 SHAPE = (3, 2)
 """Shape of the values of one shot, or of one rank."""
-VERBS = ("rank", "size", "scatter", "gather", "broadcast", "reduce", "all_reduce", "all_gather", "barrier")
 EXPECTED = (
     "expected an equation class, a distributor, or a callable that returns a distributor without arguments; name a "
     "registered backend by its name"

@@ -140,6 +140,12 @@ def test_all_backends_give_the_same_record(survey, capsys):
             assert main(["shoot", str(survey), "--backend", name, "--impl", "eager", "--out", str(out)]) == 0
             records[name] = read_gathers(out).observed
             assert f"backend '{name}'" in output_of(capsys)[0]
+    options = ["shoot", str(survey), "--backend", "torch", "--backend-options"]
+    assert main([*options, "impl=eager", "--out", str(survey.parent / "options.npz")]) == 0
+    assert np.array_equal(read_gathers(survey.parent / "options.npz").observed, records["torch"])
+    assert main([*options, "colour=red"]) == 1
+    output = output_of(capsys)
+    assert "impl='eager' was asked for" in output[0] and "backend 'torch' takes no 'colour'" in output[1]
     first = records.pop("torch")
     for other in records.values():
         assert np.abs(other - first).max() < 1e-5 * np.abs(first).max()

@@ -3,18 +3,23 @@
 import re
 import types
 
+import attrs
 import pytest
 
 from sweep_core import (
     Acoustic,
     AcousticVariableDensity,
     BackendRecord,
+    DistributorRecord,
     Elastic,
     EquationRecord,
     ObserverRecord,
     PluginError,
+    SerialDistributor,
     backend,
     backends,
+    distributor,
+    distributors,
     equations,
 )
 from sweep_core.cli.info import run as main
@@ -222,3 +227,36 @@ def test_an_equation_that_does_not_load_is_left_out(install):
     records = [EquationRecord("bad", "no_such_module:X"), EquationRecord("good", "sweep_core:Acoustic")]
     install(("s", plugin(sweep_equations=records)))
     assert set(equations()) == {*BUILT_IN, "good"}
+
+
+MINE = DistributorRecord("mine", "sweep_core.distribution:SerialDistributor")
+
+
+def test_a_distributor_of_another_package_is_found_and_made_with_its_options(install, capsys):
+    install(("stranger", plugin(sweep_distributors=[MINE])))
+    assert [(s.name, s.available) for s in distributors()] == [("serial", True), ("mine", True)]
+    assert distributor("mine", device="here") == SerialDistributor("here")
+    assert main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.index("distributors") < next(i for i, line in enumerate(lines) if line.split() == ["mine", "ready"])
+
+
+@pytest.mark.parametrize(
+    ("records", "options", "message"),
+    [
+        ([], {}, r"distributor is 'mine'; expected one of \['serial'\]"),
+        ([DistributorRecord("mine", "types:SimpleNamespace")], {}, "a SimpleNamespace that lacks rank, size, scatter"),
+        ([DistributorRecord("mine", "nobody:It", ("nobody",))], {}, "cannot be used: requires nobody, which is not"),
+        ([DistributorRecord("mine", "nobody:It")], {}, "distributor 'mine' failed to load: ModuleNotFoundError"),
+        ([MINE], {"colour": 1}, "distributor 'mine' takes no 'colour'; it takes device"),
+    ],
+)
+def test_the_error_for_a_distributor_gives_the_reason(install, records, options, message):
+    install(("stranger", plugin(sweep_distributors=records)))
+    with pytest.raises((PluginError, UnknownOptionError), match=message):
+        distributor("mine", **options)
+
+
+def test_a_name_may_be_that_of_a_backend_and_of_a_distributor(install):
+    install(("stranger", plugin(sweep_backends=[TINY], sweep_distributors=[attrs.evolve(MINE, name="tiny")])))
+    assert isinstance(backend("tiny"), ReferenceExecutor) and isinstance(distributor("tiny"), SerialDistributor)

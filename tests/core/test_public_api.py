@@ -13,14 +13,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [
-    "sweep_core", "sweep_torch", "sweep_jax", "sweep_core.typing",
+    "sweep_core", "sweep_torch", "sweep_jax", "sweep_dask", "sweep_core.typing",
     *(f"sweep_core.{room}" for room in ("inversion", "io", "plot", "misfit", "processing", "certify")),
 ]  # fmt: skip
-NEVER_RAISE = {"backends", "equations", "part_of", "empty_pool"}
+NEVER_RAISE = {"backends", "distributors", "equations", "part_of", "empty_pool"}
 
 
 def installed(package: str) -> bool:
-    needed = {"sweep_torch": "torch", "sweep_jax": "jax"}.get(package)
+    needed = {"sweep_torch": "torch", "sweep_jax": "jax", "sweep_dask": "sweep_dask"}.get(package)
     return needed is None or find_spec(needed) is not None
 
 
@@ -165,4 +165,5 @@ def test_mypy_is_strict_about_public_modules():
     assert not [
         m for m in homes if not any(fnmatch(m, each) or f"{m}.*" == each for each in strict) and not m.startswith(loose)
     ]
-    assert all((ROOT / package / "py.typed").exists() for package in settings["packages"])
+    roots = ROOT, ROOT / settings["mypy_path"]
+    assert all(any((root / package / "py.typed").exists() for root in roots) for package in settings["packages"])

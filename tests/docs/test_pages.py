@@ -83,6 +83,8 @@ def test_code_runs_and_prints_the_stated_output(page, request, tmp_path):
     for framework in ("torch", "jax"):
         if re.search(rf"(import|from) (sweep_)?{framework}\b", text) and not find_spec(framework):
             pytest.skip(f"{framework} is not installed")
+    if "sweep_dask" in text and not (find_spec("sweep_dask") and find_spec("distributed")):
+        pytest.skip("sweep-dask is not installed: pip install plugins/dask")
     if "segy(" in text and not find_spec("segyio"):
         pytest.skip("segyio is not installed")
     compiled = native.supports(Acoustic(), 2, "cpu")

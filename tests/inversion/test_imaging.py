@@ -198,7 +198,7 @@ def test_transposed_is_the_adjoint_of_born(backend, impl, equation):
         )  # fmt: skip
         x, y = [rng.standard_normal(shape) for _ in models], rng.standard_normal((3, 90, 10, 1))
         result = np.concatenate([objective.born(models, x, selection) for selection in (np.arange(2), np.arange(2, 3))])
-        transposed = objective.transposed(models, lambda selection: y[selection])
+        transposed = objective.transposed(models, lambda _, selection: y[selection])
     assert (result * y).sum() == pytest.approx(
         sum((a * b).sum() for a, b in zip(x, transposed, strict=True)), rel=1e-11
     )

@@ -84,7 +84,7 @@ def test_transposed_is_the_adjoint_of_the_weighted_filtered_record():
     z = random.standard_normal(arguments.observed.shape)
     born = arguments.executor.born(arguments.problem, arguments.shots, [start], [direction]).numpy()
     result = arguments.apply_weights(arguments.apply_filter(born), np.arange(3))
-    transposed = arguments.transposed([start], lambda selection: z[selection])[0]
+    transposed = arguments.transposed([start], lambda _, selection: z[selection])[0]
     assert (result * z).sum() == pytest.approx((transposed * direction).sum(), rel=1e-10)
 
 

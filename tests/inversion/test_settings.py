@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from sweep_core import MemoryOptions, SweepError
-from sweep_core.inversion import Settings, option
+from sweep_core._util.config import named_values
+from sweep_core.inversion import Settings, make_solver, option
 from sweep_core.io import faulted_model, write_prepared
 
 FREQUENCIES = {"acoustic": 4, "elastic": 2}
@@ -109,3 +110,32 @@ def test_a_script_may_add_options(configured):
     assert Options.read("a test", ["--device", "cpu", "--epochs", "2"]) == Options(device="cpu", epochs=2)
     with pytest.raises(SweepError, match="has no option 'device'"):
         configured('device = "cpu"')
+
+
+def test_a_backend_takes_its_options_from_the_settings(model):
+    pytest.importorskip("torch")
+    settings = Settings(model=model, freq=4, backend="torch", backend_options="impl=eager, device=cpu")
+    executor = make_solver(settings, "another", None).executor
+    assert (executor.impl, str(executor.device)) == ("eager", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("own", "options", "message"),
+    [
+        ("another", "impl", "--backend-options is 'impl'; expected one name=value each, such as 'workers=4, backend=t"),
+        ("another", "impl=c, impl=eager", "expected one name=value each"),
+        ("another", "1=2", "expected one name=value each"),
+        ("another", "colour=red", "backend 'reference' takes no 'colour'"),
+        ("reference", "impl=c", "--backend-options is 'impl=c', but the script makes the solver of 'reference'"),
+    ],
+)
+def test_bad_options_of_a_backend_are_refused(model, own, options, message):
+    settings = Settings(model=model, freq=4, backend="reference", backend_options=options)
+    with pytest.raises(SweepError, match=message):
+        make_solver(settings, own, None)
+
+
+def test_options_of_a_backend_are_values_of_toml_or_text():
+    text = "a=1, b=2.5, c=true, d='x y', e=tcp://host:8786, f=cuda:1,"
+    expected = {"a": 1, "b": 2.5, "c": True, "d": "x y", "e": "tcp://host:8786", "f": "cuda:1"}
+    assert named_values(text, "options") == expected and named_values("", "options") == {}

@@ -48,7 +48,8 @@ __all__ = [
     "variant",
 ]
 ORDERS = (2, 4, 6, 8, 10)
-OURS = ("reference", "torch", "jax")
+OURS = ("reference", "torch", "jax", "dask")
+"""Backends whose entries are named above, and Dask, whose workers run one of them (tests/distribution/test_dask.py)."""
 
 
 def error(x, expected) -> float:

@@ -1,0 +1,184 @@
+"""Shots of an objective as tasks of an elastic group: each worker holds the data of its own shots."""
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .._util.arrays import numpy_of
+from ..distribution import SerialDistributor, is_elastic, ordered_tasks, tree_sum
+from ..errors import DistributedError, OptionError, SweepError
+
+_PLACED: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
+"""Handles of the shots that the workers of an objective hold, until the objective is dropped."""
+
+
+def group_of(executor: Any, group: Any) -> tuple[Any, Any]:
+    """Return the executor of a worker and the group, for an executor with a group of its own or another one.
+
+    Parameters
+    ----------
+    executor : Executor
+        An executor. One that spreads shots over workers has the attributes `group`, and `worker`, their executor.
+    group : Distributor
+        The group of the call.
+
+    Returns
+    -------
+    executor : Executor
+        The executor that models shots.
+    group : Distributor
+        The group that shares the shots.
+
+    Raises
+    ------
+    OptionError
+        If both the executor and the call have a group.
+    """
+    own = getattr(executor, "group", None)
+    if own is None:
+        return executor, group
+    if group.size > 1 or is_elastic(group):
+        raise OptionError(
+            f"group is {type(group).__name__} of {group.size} ranks, and backend {executor.name!r} has a group of its "
+            "own; expected one of them; start one process, or leave group out"
+        )
+    return executor.worker, own
+
+
+def part_of(objective: Any, some: np.ndarray) -> Any:
+    """Return the objective of some shots alone, which holds no data of other shots and has a group of one rank.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective of a survey.
+    some : (n,) integer array
+        Shots, counted from 0.
+
+    Returns
+    -------
+    Objective
+        The objective of these shots. Their data may be zero throughout, unlike those of a survey.
+    """
+    values = {
+        "shots": objective.shots.take(some), "observed": objective.observed[some], "group": SerialDistributor(),
+        "weights": None if objective.weights is None else objective.weights[some], "costs": None,
+        "reduction": "fast", "numbers": objective.shot_numbers(some),
+    }  # fmt: skip
+    part = copy.copy(objective)  # evolve would check again, and refuse a shot without signal
+    for name, value in values.items():
+        object.__setattr__(part, name, value)
+    return part
+
+
+def values_of_shots(
+    objective: Any, function: Callable[..., Any], models: Sequence[np.ndarray], indices: np.ndarray
+) -> list[Any]:
+    """Return ``function(part, models, [0])`` of some shots; `part` is the objective of one of them.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective, with an elastic group.
+    function : callable
+        A picklable function.
+    models : list of arrays
+        Models in the order of ``equation.parameters``.
+    indices : (n,) integer array
+        Shots, counted from 0.
+
+    Returns
+    -------
+    list
+        The values, in the order of `indices`.
+
+    Raises
+    ------
+    SweepError
+        The error of a shot, with its number.
+    """
+    return objective.group.fetch(_calls(objective, function, models, indices))
+
+
+def sum_of_shots(
+    objective: Any, pull: Callable[..., Any], models: Sequence[np.ndarray], indices: np.ndarray,
+    after: Callable[[Any, Any], None] | None = None,
+) -> tuple[float, list[np.ndarray]]:  # fmt: skip
+    """Return the sums over some shots of the misfits and gradients that ``pull(part, models, [0])`` returns.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective, with an elastic group.
+    pull : callable
+        A picklable function.
+    models : list of arrays
+        Models in the order of ``equation.parameters``.
+    indices : (n,) integer array
+        Shots, counted from 0.
+    after : callable, optional
+        ``after(shots, misfit)`` is called for each shot once all are computed.
+
+    Returns
+    -------
+    misfit : float
+        The sum of the misfits, added in the order of `indices`.
+    gradients : list of float64 arrays
+        The sums of the gradients. Their bits do not depend on the workers.
+
+    Raises
+    ------
+    SweepError
+        The error of a shot, with its number.
+    """
+    if not len(indices):
+        return 0.0, [np.zeros(model.shape) for model in models]
+    group, is_ordered = objective.group, objective.reduction == "ordered"
+    results = _calls(objective, partial(_misfit_and_gradients, pull), models, indices)
+    if is_ordered:
+        total, gradients, misfits = ordered_tasks(group, results)
+    else:
+        parts = [group.call("misfit", _listed, result) for result in results]
+        misfits, gradients = group.fetch([tree_sum(group, _add, parts)])[0]
+        total = float(sum(misfits))
+    if after:
+        for shot, misfit in zip(indices, misfits, strict=True):
+            after(np.array([shot]), misfit)
+    return total, gradients
+
+
+def _calls(objective, function, models, indices) -> list[Any]:
+    """Return the handles of ``function(part, models, [0])`` of some shots."""
+    group, placed = objective.group, _PLACED.setdefault(objective, {})
+    for shot in indices:
+        if shot not in placed:
+            placed[shot] = group.place(part_of(objective, np.array([shot])))
+    shared = group.place(function), group.place([numpy_of(model) for model in models])
+    return [group.call(f"shot {shot}", _of_shot, int(shot), placed[shot], *shared) for shot in indices]
+
+
+def _of_shot(shot: int, part: Any, function: Callable[..., Any], models: Sequence[np.ndarray]) -> Any:
+    """Return the value of a function for one shot, on a worker. Errors begin with the number of the shot."""
+    try:
+        return function(part, models, np.array([0]))
+    except SweepError as error:
+        raise type(error)(f"shot {shot}: {error}") from error
+    except Exception as error:
+        raise DistributedError(f"shot {shot} failed with {type(error).__name__}: {error}") from error
+
+
+def _misfit_and_gradients(pull, part, models, some) -> tuple[float, list[np.ndarray]]:
+    value, slopes = pull(part, models, some)
+    return float(value), [np.asarray(numpy_of(slope), np.float64) for slope in slopes]
+
+
+def _listed(result):
+    return [result[0]], result[1]
+
+
+def _add(a, b):
+    return a[0] + b[0], [x + y for x, y in zip(a[1], b[1], strict=True)]
