@@ -16,6 +16,7 @@ from .regularisers import Tikhonov, TotalVariation
 from .settings import Settings
 from .stage import Stage
 from .stepwise import Stepwise
+from .survey_model import model_survey
 
 __all__ = [
     "LBFGS",
@@ -42,6 +43,7 @@ __all__ = [
     "make_solver",
     "marine_experiment",
     "migrate",
+    "model_survey",
     "observe",
     "option",
     "separate",

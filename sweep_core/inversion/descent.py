@@ -10,7 +10,7 @@ from ..errors import DomainError, NotFiniteError
 from .encoding import Encoding
 from .illumination import illumination
 from .journal import Answer
-from .objective import AfterShots, Objective, is_finite
+from .objective import AfterShots, Objective, batches, is_finite
 from .regularisers import penalty
 from .unknowns import Unknowns
 
@@ -159,12 +159,14 @@ class Descent:
     def _draw(self) -> np.ndarray:
         """Return the shots of the next step. Each shot is drawn once before any is drawn again."""
         if not self._drawn:
+            self.objective.read_ahead(self.shots)
             return self.shots
         if self._encoding:
             self._encoding.draw()
         if len(self._order) < min(self._drawn, len(self.shots)):
             self._order += list(self._random.permutation(self.shots))
         some, self._order = self._order[: self._drawn], self._order[self._drawn :]
+        self.objective.read_ahead(np.sort(self._order[: self._drawn]))
         return np.sort(some)
 
     def _scales(self, precondition) -> list[np.ndarray]:
@@ -195,13 +197,20 @@ class Descent:
 
     def _doubt(self, otherwise: str | None = None) -> str:
         """Return the error in the record of the start or in its misfit, or `otherwise` if both are correct."""
-        objective, some = self.objective, self.shots
-        record = objective.record(list(self.unknowns.start), some)
-        if bad := [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]:
+        objective, start = self.objective, list(self.unknowns.start)
+        bad: list[int] = []
+        largest = np.zeros(3)
+        for some in batches(self.shots, objective.batch):
+            record = objective.record(start, some)
+            bad += [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]
+            if bad:
+                continue
+            slope = objective.compare(record, some)[1]
+            arrays = objective.apply_weights(objective.apply_filter(record), some), objective.target(some), slope
+            largest = np.maximum(largest, [float(np.abs(x).max()) for x in arrays])
+        if bad:
             return f"the record of the start is not finite{_in(bad)}; check wavelet, models and dt"
-        slope = objective.compare(record, some)[1]
-        arrays = objective.apply_weights(objective.apply_filter(record), some), objective.target(some), slope
-        modelled, observed, derivative = (float(np.abs(x).max()) for x in arrays)
+        modelled, observed, derivative = largest.tolist()
         if not derivative:
             return "the misfit does not change with the record; check wavelet, receivers, weights and mask"
         return otherwise or (

@@ -12,6 +12,7 @@ from ..errors import UnsupportedError
 from ..misfit import least_squares
 from ..problem import Problem
 from .objective import Objective
+from .observed_data import StoredData, SummedData
 
 
 class Encoding:
@@ -75,8 +76,7 @@ class Encoding:
         weights = objective.weights
         return attrs.evolve(
             objective, shots=sum_shots(objective.problem, objective.shots, parts, signs),
-            observed=np.stack([np.tensordot(signs[part].astype(objective.observed.dtype), objective.observed[part], 1)
-                               for part in parts]),
+            observed=sum_observed(objective.observed, parts, signs),
             weights=None if weights is None else np.repeat(weights[:1], len(parts), axis=0), costs=None,
         )  # fmt: skip
 
@@ -102,6 +102,13 @@ def sum_shots(problem: Problem, shots: Shots, parts: list[np.ndarray], signs: np
     receivers = shots.receivers if shots.receivers.ndim == 2 else shots.receivers[0]
     mask = None if shots.mask is None else np.repeat(shots.mask[:1], len(parts), axis=0)
     return Shots(np.stack(wavelets), np.stack(places), receivers, mask)
+
+
+def sum_observed(observed: Any, parts: list[np.ndarray], signs: np.ndarray) -> Any:
+    """Return the sums of the observed data of some shots with signs; those of a store are read when they are used."""
+    if isinstance(observed, StoredData):
+        return SummedData(observed, parts, signs)
+    return np.stack([np.tensordot(signs[part].astype(observed.dtype), observed[part], 1) for part in parts])
 
 
 def check_encodable(shots: Shots, misfit: Any, weights: np.ndarray | None) -> None:

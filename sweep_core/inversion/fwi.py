@@ -23,6 +23,7 @@ from .identity import environment, identity
 from .journal import Journal
 from .lbfgs import LBFGS
 from .objective import Objective, make_objective, problem_of
+from .observed_data import check_in_memory, check_used
 from .observers import Observers
 from .profiling import Profiler
 from .regularisers import check_regularisers
@@ -110,8 +111,9 @@ def invert(
         The solver.
     wavelet, sources, receivers, receiver_mask
         Arguments of a call of the solver; of any array library.
-    observed : (nshots, nt, nrec, nfield) array
-        Observed record. Samples of masked receivers do not count and may be NaN.
+    observed : (nshots, nt, nrec, nfield) array, or ObservedStore
+        Observed record. Samples of masked receivers do not count and may be NaN. Each rank reads only its shots of a
+        :class:`sweep_core.io.ObservedStore`, when it models them.
     start : list of (nz, nx) or (nz, ny, nx) arrays
         Initial models in the order of ``equation.parameters``.
     stages : Stage or sequence of Stage
@@ -286,7 +288,7 @@ def _check_stages(stage_list: list[Stage], data: Objective, optimiser: Any, regu
         try:
             _check_optimiser(stage.optimiser or optimiser or LBFGS())
             check_regularisers(regularise if stage.regularise is None else stage.regularise)
-            _stage_objective(data, stage)
+            check_used(_stage_objective(data, stage).observed, spread(len(data.shots), stage.shots))
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
 
@@ -296,6 +298,7 @@ def _stage_objective(data: Objective, stage: Stage) -> Objective:
     changes = {name: value for name in ("low", "high", "misfit", "weights")
                if (value := getattr(stage, name)) is not None}  # fmt: skip
     if (factor := stage.coarsen or 1) > 1:
+        check_in_memory(data.observed)
         coarse = Coarse(data.executor, factor)
         check_support(data.executor.name, coarse, data.problem)
         coarse.check_survey(data.problem, data.shots)

@@ -11,17 +11,23 @@ from .._util.config import named_values
 from .._util.validators import check_choice
 from ..distribution import Distributor, SerialDistributor, ShotPlan, on_root
 from ..errors import CheckpointError, DomainError, OptionError, UnsupportedError
+from ..io import ObservedStore
 from ..plot.process import FigureProcess
 from ..plugins import backend, check_support
 from ..problem import make_problem
 from .descent import STEP
 from .experiment import separate
 from .fwi import Inverted
-from .objective import Solver, modelled
+from .journal import STORE
+from .objective import Solver, batches, modelled
 from .observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
 from .settings import Settings
 from .stage import Stage
+from .survey_model import model_survey
 from .tasks import group_of
+
+OBSERVED = "slices", "rank0", "store"
+"""The ways of :func:`observe` to model observed data."""
 
 
 def check_out(settings: Settings, group: Distributor | None = None) -> None:
@@ -99,8 +105,11 @@ def make_solver(settings: Settings, own: str, make: Callable[..., Any]) -> Any:
     return solver
 
 
-def observe(settings: Settings, solver: Any, group: Distributor, how: str = "slices") -> np.ndarray:
+def observe(settings: Settings, solver: Any, group: Distributor, how: str = "slices") -> np.ndarray | ObservedStore:
     """Return the observed data of all shots, on every rank.
+
+    ``'slices'`` and ``'rank0'`` are for small surveys, since each rank holds the data of all shots. With ``'store'`` no
+    rank does. An interrupted modelling into a store is continued.
 
     Parameters
     ----------
@@ -109,20 +118,29 @@ def observe(settings: Settings, solver: Any, group: Distributor, how: str = "sli
     solver : Solver
     group : Distributor
         The ranks of the run.
-    how : {'slices', 'rank0'}
-        Each rank models its own shots, or the first rank models all of them.
+    how : {'slices', 'rank0', 'store'}
+        Each rank models its own shots, or the first rank models all of them, or each rank models its own shots into
+        ``observed.zarr`` in the folder of the results.
 
     Returns
     -------
-    array, (nshots, nt, nrec, fields), float32
+    array, (nshots, nt, nrec, fields), float32, or ObservedStore
 
     Raises
     ------
     OptionError
-        If `how` is none of the two, or the backend spreads shots over workers of its own and there are several ranks.
+        If `how` is none of these, or the backend spreads shots over workers of its own and there are several ranks.
+    SweepError
+        The data cannot be modelled, or written into the store.
     """
-    check_choice(how, "--observed", ("slices", "rank0"))
+    check_choice(how, "--observed", OBSERVED)
     group_of(solver.executor, group)
+    if how == "store":
+        shots, models = settings.experiment.shots, separate(settings.experiment.model.true)
+        return model_survey(
+            settings.folder / STORE, solver, shots.wavelet, shots.sources, shots.receivers, models,
+            batch=settings.forward_batchsize, group=group, overwrite=settings.overwrite,
+        )  # fmt: skip
     count = settings.experiment.nshots
     true, plan = separate(settings.experiment.model.true), ShotPlan(count, group.size)
     if how == "rank0":
@@ -130,7 +148,7 @@ def observe(settings: Settings, solver: Any, group: Distributor, how: str = "sli
     return numpy_of(group.all_gather(plan, _record(settings, solver, true, plan.part(group.rank))))
 
 
-def _record(settings: Settings, solver: Any, models: Sequence[Any], numbers: Sequence[int]) -> np.ndarray:
+def _record(settings: Settings, solver: Any, models: Sequence[Any], numbers: Any) -> np.ndarray:
     """Return the record of some shots, which may be none."""
     shots, fields = settings.experiment.shots, len(solver.problem.receiver_type)
     none = np.empty((0, shots.wavelet.shape[-1], shots.receivers.shape[-2], fields), np.float32)
@@ -139,7 +157,7 @@ def _record(settings: Settings, solver: Any, models: Sequence[Any], numbers: Seq
     return np.concatenate([none, *parts], dtype=np.float32)
 
 
-def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[str, Any]:
+def arguments_of(settings: Settings, solver: Any, observed: np.ndarray | ObservedStore) -> dict[str, Any]:
     """Return the arguments of :func:`sweep_core.inversion.invert` but the solver, the optimiser and the group.
 
     One unit of the optimiser's step is ``--lr``, and as much of the range of each further parameter.
@@ -149,7 +167,7 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
     settings : Settings
         The options of the script.
     solver : Solver
-    observed : array, (nshots, nt, nrec, fields)
+    observed : array, (nshots, nt, nrec, fields), or ObservedStore
         The result of :func:`observe`.
 
     Returns
@@ -184,8 +202,9 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray) -> dict[
 
 
 def conclude(
-    settings: Settings, solver: Any, observed: np.ndarray, inverted: Inverted, group: Distributor | None = None
-) -> str:
+    settings: Settings, solver: Any, observed: np.ndarray | ObservedStore, inverted: Inverted,
+    group: Distributor | None = None,
+) -> str:  # fmt: skip
     """Return the closing lines of a run; the misfit is that of all shots in the inverted models.
 
     Parameters
@@ -193,7 +212,7 @@ def conclude(
     settings : Settings
         The options of the script.
     solver : Solver
-    observed : array, (nshots, nt, nrec, fields)
+    observed : array, (nshots, nt, nrec, fields), or ObservedStore
     inverted : Inverted
         The result of :func:`sweep_core.inversion.invert`.
     group : Distributor, optional
@@ -215,8 +234,10 @@ def conclude(
     if not begin["misfit"]:
         raise DomainError("the misfit at the start is 0.0: the start fits the data already; nothing to invert for")
     mine = ShotPlan(experiment.nshots, ranks.size).part(ranks.rank)
-    residual = _record(settings, solver, inverted.models, mine) - observed[list(mine)]
-    part = np.array([0.5 * np.square(residual, dtype=np.float64).sum()])
+    part = np.zeros(1)
+    for some in batches(np.array(mine, np.int64), settings.forward_batchsize):
+        residual = _record(settings, solver, inverted.models, some) - observed[some]
+        part += 0.5 * np.square(residual, dtype=np.float64).sum()
     misfit = float(numpy_of(ranks.all_reduce(part))[0])
     seconds = float(np.median([line["seconds"] for line in history[1:]]))
     last = f"{seconds:.2f} s/epoch" + ("" if inverted.profile is None else f"\n{inverted.profile}")

@@ -23,6 +23,8 @@ from .lock import Lock
 from .objective import is_finite
 
 Answer = tuple[float, list[np.ndarray]]
+STORE = "observed.zarr"
+"""Store of modelled data that a script keeps in the folder of its run; see :func:`sweep_core.inversion.observe`."""
 OWN = re.compile(r"run\.json|checkpoint(?:_previous)?\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
 """Files of a run: results of stages, gradients, and the state of the current stage. Files of users do not match."""
 CHECKPOINTS = ("checkpoint.npz", "checkpoint_previous.npz")
@@ -90,9 +92,10 @@ class Journal:
         path = folder / "run.json"
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            others = [entry.name for entry in folder.iterdir() if not part_of(entry.name)]
-        if others and not path.exists() and others != ["run.lock"]:
-            raise CheckpointError(f"{folder} holds {sorted(others)[0]} but no run; name another folder")
+            names = {entry.name for entry in folder.iterdir() if not part_of(entry.name)}
+        others = sorted(names - {"run.lock", STORE})
+        if others and not path.exists():
+            raise CheckpointError(f"{folder} holds {others[0]} but no run; name another folder")
         self._lock = Lock(folder / "run.lock")
         with storing(folder):
             for entry in list(folder.iterdir()):

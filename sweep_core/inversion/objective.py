@@ -18,6 +18,7 @@ from ..misfit import Misfit, by_name, least_squares
 from ..plugins import check_support
 from ..problem import Problem
 from ..processing import bandpass
+from .observed_data import StoredData, check_observed, observed_of
 from .tasks import group_of, sum_of_shots, values_of_shots
 
 AfterShots = Callable[[Any, Any], None] | None
@@ -113,8 +114,9 @@ class Objective:
         The problem.
     shots : Shots
         All shots of the survey.
-    observed : (nshots, nt, nrec, nfield) NumPy array
-        Observed record, of the dtype of the models. Samples of masked receivers count as zero, and may be NaN.
+    observed : (nshots, nt, nrec, nfield) NumPy array, or ObservedStore
+        Observed record, of the dtype of the models. Samples of masked receivers count as zero, and may be NaN. The
+        shots of a :class:`sweep_core.io.ObservedStore` are read and checked when they are used.
     misfit : Misfit or str
         A misfit of :mod:`sweep_core.misfit`, its name, or a user's function.
     weights : array, optional
@@ -141,7 +143,7 @@ class Objective:
     executor: Any
     problem: Problem
     shots: Shots
-    observed: np.ndarray
+    observed: Any
     misfit: Misfit = attrs.field(default=least_squares, converter=by_name)
     weights: np.ndarray | None = None
     low: float | None = None
@@ -175,20 +177,15 @@ class Objective:
             raise DomainError("weights are zero throughout, so no sample counts; set them to one where data count")
         if self.shots.mask is not None:
             check_mask(self.shots.mask, nshots, nrec)
-            is_used = numpy_of(self.shots.mask)[:, None, :, None]
-            object.__setattr__(self, "observed", np.where(is_used, self.observed, np.zeros_like(self.observed)))
         if not callable(self.misfit):
             raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
-        if not np.isfinite(self.observed).all():
-            raise DomainError("observed holds NaN or infinite values; set them to zero, with weights of zero")
-        if not np.any(self.observed):
-            raise DomainError("observed is zero throughout; expected the observed record")
+        object.__setattr__(self, "observed", check_observed(self.observed, self.shots.mask, self.problem.dt))
         if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
             raise OptionError(f"batch is {self.batch!r}; expected a whole number of shots from 1 on")
 
         check_choice(self.reduction, "reduction", ("fast", "ordered"))
         ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
-        self.apply_filter(self.observed[:1, :, :1])  # checks the corners
+        self.apply_filter(np.zeros((1, nt, 1, 1), self.observed.dtype))  # checks the corners
 
     def shot_numbers(self, some: np.ndarray) -> np.ndarray:
         """Return the numbers of some shots in their survey.
@@ -311,7 +308,7 @@ class Objective:
             parts = values_of_shots(self, Objective.record, models, numbers)
         else:
             parts = modelled(self.executor, self.problem, self.shots, models, numbers, self.batch)
-        return np.concatenate([self.observed[:0], *parts])
+        return np.concatenate([np.empty((0, *self.observed.shape[1:]), self.observed.dtype), *parts])
 
     def __call__(
         self, models: Sequence[np.ndarray], indices: Any = None, after: AfterShots = None
@@ -451,10 +448,27 @@ class Objective:
         """
         return indices[list(self._plan(indices).part(self.group.rank))]
 
+    def read_ahead(self, indices: np.ndarray) -> None:
+        """Announce the shots of the step after the next one, whose first batch a store reads in advance.
+
+        Parameters
+        ----------
+        indices : (n,) integer array
+            Shots, counted from 0.
+        """
+        if isinstance(self.observed, StoredData):
+            self.observed.expect_step(self._batches(self._indices(indices)))
+
+    def _batches(self, indices: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the batches of this rank."""
+        return batches(self.own_shots(indices), 1 if self.reduction == "ordered" else self.batch)
+
     def _sum(self, pull, models, indices=None, after=None):
         indices = self._indices(indices)
         if is_elastic(self.group):
             return sum_of_shots(self, pull, models, indices, after)
+        if isinstance(self.observed, StoredData):
+            self.observed.expect(self._batches(indices))
         if self.reduction == "ordered":
 
             def compute(place):
@@ -486,12 +500,12 @@ def make_objective(
 ) -> Objective:  # fmt: skip
     """Return the objective of arrays of any library, for models of a dtype."""
     shots = Shots(*(None if x is None else numpy_of(x) for x in (wavelet, sources, receivers, receiver_mask)))
-    observed, weights = numpy_of(observed), None if weights is None else numpy_of(weights)
-    for name, array in (("observed", observed), ("wavelet", shots.wavelet), ("weights", weights)):
+    observed, weights = observed_of(observed, dtype, shots.mask), None if weights is None else numpy_of(weights)
+    for name, array in (("wavelet", shots.wavelet), ("weights", weights)):
         if array is not None and array.dtype.kind not in "fiub":
             raise DtypeError(f"{name} is of {array.dtype}; expected an array of real numbers")
     executor, options["group"] = group_of(executor, options["group"])
     return Objective(
         executor, problem, attrs.evolve(shots, wavelet=shots.wavelet.astype(dtype)),
-        observed.astype(dtype, copy=False), weights=weights, **options,
+        observed, weights=weights, **options,
     )  # fmt: skip

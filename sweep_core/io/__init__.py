@@ -5,9 +5,11 @@ from .elastic import ElasticModel, elastic_from_vp, read_elastic
 from .gathers import Gathers
 from .gathers_file import read_gathers, write_gathers
 from .line import Line, Misfit, fit_line
+from .observed_store import ObservedStore
 from .prepared import PreparedModel, downsample, find_water, read_prepared, smooth, write_prepared
 from .replacing import part_of, replacing, storing
 from .segy import SegyFile, open_segy, read_segy, write_segy, write_segy_section
+from .store_gathers import store_gathers
 from .synthetic import faulted_model
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "Gathers",
     "Line",
     "Misfit",
+    "ObservedStore",
     "PreparedModel",
     "SegyFile",
     "downsample",
@@ -31,6 +34,7 @@ __all__ = [
     "read_segy",
     "replacing",
     "smooth",
+    "store_gathers",
     "storing",
     "write_gathers",
     "write_prepared",

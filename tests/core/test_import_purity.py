@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"torch", "jax", "jaxlib", "segyio", "matplotlib", "scipy"}
+HEAVY = {"torch", "jax", "jaxlib", "segyio", "matplotlib", "scipy", "zarr"}
 USES = {
     "importing": "import sweep_core",
     "listing backends": "import sweep_core; sweep_core.backends(); sweep_core.equations()",

@@ -144,6 +144,16 @@ def test_the_water_is_unchanged(runs):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("which", LAUNCH)
+def test_a_store_gives_the_result_of_data_in_memory(runs, model, tmp_path, which):
+    last = LAST.search(launch(which, *small(model, tmp_path, 4), "--observed", "store"))
+    assert last.groups()[:4] == runs[which][1].groups()[:4]
+    assert {path.name for path in tmp_path.iterdir()} - {path.name for path in runs[which][0].iterdir()} == {
+        "observed.zarr"
+    }
+
+
+@pytest.mark.slow
 def test_observed_data_of_rank_0_equal_those_of_slices(runs, model, tmp_path):
     last = LAST.search(launch("torch", *small(model, tmp_path, 4), "--observed", "rank0"))
     assert last[2] == runs["torch"][1][2]

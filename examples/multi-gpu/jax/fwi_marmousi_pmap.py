@@ -31,6 +31,9 @@ from sweep_jax.distribution import DevicesExecutor, local_devices, set_virtual_c
 @attrs.frozen(slots=False)
 class Options(Settings):
     devices: int | None = option(None, "devices to use; on a CPU so many virtual ones. All by default")
+    observed: str = option(
+        "slices", "observed data: slices or rank0, in memory; or store, on disk in --out"
+    )
 
 
 def run(settings):
@@ -52,8 +55,8 @@ def run(settings):
     solver = make_solver(settings, "jax", make)
     shots = settings.shots_per_step
     print(f"{len(devices)} {devices[0].platform} devices, {shots} shots a step, {solver.explain()}", flush=True)
-    # 3. Observed data stay on the host.
-    observed = observe(settings, solver, SerialDistributor())
+    # 3. Observed data stay on the host, or in a store of which a step reads its shots.
+    observed = observe(settings, solver, SerialDistributor(), settings.observed)
     # 4. The inversion: each step splits its shots over the devices and sums the gradient.
     inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=Optax(optax.adam(1.0), shots=shots))
     print(f"results in {settings.out}\n{conclude(settings, solver, observed, inverted)}")

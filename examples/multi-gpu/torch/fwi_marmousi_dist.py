@@ -34,7 +34,9 @@ from sweep_torch.distribution import TorchDistributor, setup_distributed, split_
 @attrs.frozen(slots=False)
 class Options(Settings):
     device: str = option("auto", "cpu, cuda or auto")
-    observed: str = option("slices", "who models the observed data: slices, each rank its own, or rank0")
+    observed: str = option(
+        "slices", "who models the observed data: slices, each rank its own; rank0; or store, each its own into --out"
+    )
 
 
 def run(settings):
@@ -49,7 +51,7 @@ def run(settings):
         shots = len(split_indices_for_rank(range(settings.shots_per_step), rank, size))
         line = f"rank {rank} of {size} on {device} ({find_launch().launcher}): {shots} shots a step, {solver.explain()}"
         print(f"{line}\n", end="", flush=True)
-        # 3. Observed data, known to all.
+        # 3. Observed data, known to all, or in a store of which each rank reads its shots.
         observed = observe(settings, solver, group, settings.observed)
         # 4. The inversion: each step splits its shots over the group and sums the gradient.
         adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, lr=1.0)

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from ...acquisition.shots import Shots
+from ...io import ObservedStore
 from ...plot.process import FigureProcess
 from ...plugins import Observation
 from ...problem import Problem
@@ -101,7 +102,7 @@ class DataFigures:
     folder: Path
     problem: Problem
     shots: Shots
-    observed: np.ndarray
+    observed: np.ndarray | ObservedStore
     freq: float
     process: FigureProcess = attrs.field(factory=FigureProcess)
     events: ClassVar = ("start",)
