@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from sweep_core.inversion import Stage, invert, marine_experiment
-from sweep_core.inversion.objective import modelled
+from sweep_core.inversion.batches import modelled
 from sweep_core.io import read_prepared
 from sweep_core.plot import plot_parameters, save
 from sweep_torch import PropTorch, Torch

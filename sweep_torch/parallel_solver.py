@@ -105,6 +105,7 @@ class ParallelTorch(ParallelSolver[torch.Tensor], torch.nn.Module):
         """The backend over these devices: a :class:`sweep_core.Executor`, which an inversion calls."""
         return DevicesExecutor(self.solver._requested, self.devices)
 
+    @outside_dynamo
     def _record(
         self,
         wavelet: Any,
@@ -120,6 +121,7 @@ class ParallelTorch(ParallelSolver[torch.Tensor], torch.nn.Module):
         self.solver._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, fields)
 
+    @outside_dynamo
     def _born(
         self,
         wavelet: Any,
@@ -172,7 +174,6 @@ class DevicesExecutor(TorchExecutor):
         return born_on_devices(problem, self.impl, placed, models, perturbations, self.devices)
 
 
-@outside_dynamo
 def run_on_devices(
     problem: Problem,
     impl: str,
@@ -195,7 +196,6 @@ def run_on_devices(
     return parts.joined(records), fields, list(flags)
 
 
-@outside_dynamo
 def born_on_devices(
     problem: Problem,
     impl: str,

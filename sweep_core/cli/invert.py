@@ -9,8 +9,9 @@ import numpy as np
 
 from ..acquisition.shots import Shots
 from ..inversion import invert
+from ..inversion.batches import modelled
 from ..inversion.experiment import model_error
-from ..inversion.objective import Solver, modelled
+from ..inversion.solver import Solver
 from ..inversion.unknowns import one_earth
 from ..io import Gathers, replacing
 from ..plot import plot_comparison, plot_epoch, save

@@ -11,8 +11,8 @@ import numpy as np
 from .._util.arrays import numpy_of
 from ..acquisition.shots import Shots
 from ..errors import MemoryLimitError, OptionError
+from ..inversion.batches import batches
 from ..inversion.experiment import time_step
-from ..inversion.objective import batches
 from ..io import Gathers, write_gathers, write_segy
 from ..io.segy.writing import check_samples
 from ..memory.limits import available, readable

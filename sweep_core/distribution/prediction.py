@@ -28,7 +28,8 @@ class Link:
 
         2 ceil(log2 n) latency + 2 (n - 1) / n bytes / bandwidth,
 
-    that of a reduce-scatter and an all-gather by recursive halving [1]_. A ring moves as many bytes.
+    that of a reduce-scatter and an all-gather by recursive halving (Thakur, Rabenseifner and Gropp 2005, Int. J. High
+    Perform. Comput. Appl. 19, 49-66). A ring moves as many bytes.
 
     Parameters
     ----------
@@ -41,11 +42,6 @@ class Link:
     ------
     DtypeError, DomainError
         A number is not positive and finite; `latency` may be zero.
-
-    References
-    ----------
-    .. [1] R. Thakur, R. Rabenseifner and W. Gropp (2005), Optimization of collective communication operations in MPICH,
-       Int. J. High Perform. Comput. Appl. 19, 49-66.
 
     Examples
     --------

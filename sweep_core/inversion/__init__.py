@@ -10,10 +10,11 @@ from .illumination import illumination
 from .imaging import least_squares_migrate, migrate
 from .job import arguments_of, check_out, conclude, make_solver, observe
 from .lbfgs import LBFGS
-from .objective import Objective, Solver
+from .objective import Objective
 from .observers import Observers, StopInversion
 from .regularisers import Tikhonov, TotalVariation
 from .settings import Settings
+from .solver import Solver
 from .stage import Stage
 from .stepwise import Stepwise
 from .survey_model import model_survey

@@ -7,10 +7,11 @@ import attrs
 import numpy as np
 
 from ..errors import DomainError, NotFiniteError
+from .batches import AfterShots, batches, is_finite
 from .encoding import Encoding
 from .illumination import illumination
 from .journal import Answer
-from .objective import AfterShots, Objective, batches, is_finite
+from .objective import Objective
 from .regularisers import penalty
 from .unknowns import Unknowns
 

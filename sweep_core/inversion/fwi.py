@@ -22,13 +22,14 @@ from .encoding import Encoding, check_encodable
 from .identity import environment, identity
 from .journal import Journal
 from .lbfgs import LBFGS
-from .objective import Objective, make_objective, problem_of
+from .objective import Objective, make_objective
 from .observed_data import check_in_memory, check_used
 from .observers import Observers
 from .profiling import Profiler
 from .regularisers import check_regularisers
 from .reporter import Reporter, StagePosition
 from .signals import checkpoint_on_signals
+from .solver import problem_of
 from .stage import Stage
 from .stepwise import Stepwise
 from .unknowns import check_steps, make_unknowns, one_earth
@@ -190,7 +191,7 @@ def invert(
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite),
                        ("profile", profile)):  # fmt: skip
         check_flag(flag, name)
-    profiler = Profiler(profile, group or SerialDistributor(), folder)
+    profiler = Profiler(profile, solver.executor, group or SerialDistributor(), folder)
     ranks = profiler.group
     stage_list = _stage_list(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
@@ -198,7 +199,7 @@ def invert(
     seed = check_whole(seed, "seed", 0)
     true_models = None if true is None else one_earth(problem, true, "true")
     data = make_objective(
-        profiler.executor(solver.executor), problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype,
+        profiler.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype,
         weights, receiver_mask, misfit=misfit, batch=batch, group=ranks,
         costs=None if costs is None else numpy_of(costs), reduction=reduction,
     )  # fmt: skip

@@ -9,9 +9,11 @@ import numpy as np
 from .._util.validators import check_choice, check_flag
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
+from .batches import batches
 from .descent import DAMPING
 from .illumination import illumination
-from .objective import Objective, batches, make_objective, problem_of
+from .objective import Objective, make_objective
+from .solver import problem_of
 from .unknowns import fixed_cells, one_earth
 
 CONDITIONS = ("correlation", "laplacian", "impedance")

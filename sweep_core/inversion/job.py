@@ -15,13 +15,14 @@ from ..io import ObservedStore
 from ..plot.process import FigureProcess
 from ..plugins import backend, check_support
 from ..problem import make_problem
+from .batches import batches, modelled
 from .descent import STEP
 from .experiment import separate
 from .fwi import Inverted
 from .journal import STORE
-from .objective import Solver, batches, modelled
 from .observers import DataFigures, EpochFigures, HistoryFile, ModelFiles, epochs_of
 from .settings import Settings
+from .solver import Solver
 from .stage import Stage
 from .survey_model import model_survey
 from .tasks import group_of

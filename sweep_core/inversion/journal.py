@@ -19,8 +19,8 @@ from ..distribution import Distributor, on_root
 from ..errors import CheckpointError, DistributedError
 from ..io import part_of, replacing, storing
 from ..io.arrays import read_archive
+from .batches import is_finite
 from .lock import Lock
-from .objective import is_finite
 
 Answer = tuple[float, list[np.ndarray]]
 STORE = "observed.zarr"

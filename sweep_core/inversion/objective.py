@@ -15,88 +15,11 @@ from ..acquisition.shots import Shots, check_mask, check_positions
 from ..distribution import SerialDistributor, ShotPlan, is_elastic, ordered_sum, record_interval
 from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
-from ..plugins import check_support
 from ..problem import Problem
 from ..processing import bandpass
+from .batches import AfterShots, batches, is_finite, modelled, sum_batches
 from .observed_data import StoredData, check_observed, observed_of
 from .tasks import group_of, sum_of_shots, values_of_shots
-
-AfterShots = Callable[[Any, Any], None] | None
-
-
-def is_finite(misfit: float, gradients: Sequence[np.ndarray]) -> bool:
-    """Return True if the misfit and all gradients are finite."""
-    return bool(np.isfinite(misfit)) and all(np.isfinite(part).all() for part in gradients)
-
-
-@attrs.frozen
-class Solver:
-    """A solver of any backend for :func:`sweep_core.inversion.invert`, instead of a PropTorch or PropJax.
-
-    Parameters
-    ----------
-    executor : Executor
-        An executor of a backend, such as ``backend("torch")``.
-    problem : Problem
-        The problem.
-    """
-
-    executor: Any
-    problem: Problem
-
-    def explain(self) -> str:
-        """Return the backend and the memory strategy of gradients.
-
-        Returns
-        -------
-        str
-            One sentence.
-
-        Raises
-        ------
-        UnsupportedError
-            The executor does not support the problem.
-        """
-        name = self.executor.name
-        reason = check_support(name, self.executor, self.problem).reason or "ready"
-        return f"backend {name!r}: {reason}; gradients with {self.problem.memory}"
-
-
-def problem_of(solver: Any) -> Problem:
-    """Return the problem of a PropTorch or PropJax, or raise an OptionError for any other object."""
-    if isinstance(solver, type) or not hasattr(solver, "executor"):
-        raise OptionError(f"solver is {solver!r}; expected a PropTorch or PropJax")
-    return solver.problem
-
-
-def batches(indices: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Yield the shots in batches of `size`."""
-    return (indices[first : first + size] for first in range(0, len(indices), size))
-
-
-def modelled(executor, problem, shots: Shots, models, indices: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return the records of some shots, in batches of `size`. An executor with a group of its own gets all at once."""
-    size = max(len(indices), 1) if hasattr(executor, "group") else size
-    return [numpy_of(executor.forward(problem, shots.take(some), models)) for some in batches(indices, size)]
-
-
-def sum_batches(
-    pull: Callable[[np.ndarray], tuple[Any, list]], indices: np.ndarray, size: int, sums: list[np.ndarray],
-    after: AfterShots = None,
-) -> float:  # fmt: skip
-    """Return the misfit of some shots, in batches of `size`, and add their gradients to `sums`.
-
-    ``pull(shots)`` returns misfit and gradients of a batch. ``after(shots, misfit)`` is called after each batch.
-    """
-    misfit = 0.0
-    for some in batches(indices, size):
-        value, slopes = pull(some)
-        misfit += float(value)
-        if after:
-            after(some, value)
-        for total, slope in zip(sums, slopes, strict=True):
-            total += numpy_of(slope)
-    return misfit
 
 
 @attrs.frozen(eq=False)

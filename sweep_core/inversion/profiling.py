@@ -17,13 +17,16 @@ from ..distribution import (
     Recorder,
     TimedDistributor,
     chrome_trace,
+    is_elastic,
     record_interval,
     wait_for,
 )
 from ..distribution.profile import EVALUATION, STEP
+from ..errors import UnsupportedError
 from ..io import replacing
 from ..plot import plot_profile, save
 from ..plot.canvas import new_figure
+from .tasks import group_of
 
 FILES = re.compile(r"profile\.(txt|png)|trace\.json")
 """Names of the files of a profile."""
@@ -101,6 +104,8 @@ class Profiler:
     ----------
     is_on : bool
         Record the time of the steps.
+    executor : Executor
+        The executor.
     group : Distributor
         The ranks.
     folder : path-like, optional
@@ -109,19 +114,21 @@ class Profiler:
     Raises
     ------
     UnsupportedError
-        matplotlib is not installed, which draws the picture in `folder`.
+        Workers of the group compute the shots, or matplotlib, which draws the picture in `folder`, is not installed.
     """
 
-    def __init__(self, is_on: bool, group: Distributor, folder: str | os.PathLike[str] | None = None):
+    def __init__(self, is_on: bool, executor: Any, group: Distributor, folder: str | os.PathLike[str] | None = None):
+        if is_on and is_elastic(group_of(executor, group)[1]):
+            raise UnsupportedError(
+                "profile is True, but workers of an elastic group compute the shots; leave it out, and see the "
+                "dashboard of the cluster"
+            )
         if is_on and folder:
             new_figure((1.0, 1.0))  # refuses before the run if matplotlib is missing
         self.is_on, self.files, self._folder = is_on, FILES, folder
+        self.executor: Any = TimedExecutor(executor) if is_on else executor
         self.group: Any = TimedDistributor(group) if is_on else group
         self._recorder, self._stack, self._is_due = Recorder(), ExitStack(), False
-
-    def executor(self, executor: Any) -> Any:
-        """Return the executor, timed if the profiler is on."""
-        return TimedExecutor(executor) if self.is_on else executor
 
     def __enter__(self) -> Self:
         if self.is_on:

@@ -6,10 +6,10 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from ..distribution import Distributor
+from .batches import AfterShots
 from .descent import Descent, name_shots
 from .experiment import model_error
 from .journal import Journal
-from .objective import AfterShots
 from .observers import Observers
 from .stage import Stage
 

@@ -15,9 +15,10 @@ from ..distribution import Distributor, SerialDistributor, ShotPlan, check_same,
 from ..errors import CheckpointError, DistributedError, NotFiniteError, SweepError
 from ..io import ObservedStore
 from ..memory import MemoryOptions
+from .batches import batches
 from .identity import environment, identity
 from .journal import differences
-from .objective import batches, problem_of
+from .solver import problem_of
 from .unknowns import one_earth
 
 SURVEY = "survey"

@@ -108,7 +108,7 @@ def test_a_stopped_run_says_how_to_continue(short, capsys, monkeypatch):
     assert output_of(capsys)[1].endswith("stopped\n")
     assert main(["invert", str(short), "--out", str(short.parent / "whole")]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("sweep_core.inversion.fwi._Reporter.iteration", stop)
+        patch.setattr("sweep_core.inversion.fwi.Reporter.iteration", stop)
         assert main(["invert", str(short)]) == 130
     assert output_of(capsys)[1].endswith("stopped; the same command goes on from the last gradient in its folder\n")
     assert main(["invert", str(short)]) == 0

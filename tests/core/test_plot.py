@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sweep_core import DomainError, OptionError, ShapeError, StorageError, plot
+from sweep_core.distribution import Interval, Link, Profile, predict
 from sweep_core.io import Gathers
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -196,6 +197,12 @@ HISTORY = [{"epoch": 1, "misfit": 2.0, "model_error": [3.0, 4.0]}]
 SHAPES = {"flat": (2, 3000), "deep": (3000, 2), "a cell": (1, 1)}
 
 
+def profile_of(nranks, nsteps):
+    """Return a profile whose ranks compute three shots in each second."""
+    steps = [Interval("backward", "backward", float(n), n + 0.5, 0.5, 3) for n in range(nsteps)]
+    return Profile(("step",) * nsteps, np.tile(np.arange(nsteps + 1.0), (nranks, 1)), (tuple(steps),) * nranks)
+
+
 @pytest.fixture
 def draw_figure(tmp_path):
     """Return a function that draws a public figure of arrays of a shape (rows, columns), as many as it takes."""
@@ -217,6 +224,8 @@ def draw_figure(tmp_path):
             "plot_loss": lambda: plot.plot_loss(HISTORY * shape[0], ["vp", "vs"]),
             "plot_model": lambda: plot.plot_model(np.stack([section] * 3, axis=1), dh),
             "plot_parameters": lambda: plot.plot_parameters(["v"] * 12, {"true": waves[:12]}, dh),
+            "plot_profile": lambda: plot.plot_profile(profile_of(*shape)),
+            "plot_scaling": lambda: plot.plot_scaling(predict(profile_of(*shape), link=Link(1e-5, 1e9))),
             "plot_shot": lambda: plot.plot_shot(
                 section, dh, 0.004, **corner, record=record, snapshots=waves, times=TIMES
             ),

@@ -2,10 +2,11 @@
 
 import json
 import time
-from itertools import pairwise
 
 import numpy as np
 import pytest
+from inverting import on_ranks
+from traces import check_trace
 
 from sweep_core import CheckpointError, DomainError, DtypeError, OptionError, SerialDistributor, ShapeError
 from sweep_core.distribution import (
@@ -20,7 +21,6 @@ from sweep_core.distribution import (
     record_interval,
 )
 from sweep_core.distribution.profile import KINDS
-from tests.support.inverting import on_ranks
 
 
 def recorded():
@@ -77,25 +77,6 @@ def test_many_ranks_have_their_extremes_in_the_table():
     many = Profile(profile.names, np.repeat(profile.starts, 40, 0), profile.intervals * 40)
     first = [line.split()[0] for line in str(many).splitlines()[2:5]]
     assert first == ["least", "most", "mean"]
-
-
-def check_trace(trace):
-    """Check that the events of each process lie inside or beside each other, and return the processes."""
-    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    for rank in {event["pid"] for event in events}:
-        stack = []
-        for event in (event for event in events if event["pid"] == rank and event["cat"] == "part"):
-            stack.append((event["ts"], event["ts"] + event["dur"]))
-        assert all(end == pytest.approx(start, abs=1e-3) for (_, end), (start, _) in pairwise(stack))
-        opened = []
-        inner = (event for event in events if event["pid"] == rank)
-        for event in sorted(inner, key=lambda event: (event["ts"], -event["dur"])):
-            end = event["ts"] + event["dur"]
-            while opened and opened[-1] <= event["ts"] + 1e-3:
-                opened.pop()
-            assert not opened or end <= opened[-1] + 1e-3, event
-            opened.append(end)
-    return {event["pid"] for event in events}
 
 
 def test_the_trace_nests_and_its_durations_add_up():

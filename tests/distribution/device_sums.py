@@ -1,7 +1,8 @@
 """Every equation with 1, 2, 5 and 7 shots on 1, 2, 4 and 5 virtual devices of JAX, beside torch on one.
 
-The file of the first argument gets, for each case, the differences of the gradient from that of one device and from
-that of torch, relative to its maximum; and the number of different results of a sum in a fixed order.
+The program writes to the file of its first argument. For each case it writes the differences of the gradient from that
+of one device and from that of torch, relative to its maximum. For a sum in a fixed order it writes the number of
+different results.
 """
 
 import json

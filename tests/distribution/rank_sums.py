@@ -1,7 +1,7 @@
 """Run by torchrun on every rank: every equation with 1, 2, 5 and 7 shots, by all ranks and by one.
 
-Rank 0 writes to the file of the first argument, for each equation and number of shots, the difference of the gradient
-from the serial one, relative to its maximum, and whether the sum in a fixed order has the bits of one rank.
+Rank 0 writes to the file of the first argument. For each case it writes the difference of the gradient from the serial
+one, relative to its maximum. It also writes whether the sum in a fixed order has the bits of one rank.
 """
 
 import json

@@ -53,12 +53,19 @@ def group(client):
 
 
 def on_workers(client, count):
-    """Return the distributor of a cluster that has `count` workers."""
-    client.cluster.scale(count)
-    deadline = time.monotonic() + 60
-    while len(client.scheduler_info(n_workers=-1)["workers"]) != count and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return DaskDistributor(client)
+    """Return the distributor of a cluster that has `count` workers.
+
+    A worker that is killed while it starts may end its nanny, so the cluster is emptied and filled again.
+    """
+    for _ in range(3):
+        client.cluster.scale(count)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if len(client.scheduler_info(n_workers=-1)["workers"]) == count:
+                return DaskDistributor(client)
+            time.sleep(0.05)
+        client.cluster.scale(0)
+    pytest.fail(f"the cluster has no {count} workers: {client.scheduler_info(n_workers=-1)['workers']}")
 
 
 def pids(group):

@@ -252,8 +252,8 @@ def test_ctrl_c_interrupts_all_calls():
     names, both_run = [], threading.Barrier(3)
 
     def call():
-        both_run.wait()
         try:
+            both_run.wait()
             while True:
                 time.sleep(0.01)
         except KeyboardInterrupt:
@@ -268,3 +268,10 @@ def test_ctrl_c_interrupts_all_calls():
     with pytest.raises(KeyboardInterrupt):
         run_in_threads([call, call])
     assert names == ["sweep", "sweep"]
+
+
+def test_a_compiled_function_calls_devices_outside_the_compiler(both):
+    solver, two, survey = both
+    vp = solver.vp.detach()
+    compiled = torch.compile(lambda vp: 2 * two(*survey, models=[vp]), backend="eager")
+    assert torch.equal(compiled(vp), 2 * solver(*survey, models=[vp]))

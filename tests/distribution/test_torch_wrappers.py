@@ -144,6 +144,6 @@ def test_wrappers_on_two_ranks_give_the_serial_gradient_and_the_serial_steps(tmp
     assert result["moved"] > 1
     for name in ("ddp", "no_sync", "zero", "fsdp gradient", "fsdp models"):
         assert result[name] < 1e-12, name
-    held, model = result["held"], result["held"]["model"]
-    assert [held[name] for name in ("parameters", "gradients", "state")] == [model / 2, model / 2, model]
-    assert held["zero state"] == 2 * model * 2 / 3, "a rank holds the state of whole parameters: two of the three"
+    shards, model = result["shards"], result["shards"]["model"]
+    assert [shards[name] for name in ("parameters", "gradients", "state")] == [model / 2, model / 2, model]
+    assert shards["zero state"] == 2 * model * 2 / 3, "a rank holds the state of whole parameters: two of the three"

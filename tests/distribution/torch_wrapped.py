@@ -83,12 +83,12 @@ def by_fsdp(own):
     module = fully_shard(make())
     (size * misfit(module, own)).backward()
     slopes = gradients(module)
-    held = [p.grad.to_local().numel() for p in module.parameters()]
+    shards = [p.grad.to_local().numel() for p in module.parameters()]
     optimiser = adam(module.parameters())
     models = step(optimiser, module, lambda: size * misfit(module, own))
     state = sum(x.to_local().numel() for s in optimiser.state.values() for x in s.values() if x.ndim)
     return slopes, models, {"parameters": sum(p.to_local().numel() for p in module.parameters()),
-                            "gradients": sum(held), "state": state}  # fmt: skip
+                            "gradients": sum(shards), "state": state}  # fmt: skip
 
 
 def error(results, expected):
@@ -105,7 +105,7 @@ def main(path):
         models = step(adam(serial.parameters()), serial, lambda: misfit(serial, range(SHOTS)))
         moved = min(float((m - s).detach().abs().max()) for m, s in zip(models, make().parameters(), strict=True))
         zero, zero_state = by_zero(own)
-        slopes, fsdp, held = by_fsdp(own)
+        slopes, fsdp, shards = by_fsdp(own)
         results = {
             "moved": moved,
             "ddp": error(by_ddp(own), expected),
@@ -113,7 +113,7 @@ def main(path):
             "zero": error(zero, models),
             "fsdp gradient": error(slopes, expected),
             "fsdp models": error(fsdp, models),
-            "held": {"zero state": zero_state, **held, "model": sum(m.numel() for m in models)},
+            "shards": {"zero state": zero_state, **shards, "model": sum(m.numel() for m in models)},
         }
         dist.barrier()
     finally:

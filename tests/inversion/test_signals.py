@@ -16,7 +16,7 @@ from chaotic import PROBLEM, SHAPE, Chaotic, Momentum
 from sweep_core import OptionError, SerialDistributor
 from sweep_core.inversion import LBFGS, Stage, invert
 from sweep_core.inversion.journal import Journal
-from sweep_core.inversion.objective import Solver
+from sweep_core.inversion.solver import Solver
 
 ROOT = Path(__file__).parents[2]
 STEPS = 30

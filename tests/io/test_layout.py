@@ -11,7 +11,7 @@ import pytest
 from sweep_core import io
 
 COMMAND = Path(__file__).parents[2] / "examples/models/marmousi/prepare_fwi_models.py"
-CLASSES = {"ElasticModel", "Gathers", "Line", "Misfit", "PreparedModel", "SegyFile"}
+CLASSES = {"ElasticModel", "Gathers", "Line", "Misfit", "ObservedStore", "PreparedModel", "SegyFile"}
 WRITERS = {"write_gathers", "write_prepared", "write_segy", "write_segy_section"}
 WITHOUT_ARRAYS = {*CLASSES, *WRITERS, "fit_line", "part_of", "replacing", "storing"}
 """Functions that return no array, and classes, which the functions that return them test."""
@@ -67,6 +67,14 @@ def segy(path):
     return (file.traces(), file.section(), file.traces(np.array([2, 1])), file.header("SourceX"), *positions)
 
 
+def stored(folder):
+    """Return all shots of a store of gathers."""
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    store = io.ObservedStore.create(folder / "shots.zarr", (2, 20, 3, 1), 0.001)
+    io.store_gathers(store, gathers())
+    return store[:]
+
+
 MAKERS = {
     "Gathers": lambda _: gathers(),
     "open_segy": lambda folder: segy(shots(folder)),
@@ -83,6 +91,7 @@ MAKERS = {
     "read_elastic": lambda folder: io.read_elastic(save_elastic(folder)),
     "read_elastic, coarser": lambda folder: io.read_elastic(save_elastic(folder), 50.0),
     "read_prepared": lambda folder: io.read_prepared(write_fortran_model(folder)),
+    "store_gathers": stored,
     "smooth": lambda _: io.smooth(in_fortran_order(earth().true), earth().water, (2, 2)),
     "prepare_fwi_models": prepare,
 }

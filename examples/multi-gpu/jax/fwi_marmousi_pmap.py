@@ -31,9 +31,7 @@ from sweep_jax.distribution import DevicesExecutor, local_devices, set_virtual_c
 @attrs.frozen(slots=False)
 class Options(Settings):
     devices: int | None = option(None, "devices to use; on a CPU so many virtual ones. All by default")
-    observed: str = option(
-        "slices", "observed data: slices or rank0, in memory; or store, on disk in --out"
-    )
+    observed: str = option("slices", "observed data: slices or rank0, in memory; or store, on disk in --out")
 
 
 def run(settings):
