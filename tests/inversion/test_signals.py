@@ -33,13 +33,19 @@ class Slow(Chaotic):
         return True
 
 
-def run(folder, **options):
-    """Return the model of a run that prints the number of each step."""
+def run(folder, pause=0.0, **options):
+    """Return the model of a run that prints the number of each step, and pauses after each step from the fifth on."""
+
+    def print_step(observation):
+        print(observation.iteration, flush=True)
+        if observation.iteration >= 5:
+            time.sleep(pause)
+
     sources = np.stack([np.arange(4), np.full(4, 2)], axis=1)
     inverted = invert(
         Solver(Slow(), PROBLEM), np.ones(5, np.float32), sources, sources[:2], np.ones((4, 5, 2, 1), np.float32),
         [np.full(SHAPE, 2000, np.float32)], Stage(STEPS), precondition=False, folder=folder, progress=False,
-        observers=[lambda observation: print(observation.iteration, flush=True)],
+        observers=[print_step],
         **{"optimiser": Momentum(shots=3), **options},
     )  # fmt: skip
     return inverted.models[0]
@@ -55,7 +61,7 @@ def start(folder, own_handler=False, every=1000):
         [str(ROOT), str(ROOT / "tests/support"), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     )
     handler = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n" if own_handler else ""
-    code = f"{handler}from test_signals import run; run({str(folder)!r}, checkpoint_every={every})"
+    code = f"{handler}from test_signals import run; run({str(folder)!r}, 0.5, checkpoint_every={every})"
     process = subprocess.Popen(
         [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + code],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
@@ -97,7 +103,7 @@ def test_sigusr1_requests_a_checkpoint_and_the_run_goes_on(tmp_path, whole):
 def test_the_checkpoint_before_the_last_one_continues_the_run(tmp_path, whole):
     with start(tmp_path / "run", every=1) as process:
         process.kill()
-    (tmp_path / "run/checkpoint.npz").unlink()
+    (tmp_path / "run/checkpoint.npz").unlink(missing_ok=True)  # the kill may come between the two files
     assert step_of(tmp_path / "run/checkpoint_previous.npz") >= 3
     np.testing.assert_array_equal(run(tmp_path / "run"), whole)
 
