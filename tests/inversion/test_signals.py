@@ -23,10 +23,14 @@ STEPS = 30
 
 
 class Slow(Chaotic):
-    """Takes 50 ms for a gradient."""
+    """Takes 50 ms for a gradient, and a pause more for each gradient from the seventh on."""
+
+    def __init__(self, pause):
+        self.pause, self.count = pause, 0
 
     def misfit_and_gradient(self, *arguments):
-        time.sleep(0.05)
+        self.count += 1
+        time.sleep(0.05 + (self.pause if self.count > 6 else 0))
         return super().misfit_and_gradient(*arguments)
 
     def supports(self, problem):
@@ -34,18 +38,12 @@ class Slow(Chaotic):
 
 
 def run(folder, pause=0.0, **options):
-    """Return the model of a run that prints the number of each step, and pauses after each step from the fifth on."""
-
-    def print_step(observation):
-        print(observation.iteration, flush=True)
-        if observation.iteration >= 5:
-            time.sleep(pause)
-
+    """Return the model of a run that prints the number of each step."""
     sources = np.stack([np.arange(4), np.full(4, 2)], axis=1)
     inverted = invert(
-        Solver(Slow(), PROBLEM), np.ones(5, np.float32), sources, sources[:2], np.ones((4, 5, 2, 1), np.float32),
+        Solver(Slow(pause), PROBLEM), np.ones(5, np.float32), sources, sources[:2], np.ones((4, 5, 2, 1), np.float32),
         [np.full(SHAPE, 2000, np.float32)], Stage(STEPS), precondition=False, folder=folder, progress=False,
-        observers=[print_step],
+        observers=[lambda observation: print(observation.iteration, flush=True)],
         **{"optimiser": Momentum(shots=3), **options},
     )  # fmt: skip
     return inverted.models[0]
@@ -67,6 +65,7 @@ def start(folder, own_handler=False, every=1000):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
     assert next(line for line in process.stdout if line.strip() == "5")
+    time.sleep(0.2)  # the next gradient, whose pause is longer, has begun
     return process
 
 
