@@ -58,9 +58,10 @@ def run_in_threads(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         thread.start()
     for thread in threads:
         # Not Thread.join: interrupted before Python 3.13, it takes the thread for ended.
-        while not thread.ended.is_set():
+        while True:
             try:
-                thread.ended.wait(POLL)
+                if thread.ended.wait(POLL):
+                    break
             except BaseException as error:
                 failure = error
                 for each in threads:

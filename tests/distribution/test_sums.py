@@ -14,7 +14,8 @@ TOLERANCE = 1e-12
 CASES = 4 * len(equations())
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_ranks_give_the_serial_gradient_and_in_a_fixed_order_its_bits(tmp_path, ranks):
     results = launch("rank_sums.py", tmp_path / "sums.json", ranks)
     assert len(results) == CASES
