@@ -223,9 +223,9 @@ def invert(
     journal = Journal(folder, about, unknowns.start, ranks, overwrite, files, checkpoint_every)
     reporter = Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
     with (
-        checkpoint_on_signals(journal),
         closing(journal),
-        closing(reporter.observers),
+        closing(reporter.observers),  # may wait for figures, so the checkpoint comes first
+        checkpoint_on_signals(journal),
         reporter.bar(sum(stage.iterations for stage in stage_list), progress),
         profiler,
     ):

@@ -132,9 +132,9 @@ class Journal:
             stream.write(json.dumps(about, indent=1).encode())
 
     def close(self) -> None:
-        """Write the last state, and release the folder for other processes. Rank 0 needs no other rank for it."""
+        """Write the last state, and release the folder for other processes."""
         try:
-            self._write_checkpoint()
+            self.write_last()
         finally:
             if self._lock:
                 self._lock.release()
@@ -188,10 +188,13 @@ class Journal:
         every, now = self._every, time.perf_counter()
         is_due = self._steps >= every if isinstance(every, int) else now - self._last >= every.total_seconds()
         if is_due or self.is_requested:
-            self._write_checkpoint()
+            self.write_last()
 
-    def _write_checkpoint(self) -> None:
-        """Write the last state, if it is not written; the last checkpoint becomes the previous one."""
+    def write_last(self) -> None:
+        """Write the last state, if it is not written; the last checkpoint becomes the previous one.
+
+        Only rank 0 has a state, and it needs no other rank.
+        """
         if self._waiting and self.folder:
             path = self.folder / CHECKPOINTS[0]
             with storing(path):

@@ -19,7 +19,7 @@ def checkpoint_on_signals(journal: Journal) -> Iterator[None]:
     """Handle SIGUSR1 and SIGTERM in a block, if the run has a folder.
 
     SIGUSR1, by which SLURM warns of the time limit (``--signal=USR1@300``), requests a checkpoint at the end of the
-    current step. SIGTERM stops the current step; the block closes the journal, which writes the last step that is
+    current step. SIGTERM stops the current step. However the block ends, it first writes the last step that is
     complete. Handlers that a script installed before stay, and threads that are not the main thread handle no signals.
 
     Parameters
@@ -57,5 +57,6 @@ def checkpoint_on_signals(journal: Journal) -> Iterator[None]:
             print(f"ended by SIGTERM; the same call continues the run in {journal.folder}", file=sys.stderr, flush=True)
         raise SystemExit(128 + signal.SIGTERM) from None
     finally:
+        journal.write_last()
         for number in free:
             signal.signal(number, signal.SIG_DFL)

@@ -37,14 +37,17 @@ class Slow(Chaotic):
         return True
 
 
+def print_step(observation):
+    print(observation.iteration, flush=True)
+
+
 def run(folder, pause=0.0, **options):
     """Return the model of a run that prints the number of each step."""
     sources = np.stack([np.arange(4), np.full(4, 2)], axis=1)
     inverted = invert(
         Solver(Slow(pause), PROBLEM), np.ones(5, np.float32), sources, sources[:2], np.ones((4, 5, 2, 1), np.float32),
         [np.full(SHAPE, 2000, np.float32)], Stage(STEPS), precondition=False, folder=folder, progress=False,
-        observers=[lambda observation: print(observation.iteration, flush=True)],
-        **{"optimiser": Momentum(shots=3), **options},
+        **{"optimiser": Momentum(shots=3), "observers": [print_step], **options},
     )  # fmt: skip
     return inverted.models[0]
 
@@ -88,6 +91,23 @@ def test_a_signal_stores_the_last_step(tmp_path, whole, number, own_handler, sta
     assert ("ended by SIGTERM; the same call continues the run in" in report) == (status == 143)
     assert 4 <= step_of(tmp_path / "run/checkpoint.npz") < STEPS
     np.testing.assert_array_equal(run(tmp_path / "run"), whole)
+
+
+def test_the_last_step_is_stored_before_observers_are_closed(tmp_path):
+    """An observer may wait in `close`, for figures for example."""
+    steps = []
+
+    class Waiting:
+        def __call__(self, observation):
+            if observation.iteration == 5:
+                raise KeyboardInterrupt
+
+        def close(self):
+            steps.append(step_of(tmp_path / "run/checkpoint.npz"))
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", checkpoint_every=1000, observers=[Waiting()])
+    assert steps == [4]
 
 
 def test_sigusr1_requests_a_checkpoint_and_the_run_goes_on(tmp_path, whole):
