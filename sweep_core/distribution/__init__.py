@@ -2,7 +2,7 @@
 
 from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
-from .elastic import ElasticDistributor, is_elastic, tree_sum
+from .elastic import ElasticDistributor, add_results, is_elastic, tree_sum
 from .launcher import Launch, find_launch
 from .ordered import ordered_sum, ordered_tasks
 from .prediction import Link, PredictedStep, Prediction, predict
@@ -26,6 +26,7 @@ __all__ = [
     "ShotPlan",
     "ShotSampler",
     "TimedDistributor",
+    "add_results",
     "check_plan",
     "check_same",
     "chrome_trace",

@@ -5,6 +5,9 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from .distributor import Distributor
 
+Result = tuple[Any, list[Any]]
+"""The value and the arrays of a task."""
+
 
 @runtime_checkable
 class ElasticDistributor(Distributor, Protocol):
@@ -39,6 +42,22 @@ def is_elastic(group: Any) -> TypeGuard[ElasticDistributor]:
         True if the group has the methods of :class:`ElasticDistributor`.
     """
     return all(hasattr(group, name) for name in ("place", "call", "fetch"))
+
+
+def add_results(a: Result, b: Result) -> Result:
+    """Return the sum of two results: of their values, which lists join, and of their arrays.
+
+    Parameters
+    ----------
+    a, b : (value, list of array)
+        Results of tasks.
+
+    Returns
+    -------
+    (value, list of array)
+        The sum.
+    """
+    return a[0] + b[0], [x + y for x, y in zip(a[1], b[1], strict=True)]
 
 
 def tree_sum(group: ElasticDistributor, add: Callable[[Any, Any], Any], handles: Sequence[Any]) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from .distributor import Distributor
-from .elastic import ElasticDistributor, tree_sum
+from .elastic import ElasticDistributor, add_results, tree_sum
 from .shot_plan import ShotPlan
 
 Result = tuple[float, list[np.ndarray]]
@@ -124,8 +124,7 @@ def _packed(result: Result, exponent: int) -> tuple[list[float], list[np.ndarray
 
 
 def _add(a: Any, b: Any) -> Any:
-    sums = [x + y for x, y in zip(a[1], b[1], strict=True)]
-    return a[0] + b[0], sums, max(a[2], b[2])
+    return *add_results(a[:2], b[:2]), max(a[2], b[2])
 
 
 def _total(values: Sequence[float], halves: Sequence[np.ndarray], exponent: int) -> Result:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .._util.arrays import numpy_of
-from ..distribution import SerialDistributor, is_elastic, ordered_tasks, tree_sum
+from ..distribution import SerialDistributor, add_results, is_elastic, ordered_tasks, tree_sum
 from ..errors import DistributedError, OptionError, SweepError
 
 _PLACED: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
@@ -143,7 +143,7 @@ def sum_of_shots(
         total, gradients, misfits = ordered_tasks(group, results)
     else:
         parts = [group.call("misfit", _listed, result) for result in results]
-        misfits, gradients = group.fetch([tree_sum(group, _add, parts)])[0]
+        misfits, gradients = group.fetch([tree_sum(group, add_results, parts)])[0]
         total = float(sum(misfits))
     if after:
         for shot, misfit in zip(indices, misfits, strict=True):
@@ -178,7 +178,3 @@ def _misfit_and_gradients(pull, part, models, some) -> tuple[float, list[np.ndar
 
 def _listed(result):
     return [result[0]], result[1]
-
-
-def _add(a, b):
-    return a[0] + b[0], [x + y for x, y in zip(a[1], b[1], strict=True)]

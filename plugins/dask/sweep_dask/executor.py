@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from sweep_core import Problem, Shots, Support, backend, backends
-from sweep_core.distribution import tree_sum
+from sweep_core.distribution import add_results, tree_sum
 from sweep_core.errors import PluginError, ShapeError
 
 from .distributor import DaskDistributor
@@ -94,7 +94,7 @@ class DaskExecutor:
         """Return half the sum of squared residuals, and its gradient, added in the order of the shots."""
         data = _at_host(observed)
         tasks = self._tasks(_misfit_and_gradient, problem, shots, models, lambda some: [data[some]])
-        return self.group.fetch([tree_sum(self.group, _add, tasks)])[0]
+        return self.group.fetch([tree_sum(self.group, add_results, tasks)])[0]
 
     def pullback(
         self, problem: Problem, shots: Shots, models: Any
@@ -110,7 +110,7 @@ class DaskExecutor:
                     f"the cotangent has shape {weights.shape}; expected that of the record, {record.shape}"
                 )
             tasks = self._tasks(_pulled, problem, shots, copies, lambda some: [weights[some]])
-            return self.group.fetch([tree_sum(self.group, _add, tasks)])[0][1]
+            return self.group.fetch([tree_sum(self.group, add_results, tasks)])[0][1]
 
         return record, pull
 
@@ -173,7 +173,3 @@ def _misfit_and_gradient(shared: Shared, shots: Shots, observed: np.ndarray) -> 
 def _pulled(shared: Shared, shots: Shots, cotangent: np.ndarray) -> Gradient:
     executor, problem, models = shared
     return 0.0, [_at_host(slope) for slope in executor.pullback(problem, shots, models)[1](cotangent)]
-
-
-def _add(a: Gradient, b: Gradient) -> Gradient:
-    return a[0] + b[0], [x + y for x, y in zip(a[1], b[1], strict=True)]
