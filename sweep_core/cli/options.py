@@ -10,7 +10,7 @@ import attrs
 
 from .._util.config import add_options, named_values
 from ..errors import OptionError, UnsupportedError
-from ..plugins import backend, backends, check_support
+from ..plugins import backend, check_support, first_backend
 from ..problem import Problem
 from .config import Config, Execution, read_config, stated
 
@@ -40,12 +40,10 @@ def read_configured(parsed: argparse.Namespace) -> Config:
 
 def make_executor(config: Config) -> Any:
     """Return the executor that [execution] asks for."""
-    name = config.execution.backend
+    name = first_backend() if config.execution.backend is None else config.execution.backend
     if name is None:
-        installed = [status.name for status in backends() if status.available and status.name in ("torch", "jax")]
-        name = next(iter(installed), "reference")
-        if not installed:
-            print("neither torch nor jax is installed: the NumPy reference computes, slowly", file=sys.stderr)
+        name = "reference"
+        print("neither torch nor jax is installed: the NumPy reference computes, slowly", file=sys.stderr)
     further = named_values(config.execution.backend_options or "", "--backend-options")
     return backend(name, **stated(config.execution, "backend", "backend_options") | further)
 

@@ -1,6 +1,16 @@
 """Backends, distributors, equations and observers of other packages: protocols of plugins, and their discovery."""
 
-from .discovery import backend, backends, distributor, distributors, equation_failures, equations, load, registry
+from .discovery import (
+    backend,
+    backends,
+    distributor,
+    distributors,
+    equation_failures,
+    equations,
+    first_backend,
+    load,
+    registry,
+)
 from .executor import IMPLS, DifferentiatingExecutor, Executor, Support, check_support, choose_impl
 from .hookspecs import BackendRecord, DistributorRecord, EquationRecord, Observation, ObserverRecord, impl
 
@@ -22,6 +32,7 @@ __all__ = [
     "distributors",
     "equation_failures",
     "equations",
+    "first_backend",
     "impl",
     "load",
     "registry",

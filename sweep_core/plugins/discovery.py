@@ -199,6 +199,17 @@ def backend(name: str, **options: Any) -> Any:
     return _make("backend", name, backends(), options, lacking, "an Executor")
 
 
+def first_backend() -> str | None:
+    """Return the name of the first of torch and jax that can be used, for users who name no backend.
+
+    Returns
+    -------
+    str or None
+        None if neither can be used.
+    """
+    return next((each.name for each in backends() if each.available and each.name in ("torch", "jax")), None)
+
+
 def distributors() -> list[PluginStatus]:
     """List the distributors that are installed, and those that cannot be used with the reason.
 

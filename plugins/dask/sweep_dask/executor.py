@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from sweep_core import Problem, Shots, Support, backend, backends
+from sweep_core import Problem, Shots, Support, backend
 from sweep_core.distribution import add_results, tree_sum
 from sweep_core.errors import PluginError, ShapeError
+from sweep_core.plugins import first_backend
 
 from .distributor import DaskDistributor
 
@@ -144,10 +145,10 @@ def _arrays(models: Any) -> Any:
 
 def _default() -> str:
     """Return the name of the first installed of torch and jax."""
-    installed = [status.name for status in backends() if status.available and status.name in ("torch", "jax")]
-    if not installed:
+    name = first_backend()
+    if name is None:
         raise PluginError("neither torch nor jax is installed; name the backend of the workers by backend=")
-    return installed[0]
+    return name
 
 
 def _call(executor: Any, method: str, *arguments: Any) -> Any:
