@@ -36,6 +36,7 @@ class Acoustic(SecondOrderEquation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
     fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
+    coefficient_ranges: ClassVar[dict[str, str]] = {"vp2": "positive"}
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         DerivativeSum("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), operator="D2"),
     )

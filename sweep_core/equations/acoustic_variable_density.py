@@ -46,6 +46,7 @@ class AcousticVariableDensity(StaggeredEquation):
         Field("vz", "m/s", ("z", "t"), parity=1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")
+    coefficient_ranges: ClassVar[dict[str, str]] = dict.fromkeys(coefficient_names, "positive")
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         DerivativeSum("ax", (("x", "p"),), -1),
         DerivativeSum("ay", (("y", "p"),), -1),

@@ -64,6 +64,10 @@ class Elastic(StaggeredEquation):
         Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,), source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
+    coefficient_ranges: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("bx", "by", "bz"), "positive"),
+        **dict.fromkeys(("pi", "mu_xy", "mu_xz", "mu_yz"), "not negative"),
+    }
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         DerivativeSum("ax", (("x", "sxx"), ("y", "sxy"), ("z", "sxz"))),
         DerivativeSum("ay", (("x", "sxy"), ("y", "syy"), ("z", "syz"))),

@@ -17,6 +17,9 @@ from ..numerics.stencils import check_order, largest_speed
 COMMON = {"m/s": (1700.0, 2500.0), "kg/m3": (1800.0, 2300.0), "1/s": (5.0, 50.0), "Pa": (5e9, 1e10), "1": (0.05, 0.15)}
 """Ranges of random examples, by unit, for a parameter without `typical` values and without two finite bounds."""
 
+RANGES = ("positive", "not negative")
+"""Ranges that an equation may state for a coefficient; any finite value is admissible without one."""
+
 
 @attrs.frozen
 class Parameter:
@@ -110,7 +113,9 @@ class Equation(ABC):
 
     A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
     It absorbs with layers of `pml_type` (:class:`sweep_core.numerics.cpml.CPML`) whose profile has the power
-    `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``.
+    `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``. `coefficient_ranges` states
+    coefficients that are always ``"positive"`` or ``"not negative"``; compiled code checks this, and divides by the
+    former, so that its history may hold fields instead of rates.
     Its name is that of its compiled header, if there is one, and `library` is the package whose libsweep_cpu and
     libsweep_cuda contain it. In each field of `reciprocal` a source and a receiver may change places. In 2000 steps of
     at least half the largest dt, float32 records err by at most `float32_error` of their maximum.
@@ -132,6 +137,7 @@ class Equation(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     fields: ClassVar[tuple[Field, ...]]
     coefficient_names: ClassVar[tuple[str, ...]]
+    coefficient_ranges: ClassVar[dict[str, str]] = {}
     levels: ClassVar[int]
     memories: ClassVar[tuple[str, ...]]
     pml_type: ClassVar[str]

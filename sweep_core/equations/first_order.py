@@ -35,11 +35,10 @@ class StaggeredEquation(TableEquation):
     pml_type: ClassVar[str] = "cpmls"
     pml_power: ClassVar[int] = 4
 
-    @classmethod
-    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
+    def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         if rate.operator not in TAKEN:
             raise OptionError(
-                f"{cls.name}: the operator of {rate.name} is {rate.operator}; expected one of {[*TAKEN]}, those of "
+                f"{self.name}: the operator of {rate.name} is {rate.operator}; expected one of {[*TAKEN]}, those of "
                 "equations of first order in time"
             )
         target = fields[modulus.target]
@@ -50,7 +49,7 @@ class StaggeredEquation(TableEquation):
                 here ^= {"t"}
             if here != there:
                 raise OptionError(
-                    f"{cls.name}: {modulus} adds the {TAKEN[rate.operator]} of {name} along {axis or 'no axis'}, "
+                    f"{self.name}: {modulus} adds the {TAKEN[rate.operator]} of {name} along {axis or 'no axis'}, "
                     f"staggered along {sorted(here)}; expected {sorted(there)}, the stagger of {modulus.target}"
                 )
 

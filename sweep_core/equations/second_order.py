@@ -31,28 +31,27 @@ class SecondOrderEquation(TableEquation):
     levels: ClassVar[int] = 2
     pml_type: ClassVar[str] = "cpmlr"
 
-    @classmethod
-    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
+    def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Check that the step is symmetric, so that the adjoint is the step itself."""
         target, field = modulus.target, fields[modulus.target]
-        others = [m for m in cls.moduli if m is not modulus and m.rate == modulus.rate]
+        others = [m for m in self.moduli if m is not modulus and m.rate == modulus.rate]
         wrong = [name for _, name in rate.terms if name != target]
         if others or wrong or rate.operator not in ("D2", "change"):
             fault = f"has the rate of {others[0]}" if others else f"adds {rate.operator} of {(wrong or [target])[0]!r}"
             raise OptionError(
-                f"{cls.name}: {modulus} {fault}; expected a rate for one contribution, D2 or change of the field "
+                f"{self.name}: {modulus} {fault}; expected a rate for one contribution, D2 or change of the field "
                 "itself, because the equation is of second order in time"
             )
         if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
             raise OptionError(
-                f"{cls.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
+                f"{self.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
                 "because the equation is of second order in time"
             )
-        source = cls.source_coefficients.get(target)
+        source = self.source_coefficients.get(target)
         if (rate.operator == "D2") != (source == modulus.coefficient) or source is None:
             raise OptionError(
-                f"{cls.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and of "
-                "no other rate"
+                f"{self.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and "
+                "of no other rate"
             )
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:

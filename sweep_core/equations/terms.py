@@ -52,7 +52,7 @@ class Contribution:
     coefficient: str | None = None
 
 
-def _check_tables(equation: type["TableEquation"]) -> None:
+def _check_tables(equation: "TableEquation") -> None:
     """Check that tables name existing fields, and that rates lie where they are added.
 
     A grid leaves out rates whose fields it lacks, so a misspelt name would be left out silently.
@@ -114,9 +114,7 @@ def _check_tables(equation: type["TableEquation"]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _tables_in(
-    equation: type["TableEquation"], ndim: int
-) -> tuple[tuple[DerivativeSum, ...], tuple[Contribution, ...]]:
+def _tables_in(equation: "TableEquation", ndim: int) -> tuple[tuple[DerivativeSum, ...], tuple[Contribution, ...]]:
     """Return (rates, moduli) without terms whose fields or axes these dimensions lack; every step uses them."""
     _check_tables(equation)
     there = [f.name for f in equation.fields if ndim in f.ndims]
@@ -131,7 +129,8 @@ def _tables_in(
 class TableEquation(Equation):
     """Base of equations that state `rates`, `moduli` and `source_coefficients`, from which their step follows.
 
-    The tables state all dimensions at once: a grid leaves out terms of fields that it lacks. A step computes fields
+    The tables state all dimensions at once: a grid leaves out terms of fields that it lacks. Tables that depend on an
+    option of the equation, an attrs attribute, are properties. A step computes fields
     stage by stage (:meth:`stages`). :class:`sweep_core.equations.first_order.StaggeredEquation` adds the rules of a
     first-order system on a staggered grid, and :class:`sweep_core.equations.second_order.SecondOrderEquation` those of
     a second-order equation on a regular grid.
@@ -144,18 +143,17 @@ class TableEquation(Equation):
     memories: ClassVar[tuple[str, ...]] = ()
     ndims: ClassVar[tuple[int, ...]] = (2, 3)
 
-    @classmethod
-    def check_modulus(cls, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
+    def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Raise an OptionError if a rate does not lie where a modulus adds it."""
         raise NotImplementedError
 
     def rates_in(self, ndim: int) -> tuple[DerivativeSum, ...]:
         """Return the rates of these dimensions."""
-        return _tables_in(type(self), ndim)[0]
+        return _tables_in(self, ndim)[0]
 
     def moduli_in(self, ndim: int) -> tuple[Contribution, ...]:
         """Return the moduli of these dimensions."""
-        return _tables_in(type(self), ndim)[1]
+        return _tables_in(self, ndim)[1]
 
     def coefficient_names_in(self, ndim: int) -> tuple[str, ...]:
         used = {m.coefficient for m in self.moduli_in(ndim)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..discretization.array_ops import NumpyOps
 from ..discretization.node_averages import NodeAverages
-from ..equations.equation import Equation, Field, Parameter
+from ..equations.equation import RANGES, Equation, Field, Parameter
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
 from ..numerics.cpml import CPML
@@ -44,6 +44,9 @@ def check_declared(equation: Equation) -> None:
         names = [getattr(x, "name", x) for x in value]
         if len(set(names)) < len(names):
             refuse(name, names, "each name once")
+    for name, interval in equation.coefficient_ranges.items():
+        if name not in equation.coefficient_names or interval not in RANGES:
+            refuse("coefficient_ranges", {name: interval}, f"{' or '.join(map(repr, RANGES))} for a coefficient")
     for name, least in (("parameters", 1), ("fields", 1)):
         if len(getattr(equation, name)) < least:
             refuse(name, getattr(equation, name), "at least one")
