@@ -11,6 +11,7 @@ import pytest
 
 from sweep_core import Snapshots, equations
 from sweep_core._util.arrays import numpy_of
+from sweep_core.equations import BROUGHT
 from sweep_core.execution.answers import error as _error
 from sweep_core.execution.answers import record_error
 from sweep_core.testing import entries
@@ -84,8 +85,15 @@ def born_of_snapshots(example: Case, request: Snapshots) -> np.ndarray:
 
 
 def known_equations():
-    """Return every registered equation as a parameter of a test, those of plugins included."""
-    return [pytest.param(cls, id=name) for name, cls in sorted(equations().items())]
+    """Return every registered equation as a parameter of a test, those of plugins included.
+
+    Three equations use every operator of compiled code. The other equations of ours are slow tests.
+    """
+    others = {cls.name for cls in BROUGHT} - {"acoustic", "acoustic_variable_density", "elastic"}
+    return [
+        pytest.param(cls, id=name, marks=[pytest.mark.slow] if name in others else [])
+        for name, cls in sorted(equations().items())
+    ]
 
 
 # --- executors --------------------------------------------------------------------------------------------------------
