@@ -21,6 +21,7 @@ from sweep_core.memory.limits import warn_if_above
 from sweep_core.native import plan_history, snapshots_of
 from sweep_core.native.library import raise_for
 from sweep_core.native.prepare import ArrayLibrary, model_buffers, survey_buffers
+from sweep_core.native.selection import library_of
 from sweep_core.problem import Problem
 
 from .memory import allocating, left_on
@@ -69,7 +70,8 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
     not checked.
     """
     history = plan_history(kind, problem, shape, partial(left_on, device), traced=True)
-    task = Task(kind, problem, shape, history, forced_isa(kind, problem.equation.library))
+    library = library_of(problem.equation, problem.grid.ndim, shape.dtype, kind)
+    task = Task(kind, problem, shape, history, forced_isa(library))
     earth = None
     if interpolated(shots.sources, shots.receivers):
         constants = tuple(map(jax.lax.stop_gradient, models))

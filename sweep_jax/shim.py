@@ -11,7 +11,7 @@ import jaxlib
 from sweep_core import native as compiled
 from sweep_core.equations.equation import Equation
 from sweep_core.errors import NativeError
-from sweep_core.native.library import OWN, build_command, find, source_id
+from sweep_core.native.library import Library, build_command, find, source_id
 from sweep_core.plugins import Support
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
@@ -57,31 +57,30 @@ def _register(kind: str) -> c.CDLL:
     return shim
 
 
-@lru_cache(maxsize=64)
-def load(kind: str, package: str = OWN) -> None:
-    """Let XLA call library `kind` of a package.
+@lru_cache(maxsize=256)
+def bind(library: Library) -> None:
+    """Let XLA call a library, by its name.
 
     Raises
     ------
     NativeError
-        If one of the libraries is missing, stale or newer than jaxlib.
+        If the shim is missing, stale or newer than jaxlib.
     """
-    library, shim = compiled.load(kind, package), _register(kind)
-    shim.sweep_xla_bind(kind.encode(), package.encode(), c.cast(library.dll.sweep_run, c.c_void_p))
+    shim = _register(library.kind)
+    shim.sweep_xla_bind(library.kind.encode(), library.name.encode(), c.cast(library.dll.sweep_run, c.c_void_p))
 
 
 def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
-    """Return whether compiled code of library `kind` runs an equation under XLA."""
+    """Return whether compiled code for ``'cpu'`` or ``'cuda'`` runs an equation under XLA."""
     support = compiled.supports(equation, ndim, kind, strips=strips)
     if support:
         try:
-            load(kind, equation.library)
+            _register(kind)
         except NativeError as error:
             return Support(False, str(error))
     return support
 
 
-def forced_isa(kind: str, package: str) -> int:
+def forced_isa(library: Library) -> int:
     """Return sweep_context.isa: 0 for the best build on this processor, or the build that SWEEP_ISA names."""
-    library = compiled.load(kind, package)
     return library.builds.index(str(library.isa)) + 1 if os.environ.get("SWEEP_ISA") else 0

@@ -1,7 +1,8 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
 from .call import Buffer, CompiledCall, compiled_call, snapshots_of, tables
-from .library import Library, load, sources, status, supports, thread_count
+from .library import Library, load, sources, status, thread_count
+from .selection import supports
 from .sizes import check_room, estimate, memory_use, plan_history
 
 __all__ = [

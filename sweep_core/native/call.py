@@ -18,7 +18,8 @@ from ..errors import UnsupportedError
 from ..memory import make_strategy
 from ..problem import Problem
 from . import structs
-from .library import Library, interruptible, load
+from .library import Library, interruptible
+from .selection import library_of
 
 LONG_CALL = 2e9
 """Cell updates (about a second) from which a call runs beside the main thread, which then hears Ctrl-C."""
@@ -125,8 +126,8 @@ def compiled_call(
         raise UnsupportedError(
             "there are no shots for compiled code to run; use sweep_core.acquisition.receivers.empty_record instead"
         )
-    library = load(kind, problem.equation.library)
     ndim = problem.grid.ndim
+    library = library_of(problem.equation, ndim, shape.dtype, kind)
     cells = prod(problem.padded_shape)
     asked = shape.snapshots
     low, high = zip(*problem.pml, strict=True)

@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..equations.equation import Equation
 from ..errors import DeviceError, DomainError, NativeError, StabilityError, UnsupportedError
-from ..plugins import Support
 from . import structs
-from .description import difference
 
 DISTRIBUTION = "seismic-sweep"
 OWN = "sweep_core.native"
@@ -140,11 +137,27 @@ def _report() -> str:
     return ""
 
 
+def source_folder() -> Path:
+    """Return the folder of the native sources: beside the package in a source tree, else the installed one.
+
+    Raises
+    ------
+    NativeError
+        In a pure Python install.
+    """
+    beside = Path(__file__).parents[2] / "native"
+    return beside if (beside / "src").is_dir() else sources()
+
+
 def source_id() -> str | None:
-    """Return the SHA-256 of the native sources beside the package, as of CMake; None in an installed wheel."""
+    """Return the SHA-256 of the native sources beside the package; None in an installed wheel."""
     root = Path(__file__).parents[2] / "native"
-    if not (root / "src").is_dir():
-        return None
+    return id_of(root) if (root / "src").is_dir() else None
+
+
+@lru_cache(maxsize=4)
+def id_of(root: Path) -> str:
+    """Return the SHA-256 of the native sources in a folder, as CMake computes it."""
     digest = hashlib.sha256()
     suffixes = (".h", ".cpp", ".cu", ".cuh")
     files = [p for part in ("include", "src") for p in (root / part).rglob("*") if p.suffix in suffixes]
@@ -157,13 +170,14 @@ def source_id() -> str | None:
 class Library:
     """One loaded library: its functions, checked for version and layout.
 
-    One of another package is refused only if it does not fit; ours also if it was built from other sources than those
-    beside it.
+    `name` is the package that holds it, or the name of a library that was compiled on first use. A library is refused
+    if it does not fit; ours also if it was built from other sources than those beside it.
     """
 
-    def __init__(self, path: Path, package: str = OWN):
-        self.path, self.kind = path, path.stem.removeprefix("libsweep_")
-        rebuild = f"rebuild: {build_command()}" if package == OWN else f"rebuild {package} with this SWEEP"
+    def __init__(self, path: Path, name: str = OWN):
+        self.path, self.kind, self.name = path, path.stem.removeprefix("libsweep_"), name
+        self._descriptions: dict[int, list[structs.SweepEquation]] = {}
+        rebuild = f"rebuild: {build_command()}" if name == OWN else f"rebuild {name} with this SWEEP"
         try:
             self.dll = c.CDLL(str(path))
             self._declare()
@@ -176,7 +190,7 @@ class Library:
         layout = (c.c_int64 * len(expected))()
         if self.dll.sweep_layout(layout, len(expected)) != len(expected) or list(layout) != expected:
             raise NativeError(f"layout of the structs of {path} is {list(layout)}; expected {expected}; {rebuild}")
-        built, source = self.dll.sweep_build_id().decode(), source_id() if package == OWN else None
+        built, source = self.dll.sweep_build_id().decode(), source_id() if name == OWN else None
         if source is not None and built != source and not os.environ.get("SWEEP_NATIVE_DIR"):
             raise NativeError(f"{path} is stale: native/ has changed since it was built; {rebuild}")
 
@@ -209,12 +223,14 @@ class Library:
 
     def describe(self, ndim: int = 2) -> list[structs.SweepEquation]:
         """Return the compiled equations in so many dimensions."""
-        descriptions: list[structs.SweepEquation] = []
-        while True:
+        if ndim not in self._descriptions:
+            descriptions: list[structs.SweepEquation] = []
             equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
-            if self.dll.sweep_describe(len(descriptions), ndim, c.byref(equation)) != structs.OK:
-                return descriptions
-            descriptions.append(equation)
+            while self.dll.sweep_describe(len(descriptions), ndim, c.byref(equation)) == structs.OK:
+                descriptions.append(equation)
+                equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
+            self._descriptions[ndim] = descriptions
+        return self._descriptions[ndim]
 
     def buffers(self, operation: str, problem: structs.SweepProblem) -> list[structs.SweepNeed]:
         """Return the buffers of an operation, ``'forward'`` or another, in its order."""
@@ -352,40 +368,3 @@ def status(kind: str, package: str = OWN) -> str:
         return f"{library.path} ({', '.join(library.builds)}; {runs})"
     except NativeError as error:
         return str(error)
-
-
-@lru_cache(maxsize=64)
-def supports(
-    equation: Equation | str, ndim: int, kind: str, package: str | None = None, strips: bool = False
-) -> Support:
-    """Return whether a library, ``'cpu'`` or ``'cuda'``, holds an equation as its class states it and runs here.
-
-    The name of an equation, and the `package` of its library, tell less: nothing is compared with the class. With
-    `strips` it must also be able to run it backward in time, between boundary strips.
-    """
-    stated = None if isinstance(equation, str) else equation
-    name = equation if isinstance(equation, str) else equation.name
-    package = package or (stated.library if stated is not None else OWN)
-    try:
-        library = load(kind, package)
-    except NativeError as error:
-        return Support(False, str(error))
-    label = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
-    if library.isa is None:
-        return Support(False, f"{label} finds no device that it can run on")
-    for compiled in library.describe(ndim):
-        if compiled.name.decode() != name:
-            continue
-        if not compiled.ndim_mask >> ndim & 1:
-            return Support(False, f"{name} is not compiled for {ndim} dimensions")
-        if stated is not None and (other := difference(stated, compiled, ndim, package == OWN)):
-            todo = "give yours a name of its own" if package == OWN else f"rebuild {package}, or give it another name"
-            return Support(False, f"{label} holds another {name}: {other}; {todo}")
-        if strips and not compiled.reversible:
-            return Support(
-                False,
-                f"{name} cannot be run backward in time from boundary strips, because it loses energy or has fields "
-                "that exist within a step only; use MemoryOptions(strategy='ckpt')",
-            )
-        return Support(True, f"{label} ({library.isa}) holds {name}")
-    return Support(False, f"{name} has no compiled kernel in {label}; use impl='eager'")

@@ -26,7 +26,8 @@ from ..numerics.time_dispersion import undisperse
 from ..plugins import Support
 from ..problem import Problem
 from .call import Buffer, CompiledCall, compiled_call, tables
-from .library import supports, thread_count
+from .library import thread_count
+from .selection import supports
 from .sizes import plan_history
 
 

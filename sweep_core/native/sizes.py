@@ -13,7 +13,7 @@ from ..memory.limits import available, readable
 from ..problem import Problem
 from . import structs
 from .call import CompiledCall, answers_for_pml, boundary_of, compiled_call
-from .library import supports
+from .selection import supports
 
 CHAIN = 2
 """Memory of the framework for the chain rule from coefficients to models, over the size of the coefficients.

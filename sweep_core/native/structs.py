@@ -5,8 +5,9 @@ import ctypes as c
 from ..errors import DomainError
 from ..numerics.stencils import HIGHEST_ORDER
 
-ABI_VERSION = 5
-MAX_AXES, MAX_FIELDS, MAX_TERMS, MAX_BUFFERS, NAME_BYTES = 3, 30, 96, 32, 32
+ABI_VERSION = 6
+MAX_AXES, MAX_FIELDS, MAX_COEFFICIENTS, MAX_TERMS, MAX_BUFFERS = 3, 30, 128, 256, 32
+NAME_BYTES, STATEMENT_BYTES = 32, 65
 MAX_STEPS = 1 << 30
 MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
@@ -19,7 +20,6 @@ VALUES, INDICES, BYTES = range(3)
 NO_STRIPS, INTERIOR, EXACT = range(3)
 
 _axes, _fields, _name = c.c_int32 * MAX_AXES, c.c_int32 * MAX_FIELDS, c.c_char * NAME_BYTES
-_terms = (c.c_int32 * 3) * MAX_TERMS
 
 
 class Checked(c.Structure):
@@ -113,22 +113,9 @@ class SweepEquation(Checked):
         ("levels", c.c_int32),
         ("memories", c.c_int32),
         ("ndim_mask", c.c_int32),
-        ("rates", c.c_int32),
-        ("terms", c.c_int32),
-        ("moduli", c.c_int32),
         ("reversible", c.c_int32),
-        ("stagger", _fields),
-        ("parity", _fields),
-        ("source", _fields),
-        ("order", _fields),
-        ("sign", _fields),
-        ("of", _fields),
-        ("stretched", _fields),
-        ("term", _terms),
-        ("modulus", _terms),
         ("name", _name),
-        ("field", _name * MAX_FIELDS),
-        ("coefficient", _name * MAX_FIELDS),
+        ("statement", c.c_char * STATEMENT_BYTES),
     ]
 
 

@@ -19,7 +19,6 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   static_assert(!is_second_order || table.is_symmetric(),
                 "a field of second order must have one modulus, of its own D2 alone");
   static constexpr int levels = is_second_order ? 2 : 1, memories = table.memories, stages = table.stages;
-  static constexpr int ndim_mask = 1 << 2 | 1 << 3;
   // True if the adjoint differentiates fields of the history, which then need zeros around them.
   static constexpr bool history_has_fields = table.history_content == FIELDS && !is_second_order;
 
@@ -61,11 +60,10 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
            (table.is_at_half_step(f) == at_half_step<STAGE> ? table.at_stage[f] > STAGE : at_half_step<STAGE>);
   });
   SWEEP_HD static Range range(int c) {
-    constexpr unsigned unrestricted =
-        Base::bits([](int k) { return k < table.coefficients && table.coefficient[k].range == ANY; });
-    constexpr unsigned not_negative =
-        Base::bits([](int k) { return k < table.coefficients && table.coefficient[k].range == NOT_NEGATIVE; });
-    return unrestricted >> c & 1 ? ANY : not_negative >> c & 1 ? NOT_NEGATIVE : POSITIVE;
+    constexpr auto unrestricted = Base::coefficients_that([](int k) { return table.coefficient[k].range == ANY; });
+    constexpr auto not_negative =
+        Base::coefficients_that([](int k) { return table.coefficient[k].range == NOT_NEGATIVE; });
+    return unrestricted.has(c) ? ANY : not_negative.has(c) ? NOT_NEGATIVE : POSITIVE;
   }
 };
 

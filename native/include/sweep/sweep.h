@@ -18,12 +18,14 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 5
+#define SWEEP_ABI_VERSION 6
 #define SWEEP_MAX_AXES 3
-#define SWEEP_MAX_FIELDS 30 /* of one equation; also the most coefficients and the most rates */
-#define SWEEP_MAX_TERMS 96  /* of one equation; also the most moduli */
+#define SWEEP_MAX_FIELDS 30        /* of one equation */
+#define SWEEP_MAX_COEFFICIENTS 128 /* of one equation; also the most rates */
+#define SWEEP_MAX_TERMS 256        /* of one equation; also the most moduli */
 #define SWEEP_MAX_BUFFERS 32
-#define SWEEP_NAME_BYTES 32        /* bytes of a name, its final 0 included */
+#define SWEEP_NAME_BYTES 32 /* bytes of a name, its final 0 included */
+#define SWEEP_STATEMENT_BYTES 65
 #define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
 #define SWEEP_MAX_ORDER 64
 #define SWEEP_MAX_WEIGHTS (2 * SWEEP_MAX_ORDER + 1)
@@ -177,31 +179,18 @@ enum sweep_operator {
   SWEEP_CHANGE /* only of second order in time: 2 (u[k] - u[k - 1]) */
 };
 
-/* The tables of a compiled equation in 2 or 3 dimensions. Python compares them with its class of that equation when it
- * chooses a library. Indices count from 0 in the order of the tables. */
+/* A compiled equation in 2 or 3 dimensions. The counts are zero if the library lacks that number of dimensions. */
 typedef struct sweep_equation {
-  uint32_t bytes;                      /* sizeof(sweep_equation) */
-  int32_t fields;                      /* number of fields, at most SWEEP_MAX_FIELDS */
-  int32_t coefficients;                /* number of coefficients */
-  int32_t levels;                      /* time levels of each field that a step reads or writes */
-  int32_t memories;                    /* PML memory variables per axis */
-  int32_t ndim_mask;                   /* bit n: the library holds the equation in n dimensions */
-  int32_t rates;                       /* number of rates; see sweep_core.equations.terms */
-  int32_t terms;                       /* number of rows of `term` */
-  int32_t moduli;                      /* number of rows of `modulus` */
-  int32_t reversible;                  /* 1: the equation can be run backward in time from boundary strips */
-  int32_t stagger[SWEEP_MAX_FIELDS];   /* of a field: bits 0 to 2, half a cell along z, y, x; bit 3, half a time step */
-  int32_t parity[SWEEP_MAX_FIELDS];    /* of a field about a free surface: -1 odd, 1 even, 0 neither */
-  int32_t source[SWEEP_MAX_FIELDS];    /* of a field: the coefficient that multiplies its sources, or -1 */
-  int32_t order[SWEEP_MAX_FIELDS];     /* of a field: 1 or 2, in time; 0 for a field that lives within a step only */
-  int32_t sign[SWEEP_MAX_FIELDS];      /* of a rate: 1 or -1 */
-  int32_t of[SWEEP_MAX_FIELDS];        /* of a rate: its sweep_operator */
-  int32_t stretched[SWEEP_MAX_FIELDS]; /* of a rate: 1 if the PML stretches it, otherwise 0 */
-  int32_t term[SWEEP_MAX_TERMS][3];    /* rate, axis, field */
-  int32_t modulus[SWEEP_MAX_TERMS][3]; /* target field, rate, coefficient; -1 stands for the coefficient 1 */
-  char name[SWEEP_NAME_BYTES];         /* name of the equation; all names end in 0 */
-  char field[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES];       /* names of the fields, in their order */
-  char coefficient[SWEEP_MAX_FIELDS][SWEEP_NAME_BYTES]; /* names of the coefficients, in their order */
+  uint32_t bytes;                        /* sizeof(sweep_equation) */
+  int32_t fields;                        /* number of fields, at most SWEEP_MAX_FIELDS */
+  int32_t coefficients;                  /* number of coefficients */
+  int32_t levels;                        /* time levels of each field that a step reads or writes */
+  int32_t memories;                      /* PML memory variables per axis */
+  int32_t ndim_mask;                     /* bit n: the library holds the equation in n dimensions */
+  int32_t reversible;                    /* 1: the equation can be run backward in time from boundary strips */
+  char name[SWEEP_NAME_BYTES];           /* name of the equation, which ends in 0 */
+  char statement[SWEEP_STATEMENT_BYTES]; /* SHA-256 of its tables in hexadecimal digits, which ends in 0. Python runs a
+                                          * compiled equation only if this is that of its class */
 } sweep_equation;
 
 /* Functions that return int return a sweep_status. Text that they return belongs to the library. */

@@ -142,6 +142,15 @@ struct Entry {
   }
 };
 
+// A library of one problem defines SWEEP_NDIMS, SWEEP_DTYPES and SWEEP_ORDER, and runs these alone. SWEEP_NDIMS and
+// SWEEP_DTYPES have a bit for each number of dimensions and each sweep_dtype.
+#if !defined(SWEEP_NDIMS)
+#define SWEEP_NDIMS (IN_2D | IN_3D)
+#endif
+#if !defined(SWEEP_DTYPES)
+#define SWEEP_DTYPES (1 << SWEEP_FLOAT32 | 1 << SWEEP_FLOAT64)
+#endif
+
 // The number of spatial orders with loops of their own: order 4 comes first, then 8, then 2 and 6. All other orders
 // share one loop. So do all orders in the build for any processor, and in double precision except for second order in
 // 2-D.
@@ -166,6 +175,12 @@ template <class Physics, class T, int NDIM>
 int find_order(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   using Any = typename Equation<Physics, T, NDIM, 0>::Any;
   if (const int status = check_problem<Any, NDIM>(p, context)) return status;
+#if defined(SWEEP_ORDER)
+  if (p.order != SWEEP_ORDER)
+    return fail(context, SWEEP_UNSUPPORTED, "order is %d; this library was compiled for order %d", p.order,
+                SWEEP_ORDER);
+  *calls = calls_of<Physics, T, NDIM, (SWEEP_ORDER <= 8 ? SWEEP_ORDER / 2 : 0)>;
+#else
   constexpr int own = own_orders<T, NDIM, Any::is_second_order>();
   *calls = calls_of<Physics, T, NDIM, 0>;
   if constexpr (own >= 1)
@@ -176,72 +191,51 @@ int find_order(const sweep_problem& p, const sweep_context* context, Calls* call
     if (p.order == 2) *calls = calls_of<Physics, T, NDIM, 1>;
     if (p.order == 6) *calls = calls_of<Physics, T, NDIM, 3>;
   }
+#endif
   return SWEEP_OK;
 }
 
 template <class Physics>
 int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
-  constexpr int dimensions = Equation<Physics, float, 2, 0>::ndim_mask;
-  if constexpr (dimensions >> 2 & 1) {
+  constexpr unsigned ndims = Physics::ndims & SWEEP_NDIMS;
+  constexpr bool single = SWEEP_DTYPES >> SWEEP_FLOAT32 & 1, twice = SWEEP_DTYPES >> SWEEP_FLOAT64 & 1;
+  if constexpr (ndims >> 2 & single)
     if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 2>(p, context, calls);
+  if constexpr (ndims >> 2 & twice)
     if (p.ndim == 2 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 2>(p, context, calls);
-  }
-  if constexpr (dimensions >> 3 & 1) {
+  if constexpr (ndims >> 3 & single)
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 3>(p, context, calls);
+  if constexpr (ndims >> 3 & twice)
     if (p.ndim == 3 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 3>(p, context, calls);
-  }
-  return fail(
-      context, SWEEP_UNSUPPORTED,
-      "equation %s is not compiled for %d dimensions and dtype %d; expected 2 or 3, and SWEEP_FLOAT32 or SWEEP_FLOAT64",
-      p.equation, p.ndim, p.dtype);
+  return fail(context, SWEEP_UNSUPPORTED,
+              "equation %s is not compiled for %d dimensions and dtype %d in this library; see sweep_describe",
+              p.equation, p.ndim, p.dtype);
 }
 
-// Describes an equation by its tables.
-template <class Eq>
+// Describes an equation in NDIM dimensions.
+template <class Physics, int NDIM>
 void describe(sweep_equation* out) {
-  memset(out, 0, sizeof(*out));
-  out->bytes = sizeof(*out);
-  out->fields = field_count<Eq>;
-  out->coefficients = coefficient_count<Eq>;
-  out->levels = Eq::levels;
-  out->memories = Eq::memories;
-  out->ndim_mask = Eq::ndim_mask;
-  snprintf(out->name, SWEEP_NAME_BYTES, "%s", Eq::name);
-  for (int i = 0; i < field_count<Eq>; ++i) snprintf(out->field[i], SWEEP_NAME_BYTES, "%s", Eq::fields[i]);
-  for (int i = 0; i < coefficient_count<Eq>; ++i)
-    snprintf(out->coefficient[i], SWEEP_NAME_BYTES, "%s", Eq::coefficients[i]);
-  constexpr Tables table = Eq::table;
-  out->rates = table.rates;
-  out->terms = table.terms;
-  out->moduli = table.moduli;
-  out->reversible = table.is_reversible();
-  for (int i = 0; i < table.fields; ++i) {
-    out->stagger[i] = static_cast<int32_t>(table.field[i].stagger);
-    out->parity[i] = table.field[i].parity;
-    out->source[i] = table.field[i].source;
-    out->order[i] = table.field[i].order;
-  }
-  for (int i = 0; i < table.rates; ++i) {
-    out->sign[i] = table.sign[i];
-    out->stretched[i] = table.stretched[i];
-  }
-  for (int i = 0; i < table.terms; ++i) {
-    const int32_t term[] = {table.term[i].rate, table.term[i].axis, table.term[i].field};
-    memcpy(out->term[i], term, sizeof(term));
-    out->of[table.term[i].rate] = table.term[i].of;
-  }
-  for (int i = 0; i < table.moduli; ++i) {
-    const int32_t modulus[] = {table.modulus[i].target, table.modulus[i].rate, table.modulus[i].coefficient};
-    memcpy(out->modulus[i], modulus, sizeof(modulus));
+  if constexpr ((Physics::ndims & SWEEP_NDIMS) >> NDIM & 1) {
+    using Eq = Equation<Physics, float, NDIM, 0>;
+    out->fields = field_count<Eq>;
+    out->coefficients = coefficient_count<Eq>;
+    out->levels = Eq::levels;
+    out->memories = Eq::memories;
+    out->reversible = Eq::table.is_reversible();
   }
 }
 
 template <class Physics>
 Table make_table() {
   Table table;
-  table.name = Equation<Physics, float, 2, 0>::name;
+  table.name = Physics::name;
   table.describe = [](int ndim, sweep_equation* out) {
-    ndim == 2 ? describe<Equation<Physics, float, 2, 0>>(out) : describe<Equation<Physics, float, 3, 0>>(out);
+    memset(out, 0, sizeof(*out));
+    out->bytes = sizeof(*out);
+    out->ndim_mask = Physics::ndims & SWEEP_NDIMS;
+    snprintf(out->name, SWEEP_NAME_BYTES, "%s", Physics::name);
+    snprintf(out->statement, SWEEP_STATEMENT_BYTES, "%s", Physics::statement);
+    ndim == 2 ? describe<Physics, 2>(out) : describe<Physics, 3>(out);
   };
   table.find = find<Physics>;
   return table;

@@ -57,7 +57,7 @@ int32_t sweep_layout(int64_t* values, int32_t count) {
                             offsetof(sweep_context, error_bytes),
                             offsetof(sweep_need, name),
                             offsetof(sweep_needs, buffer),
-                            offsetof(sweep_equation, coefficient)};
+                            offsetof(sweep_equation, statement)};
   constexpr int32_t size = sizeof(layout) / sizeof(layout[0]);
   for (int32_t i = 0; i < size && i < count; ++i) values[i] = layout[i];
   return size;

@@ -20,7 +20,7 @@ enum Kind { CPU, CUDA, KINDS };
 
 using Run = decltype(&sweep_run);
 
-// The sweep_run of each kernel library, by its package. Never destroyed, since threads of XLA may outlive main().
+// The sweep_run of each kernel library, by its name. Never destroyed, since threads of XLA may outlive main().
 struct Registry {
   std::mutex guard;
   std::map<std::string, Run, std::less<>> functions[KINDS];
@@ -31,9 +31,9 @@ Registry& registry() {
   return all;
 }
 
-Run find(Kind kind, std::string_view package) {
+Run find(Kind kind, std::string_view library) {
   const std::lock_guard<std::mutex> lock(registry().guard);
-  const auto entry = registry().functions[kind].find(package);
+  const auto entry = registry().functions[kind].find(library);
   return entry == registry().functions[kind].end() ? nullptr : entry->second;
 }
 
@@ -62,7 +62,7 @@ void poison(int status, const sweep_buffer* results, size_t count) {
 // sweep_buffers. In a run in slices the last arguments are results of the call before; they lie in the same memory as
 // the results whose numbers are in `aliased`. With `together` other devices may wait for this one, and after an error
 // they would wait forever.
-ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t operation,
+ffi::Error run(Kind kind, CUstream_st* stream, std::string_view library, int32_t operation,
                ffi::Span<const uint8_t> problem, int32_t threads, int32_t isa, bool others_wait,
                ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   constexpr size_t max_buffers = SWEEP_MAX_BUFFERS;
@@ -70,8 +70,8 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
     return refusal(SWEEP_BAD_CALL, "there are more aliased results than arguments");
   const size_t read = arguments.size() - aliased.size();
   const size_t count = read + results.size();
-  const Run function = find(kind, package);
-  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to package " + std::string(package));
+  const Run function = find(kind, library);
+  if (!function) return refusal(SWEEP_BAD_CALL, "no library is bound to the name " + std::string(library));
   if (count > max_buffers)
     return refusal(SWEEP_BAD_CALL, std::to_string(count) + " buffers; expected at most " + std::to_string(max_buffers));
 
@@ -120,23 +120,23 @@ ffi::Error run(Kind kind, CUstream_st* stream, std::string_view package, int32_t
   return ffi::Error::Success();
 }
 
-ffi::Error run_cpu(std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
+ffi::Error run_cpu(std::string_view library, int32_t operation, ffi::Span<const uint8_t> problem, int32_t threads,
                    int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased, ffi::RemainingArgs arguments,
                    ffi::RemainingRets results) {
-  return run(CPU, nullptr, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
+  return run(CPU, nullptr, library, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
-ffi::Error run_cuda(CUstream_st* stream, std::string_view package, int32_t operation, ffi::Span<const uint8_t> problem,
+ffi::Error run_cuda(CUstream_st* stream, std::string_view library, int32_t operation, ffi::Span<const uint8_t> problem,
                     int32_t threads, int32_t isa, bool others_wait, ffi::Span<const int32_t> aliased,
                     ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  return run(CUDA, stream, package, operation, problem, threads, isa, others_wait, aliased, arguments, results);
+  return run(CUDA, stream, library, operation, problem, threads, isa, others_wait, aliased, arguments, results);
 }
 
 // The attributes and buffers of every handler.
 template <class Binding>
 auto call(Binding binding) {
   return std::move(binding)
-      .template Attr<std::string_view>("package")
+      .template Attr<std::string_view>("library")
       .template Attr<int32_t>("operation")
       .template Attr<ffi::Span<const uint8_t>>("problem")
       .template Attr<int32_t>("threads")
@@ -156,12 +156,12 @@ SWEEP_EXPORT const char* sweep_xla_jaxlib_version(void) { return SWEEP_XLA_JAXLI
 
 SWEEP_EXPORT const char* sweep_build_id(void) { return SWEEP_BUILD_ID; }
 
-// Binds the sweep_run of a package's library on `kind` ("cpu", "cuda") for later custom calls.
-SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* package, Run function) {
+// Binds the sweep_run of a library, by its name, on `kind` ("cpu", "cuda") for later custom calls.
+SWEEP_EXPORT int sweep_xla_bind(const char* kind, const char* library, Run function) {
   const bool cuda = std::strcmp(kind, "cuda") == 0;
   if (!cuda && std::strcmp(kind, "cpu") != 0) return SWEEP_UNSUPPORTED;
   const std::lock_guard<std::mutex> lock(registry().guard);
-  registry().functions[cuda ? CUDA : CPU][package] = function;
+  registry().functions[cuda ? CUDA : CPU][library] = function;
   return SWEEP_OK;
 }
 

@@ -112,8 +112,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       });
       return image;
     }
-    if (scaled_coefficients >> c & 1) image /= coefficient[c * cells];
-    return squared_coefficients >> c & 1 ? image / coefficient[c * cells] : image;
+    constexpr Coefficients scaled = scaled_coefficients,
+                           squared = squared_coefficients;  // device code sees locals only
+    if (scaled.has(c)) image /= coefficient[c * cells];
+    return squared.has(c) ? image / coefficient[c * cells] : image;
   }
 
  protected:
@@ -125,11 +127,21 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(has(i)) << i;
     return mask;
   }
+  struct Coefficients {
+    uint64_t word[SWEEP_MAX_COEFFICIENTS / 64];
+    SWEEP_HD constexpr bool has(int c) const { return word[c / 64] >> c % 64 & 1; }
+  };
+  template <class Predicate>
+  static constexpr Coefficients coefficients_that(const Predicate& hold) {
+    Coefficients mask = {};
+    for (int c = 0; c < table.coefficients; ++c) mask.word[c / 64] |= static_cast<uint64_t>(hold(c)) << c % 64;
+    return mask;
+  }
 
  private:
-  static constexpr unsigned scaled_coefficients = bits([](int c) { return table.scaled[c]; });
-  static constexpr unsigned squared_coefficients = is_second_order ? 0 : bits([](int c) {
-    for (int m = 0; m < table.moduli; ++m)
+  static constexpr Coefficients scaled_coefficients = coefficients_that([](int c) { return table.scaled[c]; });
+  static constexpr Coefficients squared_coefficients = coefficients_that([](int c) {
+    for (int m = 0; m < table.moduli && !is_second_order; ++m)
       if (table.modulus[m].coefficient == c && table.history_index[table.modulus[m].target] >= 0) return true;
     return false;
   });

@@ -15,16 +15,18 @@ enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
 // and the mean of the nodes around (half a cell further). Operators without an axis: the field itself and, of second
 // order in time, twice its change, 2 (u[k] - u[k - 1]).
 enum Operator { D, D1, D2, MEAN, SAME, CHANGE };  // as sweep_operator
+// Bits of numbers of dimensions.
+enum : unsigned { IN_2D = 1 << 2, IN_3D = 1 << 3 };
 // The allowed values of a coefficient.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
 struct Field {
   const char* name = nullptr;
   unsigned stagger = NODE;
-  int parity = 0;     // about a free surface: -1 odd, 1 even, 0 neither
-  int source = -1;    // the coefficient that multiplies its sources, or -1
-  bool deep = false;  // the field exists only in three dimensions
-  int order = 1;      // of its time derivative: 2 for all fields or none; 0 if the field lives within a step only
+  int parity = 0;                  // about a free surface: -1 odd, 1 even, 0 neither
+  int source = -1;                 // the coefficient that multiplies its sources, or -1
+  unsigned ndims = IN_2D | IN_3D;  // the numbers of dimensions in which the field exists
+  int order = 1;  // of its time derivative: 2 for all fields or none; 0 if the field lives within a step only
 };
 struct Coefficient {
   const char* name = nullptr;
@@ -75,20 +77,20 @@ struct Tables {
   bool is_second_order = false;  // the fields are of second order in time
   bool is_consistent = true;     // every field depends only on fields that are computed before it
   Field field[SWEEP_MAX_FIELDS] = {};
-  Coefficient coefficient[SWEEP_MAX_FIELDS] = {};
-  int sign[SWEEP_MAX_FIELDS] = {};
-  bool stretched[SWEEP_MAX_FIELDS] = {};  // of a rate: the PML stretches it
-  int at_stage[SWEEP_MAX_FIELDS] = {};    // of a field: the stage that computes it
-  int stage[SWEEP_MAX_FIELDS] = {};       // of a rate: the stage of the fields that it changes
+  Coefficient coefficient[SWEEP_MAX_COEFFICIENTS] = {};
+  int sign[SWEEP_MAX_COEFFICIENTS] = {};
+  bool stretched[SWEEP_MAX_COEFFICIENTS] = {};  // of a rate: the PML stretches it
+  int at_stage[SWEEP_MAX_FIELDS] = {};          // of a field: the stage that computes it
+  int stage[SWEEP_MAX_COEFFICIENTS] = {};       // of a rate: the stage of the fields that it changes
   Derivative term[SWEEP_MAX_TERMS] = {};
   Modulus modulus[SWEEP_MAX_TERMS] = {};
   bool separate_adjoint[SWEEP_MAX_FIELDS] = {};  // of a field: the adjoint run holds it beside the adjoint rates
   HistoryContent history_content = RATES;
   int history_stage = -1;  // the stage whose fields a history holds
   int history_fields = 0, history_memories = 0;
-  int history_index[SWEEP_MAX_FIELDS] = {};          // of a field: its number in the history, or -1
-  int history_index_of_rate[SWEEP_MAX_FIELDS] = {};  // of a rate: its number in the history, or -1
-  bool scaled[SWEEP_MAX_FIELDS] = {};  // of a coefficient: its image contains the coefficient itself as a factor
+  int history_index[SWEEP_MAX_FIELDS] = {};                // of a field: its number in the history, or -1
+  int history_index_of_rate[SWEEP_MAX_COEFFICIENTS] = {};  // of a rate: its number in the history, or -1
+  bool scaled[SWEEP_MAX_COEFFICIENTS] = {};  // of a coefficient: its image contains the coefficient itself as a factor
 
   constexpr bool is_at_half_step(int f) const { return field[f].stagger & T; }  // at half time steps
   constexpr bool is_local(int f) const { return field[f].order == 0; }
@@ -139,7 +141,7 @@ constexpr Tables reduced_tables() {
     return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
   };
   for (int f = 0; f < fields; ++f) {
-    field[f] = NDIM == 3 || !Physics::fields[f].deep ? t.fields : -1;
+    field[f] = Physics::fields[f].ndims >> NDIM & 1 ? t.fields : -1;
     if (field[f] >= 0) t.field[t.fields++] = Physics::fields[f];
   }
   for (int r = 0; r < rates; ++r) {
@@ -190,17 +192,15 @@ constexpr Tables reduced_tables() {
 constexpr void order_stages(Tables& t) {
   int depth[SWEEP_MAX_FIELDS] =
       {};  // of a field that lives within a step only: the longest chain of its kind before it
-  const auto reads = [&t](int f, int other) {
-    for (int m = 0; m < t.moduli; ++m)
-      for (int i = 0; i < t.terms; ++i)
-        if (t.modulus[m].target == f && t.term[i].rate == t.modulus[m].rate && t.term[i].field == other) return true;
-    return false;
-  };
+  bool reads[SWEEP_MAX_FIELDS][SWEEP_MAX_FIELDS] = {};
+  for (int m = 0; m < t.moduli; ++m)
+    for (int i = 0; i < t.terms; ++i)
+      if (t.term[i].rate == t.modulus[m].rate) reads[t.modulus[m].target][t.term[i].field] = true;
   int deepest = 0;
   for (int round = 0; round <= t.fields; ++round)
     for (int f = 0; f < t.fields; ++f)
       for (int g = 0; g < t.fields; ++g)
-        if (t.is_local(f) && t.is_local(g) && reads(f, g) && depth[f] <= depth[g]) {
+        if (t.is_local(f) && t.is_local(g) && reads[f][g] && depth[f] <= depth[g]) {
           depth[f] = depth[g] + 1;
           if (depth[f] > deepest) deepest = depth[f];
         }

@@ -1,0 +1,235 @@
+"""Libraries that are compiled on first use, each for one problem, and kept in the user's cache folder."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import attrs
+from filelock import FileLock
+
+from ..equations.equation import Equation
+from ..errors import NativeError
+from . import structs
+from .codegen import header, statement, write_headers
+from .compiler import Compiler, Target, check_compiler, compile_library, find_compiler, flags, instruction_set
+from .library import SUFFIX, Library, id_of, source_folder
+
+MOST_BYTES = 1 << 30
+"""Size of the cache folder above which the libraries that were not used for the longest time are removed."""
+LONGEST_WAIT = 1800.0
+"""Seconds that a process waits for another one that compiles the same library."""
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled libraries: SWEEP_CACHE_DIR, or ``seismic-sweep`` in the user's cache folder."""
+    if forced := os.environ.get("SWEEP_CACHE_DIR"):
+        return Path(forced)
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Caches/seismic-sweep"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seismic-sweep"
+
+
+def _own_folder() -> Path:
+    """Return the cache folder, which only this user may write to: whoever writes there runs code in this process."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = folder.stat()
+    except OSError as error:
+        raise NativeError(
+            f"the cache folder {folder} cannot be made: {error}; set SWEEP_CACHE_DIR to another"
+        ) from error
+    if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        raise NativeError(
+            f"the cache folder {folder} belongs to user {facts.st_uid} with mode {stat.S_IMODE(facts.st_mode):o}; "
+            "expected a folder that you alone can write to; set SWEEP_CACHE_DIR to one"
+        )
+    return folder
+
+
+@attrs.frozen
+class Entry:
+    """One compiled library in the cache.
+
+    Parameters
+    ----------
+    key : str
+        Name of its folder.
+    equation, kind, dtype, compiler : str
+        What it was compiled for, and with.
+    ndim, order : int
+        Number of dimensions and spatial order; order 0 stands for every order.
+    seconds : float
+        Time of the compilation.
+    size : int
+        Bytes on the disk.
+    used : float
+        Time of the last use, in seconds since the epoch.
+    """
+
+    key: str
+    equation: str
+    kind: str
+    ndim: int
+    order: int
+    dtype: str
+    compiler: str
+    seconds: float
+    size: int = 0
+    used: float = 0.0
+
+
+def entries() -> list[Entry]:
+    """Return the libraries in the cache, the last used first."""
+    found = []
+    for path in cache_folder().glob("*/entry.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            size = sum(file.stat().st_size for file in path.parent.iterdir())
+            facts = json.loads(path.read_text())
+            found.append(Entry(path.parent.name, **facts, size=size, used=path.stat().st_mtime))
+    return sorted(found, key=lambda entry: -entry.used)
+
+
+def clear() -> list[Entry]:
+    """Remove all libraries from the cache, and return them. Processes that use one go on."""
+    removed = entries()
+    for entry in removed:
+        shutil.rmtree(cache_folder() / entry.key, ignore_errors=True)
+    return removed
+
+
+def _limit_size(keep: str) -> None:
+    total = 0
+    for entry in entries():
+        total += entry.size
+        if total > MOST_BYTES and entry.key != keep:
+            shutil.rmtree(cache_folder() / entry.key, ignore_errors=True)
+
+
+def order_of(equation: Equation, dtype: str) -> int:
+    """Return the order for which a library is compiled; 0, for every order, in double precision and above order 8."""
+    return equation.spatial_order if dtype == "float32" and equation.spatial_order <= 8 else 0
+
+
+def target_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Target:
+    """Return the problem that a library is compiled for."""
+    return Target(kind, equation.name, ndim, order_of(equation, dtype), structs.DTYPES[dtype])
+
+
+def _key(equation: Equation, target: Target, compiler: Compiler, native: Path) -> str:
+    """Return the name of a library in the cache: it changes with everything that the library depends on."""
+    variant = "cuda" if target.kind == "cuda" else instruction_set()
+    parts = id_of(native), statement(equation), repr(target), compiler.version, *flags(compiler, native, variant)
+    return f"{target.name}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:24]}"
+
+
+@lru_cache(maxsize=256)
+def prospect(equation: Equation, ndim: int, kind: str) -> str:
+    """Return where compiled code of a problem comes from: the cache, or the compiler of this machine.
+
+    Raises
+    ------
+    NativeError
+        If the cache has no library of the problem, and the compiler or the cache folder does not work.
+    """
+    compiler, native, folder = find_compiler(kind), source_folder(), _own_folder()
+    targets = [target_of(equation, ndim, dtype, kind) for dtype in ("float32", "float64")]
+    keys = [_key(equation, target, compiler, native) for target in targets]
+    for entry in entries():
+        if entry.key in keys:
+            return f"{entry.compiler} compiled {equation.name} in {entry.seconds} s; {folder / entry.key} holds it"
+    check_compiler(compiler, folder)
+    return f"{compiler.label} compiles {equation.name} on first use, into {folder}"
+
+
+def _opened(path: Path, key: str) -> Library | None:
+    """Return the library of a file; None if it is missing or damaged."""
+    if not path.exists():
+        return None
+    try:
+        return Library(path, key)
+    except NativeError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
+    """Return the library of one problem, compiled unless the cache has it.
+
+    Processes that ask at once wait for the one that compiles. A damaged library is compiled again.
+
+    Parameters
+    ----------
+    equation : Equation
+        The equation; its `spatial_order` counts.
+    ndim : {2, 3}
+        Number of dimensions.
+    dtype : {'float32', 'float64'}
+        Precision.
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+
+    Returns
+    -------
+    Library
+        The library.
+
+    Raises
+    ------
+    NativeError
+        If there is no compiler, it fails, or the cache cannot be written to.
+    """
+    compiler, native = find_compiler(kind), source_folder()
+    target = target_of(equation, ndim, dtype, kind)
+    key, cache = _key(equation, target, compiler, native), _own_folder()
+    place, name = cache / key, f"libsweep_{kind}{SUFFIX}"
+    if (library := _opened(place / name, key)) is not None:
+        with contextlib.suppress(OSError):
+            os.utime(place / "entry.json")
+        return library
+    try:
+        with FileLock(cache / f"{key}.lock", timeout=LONGEST_WAIT):
+            if (library := _opened(place / name, key)) is None:
+                _compile(equation, target, compiler, native, place, dtype)
+                library = Library(place / name, key)
+    except OSError as error:  # a full disk, or a lock that nobody releases
+        raise NativeError(
+            f"{equation.name} could not be compiled in {cache}: {error}; free some space, or set SWEEP_CACHE_DIR"
+        ) from error
+    _limit_size(key)
+    prospect.cache_clear()
+    return library
+
+
+def _compile(equation, target, compiler, native, place, dtype):
+    """Compile in a folder of its own, and rename it: nobody sees half of a library."""
+    what = f"{target.name} {target.ndim}-D {dtype} " + (f"order {target.order}" if target.order else "of every order")
+    print(f"sweep: compiling {what} with {compiler.label} ...", file=sys.stderr, end=" ", flush=True)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=place.parent, ignore_cleanup_errors=True) as work:
+        folder = Path(work)
+        try:
+            write_headers(folder, [equation])
+            compile_library(compiler, target, native, folder, id_of(native))
+        except BaseException:
+            print("failed", file=sys.stderr, flush=True)
+            raise
+        seconds = time.perf_counter() - began
+        finished = folder / "finished"
+        finished.mkdir(mode=0o700)
+        (folder / f"libsweep_{target.kind}{SUFFIX}").rename(finished / f"libsweep_{target.kind}{SUFFIX}")
+        (finished / f"{target.name}.h").write_text(header(equation))
+        facts = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, round(seconds, 2))
+        kept = {k: v for k, v in attrs.asdict(facts).items() if k not in ("key", "size", "used")}
+        (finished / "entry.json").write_text(json.dumps(kept))
+        shutil.rmtree(place, ignore_errors=True)  # a damaged one
+        finished.rename(place)
+    print(f"{seconds:.1f} s", file=sys.stderr, flush=True)

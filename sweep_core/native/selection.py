@@ -1,0 +1,93 @@
+"""The choice of the library that runs a problem: an installed one, or one that is compiled on first use."""
+
+from ..equations.equation import Equation
+from ..errors import NativeError
+from ..plugins import Support
+from .codegen import refusal, statement
+from .library import OWN, Library, load
+from .on_demand import compiled, prospect
+from .structs import SweepEquation
+
+
+def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None, str]:
+    """Return the installed library with the tables of an equation, and the reason without one."""
+    if reason := refusal(equation):
+        return None, reason
+    reasons = []
+    for package in dict.fromkeys((equation.library, OWN)):
+        label = f"libsweep_{kind}" if package == OWN else f"libsweep_{kind} of {package}"
+        try:
+            library = load(kind, package)
+        except NativeError as error:
+            reasons.append(str(error))
+            continue
+        found = [d for d in library.describe(ndim) if d.name.decode() == equation.name and d.ndim_mask >> ndim & 1]
+        if library.isa is None:
+            reasons.append(f"{label} finds no device that it can run on")
+        elif not found:
+            reasons.append(f"{equation.name} has no compiled kernel in {label}")
+        elif found[0].statement.decode() != statement(equation):
+            reasons.append(f"{label} holds another {equation.name}, with other tables")
+        else:
+            return library, f"{label} ({library.isa}) holds {equation.name}"
+    return None, reasons[0]
+
+
+def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
+    """Return the library that runs an equation, compiled now if none holds it.
+
+    Parameters
+    ----------
+    equation : Equation
+        The equation.
+    ndim : {2, 3}
+        Number of dimensions.
+    dtype : {'float32', 'float64'}
+        Precision of the models.
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+
+    Returns
+    -------
+    Library
+        An installed library with the tables of the equation, or one that was compiled for this problem.
+
+    Raises
+    ------
+    NativeError
+        If no library holds the equation and none can be compiled.
+    UnsupportedError
+        If no compiled code can state the equation.
+    """
+    library, _ = installed(equation, ndim, kind)
+    return library or compiled(equation, ndim, dtype, kind)
+
+
+def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
+    """Return whether compiled code for ``'cpu'`` or ``'cuda'`` runs an equation here, and the reason.
+
+    Without an installed library that holds the equation, the compiler of this machine decides. With `strips` compiled
+    code must also be able to run the equation backward in time, between boundary strips.
+    """
+    library, reason = installed(equation, ndim, kind)
+    if library is None:
+        if refusal(equation):
+            return Support(False, reason)
+        if ndim not in equation.ndims:
+            return Support(False, f"{equation.name} exists in {equation.ndims} dimensions, not in {ndim}")
+        try:
+            reason = prospect(equation, ndim, kind)
+            library = compiled(equation, ndim, "float32", kind) if strips else None
+        except NativeError as error:
+            return Support(False, f"{reason}, and none can be compiled: {error}; use impl='eager'")
+    if strips and library is not None and not _description(library, equation, ndim).reversible:
+        return Support(
+            False,
+            f"{equation.name} cannot be run backward in time from boundary strips, because it loses energy or has "
+            "fields that exist within a step only; use MemoryOptions(strategy='ckpt')",
+        )
+    return Support(True, reason)
+
+
+def _description(library: Library, equation: Equation, ndim: int) -> SweepEquation:
+    return next(d for d in library.describe(ndim) if d.name.decode() == equation.name)
