@@ -18,6 +18,9 @@ from pathlib import Path
 
 import attrs
 
+from sweep_core import Acoustic, Elastic
+from sweep_core.native.codegen import write_headers
+
 NATIVE = Path(__file__).parents[1] / "native"
 DEEP = 8
 """Cells per thread where there are many."""
@@ -84,7 +87,8 @@ def measure(kernels: list[Kernel], arch: str = "sm_90") -> dict[Kernel, Code]:
         source, cubin = Path(folder, "kernels.cu"), Path(folder, "kernels.cubin")
         source.write_text(SOURCE.format(kernels="".join(k.source(i) for i, k in enumerate(kernels))))
         command = ["nvcc", "-std=c++17", "-O3", "--expt-relaxed-constexpr", f"-arch={arch}", "-cubin", "-Xptxas=-v"]
-        folders = [f"-I{NATIVE / name}" for name in ("include", "src")]
+        write_headers(Path(folder), [Acoustic(), Elastic()])
+        folders = [f"-I{folder}", *(f"-I{NATIVE / name}" for name in ("include", "src"))]
         report = _run(*command, *folders, str(source), "-o", str(cubin))
         listing = _run(disassembler(), "-c", str(cubin))
     return {kernel: _code(f"kernel{i}", report, listing) for i, kernel in enumerate(kernels)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import SweepError
-from . import info, invert, model, segy, shoot
+from . import cache, info, invert, model, segy, shoot
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("seismic-sweep", description="Seismic modelling and full-waveform inversion.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(goes_on="")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="info|model|shoot|invert|segy")
-    for module in (info, model, shoot, invert, segy):
+    commands = parser.add_subparsers(dest="command", required=True, metavar="info|model|shoot|invert|segy|cache")
+    for module in (info, model, shoot, invert, segy, cache):
         module.add(commands)
     parsed = parser.parse_args(arguments)
     try:

@@ -24,7 +24,8 @@ FEATURES = {
 }
 """Features of a processor that an instruction set needs, best first, as native/src/cpu/runs.h states them."""
 HOST = {"cpu": ["-fPIC"], "cuda": ["-Xcompiler=-fPIC", "-arch=native"]}
-WARNING_LINES = 12
+"""Flags of a library for this machine."""
+MOST_LINES = 12
 """Lines of a compiler's output in an error."""
 
 
@@ -130,7 +131,7 @@ def _call(command: list[str]) -> None:
         lines = (done.stderr or done.stdout).strip().splitlines()
         named = [line for line in lines if "error" in line] or lines
         raise NativeError(
-            f"{shlex.join(command[:1])} failed with exit status {done.returncode}: " + "\n".join(named[:WARNING_LINES])
+            f"{shlex.join(command[:1])} failed with exit status {done.returncode}: " + "\n".join(named[:MOST_LINES])
         )
 
 
@@ -143,25 +144,17 @@ def check_compiler(compiler: Compiler, folder: Path) -> None:
     NativeError
         If this fails, for example because the disk is full.
     """
-    with tempfile.TemporaryDirectory(prefix=".trial-", dir=folder, ignore_cleanup_errors=True) as work:
-        source = Path(work) / f"trial.{'cu' if compiler.kind == 'cuda' else 'cpp'}"
-        try:
-            source.write_text('#include <cstdio>\nint trial() { return std::printf("works"); }\n')
-            openmp = [] if compiler.kind == "cuda" else ["-fopenmp"]
-            _call(
-                [
-                    *compiler.command,
-                    *openmp,
-                    "-std=c++17",
-                    "-shared",
-                    *HOST[compiler.kind],
-                    str(source),
-                    "-o",
-                    f"{source}.so",
-                ]
-            )
-        except OSError as error:
-            raise NativeError(f"{folder} cannot be written to: {error}") from error
+    openmp = [] if compiler.kind == "cuda" else ["-fopenmp"]
+    command = [*compiler.command, *openmp, "-std=c++17", "-shared", *HOST[compiler.kind]]
+    try:
+        with tempfile.TemporaryDirectory(prefix=".trial-", dir=folder, ignore_cleanup_errors=True) as work:
+            source = Path(work) / f"trial.{'cu' if compiler.kind == 'cuda' else 'cpp'}"
+            source.write_text("int trial() { return 0; }\n")
+            _call([*command, str(source), "-o", f"{source}.so"])
+            if not Path(f"{source}.so").exists():
+                raise NativeError(f"{compiler.label} wrote nothing; expected a compiler that makes a library")
+    except OSError as error:
+        raise NativeError(f"{folder} cannot be written to: {error}") from error
 
 
 def compile_library(compiler: Compiler, target: Target, native: Path, folder: Path, build_id: str) -> None:

@@ -69,6 +69,8 @@ class Entry:
         Number of dimensions and spatial order; order 0 stands for every order.
     seconds : float
         Time of the compilation.
+    sha256 : str
+        Hash of the library.
     size : int
         Bytes on the disk.
     used : float
@@ -83,6 +85,7 @@ class Entry:
     dtype: str
     compiler: str
     seconds: float
+    sha256: str
     size: int = 0
     used: float = 0.0
 
@@ -145,18 +148,17 @@ def prospect(equation: Equation, ndim: int, kind: str) -> str:
     keys = [_key(equation, target, compiler, native) for target in targets]
     for entry in entries():
         if entry.key in keys:
-            return f"{entry.compiler} compiled {equation.name} in {entry.seconds} s; {folder / entry.key} holds it"
+            return f"{entry.compiler} compiled {equation.name} in {entry.seconds:.1f} s; {folder / entry.key} holds it"
     check_compiler(compiler, folder)
     return f"{compiler.label} compiles {equation.name} on first use, into {folder}"
 
 
 def _opened(path: Path, key: str) -> Library | None:
-    """Return the library of a file; None if it is missing or damaged."""
-    if not path.exists():
-        return None
+    """Return the library of a file; None if it is missing or damaged: the linker would crash on half of a file."""
     try:
-        return Library(path, key)
-    except NativeError:
+        stated = json.loads((path.parent / "entry.json").read_text())["sha256"]
+        return Library(path, key) if hashlib.sha256(path.read_bytes()).hexdigest() == stated else None
+    except (OSError, ValueError, LookupError, TypeError, NativeError):
         return None
 
 
@@ -222,14 +224,15 @@ def _compile(equation, target, compiler, native, place, dtype):
         except BaseException:
             print("failed", file=sys.stderr, flush=True)
             raise
-        seconds = time.perf_counter() - began
+        seconds, library = time.perf_counter() - began, f"libsweep_{target.kind}{SUFFIX}"
         finished = folder / "finished"
         finished.mkdir(mode=0o700)
-        (folder / f"libsweep_{target.kind}{SUFFIX}").rename(finished / f"libsweep_{target.kind}{SUFFIX}")
+        (folder / library).rename(finished / library)
+        digest = hashlib.sha256((finished / library).read_bytes()).hexdigest()
+        made = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, seconds, digest)
+        facts = attrs.asdict(made, filter=attrs.filters.exclude("key", "size", "used"))
+        (finished / "entry.json").write_text(json.dumps(facts, indent=1))
         (finished / f"{target.name}.h").write_text(header(equation))
-        facts = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, round(seconds, 2))
-        kept = {k: v for k, v in attrs.asdict(facts).items() if k not in ("key", "size", "used")}
-        (finished / "entry.json").write_text(json.dumps(kept))
         shutil.rmtree(place, ignore_errors=True)  # a damaged one
         finished.rename(place)
     print(f"{seconds:.1f} s", file=sys.stderr, flush=True)

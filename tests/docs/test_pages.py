@@ -113,15 +113,6 @@ def test_blocks_of_a_file_equal_the_file(page):
         assert re.sub(r"\n{2,}", "\n\n", "\n\n".join(parts)) == re.sub(r"\n{2,}", "\n\n", text), file
 
 
-def test_the_shown_part_of_a_header_is_in_the_plugin():
-    """The page marks the parts that it leaves out."""
-    (shown,) = [b.text for b in blocks(ROOT / "docs/reference/equation-systems.md") if '"vti_acoustic"' in b.text]
-    header = "".join((ROOT / "tests/plugins/vti/include/sweep/physics/vti_acoustic.h").read_text().split())
-    for part in re.sub(r"//.*", "", shown).split("/* ... */"):
-        for statement in part.split(";"):
-            assert "".join(statement.split()).lstrip(",").removesuffix("}") in header, statement
-
-
 @pages
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#\s]+)(#[^)]*)?\)", page.read_text())

@@ -1,8 +1,8 @@
 """Install the packages of this folder like a user, into a folder for PYTHONPATH.
 
 ``python install.py target name ...`` needs no network and does not change the sources. A name such as
-``damped/build.sh`` is a script of the package that runs first. It compiles for the portable instruction set with -O1:
-the tests are small and compilation is slow.
+``damped/Damped`` also builds a library of this class, for the portable instruction set with -O1: the tests are small
+and compilation is slow.
 """
 
 import os
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-QUICK = ("-DSWEEP_ISAS=portable", "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
+QUICK = ("--option=-DSWEEP_ISAS=portable", "--option=-DCMAKE_CXX_FLAGS_RELEASE=-O1")
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps")
 
 
@@ -26,10 +26,11 @@ def run(*command, **where):
 
 def install(target, *names):
     with tempfile.TemporaryDirectory() as folder:
-        for name, _, script in (name.partition("/") for name in names):
-            copy = shutil.copytree(HERE / name, Path(folder) / name)
-            if script:
-                run("sh", script, *QUICK, cwd=copy)
+        for name, _, equation in (name.partition("/") for name in names):
+            copy, package = shutil.copytree(HERE / name, Path(folder) / name), f"sweep_{name}"
+            if equation:
+                build = (sys.executable, "-m", "sweep_core.native", "build", f"{package}:{equation}")
+                run(*build, "--into", package, *QUICK, cwd=copy)
         copies = (Path(folder) / name.partition("/")[0] for name in names)
         run(sys.executable, *PIP, "--no-build-isolation", "--target", target, *copies)
 

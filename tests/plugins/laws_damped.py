@@ -8,9 +8,10 @@ from refusals import refuses_to_run_backward
 import sweep_core as sweep
 from sweep_core import Acoustic, Shots, make_problem, native, ricker
 from sweep_core.discretization.array_ops import NumpyOps
-from sweep_core.equations.terms import OPERATORS
 from sweep_core.errors import DomainError, NativeError, StabilityError, UnsupportedError
-from sweep_core.native import description, library, structs
+from sweep_core.native import library, structs
+from sweep_core.native.codegen import statement
+from sweep_core.native.selection import installed
 
 reference = sweep.backend("reference")
 Damped = sweep.equations()["damped"]
@@ -157,21 +158,22 @@ def test_jax_agrees_with_the_reference(impl):
 
 
 @pytest.mark.parametrize("ndim", Damped.ndims)
-def test_the_header_equals_the_class(ndim):
-    (header,) = native.load("cpu", Damped.library).describe(ndim)
-    assert header.name.decode() == Damped.name and header.ndim_mask == sum(1 << n for n in Damped.ndims)
-    assert description.difference(Damped(), header, ndim, own=False) == ""
+def test_the_library_holds_the_class(ndim):
+    (compiled,) = native.load("cpu", Damped.library).describe(ndim)
+    assert compiled.name.decode() == Damped.name and compiled.ndim_mask == sum(1 << n for n in Damped.ndims)
+    assert compiled.statement.decode() == statement(Damped())
 
 
 def test_boundary_strips_are_refused_for_a_lossy_equation():
     assert refuses_to_run_backward(Damped)
 
 
-def test_a_header_with_another_operator_is_refused():
-    (header,) = native.load("cpu", Damped.library).describe()
-    header.of[1] = OPERATORS.index("same")
-    result = description.difference(Damped(), header, 2, own=False)
-    assert result == "rates: ['change of h1'] in the class, ['h1'] in the header"
+def test_a_class_with_other_tables_does_not_run_the_library():
+    class Undamped(Damped):
+        moduli = Damped.moduli[:1]
+
+    library, reason = installed(Undamped(), 2, "cpu")
+    assert library is None and "libsweep_cpu of sweep_damped holds another damped, with other tables" in reason
 
 
 def test_auto_uses_compiled_code_and_names_its_library():
@@ -201,10 +203,9 @@ def test_a_library_of_other_sources_works_but_another_abi_is_refused(monkeypatch
 
 
 @pytest.mark.parametrize("package", ["sweep_absent", "sweep_absent.native", "json.decoder", "json"])
-def test_a_package_without_the_library_is_refused_by_name(package):
+def test_a_package_without_the_library_is_named(package):
     class Elsewhere(Damped):
         library = package
 
-    problem = make_problem(Elsewhere(), (20, 20), 10.0, 0.001)
-    support = native.supports(problem.equation, 2, "cpu")
-    assert not support and f"package {package} holds no libsweep_cpu" in support.reason
+    library, reason = installed(Elsewhere(), 2, "cpu")
+    assert library is None and f"package {package} holds no libsweep_cpu" in reason

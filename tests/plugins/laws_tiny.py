@@ -144,7 +144,8 @@ def test_an_equation_without_compiled_code_is_refused_by_name(tiny):
 
 
 def test_every_dimension_of_compiled_code_is_supported(tiny):
+    """The package of `damped` has no library here; the compiler of this machine makes one."""
     damped = sweep.equations()["damped"]
     for shape in ((9, 9), (9, 9, 9)):
         assert tiny.supports(make_problem(sweep.Acoustic(), shape, 10.0, 0.001))
-        assert not tiny.supports(make_problem(damped(), shape, 10.0, 0.001)), "the package has no library"
+        assert tiny.supports(make_problem(damped(), shape, 10.0, 0.001))

@@ -6,6 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from sweep_core import equations as known
+from sweep_core.native.codegen import write_headers
+
 NATIVE = Path(__file__).parents[2] / "native"
 EMULATED = "-DSWEEP_EMULATE", f"-I{Path(__file__).parents[1] / 'native' / 'emulated'}"
 """Flags that compile native/src/cuda with a plain C++ compiler: launches are loops on two cards."""
@@ -21,6 +24,7 @@ def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, eq
     folder.mkdir()
     tables = " ".join(f"X({variant}, {equation})" for equation in equations)
     (folder / "sweep_builds.h").write_text(BUILDS.format(variant, tables))
+    write_headers(folder, [known()[name]() for name in equations])
     library = folder / "library.so"
     common = ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]
     common += [f"-DSWEEP_VARIANT={variant}", f"-I{folder}", f"-I{NATIVE / 'include'}"]

@@ -25,6 +25,7 @@ class Damped(SecondOrderEquation):
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("gamma", "1/s", closed=True))
     fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("kick", "loss")
+    coefficient_ranges: ClassVar[dict[str, str]] = {"kick": "positive"}
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         DerivativeSum("laplacian", (("x", "h1"), ("y", "h1"), ("z", "h1")), operator="D2"),
         DerivativeSum("change", (("", "h1"),), operator="change"),

@@ -36,6 +36,7 @@ class Tilted(StaggeredEquation):
         Field("gm", "Pa", order=0),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("cxx", "cyy", "czz", "cxz")
+    coefficient_ranges: ClassVar[dict[str, str]] = dict.fromkeys(("cxx", "cyy", "czz"), "positive")
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         *(DerivativeSum(f"d{a}", ((a, "u"),)) for a in "xyz"),
         DerivativeSum("mid", (("x", "gx"),), operator="mean"),
@@ -51,7 +52,6 @@ class Tilted(StaggeredEquation):
         Contribution("u", "change"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {}
-    library: ClassVar[str] = "sweep_tilted"
 
     def coefficients(self, node_averages, vp, epsilon, theta):
         along, across = vp**2, vp**2 * (1 + 2 * epsilon)

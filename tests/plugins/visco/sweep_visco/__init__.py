@@ -43,6 +43,7 @@ class ViscoAcoustic(StaggeredEquation):
         Field("r", "Pa"),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("stiff", "bx", "by", "bz", "keep", "feed", "loss")
+    coefficient_ranges: ClassVar[dict[str, str]] = dict.fromkeys(coefficient_names, "positive")
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         *(DerivativeSum(f"a{axis}", ((axis, "p"),), -1) for axis in "xyz"),
         DerivativeSum("e", (("x", "vx"), ("y", "vy"), ("z", "vz")), -1),
@@ -56,7 +57,6 @@ class ViscoAcoustic(StaggeredEquation):
         Contribution("r", "m", "loss"),
     )
     source_coefficients: ClassVar[dict[str, str]] = {f"v{axis}": f"b{axis}" for axis in "xyz"}
-    library: ClassVar[str] = "sweep_visco"
 
     frequency: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
 

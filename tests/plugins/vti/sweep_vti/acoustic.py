@@ -38,6 +38,10 @@ class VTIAcoustic(StaggeredEquation):
         Field("sv", "Pa", mirrored=False, source_sign=-1),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "kh", "kn", "kv")
+    coefficient_ranges: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("bx", "by", "bz", "kv"), "positive"),
+        **dict.fromkeys(("kh", "kn"), "not negative"),
+    }
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
         DerivativeSum("ax", (("x", "sh"),)),
         DerivativeSum("ay", (("y", "sh"),)),
@@ -54,7 +58,6 @@ class VTIAcoustic(StaggeredEquation):
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
-    library: ClassVar[str] = "sweep_vti"
 
     def coefficients(self, node_averages, vp, rho, epsilon, delta):
         k = rho * vp**2

@@ -35,6 +35,10 @@ class VTIElastic(StaggeredEquation):
         *("c11", "c12", "c13", "c33"),
         *("c66", "c55", "c44"),
     )
+    coefficient_ranges: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("bx", "by", "bz", "c33"), "positive"),
+        **dict.fromkeys(("c11", "c66", "c55", "c44"), "not negative"),
+    }
     rates: ClassVar[tuple[DerivativeSum, ...]] = Elastic.rates
     moduli: ClassVar[tuple[Contribution, ...]] = (
         *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
@@ -48,7 +52,6 @@ class VTIElastic(StaggeredEquation):
     )
     source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
-    library: ClassVar[str] = "sweep_vti"
 
     def coefficients(self, node_averages, vp, vs, rho, epsilon, delta, gamma):
         c11, square, c33, c44, c66 = self.stiffness(vp, vs, rho, epsilon, delta, gamma)
