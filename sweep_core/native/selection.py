@@ -66,8 +66,23 @@ def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
 def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
     """Return whether compiled code for ``'cpu'`` or ``'cuda'`` runs an equation here, and the reason.
 
-    Without an installed library that holds the equation, the compiler of this machine decides. With `strips` compiled
-    code must also be able to run the equation backward in time, between boundary strips.
+    Without an installed library that holds the equation, the compiler of this machine decides.
+
+    Parameters
+    ----------
+    equation : Equation
+        The equation.
+    ndim : {2, 3}
+        Number of dimensions.
+    kind : {'cpu', 'cuda'}
+        Kind of device.
+    strips : bool
+        True if compiled code must also be able to run the equation backward in time, between boundary strips.
+
+    Returns
+    -------
+    Support
+        True or False, with the reason.
     """
     library, reason = installed(equation, ndim, kind)
     if library is None:

@@ -15,6 +15,8 @@ from .entries import Entry, runs
 
 __all__ = ["Result", "conforms", "judged", "programme"]
 
+ORDERS = (2, 4, 6, 8)
+"""Spatial orders of the laws of records and adjoints."""
 LATE = "time is up; --minutes gives more"
 """The reason of a law that was skipped for lack of time."""
 
@@ -106,8 +108,12 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
         return lambda: law(entry, runs(make()), *more)
 
     yield "bad input", on(laws.bad_input_is_refused, small)
-    for order in (4, 8):
+    large = partial(small, shape=(56, 60) if 2 in instance.ndims else (18, 17, 16), nt=120)
+    many = partial(small, nshots=11)
+    for order in ORDERS:
         yield f"forward, order {order}", on(laws.forward_equals_reference, partial(small, order))
+    yield "forward, thousands of cells", on(laws.forward_equals_reference, large)
+    yield "forward, 11 shots", on(laws.forward_equals_reference, many)
     yield "two runs", on(laws.two_runs_are_identical, small)
     yield "shots add up", on(laws.shots_add_up, small)
     for field in instance.reciprocal:
@@ -118,6 +124,8 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
     with_gradients = entry.name != "reference"
     if with_gradients:
         yield from _derivatives(on, small)
+        yield "J and J^T, thousands of cells", on(laws.jacobian_and_adjoint, large)
+        yield "J and J^T, 11 shots", on(laws.jacobian_and_adjoint, many)
     for name in VARIANTS:
         make_variant = partial(variant, name, equation, ranges=ranges)
         yield f"forward, {name}", on(laws.forward_equals_reference, make_variant)
@@ -129,7 +137,7 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
 def _derivatives(on, small):
     yield "Born", on(laws.born_equals_reference, small)
     yield "misfit", on(laws.half_the_sum_of_squares, small)
-    for order in (4, 8):
+    for order in ORDERS:
         yield f"J and J^T, order {order}", on(laws.jacobian_and_adjoint, partial(small, order))
     yield "Taylor", on(laws.taylor_remainder, small)
     yield "gradient, every region", on(laws.gradient_in_every_region, small)
