@@ -64,7 +64,7 @@ class Entry:
     key : str
         Name of its folder.
     equation, kind, dtype, compiler : str
-        What it was compiled for, and with.
+        The equation, kind of device and precision of the library, and its compiler.
     ndim, order : int
         Number of dimensions and spatial order; order 0 stands for every order.
     seconds : float
@@ -92,13 +92,13 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Return the libraries in the cache, the last used first."""
-    found = []
+    there = []
     for path in cache_folder().glob("*/entry.json"):
         with contextlib.suppress(OSError, ValueError, TypeError):
             size = sum(file.stat().st_size for file in path.parent.iterdir())
             facts = json.loads(path.read_text())
-            found.append(Entry(path.parent.name, **facts, size=size, used=path.stat().st_mtime))
-    return sorted(found, key=lambda entry: -entry.used)
+            there.append(Entry(path.parent.name, **facts, size=size, used=path.stat().st_mtime))
+    return sorted(there, key=lambda entry: -entry.used)
 
 
 def clear() -> list[Entry]:
@@ -229,8 +229,8 @@ def _compile(equation, target, compiler, native, place, dtype):
         finished.mkdir(mode=0o700)
         (folder / library).rename(finished / library)
         digest = hashlib.sha256((finished / library).read_bytes()).hexdigest()
-        made = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, seconds, digest)
-        facts = attrs.asdict(made, filter=attrs.filters.exclude("key", "size", "used"))
+        entry = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, seconds, digest)
+        facts = attrs.asdict(entry, filter=attrs.filters.exclude("key", "size", "used"))
         (finished / "entry.json").write_text(json.dumps(facts, indent=1))
         (finished / f"{target.name}.h").write_text(header(equation))
         shutil.rmtree(place, ignore_errors=True)  # a damaged one

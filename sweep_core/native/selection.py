@@ -21,12 +21,12 @@ def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None,
         except NativeError as error:
             reasons.append(str(error))
             continue
-        found = [d for d in library.describe(ndim) if d.name.decode() == equation.name and d.ndim_mask >> ndim & 1]
+        named = [d for d in library.describe(ndim) if d.name.decode() == equation.name and d.ndim_mask >> ndim & 1]
         if library.isa is None:
             reasons.append(f"{label} finds no device that it can run on")
-        elif not found:
+        elif not named:
             reasons.append(f"{equation.name} has no compiled kernel in {label}")
-        elif found[0].statement.decode() != statement(equation):
+        elif named[0].statement.decode() != statement(equation):
             reasons.append(f"{label} holds another {equation.name}, with other tables")
         else:
             return library, f"{label} ({library.isa}) holds {equation.name}"

@@ -49,7 +49,7 @@ def cache(tmp_path, monkeypatch):
 def quick(monkeypatch):
     """Compile without optimisation, which takes a second."""
     flags = compiler.flags
-    monkeypatch.setattr(compiler, "flags", lambda *given: [f if f != "-O3" else "-O0" for f in flags(*given)])
+    monkeypatch.setattr(compiler, "flags", lambda *arguments: [f if f != "-O3" else "-O0" for f in flags(*arguments)])
 
 
 def library_of(**options):
@@ -132,7 +132,7 @@ def test_a_full_disk_is_named_and_auto_runs_eager(cache, monkeypatch):
 
 
 def test_an_error_of_the_compiler_is_shown_and_leaves_nothing(cache, monkeypatch):
-    monkeypatch.setattr(compiler, "flags", lambda *given: ["-std=c++17", "-include", "no_such_header.h"])
+    monkeypatch.setattr(compiler, "flags", lambda *arguments: ["-std=c++17", "-include", "no_such_header.h"])
     with pytest.raises(NativeError, match=r"failed with exit status 1: .*no_such_header"):
         library_of()
     assert not [path for path in cache.iterdir() if path.is_dir()]
