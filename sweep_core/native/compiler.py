@@ -39,8 +39,8 @@ class Compiler:
 
     @property
     def label(self) -> str:
-        """The program and the first line of its version."""
-        return f"{Path(self.command[0]).name} ({self.version.splitlines()[0].strip()})"
+        """The first line of its version, which names the program."""
+        return self.version.splitlines()[0].strip()
 
 
 @attrs.frozen
