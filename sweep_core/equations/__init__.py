@@ -2,8 +2,9 @@
 
 from .acoustic import Acoustic
 from .acoustic_variable_density import AcousticVariableDensity
+from .acoustic_vti import AcousticVTI
 from .elastic import Elastic
 
-BROUGHT = (Acoustic, AcousticVariableDensity, Elastic)
+BROUGHT = (Acoustic, AcousticVariableDensity, AcousticVTI, Elastic)
 
-__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic"]
+__all__ = ["Acoustic", "AcousticVTI", "AcousticVariableDensity", "Elastic"]

@@ -110,9 +110,9 @@ class Propagator(OfArrays[A]):
             CPU; PropJax the device of the equation, the one that the arrays of a call are committed to, or the one
             that JAX prefers.
         source_type : list of str, optional
-            Fields that the sources act on; by default the first field of the equation.
+            Fields that the sources act on; by default those that the equation states, or its first field.
         receiver_type : list of str, optional
-            Fields that the receivers record; by default the first field of the equation.
+            Fields that the receivers record; by default those that the equation states, or its first field.
         pml_type : str or tuple of str, optional
             Type of the absorbing layers, one for all axes or one for each axis, depth first. A regular grid has
             ``'cpmlr'``. A staggered grid has ``'cpmls'`` or ``'mpmls'``, a multi-axial layer that reflects more, but in

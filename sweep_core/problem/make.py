@@ -21,7 +21,7 @@ def _fields(name: str, value: Any, equation: Equation, ndim: int) -> tuple[str, 
     if name == "receiver_type":
         known += equation.derived(ndim)
     if value is None:
-        return (known[0],)
+        value = equation.default_fields.get(name, (known[0],))
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         raise OptionError(f"{name} is {value!r}; expected a list of fields of {equation.name}, such as [{known[0]!r}]")
     for field in value:
