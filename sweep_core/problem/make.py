@@ -151,7 +151,8 @@ def make_problem(
         cpml_width,
         order=equation.spatial_order,
         power=equation.pml_power,
-        multiaxial=tuple(name == "mpmls" for name in types),
+        multiaxial=tuple(name in ("mpmls", "sponge") for name in types),
+        sponge=tuple(name == "sponge" for name in types),
         **chosen_pml,
     )
     return Problem(
