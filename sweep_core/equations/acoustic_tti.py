@@ -9,7 +9,7 @@ from .._util.peer_names import EQUATION
 from .._util.validators import check_flag, named
 from .equation import Field, Parameter
 from .first_order import Contribution, DerivativeSum
-from .thomsen_fluid import ThomsenFluid
+from .thomsen_fluid import ANISOTROPY, ThomsenFluid
 
 NORMAL, PAIRS = ("xx", "yy", "zz"), ("xy", "xz", "yz")
 SIX = (*NORMAL, *PAIRS)
@@ -27,8 +27,8 @@ class AcousticTTI(ThomsenFluid):
     A = a (1 - n n^T) + n n^T,  B = 1 - n n^T,  a = sqrt(1 + 2 delta),
     p_t = kappa (-A : e + q(t) delta(x - xs)),  r_t = -2 kappa (epsilon - delta) B : e.
 
-    n = (sin theta cos phi, sin theta sin phi, cos theta) is the axis, in (x, y, z) with z downwards. e is the strain
-    rate, kappa = rho vp^2. p is the pressure along the axis, a p + r the pressure across it.
+    The axis is n = (sin theta cos phi, sin theta sin phi, cos theta) in (x, y, z), with z downwards. The strain rate is
+    e, and kappa = rho vp^2. The pressure along the axis is p, that across it a p + r.
 
     Eliminating r gives the equations of Duveneck and Bakker 2011, Geophysics 76: Hooke's law of a solid whose shear
     speed along the axis is zero. The energy (rho v^2 + p^2 / kappa + r^2 / (2 kappa (epsilon - delta))) / 2 is
@@ -122,9 +122,9 @@ class AcousticTTI(ThomsenFluid):
         return (3,) if self.has_azimuth else (2, 3)
 
     @property
-    def axis_parameters(self) -> tuple[Parameter, ...]:
+    def own_parameters(self) -> tuple[Parameter, ...]:
         angles = ("theta", "phi") if self.has_azimuth else ("theta",)
-        return tuple(Parameter(name, "rad", low=-2 * pi, high=2 * pi, typical=(-1.0, 1.0)) for name in angles)
+        return *ANISOTROPY, *(Parameter(a, "rad", low=-2 * pi, high=2 * pi, typical=(-1.0, 1.0)) for a in angles)
 
     def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
         # A PML amplifies waves whose phase and group move in opposite directions across it.
@@ -139,14 +139,13 @@ class AcousticTTI(ThomsenFluid):
     ) -> tuple[Any, ...]:
         rho = self.density(vp, others)
         kappa, a = rho * vp**2, (1 + 2 * delta) ** 0.5
-        axes = [axis for axis in "xyz" if axis in node_averages.axes]
         n = self.axis(node_averages.xp, theta, *others)
-        pairs = [pair for pair in SIX if set(pair) <= set(axes)]
+        pairs = [pair for pair in SIX if set(pair) <= set(node_averages.axes)]
         products = {pair: n[pair[0]] * n[pair[1]] for pair in pairs}
         return (
             kappa,
             2 * kappa * (epsilon - delta),
-            *(1 / node_averages.mean(rho, axis) for axis in axes),
+            *self.buoyancies(node_averages, rho),
             *((a if pair in NORMAL else 0) + (1 - a) * products[pair] for pair in pairs),
             *((1 if pair in NORMAL else 0) - products[pair] for pair in pairs),
         )

@@ -75,14 +75,9 @@ class AcousticVTI(ThomsenFluid):
     def coefficients(self, node_averages: Any, vp: Any, epsilon: Any, delta: Any, *density: Any) -> tuple[Any, ...]:
         rho = self.density(vp, density)
         kappa = rho * vp**2
-        axes = [axis for axis in "xyz" if axis in node_averages.axes]
         return (
             kappa,
             kappa * (1 + 2 * delta) ** 0.5,
             kappa * (1 + 2 * epsilon),
-            *(1 / node_averages.mean(rho, axis) for axis in axes),
+            *self.buoyancies(node_averages, rho),
         )
-
-    def depends_on_contrasts(self, ndim: int) -> bool:
-        """Return True with a density: of constant density, the fastest wave bounds the step in every model."""
-        return self.has_density
