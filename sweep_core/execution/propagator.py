@@ -115,9 +115,9 @@ class Propagator(OfArrays[A]):
             Fields that the receivers record; by default those that the equation states, or its first field.
         pml_type : str or tuple of str, optional
             Type of the absorbing layers, one for all axes or one for each axis, depth first. A regular grid has
-            ``'cpmlr'``. A staggered grid has ``'cpmls'`` or ``'mpmls'``, a multi-axial layer that reflects more, but in
-            which guided waves do not grow. By default the equation chooses: `Elastic` under a free surface has
-            ``'mpmls'`` at the sides.
+            ``'cpmlr'``. A staggered grid has ``'cpmls'``, ``'mpmls'``, a multi-axial layer that reflects more, but in
+            which guided waves do not grow, or ``'sponge'``, in which no wave grows. By default the equation chooses:
+            `Elastic` under a free surface has ``'mpmls'`` at the sides, `AcousticTTI` has ``'sponge'``.
         pml_width : int or tuple of int
             Cells of the absorbing layer: one number, or one for each face (top, bottom, [front, back,] left, right).
             Outside a face of width 0 the field is zero.
