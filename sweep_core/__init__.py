@@ -5,7 +5,7 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticVariableDensity, Elastic
+from .equations import Acoustic, AcousticBorn, AcousticTTI, AcousticVariableDensity, AcousticVTI, Elastic
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -54,6 +54,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Acoustic",
+    "AcousticBorn",
+    "AcousticTTI",
+    "AcousticVTI",
     "AcousticVariableDensity",
     "BackendRecord",
     "BoundaryOptions",

@@ -8,7 +8,6 @@ from ..acquisition.shots import Shots
 from ..acquisition.wavelets import energy_below, ricker
 from ..errors import UnsupportedError
 from ..execution.answers import forward
-from ..numerics.cpml import known_types
 from ..problem import make_problem
 from .certificate import Finding, finding
 from .excerpt import Excerpt
@@ -33,12 +32,12 @@ def absorption(executor, part: Excerpt) -> Finding:
         There is nothing to measure.
     """
     problem, equation = part.problem, part.problem.equation
-    axes = zip(problem.pml, problem.grid.spacing, problem.cpml.multiaxial, strict=False)
-    layers = [(w, h, multiaxial) for pair, h, multiaxial in axes for w in pair if w]
+    axes = zip(problem.pml, problem.grid.spacing, problem.cpml.types(equation), strict=True)
+    layers = [(w, h, layer_type) for pair, h, layer_type in axes for w in pair if w]
     frequency = energy_below(part.signals, problem.dt, 0.5)
     if not layers or not frequency or 2 not in equation.ndims:
         raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation is not two-dimensional")
-    width, h, multiaxial = min(layers)
+    width, h, layer_type = min(layers)
     speeds = np.asarray(equation.speed(*part.models))
     fastest = np.unravel_index(speeds.argmax(), speeds.shape)
     earth, speed = [np.broadcast_to(m, speeds.shape)[fastest] for m in part.models], float(speeds[fastest])
@@ -53,7 +52,7 @@ def absorption(executor, part: Excerpt) -> Finding:
         box = make_problem(
             equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),
             pml_velocity=problem.cpml.velocity, pml_freq=problem.cpml.freq,
-            pml_type=known_types(equation)[multiaxial], check_finite=False,
+            pml_type=layer_type, check_finite=False,
         )  # fmt: skip
         shots = Shots(wavelet, source[None], source[None] + np.array([0, DEPTH]))
         models = [np.full(shape, value, part.dtype) for value in earth]

@@ -37,7 +37,11 @@ def units(part: Excerpt) -> list[Finding]:
 def guided_waves(part: Excerpt) -> list[Finding]:
     """Find PML layers in which guided waves may grow."""
     growth = grows(part.problem)
-    return [Finding("guided waves", "wrong", "a plain layer beside a free surface", "mpmls", growth)] if growth else []
+    return (
+        [Finding("guided waves", "wrong", "a layer that damps too little", "the equation's own layer", growth)]
+        if growth
+        else []
+    )
 
 
 def axes(part: Excerpt) -> list[Finding]:

@@ -42,7 +42,8 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
 
     `xp` and `hold` are as for :func:`extend`; `array` makes constants.
 
-    In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values.
+    In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values. The
+    coefficients of fields within a step are not: these fields have no value before the step.
     """
     if known := problem.memory.known_above:
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
@@ -57,7 +58,8 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
 
 
 def _damped(problem, array, name: str, coefficient: Array) -> Array:
-    for factor in damping_of(problem, field_of_coefficient(problem, name)):
+    field = field_of_coefficient(problem, name)
+    for factor in damping_of(problem, field) if field.order else ():
         coefficient = coefficient * array(np.sqrt(factor))
     return coefficient
 

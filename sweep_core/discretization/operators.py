@@ -81,6 +81,8 @@ def damping_of(problem, field: Field) -> list[np.ndarray]:
 def field_of_coefficient(problem, name: str) -> Field:
     """Return a field that a coefficient changes, at whose nodes the coefficient lies.
 
+    Fields within a step, of order 0, are not damped, so their nodes do not matter.
+
     Raises
     ------
     OptionError
@@ -88,7 +90,7 @@ def field_of_coefficient(problem, name: str) -> Field:
     """
     equation = problem.equation
     targets = [problem.field(m.target) for m in equation.moduli_in(problem.grid.ndim) if m.coefficient == name]
-    if len({frozenset(field.stagger) for field in targets}) != 1:
+    if len({frozenset(field.stagger) if field.order else None for field in targets}) != 1:
         raise OptionError(
             f"{equation.name}: {name} changes {[field.name for field in targets]}, which lie at different nodes; "
             "pml_type='mpmls' needs a coefficient for each of these nodes"

@@ -1,9 +1,12 @@
 """The wave equations that SWEEP brings along: one file each."""
 
 from .acoustic import Acoustic
+from .acoustic_born import AcousticBorn
+from .acoustic_tti import AcousticTTI
 from .acoustic_variable_density import AcousticVariableDensity
+from .acoustic_vti import AcousticVTI
 from .elastic import Elastic
 
-BROUGHT = (Acoustic, AcousticVariableDensity, Elastic)
+BROUGHT = (Acoustic, AcousticVariableDensity, AcousticVTI, AcousticTTI, AcousticBorn, Elastic)
 
-__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic"]
+__all__ = ["Acoustic", "AcousticBorn", "AcousticTTI", "AcousticVTI", "AcousticVariableDensity", "Elastic"]

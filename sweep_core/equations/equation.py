@@ -117,8 +117,9 @@ class Equation(ABC):
     coefficients that are always ``"positive"`` or ``"not negative"``; compiled code checks this, and divides by the
     former, so that its history may hold fields instead of rates.
     Its name is that of its compiled header, if there is one, and `library` is the package whose libsweep_cpu and
-    libsweep_cuda contain it. In each field of `reciprocal` a source and a receiver may change places. In 2000 steps of
-    at least half the largest dt, float32 records err by at most `float32_error` of their maximum.
+    libsweep_cuda contain it. In each field of `reciprocal` a source and a receiver may change places.
+    `default_fields` are the fields of ``"source_type"`` and ``"receiver_type"`` if they are not the first field. In
+    2000 steps of at least half the largest dt, float32 records err by at most `float32_error` of their maximum.
 
     Parameters
     ----------
@@ -147,6 +148,7 @@ class Equation(ABC):
     reciprocal: ClassVar[tuple[str, ...]] = ()
     float32_error: ClassVar[float] = 1e-5
     tables_stated: ClassVar[tuple[str, ...]] = ()
+    default_fields: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     spatial_order: int = attrs.field(default=4, converter=check_order)
     device: Any = attrs.field(default=None, eq=str)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..acquisition.wavelets import energy_below
 from ..errors import SweepWarning
-from ..numerics.cpml import layer_types
+from ..numerics.cpml import known_types, layer_types
 from ..numerics.numerical_dispersion import cells_needed, phase_error
 from ..problem import Problem
 
@@ -67,16 +67,16 @@ def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
 
 
 def grows(problem: Problem) -> str:
-    """Return a sentence if guided waves may grow beside a layer, or an empty text."""
+    """Return a sentence if waves may grow in a layer that damps less than the equation's own, or an empty text."""
     ndim = problem.grid.ndim
     usual = layer_types(None, problem.equation, ndim, problem.free_surface)
-    if not any(
-        t == "mpmls" and any(w) and not m for t, w, m in zip(usual, problem.pml, problem.cpml.multiaxial, strict=False)
-    ):
+    strength = known_types(problem.equation).index
+    layers = zip(usual, problem.cpml.types(problem.equation), problem.pml, strict=True)
+    if not any(strength(asked) < strength(own) and any(cells) for own, asked, cells in layers):
         return ""
     return (
-        f"pml_type puts a plain layer where guided waves of {problem.equation.name} may grow without bound; leave "
-        f"pml_type out, or pass {usual}"
+        f"pml_type puts a layer where guided waves of {problem.equation.name} may grow without bound; leave pml_type "
+        f"out, or pass {usual}"
     )
 
 

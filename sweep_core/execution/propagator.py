@@ -110,14 +110,14 @@ class Propagator(OfArrays[A]):
             CPU; PropJax the device of the equation, the one that the arrays of a call are committed to, or the one
             that JAX prefers.
         source_type : list of str, optional
-            Fields that the sources act on; by default the first field of the equation.
+            Fields that the sources act on; by default those that the equation states, or its first field.
         receiver_type : list of str, optional
-            Fields that the receivers record; by default the first field of the equation.
+            Fields that the receivers record; by default those that the equation states, or its first field.
         pml_type : str or tuple of str, optional
             Type of the absorbing layers, one for all axes or one for each axis, depth first. A regular grid has
-            ``'cpmlr'``. A staggered grid has ``'cpmls'`` or ``'mpmls'``, a multi-axial layer that reflects more, but in
-            which guided waves do not grow. By default the equation chooses: `Elastic` under a free surface has
-            ``'mpmls'`` at the sides.
+            ``'cpmlr'``. A staggered grid has ``'cpmls'``, ``'mpmls'``, a multi-axial layer that reflects more, but in
+            which guided waves do not grow, or ``'sponge'``, in which no wave grows. By default the equation chooses:
+            `Elastic` under a free surface has ``'mpmls'`` at the sides, `AcousticTTI` has ``'sponge'``.
         pml_width : int or tuple of int
             Cells of the absorbing layer: one number, or one for each face (top, bottom, [front, back,] left, right).
             Outside a face of width 0 the field is zero.

@@ -11,8 +11,9 @@ from ..errors import DomainError, OptionError, ShapeError, UnsupportedError
 
 __all__ = ["CPML"]
 
-TYPES = {"cpmlr": ("cpmlr",), "cpmls": ("cpmls", "mpmls"), "mpmls": ("cpmls", "mpmls")}
-"""Types of layer that an equation with one of them can have: the plain one, then the multi-axial one, if any."""
+STAGGERED = ("cpmls", "mpmls", "sponge")
+TYPES = {"cpmlr": ("cpmlr",), **dict.fromkeys(STAGGERED, STAGGERED)}
+"""Types of layer that an equation with one of them can have: the plain one, then the multi-axial one and the sponge."""
 FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
 
 
@@ -61,6 +62,8 @@ def layer_types(value, equation, ndim: int, free_surface: bool) -> tuple[str, ..
 
 MULTIAXIAL_POWERS = (2, 8)
 """Powers of the depth with which d and g of a multi-axial layer grow."""
+SPONGE_POWER, SPONGE_REFLECTION = 3, 1e-4
+"""Power of the depth with which g of a sponge grows, and the target of its reflection at normal incidence."""
 MOST_DAMPING = 10.0
 """The largest g dt of a multi-axial layer: more would leave nothing of a coefficient in single precision."""
 RANGE = (1e-12, 1e12)
@@ -112,7 +115,9 @@ class CPML:
         with 4; the symmetric form on the regular grid, which differentiates the profile, leaves as much more.
 
     multiaxial : (bool, ...)
-        The axes whose layers are multi-axial; none by default.
+        The axes whose layers damp every field: multi-axial ones and sponges; none by default.
+    sponge : (bool, ...)
+        The axes among them whose layers do nothing else: d is zero, and waves decay in any medium.
 
     The target R of the reflection at normal incidence follows width and order: 10^-((2 + 1.5 order) (width / 20)^0.75),
     no less than 1e-16. A smaller one damps grazing waves better, but by a profile so steep that differences of a low
@@ -125,6 +130,15 @@ class CPML:
     order: int = 4
     power: int = 2
     multiaxial: tuple[bool, ...] = (False, False, False)
+    sponge: tuple[bool, ...] = (False, False, False)
+
+    def types(self, equation) -> tuple[str, ...]:
+        """Return the type of the layers of each axis, as a call states them."""
+        known = known_types(equation)
+        return tuple(
+            known[int(damps) + int(sponge)]
+            for damps, sponge, _ in zip(self.multiaxial, self.sponge, self.width, strict=False)
+        )
 
     def reflection(self, width: int) -> float:
         """Return the target of the reflection at normal incidence for a layer of so many cells."""
@@ -137,6 +151,8 @@ class CPML:
         """
         decay, gain, damping = np.zeros(cells), np.zeros(cells), np.ones(cells)
         low, high = self.width[axis]
+        if self.sponge[axis]:
+            return self._sponge(axis, np.arange(cells) + shift, spacing, dt)
         power, sponge_power = MULTIAXIAL_POWERS if self.multiaxial[axis] else (self.power, None)
         at = np.arange(cells) + shift
         for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
@@ -154,3 +170,14 @@ class CPML:
             if sponge_power:
                 damping[inside] = np.exp(-np.minimum(d0 * depth**sponge_power * dt, MOST_DAMPING))
         return Profiles(decay, gain, damping)
+
+    def _sponge(self, axis, at, spacing, dt) -> Profiles:
+        """Return the profiles of a sponge at the nodes of an axis, counted in padded cells."""
+        low, high = self.width[axis]
+        damping = np.ones(len(at))
+        for width, depth in ((low, low - at), (high, at - (len(at) - 1 - high))):
+            if width:
+                share = np.maximum(depth / width, 0.0)
+                g0 = (SPONGE_POWER + 1) / 2 * self.velocity * math.log(1 / SPONGE_REFLECTION) / (width * spacing)
+                damping *= np.exp(-np.minimum(g0 * share**SPONGE_POWER * dt, MOST_DAMPING))
+        return Profiles(np.zeros(len(at)), np.zeros(len(at)), damping)

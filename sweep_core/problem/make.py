@@ -21,7 +21,7 @@ def _fields(name: str, value: Any, equation: Equation, ndim: int) -> tuple[str, 
     if name == "receiver_type":
         known += equation.derived(ndim)
     if value is None:
-        return (known[0],)
+        value = equation.default_fields.get(name, (known[0],))
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         raise OptionError(f"{name} is {value!r}; expected a list of fields of {equation.name}, such as [{known[0]!r}]")
     for field in value:
@@ -151,7 +151,8 @@ def make_problem(
         cpml_width,
         order=equation.spatial_order,
         power=equation.pml_power,
-        multiaxial=tuple(name == "mpmls" for name in types),
+        multiaxial=tuple(name in ("mpmls", "sponge") for name in types),
+        sponge=tuple(name == "sponge" for name in types),
         **chosen_pml,
     )
     return Problem(
