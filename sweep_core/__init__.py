@@ -5,7 +5,7 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticVariableDensity, Elastic
+from .equations import Acoustic, AcousticVariableDensity, Elastic, ViscoAcoustic
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -96,6 +96,7 @@ __all__ = [
     "SweepError",
     "SweepWarning",
     "UnsupportedError",
+    "ViscoAcoustic",
     "backend",
     "backends",
     "check_arrays",
