@@ -5,7 +5,7 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticVariableDensity, Elastic, ViscoAcoustic
+from .equations import Acoustic, AcousticVariableDensity, Elastic, ViscoAcoustic, ViscoElastic
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -97,6 +97,7 @@ __all__ = [
     "SweepWarning",
     "UnsupportedError",
     "ViscoAcoustic",
+    "ViscoElastic",
     "backend",
     "backends",
     "check_arrays",

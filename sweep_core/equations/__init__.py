@@ -4,7 +4,8 @@ from .acoustic import Acoustic
 from .acoustic_variable_density import AcousticVariableDensity
 from .elastic import Elastic
 from .viscoacoustic import ViscoAcoustic
+from .viscoelastic import ViscoElastic
 
-BROUGHT = (Acoustic, AcousticVariableDensity, Elastic, ViscoAcoustic)
+BROUGHT = (Acoustic, AcousticVariableDensity, Elastic, ViscoAcoustic, ViscoElastic)
 
-__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic", "ViscoAcoustic"]
+__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic", "ViscoAcoustic", "ViscoElastic"]

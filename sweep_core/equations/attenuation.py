@@ -1,8 +1,8 @@
 """The options and the tables of equations whose moduli relax: memory variables of standard linear solids."""
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
 from math import pi
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -10,7 +10,7 @@ from .._util.validators import amount, check_whole
 from ..errors import OptionError
 from ..numerics.relaxation import LEAST_Q, Relaxation, relaxation
 from .equation import Field, Parameter
-from .first_order import StaggeredEquation
+from .first_order import Contribution, DerivativeSum, StaggeredEquation
 
 
 def quality(name: str) -> Parameter:
@@ -27,6 +27,11 @@ def quality(name: str) -> Parameter:
         The parameter, with the values for which fractions of mechanisms are fitted.
     """
     return Parameter(name, "1", low=LEAST_Q, typical=(20.0, 60.0))
+
+
+def _minus(memory: str) -> str:
+    """Return the name of the rate that is minus a memory variable."""
+    return f"m{memory[1:]}"
 
 
 def _count(value: Any) -> int:
@@ -63,6 +68,10 @@ class RelaxingEquation(StaggeredEquation):
 
     The relaxation frequencies are those of :func:`sweep_core.numerics.relaxation.relaxation` for `band`.
 
+    A subclass states the equation without loss, `lossless`, whose tables it extends, and its relaxing rates e with the
+    stress that each of them drives first, `strains`. Its memory variables have the nodes and the parity of that stress.
+    :meth:`relaxing_moduli` gives M and Y.
+
     Parameters
     ----------
     spatial_order, device
@@ -81,6 +90,9 @@ class RelaxingEquation(StaggeredEquation):
         For other values, or more mechanisms than the band has room for.
     """
 
+    lossless: ClassVar[type[StaggeredEquation]]
+    strains: ClassVar[dict[str, str]]
+
     mechanisms: int = attrs.field(default=3, converter=_count)
     reference_frequency: float = attrs.field(default=10.0, validator=amount("a frequency in Hz, above zero"))
     band: tuple[float, float] | None = attrs.field(default=None, validator=_check_band)
@@ -96,23 +108,92 @@ class RelaxingEquation(StaggeredEquation):
         return relaxation(self.mechanisms, low, high)
 
     @property
-    def numbers(self) -> range:
-        """The numbers of the mechanisms, from 1 on."""
+    def _numbers(self) -> range:
         return range(1, self.mechanisms + 1)
 
-    def losses(self, dt: float) -> list[float]:
-        """Return loss_l of each mechanism."""
-        return [2 * a / (1 + a) for a in (pi * f * dt for f in self.relaxation.frequencies)]
+    def _memory(self, number: int, rate: str) -> str:
+        """Return the name of r_l of a rate: r1 of e, r1_xx of exx."""
+        return "_".join(filter(None, (f"r{number}", rate[1:])))
 
-    def stepped(self, dt: float, modulus: Any, relaxing: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """Return (factor of e, keep_l of each mechanism) from M and the Y_l of each mechanism."""
-        keeps = [(1 - loss / 2) * y for loss, y in zip(self.losses(dt), relaxing, strict=True)]
-        return modulus - sum(loss / 2 * y for loss, y in zip(self.losses(dt), relaxing, strict=True)), keeps
+    @property
+    def _relaxing(self) -> list[Contribution]:
+        """The contributions whose coefficients relax."""
+        return [m for m in self.lossless.moduli if m.rate in self.strains]
 
-    def memory_fields(self, driven: Mapping[str, Field]) -> tuple[Field, ...]:
-        """Return r_l of each rate; `driven` has, by the name of the rate without its e, a field at its nodes."""
-        return tuple(
-            attrs.evolve(field, name=f"r{number}{name and '_' + name}", unit="1", source_sign=1)
-            for number in self.numbers
-            for name, field in driven.items()
+    @property
+    def _keeps(self) -> dict[str, str]:
+        """The coefficient that relaxes, by the name of its keep_l."""
+        relaxing = {m.coefficient for m in self._relaxing}
+        names = [name for name in self.lossless.coefficient_names if name in relaxing]
+        return {f"{name}_{n}": name for n in self._numbers for name in names}
+
+    @property
+    def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
+        """The fields of the lossless equation, and a memory variable of each mechanism and relaxing rate."""
+        waves = {f.name: f for f in self.lossless.fields}
+        memories = (
+            attrs.evolve(waves[stress], name=self._memory(n, rate), unit="1", source_sign=1)
+            for n in self._numbers
+            for rate, stress in self.strains.items()
         )
+        return (*waves.values(), *memories)
+
+    @property
+    def coefficient_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the results of :meth:`coefficients` in 3-D."""
+        return (*self.lossless.coefficient_names, *self._keeps, *(f"loss_{n}" for n in self._numbers))
+
+    @property
+    def coefficient_ranges(self) -> dict[str, str]:  # type: ignore[override]
+        """The ranges of the lossless equation, for both parts of a coefficient; losses are positive."""
+        ranges = self.lossless.coefficient_ranges
+        keeps = {keep: ranges[name] for keep, name in self._keeps.items() if name in ranges}
+        return {**ranges, **keeps, **{f"loss_{n}": "positive" for n in self._numbers}}
+
+    @property
+    def rates(self) -> tuple[DerivativeSum, ...]:  # type: ignore[override]
+        """The rates of the lossless equation, and minus each memory variable."""
+        memories = [self._memory(n, rate) for n in self._numbers for rate in self.strains]
+        return (*self.lossless.rates, *(DerivativeSum(_minus(r), (("", r),), -1, operator="same") for r in memories))
+
+    @property
+    def moduli(self) -> tuple[Contribution, ...]:  # type: ignore[override]
+        """The contributions of the lossless equation, and those of each mechanism."""
+        mechanisms: list[Contribution] = []
+        for n in self._numbers:
+            memory = {rate: self._memory(n, rate) for rate in self.strains}
+            mechanisms += (
+                Contribution(m.target, _minus(memory[m.rate]), f"{m.coefficient}_{n}") for m in self._relaxing
+            )
+            mechanisms += (Contribution(r, name, f"loss_{n}") for e, r in memory.items() for name in (e, _minus(r)))
+        return (*self.lossless.moduli, *mechanisms)
+
+    @property
+    def source_coefficients(self) -> dict[str, str]:  # type: ignore[override]
+        """The coefficient of a source, by field."""
+        losses = {self._memory(n, rate): f"loss_{n}" for n in self._numbers for rate in self.strains}
+        return {**self.lossless.source_coefficients, **losses}
+
+    def unrelaxed(self, node_averages: Any, *parameters: Any) -> dict[str, Any]:
+        """Return the coefficients of the lossless equation by name, for its own parameters."""
+        lossless = self.lossless(self.spatial_order)
+        names = lossless.coefficient_names_in(len(node_averages.axes))
+        return dict(zip(names, lossless.coefficients(node_averages, *parameters), strict=True))
+
+    @abstractmethod
+    def relaxing_moduli(self, node_averages: Any, *parameters: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the unrelaxed coefficients by name, and the Y_l of those that relax, for each mechanism."""
+
+    def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
+        values, relaxing = self.relaxing_moduli(node_averages, *parameters)
+        dt = node_averages.dt
+        losses = [2 * a / (1 + a) for a in (pi * f * dt for f in self.relaxation.frequencies)]
+        for loss, shares in zip(losses, relaxing, strict=True):
+            values = values | {name: values[name] - loss / 2 * y for name, y in shares.items()}
+        keeps = (
+            (1 - loss / 2) * shares[name]
+            for loss, shares in zip(losses, relaxing, strict=True)
+            for name in values
+            if name in shares
+        )
+        return *values.values(), *keeps, *losses

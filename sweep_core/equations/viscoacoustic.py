@@ -8,8 +8,8 @@ from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .acoustic_variable_density import AcousticVariableDensity
 from .attenuation import RelaxingEquation, quality
-from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum
+from .equation import Parameter
+from .first_order import StaggeredEquation
 
 
 @named(**EQUATION)
@@ -47,52 +47,15 @@ class ViscoAcoustic(RelaxingEquation):
     """
 
     name: ClassVar[str] = "viscoacoustic"
+    lossless: ClassVar[type[StaggeredEquation]] = AcousticVariableDensity
+    strains: ClassVar[dict[str, str]] = {"e": "p"}
     parameters: ClassVar[tuple[Parameter, ...]] = (*AcousticVariableDensity.parameters, quality("Q"))
     reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
 
-    @property
-    def fields(self) -> tuple[Field, ...]:  # type: ignore[override]
-        """The fields of the lossless equation, and a memory variable of each mechanism."""
-        waves = AcousticVariableDensity.fields
-        return (*waves, *self.memory_fields({"": waves[0]}))
-
-    @property
-    def coefficient_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the results of :meth:`coefficients` in 3-D."""
-        mechanisms = (f"{name}{number}" for name in ("keep", "loss") for number in self.numbers)
-        return (*AcousticVariableDensity.coefficient_names, *mechanisms)
-
-    @property
-    def coefficient_ranges(self) -> dict[str, str]:  # type: ignore[override]
-        """All coefficients are positive."""
-        return dict.fromkeys(self.coefficient_names, "positive")
-
-    @property
-    def rates(self) -> tuple[DerivativeSum, ...]:  # type: ignore[override]
-        """The rates of the lossless equation, and minus each memory variable."""
-        memories = (DerivativeSum(f"m{n}", (("", f"r{n}"),), -1, operator="same") for n in self.numbers)
-        return (*AcousticVariableDensity.rates, *memories)
-
-    @property
-    def moduli(self) -> tuple[Contribution, ...]:  # type: ignore[override]
-        """The contributions of the lossless equation, and those of each mechanism."""
-        return (
-            *AcousticVariableDensity.moduli,
-            *(Contribution("p", f"m{n}", f"keep{n}") for n in self.numbers),
-            *(Contribution(f"r{n}", rate, f"loss{n}") for n in self.numbers for rate in ("e", f"m{n}")),
-        )
-
-    @property
-    def source_coefficients(self) -> dict[str, str]:  # type: ignore[override]
-        """The coefficient of a source, by field."""
-        return {**AcousticVariableDensity.source_coefficients, **{f"r{n}": f"loss{n}" for n in self.numbers}}
-
-    def coefficients(self, node_averages: Any, vp: Any, rho: Any, Q: Any) -> tuple[Any, ...]:
-        unrelaxed = rho * self.speed(vp, rho, Q) ** 2
-        relaxing = [unrelaxed * y for y in self.relaxation.fractions(Q)]
-        kappa, keeps = self.stepped(node_averages.dt, unrelaxed, relaxing)
-        buoyancies = (1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
-        return kappa, *buoyancies, *keeps, *self.losses(node_averages.dt)
+    def relaxing_moduli(self, node_averages: Any, *parameters: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        vp, rho, quality = parameters
+        unrelaxed = self.unrelaxed(node_averages, self.speed(vp, rho, quality), rho)
+        return unrelaxed, [{"kappa": unrelaxed["kappa"] * y} for y in self.relaxation.fractions(quality)]
 
     def speed(self, vp: Any, rho: Any, Q: Any) -> Any:
         return vp * self.relaxation.stiffening(self.reference_frequency, Q) ** 0.5

@@ -3,16 +3,30 @@
 import numpy as np
 import pytest
 from dispersion_relation import frequencies
-from elastodynamics import Clock, line
+from elastodynamics import Clock, Solid, half_space, line
 from laws import has
 from waves import misfit
 
-from sweep_core import AcousticVariableDensity, OptionError, Shots, ViscoAcoustic, backend, make_problem, ricker
+from sweep_core import (
+    AcousticVariableDensity,
+    DomainError,
+    Elastic,
+    OptionError,
+    Shots,
+    ViscoAcoustic,
+    ViscoElastic,
+    backend,
+    check_values,
+    make_problem,
+    ricker,
+)
+from sweep_core.discretization.node_averages import NodeAverages
 from sweep_core.execution.answers import record_error
 from sweep_core.numerics.relaxation import relaxation
 from sweep_core.testing.cases import variant
 
-VP, RHO = 2000.0, 2200.0
+VP, VS, RHO = 2000.0, 1100.0, 2200.0
+QP, QS = 40.0, 20.0
 
 
 def relative_modulus(equation, quality, omega):
@@ -95,12 +109,11 @@ def test_without_absorption_acoustic_records_are_lossless(name):
     assert record_error(result, expected) < 1e-12
 
 
-def shoot(equation, models, columns, dt, nt, freq, **arguments):
-    """Return traces (nt, nrec, nfield) along a row of a uniform medium, 20 columns from the source on."""
+def shoot(equation, models, shape, dt, nt, freq, receivers, source=(5, 12), **arguments):
+    """Return traces (nt, nrec, nfield) in a uniform medium; cells are 10 m wide."""
     executor = backend("torch") if has("torch") else backend("reference")
-    problem = make_problem(equation, (24, columns), 10.0, dt, **arguments)
-    receivers = np.stack([np.arange(20, columns - 10, 40), np.full(len(range(20, columns - 10, 40)), 12)], 1)
-    shots = Shots(ricker(freq, nt, dt), np.array([[5, 12]]), receivers)
+    problem = make_problem(equation, shape, 10.0, dt, **arguments)
+    shots = Shots(ricker(freq, nt, dt), np.array([source]), np.array(receivers))
     models = [np.full(problem.grid.shape, m) for m in models]
     if executor.name != "reference":
         import torch
@@ -113,31 +126,117 @@ def shoot(equation, models, columns, dt, nt, freq, **arguments):
 VOLUME = {"source_type": ["p", "r1", "r2", "r3"], "receiver_type": ["p"]}
 
 
-def test_acoustic_records_equal_the_closed_form():
-    """The source injects volume, p = i w rho g q with (lap + w^2 rho / M) g = -delta.
+def relaxing(omega, dt):
+    """Return the frequency that mechanisms see, 2 / dt tan(w dt / 2), at omega = 2 / dt sin(w dt / 2) of a leapfrog."""
+    return omega / np.sqrt(1 - (omega * dt / 2) ** 2)
 
-    A leapfrog has w = 2 / dt sin(omega dt / 2), and its mechanisms w = 2 / dt tan(omega dt / 2).
-    """
+
+def test_acoustic_records_equal_the_closed_form():
+    """The source injects volume, p = i w rho g q with (lap + w^2 rho / M) g = -delta."""
     equation, dt, nt, quality = ViscoAcoustic(8, reference_frequency=15.0), 1e-3, 900, 20.0
-    trace = shoot(equation, (VP, RHO, quality), 90, dt, nt, 15.0, **VOLUME)[:, 1, 0]
+    trace = shoot(equation, (VP, RHO, quality), (24, 90), dt, nt, 15.0, [(60, 12)], **VOLUME)[:, 0, 0]
 
     def response(omega):
-        relaxing = omega / np.sqrt(1 - (omega * dt / 2) ** 2)
-        speed = VP * np.sqrt(relative_modulus(equation, quality, relaxing))
+        speed = VP * np.sqrt(relative_modulus(equation, quality, relaxing(omega, dt)))
         return 1j * omega * RHO * line(omega, speed, 550.0, 0.0)[0]
 
     assert misfit(trace, Clock(ricker(15.0, nt, dt), dt, stepped=True).record(response, 0.5 * dt, 0.0)) < 1e-3
 
 
-def test_acoustic_quality_by_spectral_ratio():
-    """Q = pi f t / ln(ratio of amplitudes), geometry and source taken out by a run without loss."""
-    quality, dt, nt = 30.0, 2e-3, 700
-    equation = ViscoAcoustic(8)
-    lossy, lossless = (shoot(equation, (VP, RHO, q), 160, dt, nt, 12.0)[..., 0] for q in (quality, 1e9))
+@pytest.mark.parametrize(
+    ("equation", "field", "models"),
+    [
+        pytest.param(ViscoAcoustic(8), "vx", (VP, RHO), id="acoustic"),
+        pytest.param(ViscoElastic(8), "vx", (VP, VS, RHO), id="P", marks=pytest.mark.slow),
+        pytest.param(ViscoElastic(8), "vz", (1.7 * VP, VP, RHO), id="S", marks=pytest.mark.slow),
+    ],
+)
+def test_the_quality_by_spectral_ratio(equation, field, models):
+    """Q = pi f t / ln(ratio of amplitudes) over a decade; a run without loss takes out geometry."""
+    quality, dt, nt, near, far = 30.0, 1e-3, 1400, 55, 150
+    lost = len(equation.parameters) - len(models)
+    lossy, lossless = (
+        shoot(
+            equation, (*models, *[q] * lost), (24, 160), dt, nt, 12.0, [(near, 12), (far, 12)],
+            source_type=[field], receiver_type=[field],
+        )[..., 0]
+        for q in (quality, 1e9)
+    )  # fmt: skip
     f = np.fft.rfftfreq(4 * nt, dt)
     used = (f > 10**0.5) & (f < 10**1.5)
     ratio = np.abs(np.fft.rfft(lossy, 4 * nt, axis=0) / np.fft.rfft(lossless, 4 * nt, axis=0))[used]
-    # The first receivers are within a wavelength of the source.
-    decay = np.log(ratio[:, 1] / ratio[:, -1]) / (400.0 * (ratio.shape[1] - 2))
+    decay = np.log(ratio[:, 0] / ratio[:, 1]) / (10.0 * (far - near))
     speed = VP * (f[used] / 10.0) ** (np.arctan(1 / quality) / np.pi)
     assert np.abs(np.pi * f[used] / speed / decay / quality - 1).max() < 0.03
+
+
+# --- elastic waves ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize(("mechanisms", "qp", "qs"), [(1, QP, QS), (3, QP, QS), (3, 6.0, 5.0)])
+def test_elastic_plane_waves_obey_their_moduli(mechanisms, qp, qs, ndim):
+    """P and S: rho w^2 = k^2 M(w)."""
+    equation, k = ViscoElastic(8, mechanisms=mechanisms, reference_frequency=0.5), 0.02 / 10.0
+    omega = frequencies(equation, (VP, VS, RHO, qp, qs), k, 0.4, ndim)
+    for w, speed, quality in ((omega[0], VP, qp), (omega[1], VS, qs)):
+        assert w**2 == pytest.approx((k * speed) ** 2 * relative_modulus(equation, quality, w), rel=1e-6)
+        assert w.imag / w.real == pytest.approx(0.5 / quality, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D", "3-D, free surface, between nodes"])
+def test_without_absorption_elastic_records_are_lossless(name):
+    plain = variant(name, Elastic)
+    vp, vs, rho = plain.models
+    models = [vp, np.where(vs < vs.mean(), 0.0, vs), rho]  # about half of the cells are fluid
+    result, expected = (
+        backend("reference").forward(make_problem(**plain.arguments | {"equation": equation}), plain.shots, earth)
+        for equation, earth in (
+            (ViscoElastic(), [*models, *[np.full_like(vp, 1e14)] * 2]),
+            (Elastic(), models),
+        )
+    )
+    assert record_error(result, expected) < 1e-12
+
+
+def test_equal_qualities_relax_the_free_surface_exactly():
+    """All moduli of one earth then have the same m(w); a fraction of Elastic's coefficients relaxes, in each cell."""
+    problem = make_problem(ViscoElastic(), (12, 12, 12), 10.0, 1e-3, free_surface=True, pml_width=0)
+    shape, rng = problem.grid.shape, np.random.default_rng(0)
+    vp, vs, rho = Elastic().example(shape, rng)
+    values = dict(
+        zip(
+            problem.coefficient_names,
+            problem.equation.coefficients(NodeAverages(problem, np), vp, vs, rho, *[np.full(shape, 15.0)] * 2),
+            strict=True,
+        )
+    )
+    ratios = [values[f"{name}_2"] / values[name] for name in ("pi", "lam", "mu_xy", "mu_xz", "mu_yz")]
+    assert np.ptp(ratios) < 1e-12 * np.mean(ratios)
+
+
+def test_an_earth_that_gains_energy_is_refused():
+    problem, ones = make_problem(ViscoElastic(), (24, 24), 10.0, 1e-3), np.ones((24, 24))
+    for qp, qs in ((50.0, 11.0), (1e9, 100.0)):
+        with pytest.raises(DomainError, match=r"about Qp < 3/4 \(vp / vs\)\^2 Qs"):
+            check_values(problem, [VP * ones, VS * ones, RHO * ones, qp * ones, qs * ones], np.ones((1, 9)))
+    check_values(problem, [VP * ones, 0 * ones, RHO * ones, 50.0 * ones, 5.0 * ones], np.ones((1, 9)))
+
+
+@pytest.mark.parametrize("qs", [20.0, 40.0])
+def test_elastic_records_under_a_free_surface_equal_the_closed_form(qs):
+    """Garvin's problem in a solid that attenuates: P, S and Rayleigh waves."""
+    equation, dt, nt = ViscoElastic(8, reference_frequency=10.0), 0.8e-3, 750
+    names, shape = ("vx", "vz"), (90, 230)
+    record = shoot(
+        equation, (3000.0, 1700.0, 2000.0, QP, qs), shape, dt, nt, 10.0, [(130, 0)], (90, 10),
+        source_type=["sxx", "szz"], receiver_type=names, free_surface=True,
+    )[:, 0]  # fmt: skip
+
+    def lossy(omega):
+        moduli = (relative_modulus(equation, q, relaxing(omega, dt)) for q in (QP, qs))
+        return Solid(*(speed * np.sqrt(m) for speed, m in zip((3000.0, 1700.0), moduli, strict=True)), 2000.0)
+
+    response = half_space(Solid(3000.0, 1700.0, 2000.0), "p", 100.0, [("vx", 405.0, 0.0), ("vz", 400.0, 5.0)], lossy)
+    exact = Clock(ricker(10.0, nt, dt), dt, stepped=True).record(response, 0.5 * dt, 0.5 * dt)
+    assert max(misfit(a, b) for a, b in zip(record.T, exact.T, strict=True)) < 0.01
