@@ -22,9 +22,9 @@ class ViscoElastic(RelaxingEquation):
         sigma_t = lam tr(e) 1 + 2 mu e - m(t) delta(x - xs) - sum over l of (Ylam_l tr(r_l) 1 + 2 Ymu_l r_l),
         r_l' = w_l (e - r_l),  Ypi_l = pi y_l(Qp),  Ymu_l = mu y_l(Qs),  Ylam_l = Ypi_l - 2 Ymu_l,
 
-    with L mechanisms (Robertsson, Blanch and Symes 1994, Geophysics 59, with memory variables of the strain instead of
-    the stress). :class:`sweep_core.equations.attenuation.RelaxingEquation` has the y_l and the step. vp and vs are phase
-    speeds at the reference frequency. Nodes, sources, averages and fluids are those of :class:`Elastic`; see
+    with L mechanisms (Robertsson, Blanch and Symes 1994, Geophysics 59, whose memory variables are stresses). y_l and
+    the step are those of :class:`sweep_core.equations.attenuation.RelaxingEquation`. vp and vs are phase speeds at the
+    reference frequency. Nodes, sources, averages and fluids are those of :class:`Elastic`; see
     docs/explanation/attenuation.md.
 
     Parameters
