@@ -1,5 +1,6 @@
 """Equations with attenuation: quality, dispersion and decay against moduli of standard linear solids in closed form."""
 
+import attrs
 import numpy as np
 import pytest
 from dispersion_relation import frequencies
@@ -109,18 +110,22 @@ def test_without_absorption_acoustic_records_are_lossless(name):
     assert record_error(result, expected) < 1e-12
 
 
+def forward(executor, problem, shots, models):
+    """Return the record of NumPy arrays by an executor of torch or the reference."""
+    if executor.name == "reference":
+        return executor.forward(problem, shots, models)
+    import torch
+
+    shots = Shots(torch.tensor(shots.wavelet), shots.sources, shots.receivers)
+    return np.asarray(executor.forward(problem, shots, [torch.tensor(m) for m in models]))
+
+
 def shoot(equation, models, shape, dt, nt, freq, receivers, source=(5, 12), **arguments):
     """Return traces (nt, nrec, nfield) in a uniform medium; cells are 10 m wide."""
     executor = backend("torch") if has("torch") else backend("reference")
     problem = make_problem(equation, shape, 10.0, dt, **arguments)
     shots = Shots(ricker(freq, nt, dt), np.array([source]), np.array(receivers))
-    models = [np.full(problem.grid.shape, m) for m in models]
-    if executor.name != "reference":
-        import torch
-
-        shots = Shots(torch.tensor(shots.wavelet), shots.sources, shots.receivers)
-        models = [torch.tensor(m) for m in models]
-    return np.asarray(executor.forward(problem, shots, models))[0]
+    return forward(executor, problem, shots, [np.full(problem.grid.shape, m) for m in models])[0]
 
 
 VOLUME = {"source_type": ["p", "r1", "r2", "r3"], "receiver_type": ["p"]}
@@ -245,3 +250,52 @@ def test_elastic_records_under_a_free_surface_equal_the_closed_form(qs):
     response = half_space(Solid(3000.0, 1700.0, 2000.0), "p", 100.0, [("vx", 405.0, 0.0), ("vz", 400.0, 5.0)], lossy)
     exact = Clock(ricker(10.0, nt, dt), dt, stepped=True).record(response, 0.5 * dt, 0.5 * dt)
     assert max(misfit(a, b) for a, b in zip(record.T, exact.T, strict=True)) < 0.01
+
+
+# --- stability --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reference_frequency", [10.0, 100.0])
+def test_the_largest_dt_is_that_of_the_unrelaxed_moduli(reference_frequency):
+    """Density contrasts bound dt. Factors of a step that relaxes in this step alone would admit a dt of 1.03 times."""
+    rho = np.where(np.arange(24)[:, None] < 12, 1.2, 1000.0) * np.ones(20)
+    quality = np.full_like(rho, 5.0)
+    for relaxing, lossless in ((ViscoAcoustic, AcousticVariableDensity), (ViscoElastic, Elastic)):
+        equation = relaxing(8, mechanisms=1, reference_frequency=reference_frequency)
+        speeds = [np.full_like(rho, v) for v in (VP, VS)[: len(lossless.parameters) - 1]]
+        faster = [v * equation.relaxation.stiffening(reference_frequency, 5.0) ** 0.5 for v in speeds]
+        stated, expected = (
+            make_problem(e, rho.shape, 10.0, 2e-3, pml_width=0).largest_dt(*models)
+            for e, models in (
+                (equation, [*speeds, rho, *[quality] * len(speeds)]),
+                (lossless(8), [*faster, rho]),
+            )
+        )
+        assert stated == pytest.approx(expected, rel=1e-3)
+        assert stated < 0.9 * 2e-3 * problem_speed(lossless(8), rho.shape) / faster[0].max()
+
+
+def problem_speed(equation, shape):
+    return make_problem(equation, shape, 10.0, 2e-3, pml_width=0).largest_speed
+
+
+def layered(equation, shape, rng, thickness=4):
+    """Return random layers that the equation admits, of Q from 5 to 40."""
+    ranges = {p.name: (5.0, 40.0) for p in equation.parameters if p.name.startswith("Q")}
+    if "vs" in [p.name for p in equation.parameters]:
+        ranges |= {"vp": (1500.0, 4000.0), "vs": (200.0, 2000.0)}
+    columns = equation.example((shape[0] // thickness + 1, 1), rng, **ranges)
+    return [np.repeat(c, thickness, 0)[: shape[0]] * np.ones(shape) for c in columns]
+
+
+@pytest.mark.parametrize("steps", [2000, pytest.param(20000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("equation", [ViscoAcoustic(4), ViscoElastic(4)], ids=lambda e: e.name)
+def test_nothing_grows_in_random_layers_under_a_free_surface(equation, steps):
+    rng = np.random.default_rng(7)
+    problem = make_problem(equation, (24, 26), 10.0, 1e-3, free_surface=True, pml_width=8, receiver_type=["vx", "vz"])
+    models = layered(equation, problem.grid.shape, rng)
+    problem = attrs.evolve(problem, dt=0.99 * problem.largest_dt(*models))
+    executor = backend("torch") if has("torch") else backend("reference")
+    shots = Shots(ricker(15.0, steps, problem.dt), np.array([[13, 6]]), np.array([[3, 3], [13, 1], [22, 20]]))
+    record = np.abs(forward(executor, problem, shots, models))[0]
+    assert record[-500:].max() < 1e-3 * record.max() and record[-500:].max() <= record[-1000:-500].max()
