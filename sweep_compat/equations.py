@@ -24,7 +24,7 @@ ABSENT: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("ViscoAcoustic", "ViscoElastic"),
-        "SWEEP has no equation with attenuation yet; see howto/write-equation in the documentation",
+        "use sweep_core.ViscoAcoustic (vp, rho, Q) or ViscoElastic (vp, vs, rho, Qp, Qs)",
     ),
     **dict.fromkeys(
         ("AcousticVRR", "AcousticVRZ", "AcousticVRZ3D", "ElasticVRR"),

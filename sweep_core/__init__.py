@@ -5,7 +5,16 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticBorn, AcousticTTI, AcousticVariableDensity, AcousticVTI, Elastic
+from .equations import (
+    Acoustic,
+    AcousticBorn,
+    AcousticTTI,
+    AcousticVariableDensity,
+    AcousticVTI,
+    Elastic,
+    ViscoAcoustic,
+    ViscoElastic,
+)
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -99,6 +108,8 @@ __all__ = [
     "SweepError",
     "SweepWarning",
     "UnsupportedError",
+    "ViscoAcoustic",
+    "ViscoElastic",
     "backend",
     "backends",
     "check_arrays",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,8 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
     `xp` and `hold` are as for :func:`extend`; `array` makes constants.
 
     In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values. The
-    coefficients of fields within a step are not: these fields have no value before the step.
+    coefficients of fields within a step are not: these fields have no value before the step. A coefficient that the
+    equation gives as a number is the same everywhere, in the layers too.
     """
     if known := problem.memory.known_above:
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
@@ -53,7 +53,10 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
     # torch broadcasts no numbers
     arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in coefficients]
     if any(problem.cpml.multiaxial):
-        arrays = list(map(partial(_damped, problem, array), problem.coefficient_names, arrays))
+        arrays = [
+            c if isinstance(number, int | float) else _damped(problem, array, name, c)
+            for name, c, number in zip(problem.coefficient_names, arrays, coefficients, strict=True)
+        ]
     return tuple(xp.broadcast_to(c, (earths, *problem.padded_shape)) for c in arrays)
 
 

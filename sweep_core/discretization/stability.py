@@ -102,26 +102,36 @@ class _OnNumbers:
 def _step_of(equation, ops, coefficients, fields, magnitude) -> dict[str, Any]:
     """Return the increments of fields at half time steps, with the `magnitude` of each coefficient.
 
-    All signs of rates are positive, and a field has no loss of its own.
+    All signs of rates are positive. Steps become unstable by fields that change their sign from step to step, u to -u.
+    A field that loses c u and grows by s then is -s / (2 - c), instead of -s / 2 without a loss, so its increment
+    counts 2 / (2 - c) times. A field that loses k u of another such field grows by k s / (2 - c).
     """
     stages, values = equation.stages(ops.ndim), dict(fields)
     last = next(i for i, stage in enumerate(stages) if stage[0].name in fields)
     rates = {r.name: r for r in equation.rates_in(ops.ndim)}
     for stage in (*stages[last + 1 :], *stages[: last + 1]):
         moduli = [
-            (f, m.coefficient, rates[m.rate])
-            for f in stage
-            for m in equation.moduli_in(ops.ndim)
-            if m.target == f.name and not _is_loss(ops.problem, f, rates[m.rate])
+            (f, m.coefficient, rates[m.rate]) for f in stage for m in equation.moduli_in(ops.ndim) if m.target == f.name
         ]
-        sums = {rate.name: _sum_of(ops, values, rate) for _, _, rate in moduli}
+        growth = [entry for entry in moduli if not _is_loss(ops.problem, entry[0], entry[2])]
+        losses = {
+            (f.name, source): 1.0 if name is None else magnitude(coefficients[name])
+            for f, name, rate in moduli
+            if _is_loss(ops.problem, f, rate)
+            for _, source in rate.terms
+        }
+        sums = {rate.name: _sum_of(ops, values, rate) for _, _, rate in growth}
         for field in stage:
             parts = (
                 sums[rate.name] if name is None else magnitude(coefficients[name]) * sums[rate.name]
-                for target, name, rate in moduli
+                for target, name, rate in growth
                 if target is field
             )
             values[field.name] = ops.off_surface(field, sum(parts))
+        for name in (f.name for f in stage if (f.name, f.name) in losses):
+            values[name] = values[name] * 2 / abs(2 - losses[name, name])
+        for name, source in ((name, source) for name, source in losses if name != source):
+            values[name] = values[name] + losses[name, source] * values[source] / 2
     return {name: values[name] for name in fields}
 
 

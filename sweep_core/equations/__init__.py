@@ -6,7 +6,27 @@ from .acoustic_tti import AcousticTTI
 from .acoustic_variable_density import AcousticVariableDensity
 from .acoustic_vti import AcousticVTI
 from .elastic import Elastic
+from .viscoacoustic import ViscoAcoustic
+from .viscoelastic import ViscoElastic
 
-BROUGHT = (Acoustic, AcousticVariableDensity, AcousticVTI, AcousticTTI, AcousticBorn, Elastic)
+BROUGHT = (
+    Acoustic,
+    AcousticBorn,
+    AcousticTTI,
+    AcousticVTI,
+    AcousticVariableDensity,
+    Elastic,
+    ViscoAcoustic,
+    ViscoElastic,
+)
 
-__all__ = ["Acoustic", "AcousticBorn", "AcousticTTI", "AcousticVTI", "AcousticVariableDensity", "Elastic"]
+__all__ = [
+    "Acoustic",
+    "AcousticBorn",
+    "AcousticTTI",
+    "AcousticVTI",
+    "AcousticVariableDensity",
+    "Elastic",
+    "ViscoAcoustic",
+    "ViscoElastic",
+]

@@ -13,7 +13,7 @@ from sweep_core import AcousticVariableDensity, make_problem, native
 from sweep_core.execution.answers import record_error
 from sweep_core.testing.cases import variant
 
-ViscoAcoustic = sweep.equations()["viscoacoustic"]
+ViscoAcoustic = sweep.equations()["standard_solid"]
 VP, RHO, Q = 3000.0, 2200.0, 30.0
 
 

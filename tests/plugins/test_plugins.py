@@ -80,7 +80,7 @@ SOLID = ["vp=3000:4000", "rho=2000:2600"]
     [
         pytest.param(VTI, "vti_acoustic", SOLID, marks=pytest.mark.slow, id="vti_acoustic"),
         pytest.param(VTI, "vti_elastic", SOLID, marks=pytest.mark.slow, id="vti_elastic"),
-        pytest.param(VISCO, "viscoacoustic", SOLID, marks=pytest.mark.slow, id="viscoacoustic"),
+        pytest.param(VISCO, "standard_solid", SOLID, marks=pytest.mark.slow, id="standard_solid"),
         # Fields that exist within a step and depend on each other; no equation of SWEEP has such fields.
         pytest.param(TILTED, "tilted", ["vp=3000:4000"], id="tilted"),
     ],

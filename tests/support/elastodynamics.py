@@ -112,25 +112,31 @@ def whole_space(solid: Solid, source: str, receiver: str, x: float, z: float) ->
 # --- half space -------------------------------------------------------------------------------------------------------
 
 
-def half_space(solid: Solid, source: str, depth: float, receivers) -> Callable:
+def half_space(solid: Solid, source: str, depth: float, receivers, lossy: Callable | None = None) -> Callable:
     """Return the response (nomega, nrec) at receivers (name, x, z) to a source at x = 0 and `depth`; z = 0 is free.
+
+    A solid that attenuates is about as fast as `solid`, and `lossy` gives it at each omega: a Solid of complex speeds.
 
     The direct wave has a closed form. The reflection of the surface is a sum over wavenumbers (Bouchon and Aki 1977),
     so dense that its spatial period is out of reach. It consists of up-going waves of the source (Lamb 1904; Garvin 1956)
     and two down-going waves that cancel their tractions.
     """
-    direct = [whole_space(solid, source, name, x, z - depth) for name, x, z in receivers]
+
+    def at(omega):
+        return lossy(omega) if lossy else solid
 
     def response(omega):
+        direct = [whole_space(at(omega), source, name, x, z - depth) for name, x, z in receivers]
         reach = 1.2 * solid.vp * 2 * np.pi / np.diff(omega.real).min() + 2 * max(abs(x) for _, x, _ in receivers)
         shallow = depth + min(z for _, _, z in receivers)
         last = 1.5 * omega.real.max() / solid.vs + 20 / shallow
         k = 2 * np.pi / reach * np.arange(-int(last * reach / 2 / np.pi), int(last * reach / 2 / np.pi) + 1)
         answer = np.stack([d(omega) for d in direct], -1)
         for row, w in zip(answer, omega, strict=True):
-            down_amplitudes = down_going_amplitudes(solid, source, depth, w, k)
+            down_amplitudes = down_going_amplitudes(at(w), source, depth, w, k)
             for n, (name, x, z) in enumerate(receivers):
-                row[n] += (field_of_waves(solid, name, w, k, z, *down_amplitudes) * np.exp(-1j * k * x)).sum() / reach
+                waves = field_of_waves(at(w), name, w, k, z, *down_amplitudes)
+                row[n] += (waves * np.exp(-1j * k * x)).sum() / reach
         return answer
 
     return response

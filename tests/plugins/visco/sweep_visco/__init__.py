@@ -29,7 +29,7 @@ class ViscoAcoustic(StaggeredEquation):
         Frequency (Hz) of Q and vp.
     """
 
-    name: ClassVar[str] = "viscoacoustic"
+    name: ClassVar[str] = "standard_solid"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("vp", "m/s"),
         Parameter("rho", "kg/m3"),
@@ -80,4 +80,4 @@ class ViscoAcoustic(StaggeredEquation):
 
 @impl
 def sweep_equations():
-    return [EquationRecord("viscoacoustic", "sweep_visco:ViscoAcoustic")]
+    return [EquationRecord("standard_solid", "sweep_visco:ViscoAcoustic")]
