@@ -5,7 +5,7 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticVariableDensity, Elastic
+from .equations import Acoustic, AcousticVariableDensity, Elastic, ElasticOrthorhombic, ElasticVTI
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -69,6 +69,8 @@ __all__ = [
     "DomainError",
     "DtypeError",
     "Elastic",
+    "ElasticOrthorhombic",
+    "ElasticVTI",
     "Equation",
     "EquationRecord",
     "Executor",

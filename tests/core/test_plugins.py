@@ -8,10 +8,8 @@ import pytest
 
 from sweep_core import (
     Acoustic,
-    AcousticVariableDensity,
     BackendRecord,
     DistributorRecord,
-    Elastic,
     EquationRecord,
     ObserverRecord,
     PluginError,
@@ -23,11 +21,12 @@ from sweep_core import (
     equations,
 )
 from sweep_core.cli.info import run as main
+from sweep_core.equations import BROUGHT
 from sweep_core.errors import UnknownOptionError
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.plugins import impl, registry
 
-BUILT_IN = {cls.name: cls for cls in (Acoustic, AcousticVariableDensity, Elastic)}
+BUILT_IN = {cls.name: cls for cls in BROUGHT}
 
 
 class Entry:
