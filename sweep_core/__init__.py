@@ -5,7 +5,17 @@ from .acquisition.shots import Shots
 from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
-from .equations import Acoustic, AcousticVariableDensity, Elastic, ElasticOrthorhombic, ElasticVTI
+from .equations import (
+    SH,
+    Acoustic,
+    AcousticVariableDensity,
+    Elastic,
+    ElasticImpedance,
+    ElasticLame,
+    ElasticLogarithm,
+    ElasticOrthorhombic,
+    ElasticVTI,
+)
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
     CheckpointError,
@@ -53,6 +63,7 @@ from .problem import Problem, make_problem
 __version__ = "0.1.0"
 
 __all__ = [
+    "SH",
     "Acoustic",
     "AcousticVariableDensity",
     "BackendRecord",
@@ -69,6 +80,9 @@ __all__ = [
     "DomainError",
     "DtypeError",
     "Elastic",
+    "ElasticImpedance",
+    "ElasticLame",
+    "ElasticLogarithm",
     "ElasticOrthorhombic",
     "ElasticVTI",
     "Equation",

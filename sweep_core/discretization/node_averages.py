@@ -33,17 +33,17 @@ class NodeAverages:
         """Return the arithmetic mean of the two cells beside each node."""
         return 0.5 * (x + self._next(x, axis))
 
-    def harmonic(self, x, first: str, second: str):
-        """Return the harmonic mean of the four cells around each node.
+    def harmonic(self, x, *axes: str):
+        """Return the harmonic mean of the cells around each node: two along one axis, four along two.
 
         It is zero, with derivative zero, if one of them is zero.
         """
         # `where` twice: the derivative of the branch that is not taken must be finite too.
         solid = x > 0
         inverse = 1 / self.xp.where(solid, x, 1.0)
-        for axis in (first, second):
+        for axis in axes:
             solid, inverse = solid & self._next(solid, axis), inverse + self._next(inverse, axis)
-        return self.xp.where(solid, 4 / inverse, 0.0)
+        return self.xp.where(solid, 2 ** len(axes) / inverse, 0.0)
 
     def surfaced(self, inside, surface, *properties):
         """Return `inside`, with ``surface(*properties)`` in the cells of the free surface, if there is one."""

@@ -4,8 +4,21 @@ from .acoustic import Acoustic
 from .acoustic_variable_density import AcousticVariableDensity
 from .elastic import Elastic
 from .elastic_orthorhombic import ElasticOrthorhombic
+from .elastic_parameters import ElasticImpedance, ElasticLame, ElasticLogarithm
 from .elastic_vti import ElasticVTI
+from .sh import SH
 
-BROUGHT = (Acoustic, AcousticVariableDensity, Elastic, ElasticOrthorhombic, ElasticVTI)
+BROUGHT = (Acoustic, AcousticVariableDensity, Elastic, ElasticOrthorhombic, ElasticVTI, SH)
+"""Registered equations; those in other parameters share the name and the compiled code of `Elastic`."""
 
-__all__ = ["Acoustic", "AcousticVariableDensity", "Elastic", "ElasticOrthorhombic", "ElasticVTI"]
+__all__ = [
+    "SH",
+    "Acoustic",
+    "AcousticVariableDensity",
+    "Elastic",
+    "ElasticImpedance",
+    "ElasticLame",
+    "ElasticLogarithm",
+    "ElasticOrthorhombic",
+    "ElasticVTI",
+]

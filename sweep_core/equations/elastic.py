@@ -64,12 +64,13 @@ class Elastic(VelocityStress):
         *shear_moduli(xy="mu_xy", xz="mu_xz", yz="mu_yz"),
     )
 
-    def isotropic(self, vp: Any, vs: Any, rho: Any) -> tuple[Any, Any, Any]:
-        """Return mu, lam + 2 mu (Pa) and rho."""
+    def isotropic(self, *parameters: Any) -> tuple[Any, Any, Any]:
+        """Return mu, lam + 2 mu (Pa) and rho (kg/m3) of the parameters."""
+        vp, vs, rho = parameters
         return rho * vs**2, rho * vp**2, rho
 
-    def coefficients(self, node_averages: Any, vp: Any, vs: Any, rho: Any) -> tuple[Any, ...]:
-        mu, pi, rho = self.isotropic(vp, vs, rho)
+    def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
+        mu, pi, rho = self.isotropic(*parameters)
         lam, (axes, planes) = pi - 2 * mu, axes_of(node_averages)
         return (
             *(1 / node_averages.mean(rho, axis) for axis in axes),
@@ -79,15 +80,16 @@ class Elastic(VelocityStress):
             *(node_averages.harmonic(mu, *plane) for plane in planes),
         )
 
-    def speed(self, vp: Any, vs: Any, rho: Any) -> Any:
-        return vp
+    def speed(self, *parameters: Any) -> Any:
+        return parameters[0]
 
     @property
     def rule(self) -> str:
         return "vp > sqrt(4/3) vs, without which the solid has no resistance to compression"
 
-    def fits(self, vp: Any, vs: Any, rho: Any) -> Any:
+    def fits(self, *parameters: Any) -> Any:
+        vp, vs, _ = parameters
         return 3 * vp**2 > 4 * vs**2
 
-    def solid(self, vp: Any, vs: Any, rho: Any) -> Any:
-        return vs > 0
+    def solid(self, *parameters: Any) -> Any:
+        return parameters[1] > 0

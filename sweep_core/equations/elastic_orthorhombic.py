@@ -1,5 +1,6 @@
 """Elastic waves in a solid with three orthogonal planes of symmetry, or a fluid."""
 
+from collections.abc import Callable
 from functools import reduce
 from operator import and_
 from typing import Any, ClassVar
@@ -108,7 +109,7 @@ class ElasticOrthorhombic(VelocityStress):
     def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
         inside, rho, (axes, planes) = self.stiffnesses(*parameters), parameters[2], axes_of(node_averages)
 
-        def top(name):
+        def top(name: str) -> Callable[..., Any]:
             return lambda *rows: self.stiffnesses(*rows)[name]
 
         # On the surface szz = 0, which gives ezz.
