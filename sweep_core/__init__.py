@@ -14,6 +14,7 @@ from .equations import (
     ElasticLame,
     ElasticLogarithm,
     ElasticOrthorhombic,
+    ElasticTTI,
     ElasticVTI,
 )
 from .equations.equation import Equation, Field, Parameter
@@ -84,6 +85,7 @@ __all__ = [
     "ElasticLame",
     "ElasticLogarithm",
     "ElasticOrthorhombic",
+    "ElasticTTI",
     "ElasticVTI",
     "Equation",
     "EquationRecord",

@@ -33,8 +33,8 @@ TASKS = (
     Task("solvers", "Solvers", "Model shots and differentiate through them.", USERS,
          "PropTorch PropJax empty_pool Snapshots ricker sampled"),
     Task("wave-equations", "Wave equations", "Choose the physics.", USERS,
-         "Acoustic AcousticVariableDensity Elastic ElasticVTI ElasticOrthorhombic ElasticLame ElasticImpedance "
-         "ElasticLogarithm SH equations", "sweep_core.numerics"),
+         "Acoustic AcousticVariableDensity Elastic ElasticVTI ElasticOrthorhombic ElasticTTI ElasticLame "
+         "ElasticImpedance ElasticLogarithm SH equations", "sweep_core.numerics"),
     Task("memory", "Memory of gradients", "Choose how a gradient remembers the forward run.", USERS,
          "MemoryOptions CkptOptions BoundaryOptions CUDAOptions Estimate Cost MemoryUse"),
     Task("inversion", "Inversion", "Misfits, optimisers, stages, images.", USERS,

@@ -88,7 +88,7 @@ def field_of_coefficient(problem, name: str) -> Field:
     """
     equation = problem.equation
     targets = [problem.field(m.target) for m in equation.moduli_in(problem.grid.ndim) if m.coefficient == name]
-    if len({frozenset(field.stagger) for field in targets}) != 1:
+    if len({frozenset(field.stagger) - {"t"} for field in targets}) != 1:
         raise OptionError(
             f"{equation.name}: {name} changes {[field.name for field in targets]}, which lie at different nodes; "
             "pml_type='mpmls' needs a coefficient for each of these nodes"
