@@ -6,12 +6,19 @@ from .acquisition.snapshots import Snapshots
 from .acquisition.wavelets import ricker
 from .distribution import Distributor, SerialDistributor, ShotPlan
 from .equations import (
+    SH,
     Acoustic,
     AcousticBorn,
     AcousticTTI,
     AcousticVariableDensity,
     AcousticVTI,
     Elastic,
+    ElasticImpedance,
+    ElasticLame,
+    ElasticLogarithm,
+    ElasticOrthorhombic,
+    ElasticTTI,
+    ElasticVTI,
     ViscoAcoustic,
     ViscoElastic,
 )
@@ -62,6 +69,7 @@ from .problem import Problem, make_problem
 __version__ = "0.1.0"
 
 __all__ = [
+    "SH",
     "Acoustic",
     "AcousticBorn",
     "AcousticTTI",
@@ -81,6 +89,12 @@ __all__ = [
     "DomainError",
     "DtypeError",
     "Elastic",
+    "ElasticImpedance",
+    "ElasticLame",
+    "ElasticLogarithm",
+    "ElasticOrthorhombic",
+    "ElasticTTI",
+    "ElasticVTI",
     "Equation",
     "EquationRecord",
     "Executor",

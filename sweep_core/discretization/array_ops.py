@@ -8,7 +8,7 @@ import numpy as np
 
 from ..numerics.stencils import Stencil
 from .node_averages import NodeAverages
-from .operators import axis_of, damping_of, field_of_coefficient, profile_of, stencil_of, surface_rows
+from .operators import axis_of, damped_field, damping_of, profile_of, stencil_of, surface_rows
 
 Array = Any
 
@@ -41,9 +41,9 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
 
     `xp` and `hold` are as for :func:`extend`; `array` makes constants.
 
-    In multi-axial layers they are smaller by the damping of half a step, as a rate acts midway between two values. The
-    coefficients of fields within a step are not: these fields have no value before the step. A coefficient that the
-    equation gives as a number is the same everywhere, in the layers too.
+    In multi-axial layers those that change lasting fields are smaller by the damping of half a step, as a rate acts
+    midway between two values. A coefficient that the equation gives as a number is the same everywhere, in the layers
+    too.
     """
     if known := problem.memory.known_above:
         models = [_held_above(known, m, problem.grid.ndim, xp, hold) for m in models]
@@ -61,8 +61,8 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
 
 
 def _damped(problem, array, name: str, coefficient: Array) -> Array:
-    field = field_of_coefficient(problem, name)
-    for factor in damping_of(problem, field) if field.order else ():
+    field = damped_field(problem, name)
+    for factor in [] if field is None else damping_of(problem, field):
         coefficient = coefficient * array(np.sqrt(factor))
     return coefficient
 

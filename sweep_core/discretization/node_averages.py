@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from ..errors import OptionError
+from ..numerics.free_surface import closure
 from ..numerics.grid import AXES, Grid
 
 
@@ -33,17 +34,17 @@ class NodeAverages:
         """Return the arithmetic mean of the two cells beside each node."""
         return 0.5 * (x + self._next(x, axis))
 
-    def harmonic(self, x, first: str, second: str):
-        """Return the harmonic mean of the four cells around each node.
+    def harmonic(self, x, *axes: str):
+        """Return the harmonic mean of the cells around each node: two along one axis, four along two.
 
         It is zero, with derivative zero, if one of them is zero.
         """
         # `where` twice: the derivative of the branch that is not taken must be finite too.
         solid = x > 0
         inverse = 1 / self.xp.where(solid, x, 1.0)
-        for axis in (first, second):
+        for axis in axes:
             solid, inverse = solid & self._next(solid, axis), inverse + self._next(inverse, axis)
-        return self.xp.where(solid, 4 / inverse, 0.0)
+        return self.xp.where(solid, 2 ** len(axes) / inverse, 0.0)
 
     def surfaced(self, inside, surface, *properties):
         """Return `inside`, with ``surface(*properties)`` in the cells of the free surface, if there is one."""
@@ -52,6 +53,21 @@ class NodeAverages:
         depth = -self.problem.grid.ndim
         top, rest = ((Ellipsis, rows, *(slice(None),) * (-depth - 1)) for rows in (slice(0, 1), slice(1, None)))
         return self.xp.concatenate([surface(*(x[top] for x in properties)), inside[rest]], depth)
+
+    def heights(self, like, stagger: str):
+        """Return the height in cells, of the shape of `like`, that each row of nodes stands for.
+
+        It is one, except below the free surface of a solid (:mod:`sweep_core.numerics.free_surface`). The nodes lie
+        half a cell further along z with the `stagger` ``"z"``.
+        """
+        one = 1 + 0 * like
+        if not self.problem.free_surface:
+            return one
+        near = closure(self.problem.equation.spatial_order)
+        first, depth = (near.half if stagger == "z" else near.whole), -self.problem.grid.ndim
+        after = (slice(None),) * (-depth - 1)
+        rows = [height * one[(Ellipsis, slice(row, row + 1), *after)] for row, height in enumerate(first.tolist())]
+        return self.xp.concatenate([*rows, one[(Ellipsis, slice(len(rows), None), *after)]], depth)
 
     def _next(self, x, axis):
         """Return the cell after each one along an axis."""

@@ -78,24 +78,31 @@ def damping_of(problem, field: Field) -> list[np.ndarray]:
     return factors
 
 
-def field_of_coefficient(problem, name: str) -> Field:
-    """Return a field that a coefficient changes, at whose nodes the coefficient lies.
+def damped_field(problem, name: str) -> Field | None:
+    """Return a field at the nodes of a coefficient whose changes of lasting fields multi-axial layers damp.
 
-    Fields within a step, of order 0, are not damped, so their nodes do not matter.
+    A coefficient of a field within a step, of order 0, changes a lasting field if the latter takes the former without
+    another coefficient. None if every change of a lasting field has another coefficient, which is damped.
 
     Raises
     ------
     OptionError
-        If these fields lie at different nodes.
+        If the coefficient changes fields at different nodes.
     """
     equation = problem.equation
-    targets = [problem.field(m.target) for m in equation.moduli_in(problem.grid.ndim) if m.coefficient == name]
-    if len({frozenset(field.stagger) if field.order else None for field in targets}) != 1:
+    moduli = equation.moduli_in(problem.grid.ndim)
+    read = {rate.name: {field for _, field in rate.terms} for rate in equation.rates_in(problem.grid.ndim)}
+    lasting, reached = {f.name for f in equation.waves_in(problem.grid.ndim)}, set[str]()
+    while len(lasting) > len(reached):
+        reached = lasting
+        lasting = reached.union(*(read[m.rate] for m in moduli if m.coefficient is None and m.target in reached))
+    targets = [problem.field(m.target) for m in moduli if m.coefficient == name and m.target in lasting]
+    if len({frozenset(field.stagger) - {"t"} for field in targets}) > 1:
         raise OptionError(
             f"{equation.name}: {name} changes {[field.name for field in targets]}, which lie at different nodes; "
             "pml_type='mpmls' needs a coefficient for each of these nodes"
         )
-    return targets[0]
+    return targets[0] if targets else None
 
 
 def along_z(problem) -> Iterator[tuple[str, Field]]:

@@ -39,10 +39,12 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
     largest of |G| w / w is a bound of its eigenvalues (Collatz 1942). The bound falls to the largest eigenvalue as
     |G| w replaces w. The weights of staggered differences change sign from node to node, so -G is |G| up to the signs
     of nodes. The bound is therefore sharp, except for negative coefficients and for rows beside a free surface. The
-    first w is one everywhere and takes coefficients with their sign, which is exact in a uniform medium.
+    first w is one everywhere and takes coefficients with their sign, which is exact in a uniform medium of differences
+    alone; other operators, such as means, make signs that this does not bound.
     """
     ops, xp = ops.magnitudes(), ops.xp
     names = [f.name for f in equation.waves_in(ops.ndim) if "t" in f.stagger]
+    signed = all(rate.operator in ("D", "same") for rate in equation.rates_in(ops.ndim))
     like = next(iter(coefficients.values()))
     rounding = 1 + 64 * xp.finfo(like.dtype).eps
     if ops.readable:
@@ -57,7 +59,7 @@ def eigenvalue_bound(equation: TableEquation, ops: Ops, coefficients: dict[str |
         The bound before the first round, with weights of one, is infinite.
         """
         bound, weights = state
-        step = _step_of(equation, ops, coefficients, weights, lambda c: xp.where(xp.isinf(bound), c, abs(c)))
+        step = _step_of(equation, ops, coefficients, weights, lambda c: xp.where(xp.isinf(bound) & signed, c, abs(c)))
         ratio = reduce(xp.maximum, ((step[name] / weights[name]).max() for name in names))
         peak = reduce(xp.maximum, (x.max() for x in step.values()))
         following = {name: xp.where(x > SMALLEST * peak, x / peak, SMALLEST) for name, x in step.items()}

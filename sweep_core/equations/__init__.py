@@ -6,6 +6,11 @@ from .acoustic_tti import AcousticTTI
 from .acoustic_variable_density import AcousticVariableDensity
 from .acoustic_vti import AcousticVTI
 from .elastic import Elastic
+from .elastic_orthorhombic import ElasticOrthorhombic
+from .elastic_parameters import ElasticImpedance, ElasticLame, ElasticLogarithm
+from .elastic_tti import ElasticTTI
+from .elastic_vti import ElasticVTI
+from .sh import SH
 from .viscoacoustic import ViscoAcoustic
 from .viscoelastic import ViscoElastic
 
@@ -16,17 +21,29 @@ BROUGHT = (
     AcousticVTI,
     AcousticVariableDensity,
     Elastic,
+    ElasticOrthorhombic,
+    ElasticTTI,
+    ElasticVTI,
+    SH,
     ViscoAcoustic,
     ViscoElastic,
 )
+"""Registered equations. `Elastic` in other parameters shares its name and its compiled code."""
 
 __all__ = [
+    "SH",
     "Acoustic",
     "AcousticBorn",
     "AcousticTTI",
     "AcousticVTI",
     "AcousticVariableDensity",
     "Elastic",
+    "ElasticImpedance",
+    "ElasticLame",
+    "ElasticLogarithm",
+    "ElasticOrthorhombic",
+    "ElasticTTI",
+    "ElasticVTI",
     "ViscoAcoustic",
     "ViscoElastic",
 ]

@@ -6,13 +6,14 @@ import attrs
 
 from .._util.peer_names import EQUATION
 from .._util.validators import named
-from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum, StaggeredEquation
+from .equation import Parameter
+from .first_order import Contribution
+from .velocity_stress import VELOCITIES, VelocityStress, axes_of, normal_moduli, shear_moduli
 
 
 @named(**EQUATION)
 @attrs.frozen
-class Elastic(StaggeredEquation):
+class Elastic(VelocityStress):
     r"""rho v_t = div sigma + f(t) delta(x - xs),  sigma_t = lam tr(e) 1 + 2 mu e - m(t) delta(x - xs).
 
     e is the strain rate, mu = rho vs^2, lam = rho (vp^2 - 2 vs^2); tension is positive, and the receiver `p` is
@@ -52,70 +53,43 @@ class Elastic(StaggeredEquation):
         Parameter("vs", "m/s", closed=True, typical=(800, 1200)),
         Parameter("rho", "kg/m3"),
     )
-    fields: ClassVar[tuple[Field, ...]] = (
-        Field("vx", "m/s", ("x", "t"), parity=0, mirrored=False),
-        Field("vy", "m/s", ("y", "t"), parity=0, mirrored=False, ndims=(3,)),
-        Field("vz", "m/s", ("z", "t"), parity=0, mirrored=False),
-        Field("sxx", "Pa", parity=0, mirrored=False, source_sign=-1),
-        Field("syy", "Pa", parity=0, mirrored=False, ndims=(3,), source_sign=-1),
-        Field("szz", "Pa", mirrored=False, source_sign=-1),
-        Field("sxy", "Pa", ("x", "y"), parity=0, mirrored=False, ndims=(3,), source_sign=-1),
-        Field("sxz", "Pa", ("x", "z"), mirrored=False, source_sign=-1),
-        Field("syz", "Pa", ("y", "z"), mirrored=False, ndims=(3,), source_sign=-1),
-    )
     coefficient_names: ClassVar[tuple[str, ...]] = ("bx", "by", "bz", "pi", "lam", "mu_xy", "mu_xz", "mu_yz")
     coefficient_ranges: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("bx", "by", "bz"), "positive"),
         **dict.fromkeys(("pi", "mu_xy", "mu_xz", "mu_yz"), "not negative"),
     }
-    rates: ClassVar[tuple[DerivativeSum, ...]] = (
-        DerivativeSum("ax", (("x", "sxx"), ("y", "sxy"), ("z", "sxz"))),
-        DerivativeSum("ay", (("x", "sxy"), ("y", "syy"), ("z", "syz"))),
-        DerivativeSum("az", (("x", "sxz"), ("y", "syz"), ("z", "szz"))),
-        DerivativeSum("exx", (("x", "vx"),)),
-        DerivativeSum("eyy", (("y", "vy"),)),
-        DerivativeSum("ezz", (("z", "vz"),)),
-        DerivativeSum("exy", (("y", "vx"), ("x", "vy"))),
-        DerivativeSum("exz", (("z", "vx"), ("x", "vz"))),
-        DerivativeSum("eyz", (("z", "vy"), ("y", "vz"))),
-    )
     moduli: ClassVar[tuple[Contribution, ...]] = (
-        *(Contribution(f"v{a}", f"a{a}", f"b{a}") for a in "xyz"),
-        *(Contribution(f"s{a}{a}", f"e{b}{b}", "pi" if a == b else "lam") for a in "xyz" for b in "xyz"),
-        *(Contribution(f"s{ab}", f"e{ab}", f"mu_{ab}") for ab in ("xy", "xz", "yz")),
+        *VELOCITIES,
+        *normal_moduli(lambda a, b: "pi" if a == b else "lam"),
+        *shear_moduli(xy="mu_xy", xz="mu_xz", yz="mu_yz"),
     )
-    source_coefficients: ClassVar[dict[str, str]] = {"vx": "bx", "vy": "by", "vz": "bz"}
-    reciprocal: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz")
 
-    def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
-        # Along a free surface layers guide waves backward, which grow in a plain layer beside them.
-        return ("cpmls", *("mpmls",) * (ndim - 1)) if free_surface else "cpmls"
+    def isotropic(self, *parameters: Any) -> tuple[Any, Any, Any]:
+        """Return mu, lam + 2 mu (Pa) and rho (kg/m3) of the parameters."""
+        vp, vs, rho = parameters
+        return rho * vs**2, rho * vp**2, rho
 
-    def coefficients(self, node_averages: Any, vp: Any, vs: Any, rho: Any) -> tuple[Any, ...]:
-        mu, pi = rho * vs**2, rho * vp**2
-        lam, axes = pi - 2 * mu, [axis for axis in "xyz" if axis in node_averages.axes]
-        pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
+    def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
+        mu, pi, rho = self.isotropic(*parameters)
+        lam, (axes, planes) = pi - 2 * mu, axes_of(node_averages)
         return (
             *(1 / node_averages.mean(rho, axis) for axis in axes),
             # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
             node_averages.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
             node_averages.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),
-            *(node_averages.harmonic(mu, *pair) for pair in pairs),
+            *(node_averages.harmonic(mu, *plane) for plane in planes),
         )
 
-    def speed(self, vp: Any, vs: Any, rho: Any) -> Any:
-        return vp
+    def speed(self, *parameters: Any) -> Any:
+        return parameters[0]
 
     @property
     def rule(self) -> str:
         return "vp > sqrt(4/3) vs, without which the solid has no resistance to compression"
 
-    def fits(self, vp: Any, vs: Any, rho: Any) -> Any:
+    def fits(self, *parameters: Any) -> Any:
+        vp, vs, _ = parameters
         return 3 * vp**2 > 4 * vs**2
 
-    def solid(self, vp: Any, vs: Any, rho: Any) -> Any:
-        return vs > 0
-
-    def derived(self, ndim: int) -> dict[str, dict[str, float]]:
-        normal = ("sxx", "szz") if ndim == 2 else ("sxx", "syy", "szz")
-        return {"p": dict.fromkeys(normal, -1 / ndim)}
+    def solid(self, *parameters: Any) -> Any:
+        return parameters[1] > 0
