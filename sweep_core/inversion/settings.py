@@ -84,6 +84,8 @@ class Settings:
         Seed of the order of the shots.
     reduction : {'fast', 'ordered'}
         With ``'ordered'`` the run has the same bits on any number of ranks.
+    skip_bad_shots : bool
+        Leave out shots that fail.
     max_shots : int
         Number of shots.
     checkpoint_every : int
@@ -143,6 +145,7 @@ class Settings:
     reduction: str = option(
         "fast", "ordered: the same bits on any number of ranks, one shot at a time", one_of("fast", "ordered")
     )
+    skip_bad_shots: bool = option(False, "leave out shots that fail, with a warning; by default they end the run")
     max_shots: int = option(16, "number of shots", positive)
     checkpoint_every: int = option(1, "steps between checkpoints", positive)
     show_every: int = option(5, "epochs between figures", positive)
