@@ -303,10 +303,20 @@ def _check_stages(stage_list: list[Stage], data: Objective, optimiser: Any, regu
     for number, stage in enumerate(stage_list, start=1):
         try:
             _check_optimiser(stage.optimiser or optimiser or LBFGS())
+            _check_shots_of_steps(stage.optimiser or optimiser, len(spread(len(data.shots), stage.shots)))
             check_regularisers(regularise if stage.regularise is None else stage.regularise)
             check_used(_stage_objective(data, stage).observed, spread(len(data.shots), stage.shots))
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
+
+
+def _check_shots_of_steps(optimiser: Any, nshots: int) -> None:
+    """Check that a stage has the shots by which an optimiser scales its steps."""
+    if getattr(optimiser, "scaling", None) and optimiser.shots > nshots:
+        raise OptionError(
+            f"shots is {optimiser.shots} in {optimiser!r}, but the stage has {nshots}; expected at most these, because "
+            "scaling counts the shots of a step"
+        )
 
 
 def _stage_objective(data: Objective, stage: Stage) -> Objective:
