@@ -17,6 +17,7 @@ from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import Observation, ObserverRecord, check_support, registry
 from .bad_shots import BadShots, check_skippable, name_shots, zero_bad_data
+from .chunks import DEFAULT, choose_batch
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
@@ -91,7 +92,7 @@ def invert(
     regularise: Any = (),
     optimiser: Any = None,
     precondition: bool = True,
-    batch: int = 4,
+    batch: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     checkpoint_every: int | timedelta = 1,
@@ -145,8 +146,9 @@ def invert(
         ``sweep_jax.Optax(optax.adam(0.5))`` use a subset of the shots in each step.
     precondition : bool
         Scale cells by the illumination, at the cost of one gradient per stage.
-    batch : int
-        Number of shots that are modelled at once.
+    batch : int, optional
+        Number of shots that are modelled at once. If the solver has ``MemoryOptions(budget=...)``, the default is the
+        largest number that fits and is as fast as a single shot, by ``solver.estimate``; otherwise it is 4.
     folder : path-like, optional
         Folder of the run. The same call continues a run that was interrupted, and comes to the same bits. An optimiser
         that draws shots stores its state after each step, in a file of constant size. For other optimisers the folder
@@ -211,9 +213,11 @@ def invert(
     observed, bad_data = zero_bad_data(observed, receiver_mask) if skip_bad_shots else (observed, {})
     data = make_objective(
         profiler.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype,
-        weights, receiver_mask, misfit=misfit, batch=batch, group=ranks,
+        weights, receiver_mask, misfit=misfit, batch=DEFAULT if batch is None else batch, group=ranks,
         costs=None if costs is None else numpy_of(costs), reduction=reduction,
     )  # fmt: skip
+    if batch is None and (batch := choose_batch(solver, data, stage_list)) != data.batch:
+        data = attrs.evolve(data, batch=batch)
     shots = data.shots
     for stage in stage_list:
         if skip_bad_shots:

@@ -12,10 +12,10 @@ class LinearScaling:
     A learning rate that suits steps of `reference` shots is multiplied by k = shots / reference. From the first step on
     it grows linearly from one time (or k times, if k < 1) to k times at step `warmup`.
 
-    The rule assumes that the k gradients of smaller steps would be almost the same, so that one step k times as long
-    leads as far, and that their noise limits the step, not the curvature of the misfit. Neither holds in the first
-    steps, thus the warm-up, nor if the steps draw a large part of the survey. Adam divides by the size of the gradient,
-    for which some authors use the square root of k.
+    The rule assumes that the k gradients of smaller steps are almost the same, so that one step k times as long leads
+    as far. It also assumes that noise limits the step, and not the curvature of the misfit. The first steps violate the
+    first assumption, hence the warm-up. Steps that draw a large part of the survey violate the second one. Adam divides
+    by the size of the gradient, for which some authors use the square root of k.
 
     Parameters
     ----------
