@@ -216,8 +216,9 @@ def invert(
         weights, receiver_mask, misfit=misfit, batch=DEFAULT if batch is None else batch, group=ranks,
         costs=None if costs is None else numpy_of(costs), reduction=reduction,
     )  # fmt: skip
-    if batch is None and (batch := choose_batch(solver, data, stage_list)) != data.batch:
-        data = attrs.evolve(data, batch=batch)
+    if batch is None:
+        batch = choose_batch(solver, data, stage_list)
+        data = data if batch == data.batch else attrs.evolve(data, batch=batch)
     shots = data.shots
     for stage in stage_list:
         if skip_bad_shots:
