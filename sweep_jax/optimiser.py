@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from sweep_core.errors import OptionError
-from sweep_core.inversion import Stepwise
+from sweep_core.inversion import LinearScaling, Stepwise
 
 
 class Optax(Stepwise):
@@ -19,16 +19,19 @@ class Optax(Stepwise):
         A transformation such as ``optax.adam(0.5)``, which moves a cell by half a percent a step.
     shots : int
         Number of shots per step.
+    scaling : LinearScaling, optional
+        Scaling of the learning rate by the shots of a step, with a warm-up.
     """
 
-    def __init__(self, transformation: Any, shots: int = 4):
-        super().__init__(shots)
+    def __init__(self, transformation: Any, shots: int = 4, scaling: LinearScaling | None = None):
+        super().__init__(shots, scaling)
         if not (hasattr(transformation, "init") and hasattr(transformation, "update")):
             raise OptionError(f"transformation is {transformation!r}; expected one of optax, such as optax.adam(0.5)")
         self.transformation = transformation
 
     def __repr__(self) -> str:
-        return f"Optax({self.transformation}, shots={self.shots})"
+        scaling = f", scaling={self.scaling!r}" if self.scaling else ""
+        return f"Optax({self.transformation}, shots={self.shots}{scaling})"
 
     def begin(self, x: np.ndarray) -> None:
         self._state = self.transformation.init(jnp.asarray(x))

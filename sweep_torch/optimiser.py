@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from sweep_core.errors import OptionError
-from sweep_core.inversion import Stepwise
+from sweep_core.inversion import LinearScaling, Stepwise
 
 
 class Torch(Stepwise):
@@ -19,12 +19,14 @@ class Torch(Stepwise):
         A class such as ``torch.optim.Adam``.
     shots : int
         Number of shots per step.
+    scaling : LinearScaling, optional
+        Scaling of the learning rate by the shots of a step, with a warm-up.
     options
         Arguments of the optimiser: with ``lr=0.5`` Adam moves a cell by half a percent a step.
     """
 
-    def __init__(self, make: type, shots: int = 4, **options: Any):
-        super().__init__(shots)
+    def __init__(self, make: type, shots: int = 4, scaling: LinearScaling | None = None, **options: Any):
+        super().__init__(shots, scaling)
         if not (isinstance(make, type) and issubclass(make, torch.optim.Optimizer)):
             raise OptionError(f"make is {make!r}; expected a class of torch.optim, such as torch.optim.Adam")
         self.make, self.options = make, options
@@ -36,7 +38,8 @@ class Torch(Stepwise):
             raise OptionError(f"{self!r} cannot step: {error}") from error
 
     def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        named = {"scaling": self.scaling} if self.scaling else {}
+        options = "".join(f", {name}={value!r}" for name, value in {**named, **self.options}.items())
         return f"Torch({self.make.__name__}, shots={self.shots}{options})"
 
     def begin(self, x: np.ndarray) -> None:

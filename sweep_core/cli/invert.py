@@ -26,6 +26,7 @@ def add(commands) -> None:
     parser.add_argument("--out", type=Path, help="folder of the run; that of the configuration's name by default")
     parser.add_argument("--overwrite", action="store_true", help="begin anew; a run in the folder goes on otherwise")
     parser.add_argument("--profile", action="store_true", help="also record where the time of each step goes")
+    parser.add_argument("--skip-bad-shots", action="store_true", help="leave out shots that fail, with a warning")
     parser.set_defaults(run=run, goes_on="; the same command goes on from the last gradient in its folder")
 
 
@@ -55,7 +56,7 @@ def run(parsed: argparse.Namespace) -> int:
     inverted = invert(
         Solver(executor, problem), shots.wavelet, shots.sources, shots.receivers, observed, earth.models, stages,
         weights=data.weights(), receiver_mask=shots.mask, folder=out, overwrite=parsed.overwrite,
-        profile=parsed.profile, **options,
+        profile=parsed.profile, skip_bad_shots=parsed.skip_bad_shots, **options,
     )  # fmt: skip
     for name, model in zip(names, inverted.models, strict=True):
         with replacing(out / f"{name}.npy") as stream:

@@ -8,6 +8,7 @@ from .ordered import ordered_sum, ordered_tasks
 from .prediction import Link, PredictedStep, Prediction, predict
 from .profile import Interval, Profile, Recorder, record_interval
 from .sampler import ShotSampler
+from .sharing import raise_on_all, share_texts
 from .shot_plan import ShotPlan, check_plan
 from .timed import TimedDistributor, wait_for
 from .trace import chrome_trace, read_profile
@@ -36,8 +37,10 @@ __all__ = [
     "ordered_sum",
     "ordered_tasks",
     "predict",
+    "raise_on_all",
     "read_profile",
     "record_interval",
+    "share_texts",
     "shot_costs",
     "tree_sum",
     "wait_for",

@@ -13,6 +13,7 @@ from .lbfgs import LBFGS
 from .objective import Objective
 from .observers import Observers, StopInversion
 from .regularisers import Tikhonov, TotalVariation
+from .scaling import LinearScaling
 from .settings import Settings
 from .solver import Solver
 from .stage import Stage
@@ -25,6 +26,7 @@ __all__ = [
     "Encoding",
     "Experiment",
     "Inverted",
+    "LinearScaling",
     "Objective",
     "Observers",
     "Settings",

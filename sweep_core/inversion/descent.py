@@ -1,12 +1,14 @@
 """The function that a stage of an inversion minimises: misfit and regularisers, over the vector of the unknowns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
 from ..errors import DomainError, NotFiniteError
+from .bad_shots import BadShots, find_bad_shots, name_shots
 from .batches import AfterShots, batches, is_finite
 from .encoding import Encoding
 from .illumination import illumination
@@ -27,14 +29,6 @@ DAMPING = 0.1
 def spread(nshots: int, count: int | None) -> np.ndarray:
     """Return `count` shots of a survey, evenly spaced; all shots for None."""
     return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
-
-
-def name_shots(shots: Sequence[int] | np.ndarray) -> str:
-    """Return a phrase that names some shots."""
-    if not len(shots):
-        return "no shots"
-    rest = ", ..." if len(shots) > 9 else ""
-    return f"{'shot' if len(shots) == 1 else 'shots'} {', '.join(str(int(shot)) for shot in shots[:9])}{rest}"
 
 
 def _in(shots: list[int]) -> str:
@@ -70,6 +64,8 @@ class Descent:
         for other parameters.
     seed : int
         Seed of the order in which shots are drawn.
+    bad : BadShots, optional
+        The shots that are left out.
 
     Attributes
     ----------
@@ -85,9 +81,10 @@ class Descent:
         after: Callable[[list[np.ndarray], np.ndarray], AfterShots] = lambda models, shots: None,
         answered: Callable[[Callable[[], Answer]], Answer] = lambda compute: compute(),
         encoding: Encoding | None = None, steps: Mapping[str, float] | None = None, seed: int = 0,
+        bad: BadShots | None = None,
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
-        nshots, self._encoding = len(objective.shots), encoding
+        nshots, self._encoding, self._bad = len(objective.shots), encoding, bad or BadShots()
         self.shots = spread(nshots, shots)
         self._drawn, self._random = drawn, np.random.default_rng(seed)
         self._order: list[int] = []
@@ -107,22 +104,37 @@ class Descent:
             self._compute(models, some)
             self._last = x.copy()
             if not is_finite(self.misfit, self.gradients):
-                bad = [] if self._encoding else self.objective.bad_shots(models, some)
                 raise NotFiniteError(
-                    f"the misfit is {self.misfit}, or its gradient is not finite{_in(bad)}, although both were finite "
-                    "at the start of the stage; use narrower bounds or shorter steps"
+                    f"the misfit is {self.misfit}, or its gradient is not finite{_in(self._bad.found)}, although both "
+                    "were finite at the start of the stage; use narrower bounds or shorter steps"
                 )
         value, slopes = self._total(models)
         return value, self.unknowns.slope(x, slopes)
 
     def _compute(self, models, some) -> None:
         """Compute misfit and gradients of all shots from those of some."""
-        value, gradients = self._answered(lambda: self._answer(models, some))
-        fraction = len(some) / len(self.shots)
-        self.misfit, self.gradients = value / fraction, [g / fraction for g in gradients]
+        self.misfit, self.gradients = self._answered(lambda: self._answer(models, some))
         self.computed += self._cost(some)
 
     def _answer(self, models, some) -> Answer:
+        """Return the misfit of all shots and its gradients, estimated from those of some that are not left out."""
+        while True:
+            used = self._bad.without(some)
+            if not len(used):
+                some = self._draw()
+                continue
+            find = dict if self._encoding else partial(find_bad_shots, self.objective, models, used)
+            answer = self._bad.evaluate(partial(self._sum, models, used), find)
+            if answer is not None:
+                fraction = len(used) / len(self.shots)
+                return answer[0] / fraction, [g / fraction for g in answer[1]]
+            if not len(self._bad.without(self.shots)):
+                raise NotFiniteError(
+                    f"all {len(self.shots)} shots of the stage fail, so none is left; use narrower bounds or shorter "
+                    "steps, and check the data"
+                )
+
+    def _sum(self, models, some) -> Answer:
         after, encoding = self._after(models, self.objective.own_shots(some)), self._encoding
         if encoding is None:
             return self.objective(models, some, after)
@@ -160,14 +172,14 @@ class Descent:
     def _draw(self) -> np.ndarray:
         """Return the shots of the next step. Each shot is drawn once before any is drawn again."""
         if not self._drawn:
-            self.objective.read_ahead(self.shots)
+            self.objective.read_ahead(self._bad.without(self.shots))
             return self.shots
         if self._encoding:
             self._encoding.draw()
         if len(self._order) < min(self._drawn, len(self.shots)):
             self._order += list(self._random.permutation(self.shots))
         some, self._order = self._order[: self._drawn], self._order[self._drawn :]
-        self.objective.read_ahead(np.sort(self._order[: self._drawn]))
+        self.objective.read_ahead(self._bad.without(np.sort(self._order[: self._drawn])))
         return np.sort(some)
 
     def _scales(self, precondition) -> list[np.ndarray]:
@@ -201,7 +213,7 @@ class Descent:
         objective, start = self.objective, list(self.unknowns.start)
         bad: list[int] = []
         largest = np.zeros(3)
-        for some in batches(self.shots, objective.batch):
+        for some in batches(self._bad.without(self.shots), objective.batch):
             record = objective.record(start, some)
             bad += [int(shot) for shot, gather in zip(some, record, strict=True) if not np.isfinite(gather).all()]
             if bad:
@@ -226,7 +238,7 @@ class Descent:
 
         def compute():
             if encoding is None:
-                return 0.0, illumination(self.objective, start, indices=self.shots)
+                return 0.0, illumination(self.objective, start, indices=self._bad.without(self.shots))
             return 0.0, illumination(encoding(self.objective, self.shots), start)
 
         _, lit = self._answered(compute)

@@ -16,6 +16,8 @@ from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import Observation, ObserverRecord, check_support, registry
+from .bad_shots import BadShots, check_skippable, name_shots, zero_bad_data
+from .chunks import DEFAULT, choose_batch
 from .coarse import Coarse, on_coarser_grid
 from .descent import Descent, spread
 from .encoding import Encoding, check_encodable
@@ -49,11 +51,14 @@ class Inverted:
         computed so far; ``seconds``.
     profile : Profile or None
         With `profile`, the time of each step, on rank 0.
+    bad_shots : dict of int to str
+        With `skip_bad_shots`, the shots that were left out, and why.
     """
 
     models: list[np.ndarray]
     history: list[dict[str, Any]] = attrs.field(repr=False)
     profile: Profile | None = attrs.field(default=None, repr=False)
+    bad_shots: dict[int, str] = attrs.field(factory=dict)
 
     def __str__(self) -> str:
         rows = []
@@ -65,6 +70,7 @@ class Inverted:
                 f"stage {number}, {lines[0]['about']}: misfit from {first:.4g} to {last:.4g}{change} in "
                 f"{lines[-1]['iteration']} iterations"
             )
+        rows += [f"{name_shots(list(self.bad_shots))} left out"] if self.bad_shots else []
         return "\n".join([*rows, f"{self.history[-1]['gradients']:.0f} gradients, {self.history[-1]['seconds']:.0f} s"])
 
 
@@ -86,7 +92,7 @@ def invert(
     regularise: Any = (),
     optimiser: Any = None,
     precondition: bool = True,
-    batch: int = 4,
+    batch: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     checkpoint_every: int | timedelta = 1,
@@ -95,6 +101,7 @@ def invert(
     group: Distributor | None = None,
     costs: Any = None,
     reduction: str = "fast",
+    skip_bad_shots: bool = False,
     observers: Sequence[Callable[[Observation], Any]] = (),
     progress: bool = True,
     profile: bool = False,
@@ -139,8 +146,9 @@ def invert(
         ``sweep_jax.Optax(optax.adam(0.5))`` use a subset of the shots in each step.
     precondition : bool
         Scale cells by the illumination, at the cost of one gradient per stage.
-    batch : int
-        Number of shots that are modelled at once.
+    batch : int, optional
+        Number of shots that are modelled at once. If the solver has ``MemoryOptions(budget=...)``, the default is the
+        largest number that fits and is as fast as a single shot, by ``solver.estimate``; otherwise it is 4.
     folder : path-like, optional
         Folder of the run. The same call continues a run that was interrupted, and comes to the same bits. An optimiser
         that draws shots stores its state after each step, in a file of constant size. For other optimisers the folder
@@ -165,6 +173,10 @@ def invert(
         ``'ordered'`` models one shot at a time and sums by :func:`sweep_core.distribution.ordered_sum`: the run has the
         same bits on any number of ranks, and continues to them on another number. ``'fast'`` models `batch` shots at
         once, and the bits depend on the number of ranks.
+    skip_bad_shots : bool
+        Leave out a shot whose data cannot be read or are not finite, or whose record, misfit or gradient is not finite,
+        from this step on. Each is reported by a warning on every rank, and `folder` stores it. The misfit and its
+        gradient are those of the remaining shots, scaled to all shots. By default a shot that fails ends the run.
     observers : sequence of callable
         Observers, called on rank 0 with an :class:`sweep_core.Observation` after each iteration, or after the events in
         their attribute `events`. StopIteration of an observer ends the stage, :class:`StopInversion` the whole run.
@@ -189,7 +201,7 @@ def invert(
     """
     problem, misfit = problem_of(solver), by_name(misfit)
     for name, flag in (("precondition", precondition), ("progress", progress), ("overwrite", overwrite),
-                       ("profile", profile)):  # fmt: skip
+                       ("profile", profile), ("skip_bad_shots", skip_bad_shots)):  # fmt: skip
         check_flag(flag, name)
     profiler = Profiler(profile, solver.executor, group or SerialDistributor(), folder)
     ranks = profiler.group
@@ -198,13 +210,19 @@ def invert(
     check_steps(problem, steps)
     seed = check_whole(seed, "seed", 0)
     true_models = None if true is None else one_earth(problem, true, "true")
+    observed, bad_data = zero_bad_data(observed, receiver_mask) if skip_bad_shots else (observed, {})
     data = make_objective(
         profiler.executor, problem, wavelet, sources, receivers, observed, unknowns.start[0].dtype,
-        weights, receiver_mask, misfit=misfit, batch=batch, group=ranks,
+        weights, receiver_mask, misfit=misfit, batch=DEFAULT if batch is None else batch, group=ranks,
         costs=None if costs is None else numpy_of(costs), reduction=reduction,
     )  # fmt: skip
+    if batch is None:
+        batch = choose_batch(solver, data, stage_list)
+        data = data if batch == data.batch else attrs.evolve(data, batch=batch)
     shots = data.shots
     for stage in stage_list:
+        if skip_bad_shots:
+            check_skippable(stage)
         if stage.encoded:
             check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
     about = {} if folder is None and ranks.size == 1 else identity(
@@ -215,12 +233,14 @@ def invert(
         optimiser=optimiser, regularise=regularise, precondition=precondition, batch=batch, steps=steps, seed=seed,
         reduction=reduction, **environment(solver),
     ) | {"stages": [identity(**stage.settings()) for stage in stage_list]}  # fmt: skip
-    check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite})
+    check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite,
+                       "skip_bad_shots": skip_bad_shots})  # fmt: skip
     _check_stages(stage_list, data, optimiser, regularise)
     _check_interval(checkpoint_every, [stage.optimiser or optimiser for stage in stage_list], folder)
     records = [*registry().observers, *_records(observers)]
     files = [profiler.files, *(each.files for each in observers if hasattr(each, "files"))]
     journal = Journal(folder, about, unknowns.start, ranks, overwrite, files, checkpoint_every)
+    bad = BadShots(skip_bad_shots, journal.bad_shots(), bad_data, journal.store_bad_shots)
     reporter = Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
     with (
         closing(journal),
@@ -244,7 +264,7 @@ def invert(
                 objective, unknowns,
                 check_regularisers(regularise if stage.regularise is None else stage.regularise),
                 stage.shots, stage_optimiser.shots, precondition, reporter.shots, journal,
-                Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed,
+                Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed, bad,
             )  # fmt: skip
             position = (
                 [StagePosition(journal, descent, reporter, stage)] if isinstance(stage_optimiser, Stepwise) else []
@@ -258,7 +278,7 @@ def invert(
             if reporter.stopped:
                 break
             journal.end(reporter.history, list(unknowns.start))
-    return Inverted(list(unknowns.start), reporter.history, profiler.result())
+    return Inverted(list(unknowns.start), reporter.history, profiler.result(), bad.reasons)
 
 
 def _check_interval(every: Any, optimisers: Sequence[Any], folder: Any) -> None:
@@ -288,10 +308,20 @@ def _check_stages(stage_list: list[Stage], data: Objective, optimiser: Any, regu
     for number, stage in enumerate(stage_list, start=1):
         try:
             _check_optimiser(stage.optimiser or optimiser or LBFGS())
+            _check_shots_of_steps(stage.optimiser or optimiser, len(spread(len(data.shots), stage.shots)))
             check_regularisers(regularise if stage.regularise is None else stage.regularise)
             check_used(_stage_objective(data, stage).observed, spread(len(data.shots), stage.shots))
         except SweepError as error:
             raise type(error)(f"stage {number}: {error}") from error
+
+
+def _check_shots_of_steps(optimiser: Any, nshots: int) -> None:
+    """Check that a stage has the shots by which an optimiser scales its steps."""
+    if getattr(optimiser, "scaling", None) and optimiser.shots > nshots:
+        raise OptionError(
+            f"shots is {optimiser.shots} in {optimiser!r}, but the stage has {nshots}; expected at most these, because "
+            "scaling counts the shots of a step"
+        )
 
 
 def _stage_objective(data: Objective, stage: Stage) -> Objective:

@@ -15,6 +15,7 @@ from ..io import ObservedStore
 from ..plot.process import FigureProcess
 from ..plugins import backend, check_support
 from ..problem import make_problem
+from .bad_shots import name_shots, without
 from .batches import batches, modelled
 from .descent import STEP
 from .experiment import separate
@@ -190,7 +191,8 @@ def arguments_of(settings: Settings, solver: Any, observed: np.ndarray | Observe
         "stages": Stage(settings.epochs * steps), "precondition": False, "batch": settings.forward_batchsize,
         "steps": {name: settings.lr * ratio / (STEP * float(np.abs(part).mean())) for name, ratio, part in ratios},
         "folder": folder, "overwrite": settings.overwrite, "seed": settings.seed, "reduction": settings.reduction,
-        "checkpoint_every": settings.checkpoint_every, "profile": settings.profile,
+        "skip_bad_shots": settings.skip_bad_shots, "checkpoint_every": settings.checkpoint_every,
+        "profile": settings.profile,
         "observers": [
             DataFigures(folder, problem, shots, observed, experiment.freq, process),
             HistoryFile(folder, steps),
@@ -207,6 +209,8 @@ def conclude(
     group: Distributor | None = None,
 ) -> str:  # fmt: skip
     """Return the closing lines of a run; the misfit is that of all shots in the inverted models.
+
+    If shots were left out, it is estimated from the others.
 
     Parameters
     ----------
@@ -234,14 +238,16 @@ def conclude(
     begin, end = history[0], history[-1]
     if not begin["misfit"]:
         raise DomainError("the misfit at the start is 0.0: the start fits the data already; nothing to invert for")
-    mine = ShotPlan(experiment.nshots, ranks.size).part(ranks.rank)
+    used = without(np.arange(experiment.nshots), inverted.bad_shots)
+    mine = used[list(ShotPlan(len(used), ranks.size).part(ranks.rank))]
     part = np.zeros(1)
-    for some in batches(np.array(mine, np.int64), settings.forward_batchsize):
+    for some in batches(mine, settings.forward_batchsize):
         residual = _record(settings, solver, inverted.models, some) - observed[some]
         part += 0.5 * np.square(residual, dtype=np.float64).sum()
-    misfit = float(numpy_of(ranks.all_reduce(part))[0])
+    misfit = float(numpy_of(ranks.all_reduce(part))[0]) * experiment.nshots / len(used)
     seconds = float(np.median([line["seconds"] for line in history[1:]]))
-    last = f"{seconds:.2f} s/epoch" + ("" if inverted.profile is None else f"\n{inverted.profile}")
+    left_out = f"\n{name_shots(list(inverted.bad_shots))} left out" if inverted.bad_shots else ""
+    last = f"{seconds:.2f} s/epoch{left_out}" + ("" if inverted.profile is None else f"\n{inverted.profile}")
     if len(experiment.names) == 1:
         return (
             f"misfit from {begin['misfit']:.6g} to {misfit:.6g}, model error from "

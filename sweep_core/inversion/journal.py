@@ -25,10 +25,13 @@ from .lock import Lock
 Answer = tuple[float, list[np.ndarray]]
 STORE = "observed.zarr"
 """Store of modelled data that a script keeps in the folder of its run; see :func:`sweep_core.inversion.observe`."""
-OWN = re.compile(r"run\.json|checkpoint(?:_previous)?\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
-"""Files of a run: results of stages, gradients, and the state of the current stage. Files of users do not match."""
+OWN = re.compile(r"run\.json|checkpoint(?:_previous)?\.npz|bad_shots\.npz|stage_(\d{4,})(_\d{6,})?\.npz")
+"""Files of a run: results of stages, gradients, the state of the current stage, and the shots that are left out. Files
+of users do not match."""
 CHECKPOINTS = ("checkpoint.npz", "checkpoint_previous.npz")
 """The last two states of the current stage, the last one first."""
+BAD_SHOTS = "bad_shots.npz"
+"""The shots that the run leaves out."""
 
 
 class Journal:
@@ -168,6 +171,15 @@ class Journal:
         if self._count == 1 and self.folder and not self.group.rank:
             self._remove_earlier(self.folder)
         return misfit, gradients
+
+    def bad_shots(self) -> dict[int, str]:
+        """Return the reasons of the shots that the run leaves out."""
+        stored = self._load(self.folder and self.folder / BAD_SHOTS, [])
+        return {int(shot): reason for shot, reason in stored[0].items()} if stored else {}
+
+    def store_bad_shots(self, reasons: dict[int, str]) -> None:
+        """Store the reasons of the shots that the run leaves out."""
+        self._store(self.folder and self.folder / BAD_SHOTS, reasons, [])
 
     def checkpoint(self, values: dict[str, Any], arrays: list[np.ndarray]) -> None:
         """Store the state of the stage: at once if a checkpoint is due, otherwise with a later one or at the end.

@@ -12,12 +12,12 @@ from .._util.arrays import numpy_of
 from .._util.validators import check_choice
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import SerialDistributor, ShotPlan, is_elastic, ordered_sum, record_interval
-from ..errors import DomainError, DtypeError, NotFiniteError, OptionError, ShapeError, UnsupportedError
+from ..distribution import SerialDistributor, ShotPlan, is_elastic, ordered_sum, raise_on_all, record_interval
+from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..problem import Problem
 from ..processing import bandpass
-from .batches import AfterShots, batches, is_finite, modelled, sum_batches
+from .batches import AfterShots, batches, modelled, nan_for_failures, sum_batches
 from .observed_data import StoredData, check_observed, observed_of
 from .tasks import group_of, sum_of_shots, values_of_shots
 
@@ -238,12 +238,33 @@ class Objective:
     ) -> tuple[float, list[np.ndarray]]:
         """Return the misfit and its derivative in each model, float64, summed over all shots or those of `indices`.
 
-        ``after(shots, misfit)`` is called after each batch.
+        ``after(shots, misfit)`` is called after each batch. If the data of a shot cannot be read, every rank raises a
+        DataError that names the shot. The sums are not finite if those of a shot are not.
         """
-        return self._sum(Objective._misfit_and_gradients, models, indices, after)
+        return self._sum(Objective.misfit_and_gradients, models, indices, after)
 
-    def _misfit_and_gradients(self, models, some):
-        """Return the misfit of some shots, and its gradients."""
+    def misfit_and_gradients(self, models: Sequence[np.ndarray], some: np.ndarray) -> tuple[Any, list[Any]]:
+        """Return the misfit of some shots and its derivative in each model, in one call of the executor on this rank.
+
+        Parameters
+        ----------
+        models : list of arrays
+            Models in the order of ``equation.parameters``.
+        some : (n,) integer array
+            Shots, counted from 0.
+
+        Returns
+        -------
+        misfit : number
+            The misfit.
+        gradients : list of arrays
+            Arrays of the backend.
+
+        Raises
+        ------
+        DataError
+            The data of a shot cannot be read.
+        """
         if self.is_least_squares:
             with record_interval("read", "data"):
                 observed = self.observed[some]
@@ -321,37 +342,6 @@ class Objective:
     def _indices(self, indices):
         return np.arange(len(self.shots)) if indices is None else np.asarray(indices, np.int64)
 
-    def bad_shots(self, models: Sequence[np.ndarray], indices: Any = None) -> list[int]:
-        """Return the shots whose misfit or gradient is not finite, on every rank; each shot is computed once more.
-
-        Parameters
-        ----------
-        models : list of arrays
-            Models in the order of ``equation.parameters``.
-        indices : (n,) integer array, optional
-            Shots, counted from 0; all by default.
-
-        Returns
-        -------
-        list of int
-            The shots, in ascending order.
-        """
-        numbers, is_bad = self._indices(indices), np.zeros(len(self.shots))
-        if is_elastic(self.group):
-            is_bad[numbers] = values_of_shots(self, Objective._is_bad, models, numbers)
-        else:
-            for shot in self.own_shots(numbers):
-                is_bad[shot] = self._is_bad(models, np.array([shot]))
-        return np.flatnonzero(numpy_of(self.group.all_reduce(is_bad))).tolist()
-
-    def _is_bad(self, models, some) -> bool:
-        """Return True if the misfit of some shots or its gradient is not finite."""
-        try:
-            value, slopes = self._misfit_and_gradients(models, some)
-        except NotFiniteError:
-            return True
-        return not is_finite(float(value), [numpy_of(slope) for slope in slopes])
-
     def _plan(self, indices: np.ndarray) -> ShotPlan:
         """Return the plan of some shots over the ranks."""
         return ShotPlan(len(indices), self.group.size, None if self.costs is None else self.costs[indices])
@@ -387,23 +377,31 @@ class Objective:
         return batches(self.own_shots(indices), 1 if self.reduction == "ordered" else self.batch)
 
     def _sum(self, pull, models, indices=None, after=None):
-        indices = self._indices(indices)
+        indices, errors = self._indices(indices), list[SweepError]()
         if is_elastic(self.group):
             return sum_of_shots(self, pull, models, indices, after)
+        misfit, gradients = self._sum_over_ranks(
+            nan_for_failures(partial(pull, self, models), models, errors), models, indices, after
+        )
+        if math.isnan(misfit):
+            raise_on_all(self.group, errors[0] if errors else None)
+        return misfit, gradients
+
+    def _sum_over_ranks(self, pull, models, indices, after):
         if isinstance(self.observed, StoredData):
             self.observed.expect(self._batches(indices))
         if self.reduction == "ordered":
 
             def compute(place):
                 shot = indices[place : place + 1]
-                value, slopes = pull(self, models, shot)
+                value, slopes = pull(shot)
                 if after:
                     after(shot, value)
                 return float(value), [numpy_of(slope) for slope in slopes]
 
             return ordered_sum(self.group, self._plan(indices), compute, models)
         gradients = [np.zeros(model.shape) for model in models]
-        misfit = sum_batches(partial(pull, self, models), self.own_shots(indices), self.batch, gradients, after)
+        misfit = sum_batches(pull, self.own_shots(indices), self.batch, gradients, after)
         if self.group.size > 1:
             packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
             parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])

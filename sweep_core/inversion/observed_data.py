@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._util.arrays import numpy_of
-from ..errors import DomainError, DtypeError, UnsupportedError
+from ..errors import DataError, DomainError, DtypeError, UnsupportedError
 from ..io import ObservedStore
 
 
@@ -47,10 +47,9 @@ class StoredData:
     def __getitem__(self, some: np.ndarray) -> np.ndarray:
         """Return the record of some shots. Errors name the shot."""
         if self._reading and np.array_equal(self._reading[0], some):
-            record = self._reading[1].result()
-            self._reading = None
+            reading, self._reading = self._reading[1], None
             self._read_ahead()
-            return record
+            return reading.result()
         return self._read(some)
 
     def expect(self, batches: Iterable[np.ndarray]) -> None:
@@ -79,7 +78,7 @@ class StoredData:
             record.swapaxes(1, 2)[~self._mask[some]] = 0
         for shot, gather in zip(some, record, strict=True):
             if not np.isfinite(gather).all():
-                raise DomainError(
+                raise DataError(
                     f"observed holds NaN or infinite values in shot {shot} of {self.store.path}; set them to zero, "
                     "with weights of zero"
                 )

@@ -6,8 +6,9 @@ import numpy as np
 
 from .._util.arrays import numpy_of
 from ..distribution import Distributor
+from .bad_shots import name_shots
 from .batches import AfterShots
-from .descent import Descent, name_shots
+from .descent import Descent
 from .experiment import model_error
 from .journal import Journal
 from .observers import Observers

@@ -10,13 +10,14 @@ import attrs
 import numpy as np
 
 from .._util.config import option, read_options
-from .._util.validators import amount, one_of, positive
+from .._util.validators import amount, check_whole, one_of, positive
 from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError
 from ..io import ElasticModel, PreparedModel, elastic_from_vp, faulted_model, read_array, read_elastic, read_prepared
 from ..memory import MemoryOptions
 from ..plugins import IMPLS
 from . import elastic
 from .experiment import Experiment, marine_experiment
+from .scaling import LinearScaling
 
 EMBEDDED: dict[str, Any] = {"shape": (100, 300), "dh": 20.0, "seed": 0}
 """The model of a run without ``--model``: 2 km deep, 6 km wide."""
@@ -78,12 +79,18 @@ class Settings:
         Shots that a rank or device models at once.
     lr : float
         Step length of Adam, m/s of vp.
+    lr_shots : int, optional
+        Shots of a step for which `lr` is meant; the step length then grows linearly with the shots of a step.
+    warmup : int
+        Steps over which it grows.
     freq : float, optional
         Peak frequency of the wavelet, Hz; 5 by default, 1.5 for elastic waves.
     seed : int
         Seed of the order of the shots.
     reduction : {'fast', 'ordered'}
         With ``'ordered'`` the run has the same bits on any number of ranks.
+    skip_bad_shots : bool
+        Leave out shots that fail.
     max_shots : int
         Number of shots.
     checkpoint_every : int
@@ -134,6 +141,10 @@ class Settings:
     batchsize: int = option(8, "shots of a step, over all ranks or devices", positive)
     forward_batchsize: int = option(4, "shots that a rank or device models at once", positive)
     lr: float = option(20.0, "step length of Adam (m/s of vp)", amount("a positive, finite number"))
+    lr_shots: int | None = option(
+        None, "shots of a step for which --lr is meant: it is multiplied by --batchsize over them", positive
+    )
+    warmup: int = option(0, "steps over which --lr grows to this, with --lr-shots")
     freq: float | None = option(
         None,
         f"peak frequency (Hz); 5 by default, elastic {elastic.FREQ}",
@@ -143,6 +154,7 @@ class Settings:
     reduction: str = option(
         "fast", "ordered: the same bits on any number of ranks, one shot at a time", one_of("fast", "ordered")
     )
+    skip_bad_shots: bool = option(False, "leave out shots that fail, with a warning; by default they end the run")
     max_shots: int = option(16, "number of shots", positive)
     checkpoint_every: int = option(1, "steps between checkpoints", positive)
     show_every: int = option(5, "epochs between figures", positive)
@@ -156,6 +168,9 @@ class Settings:
     def __attrs_post_init__(self) -> None:
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}; expected a whole number from 0 on")
+        check_whole(self.warmup, "--warmup", 0, "steps")
+        if self.warmup and self.lr_shots is None:
+            raise OptionError(f"--warmup is {self.warmup}, but --lr-shots is not given; give it, or leave --warmup out")
         if self.resume and self.overwrite:
             raise OptionError("--resume continues the run in --out, and --overwrite removes it; give one of them")
 
@@ -193,6 +208,11 @@ class Settings:
     def shots_per_step(self) -> int:
         """The shots that a step draws: ``batchsize``, or all of fewer."""
         return min(self.batchsize, self.experiment.nshots)
+
+    @property
+    def scaling(self) -> LinearScaling | None:
+        """The scaling of the step length by the shots of a step, if ``lr_shots`` is given."""
+        return None if self.lr_shots is None else LinearScaling(self.lr_shots, self.warmup)
 
     @property
     def steps(self) -> int:

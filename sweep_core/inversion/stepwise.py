@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import NotFiniteError, OptionError
+from .scaling import LinearScaling
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Limits = tuple[np.ndarray, np.ndarray]
@@ -38,17 +39,22 @@ class Stepwise(ABC):
     ----------
     shots : int
         Number of shots of a step.
+    scaling : LinearScaling, optional
+        Factor of each step. For all optimisers whose step is proportional to the learning rate, such as SGD and Adam,
+        it is a factor of the learning rate.
 
     Raises
     ------
     OptionError
-        `shots` is not a whole number from 1 on.
+        `shots` is not a whole number from 1 on, or `scaling` is no LinearScaling.
     """
 
-    def __init__(self, shots: int) -> None:
+    def __init__(self, shots: int, scaling: LinearScaling | None = None) -> None:
         if isinstance(shots, bool) or not isinstance(shots, int) or shots < 1:
             raise OptionError(f"shots is {shots!r}; expected a whole number of shots of a step, from 1 on")
-        self.shots = shots
+        if not (scaling is None or isinstance(scaling, LinearScaling)):
+            raise OptionError(f"scaling is {scaling!r}; expected a LinearScaling(reference), or None")
+        self.shots, self.scaling = shots, scaling
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> None:
@@ -130,7 +136,10 @@ class Stepwise(ABC):
             x = position.x
             walker.restore(position.state)
         for step in range(done + 1, iterations + 1):
-            x = np.clip(walker.step(x, function(x)[1]), *limits)
+            following = walker.step(x, function(x)[1])
+            if self.scaling:
+                following = x + self.scaling.factor(step, self.shots) * (following - x)
+            x = np.clip(following, *limits)
             if not np.isfinite(x).all():
                 raise NotFiniteError(f"step {step} of {self!r} is not finite; use shorter steps")
             if after(x):

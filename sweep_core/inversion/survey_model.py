@@ -11,8 +11,8 @@ from .._util.arrays import numpy_of
 from .._util.validators import check_flag, check_whole
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import Distributor, SerialDistributor, ShotPlan, check_same, on_root
-from ..errors import CheckpointError, DistributedError, NotFiniteError, SweepError
+from ..distribution import Distributor, SerialDistributor, ShotPlan, check_same, on_root, raise_on_all
+from ..errors import CheckpointError, NotFiniteError, SweepError
 from ..io import ObservedStore
 from ..memory import MemoryOptions
 from .batches import batches
@@ -146,11 +146,5 @@ def _together(ranks: Any, action: Callable[[], Any]) -> Any:
         result = action()
     except SweepError as error:
         refusal = error
-    failed = np.zeros(ranks.size)
-    failed[ranks.rank] = refusal is not None
-    failed = numpy_of(ranks.all_reduce(failed))
-    if failed.any():
-        raise refusal or DistributedError(
-            f"rank {int(np.argmax(failed))} of {ranks.size} failed; its error message states the reason"
-        )
+    raise_on_all(ranks, refusal)
     return result

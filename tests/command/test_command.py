@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import OptionError, SweepError, backends, make_problem
+from sweep_core import OptionError, SweepError, SweepWarning, backends, make_problem
 from sweep_core.cli import main
 from sweep_core.cli.config import HEADER_OPTIONS, Config, Data, Physics, StageTable, read_config, wavelet_of
 from sweep_core.inversion import Stage
@@ -82,6 +82,21 @@ def short(survey, capsys, monkeypatch):
     assert main(["shoot", str(survey)]) == 0
     capsys.readouterr()
     return survey
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_a_shot_that_fails_is_left_out(short, capsys):
+    path = short.parent / "observed.npz"
+    gathers = read_gathers(path)
+    observed = gathers.observed.copy()
+    observed[1, 50, 5] = 1e30  # its square exceeds float32
+    path.unlink()
+    write_gathers(path, attrs.evolve(gathers, observed=observed))
+    assert main(["invert", str(short)]) == 1
+    assert "the misfit at the start is inf" in output_of(capsys)[1]
+    with pytest.warns(SweepWarning, match="shot 1 is left out"):
+        assert main(["invert", str(short), "--skip-bad-shots"]) == 0
+    assert "shot 1 left out" in output_of(capsys)[0]
 
 
 def test_a_run_is_extended_and_its_model_starts_another(short, capsys):

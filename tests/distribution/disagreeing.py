@@ -39,11 +39,22 @@ if is_last:
         options["observers"] = [SleepAfterShots()]
     if case == "disagrees":
         options |= {"start": [start + 1], "folder": os.path.join(folder, "other")}
+if case in ("damaged", "skips"):
+    from sweep_core.io import ObservedStore
+
+    path = os.path.join(folder, "observed.zarr")
+    if rank == 0:
+        store = ObservedStore.create(path, observed.shape, 0.001)
+        store.write(range(3), observed)
+        store.record[2] = 0
+    torch.distributed.barrier()
+    observed = ObservedStore.open(path)
+    options["skip_bad_shots"] = case == "skips"
 began = time.monotonic()
 try:
-    invert(solver, wavelet, sources, receivers, observed, stages=Stage(1), progress=False,
-           group=TorchDistributor(device), **options)  # fmt: skip
-    os.write(1, f"{rank} ended well\n".encode())
+    result = invert(solver, wavelet, sources, receivers, observed, stages=Stage(1), progress=False,
+                    group=TorchDistributor(device), **options)  # fmt: skip
+    os.write(1, f"{rank} ended well without {result.bad_shots}\n".encode())
 except Exception as error:
     os.write(1, f"{rank} {type(error).__name__}: {error}\n".encode())
     assert time.monotonic() - began < 15

@@ -46,6 +46,18 @@ def test_a_rank_that_does_not_answer_ends_the_others(case, tmp_path):
     assert f"failed; rank 1 is missing{work}; see its message (" in line
 
 
+def test_a_damaged_shot_of_one_rank_is_named_on_every_rank(tmp_path):
+    pytest.importorskip("zarr")
+    reason = f"shot 2 of {tmp_path}/observed.zarr is damaged: its checksum differs; write it again"
+    assert run("damaged", tmp_path) == [f"0 DataError: rank 1 of 2: DataError: {reason}", f"1 DataError: {reason}"]
+
+
+def test_every_rank_leaves_a_damaged_shot_out(tmp_path):
+    pytest.importorskip("zarr")
+    reason = f"shot 2 of {tmp_path}/observed.zarr is damaged: its checksum differs; write it again"
+    assert run("skips", tmp_path) == [f"{rank} ended well without {{2: {reason!r}}}" for rank in range(2)]
+
+
 def test_one_rank_agrees_with_itself():
     check_same(SerialDistributor(), {"start": np.ones(3), "seed": 0})
 

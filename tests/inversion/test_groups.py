@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import DistributedError, Distributor, Observation, ObserverRecord, SerialDistributor
+from sweep_core import DistributedError, Distributor, Observation, ObserverRecord, SerialDistributor, SweepWarning
 from sweep_core.distribution import on_root
-from sweep_core.inversion import Observers, Settings, arguments_of, invert, make_solver, observe
+from sweep_core.inversion import Observers, Settings, arguments_of, conclude, invert, make_solver, observe
 from sweep_core.io import faulted_model, read_prepared, write_prepared
 from sweep_core.plugins import registry
 
@@ -81,6 +81,24 @@ def test_every_distributor_gives_the_same_model(group, source, model, expected, 
     assert isinstance(instance, Distributor)
     result = run_inversion(instance, model, tmp_path, observed=source)
     np.testing.assert_array_equal(result.models[0], expected)
+
+
+def test_the_closing_lines_name_the_shots_that_were_left_out(model, tmp_path):
+    """The misfit of all shots is estimated from the others, whose data can be read."""
+    pytest.importorskip("zarr")
+    values = {"model": model, "out": tmp_path, "epochs": 1, "max_shots": 5, "batchsize": 5, "freq": 3}
+    settings = Settings(**values, skip_bad_shots=True)
+    solver, group = make_solver(settings, "torch", PropTorch), SerialDistributor()
+    store, whole = observe(settings, solver, group, "store"), observe(settings, solver, group)
+    store.record[3] = 0
+    arguments = arguments_of(settings, solver, store) | {"observers": (), "progress": False}
+    with pytest.warns(SweepWarning, match="shot 3 is left out"):
+        result = invert(solver, **arguments, optimiser=Torch(torch.optim.Adam, shots=5, lr=1.0))
+    line, last = conclude(settings, solver, store, result).split("\n")
+    assert last == "shot 3 left out"
+    misfit = float(line.split(" to ")[1].split(",")[0])
+    everything = conclude(settings, solver, whole, attrs.evolve(result, bad_shots={}))
+    assert misfit == pytest.approx(float(everything.split(" to ")[1].split(",")[0]), rel=0.3)
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])

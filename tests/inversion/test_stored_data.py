@@ -134,7 +134,7 @@ def test_shots_that_no_stage_uses_may_be_missing(data, tmp_path):
 def test_a_value_that_is_not_finite_is_refused_with_its_shot(value, data, tmp_path):
     bad = data.copy()
     bad[2, 5, 4] = value
-    with pytest.raises(DomainError, match=r"NaN or infinite values in shot 2 of .*observed\.zarr"):
+    with pytest.raises(DataError, match=r"NaN or infinite values in shot 2 of .*observed\.zarr"):
         call(store_of(tmp_path / "observed.zarr", bad), Stage(1))
 
 

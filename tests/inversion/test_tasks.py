@@ -11,6 +11,7 @@ from sweep_core import OptionError, SerialDistributor, native
 from sweep_core.distribution import ElasticDistributor, is_elastic, tree_sum
 from sweep_core.equations import Acoustic
 from sweep_core.inversion import illumination
+from sweep_core.inversion.bad_shots import NOT_FINITE, find_bad_shots
 from sweep_core.inversion.coarse import on_coarser_grid
 from sweep_core.inversion.objective import make_objective
 from sweep_core.inversion.tasks import group_of, part_of
@@ -103,7 +104,8 @@ def test_bad_shots_of_tasks_are_named():
 
     target = serial.target(np.array([2]))
     tasks = attrs.evolve(serial, group=LocalTasks(), misfit=misfit)
-    assert tasks.bad_shots(models) == [2] and tasks.bad_shots(models, [0, 4]) == []
+    assert find_bad_shots(tasks, models, np.arange(5)) == {2: NOT_FINITE}
+    assert find_bad_shots(tasks, models, np.array([0, 4])) == {}
     ordered = attrs.evolve(tasks, reduction="ordered", misfit=lambda p, q: (1.0, np.full_like(p, np.nan)))
     assert np.isnan(ordered(models)[0])
 

@@ -56,7 +56,8 @@ def run(settings):
     # 3. Observed data stay on the host, or in a store of which a step reads its shots.
     observed = observe(settings, solver, SerialDistributor(), settings.observed)
     # 4. The inversion: each step splits its shots over the devices and sums the gradient.
-    inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=Optax(optax.adam(1.0), shots=shots))
+    adam = Optax(optax.adam(1.0), shots=shots, scaling=settings.scaling)
+    inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=adam)
     print(f"results in {settings.out}\n{conclude(settings, solver, observed, inverted)}")
 
 

@@ -54,7 +54,7 @@ def run(settings):
         # 3. Observed data, known to all, or in a store of which each rank reads its shots.
         observed = observe(settings, solver, group, settings.observed)
         # 4. The inversion: each step splits its shots over the group and sums the gradient.
-        adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, lr=1.0)
+        adam = Torch(torch.optim.Adam, shots=settings.shots_per_step, scaling=settings.scaling, lr=1.0)
         inverted = invert(solver, **arguments_of(settings, solver, observed), optimiser=adam, group=group)
         report = conclude(settings, solver, observed, inverted, group)
         if rank == 0:
