@@ -144,6 +144,10 @@ class CPML:
         """Return the target of the reflection at normal incidence for a layer of so many cells."""
         return 10 ** -min((2 + 1.5 * self.order) * (width / 20) ** 0.75, 16.0)
 
+    def _strength(self, power: int, reflection: float, thickness: float) -> float:
+        """Return the damping (1/s) at the outer face, for a reflection at normal incidence and a thickness (m)."""
+        return (power + 1) / 2 * self.velocity * math.log(1 / reflection) / thickness
+
     def profiles(self, axis: int, cells: int, spacing: float, dt: float, shift: float = 0.0) -> Profiles:
         """Return the profiles of an axis of `cells` padded cells.
 
@@ -151,8 +155,6 @@ class CPML:
         """
         decay, gain, damping = np.zeros(cells), np.zeros(cells), np.ones(cells)
         low, high = self.width[axis]
-        if self.sponge[axis]:
-            return self._sponge(axis, np.arange(cells) + shift, spacing, dt)
         power, sponge_power = MULTIAXIAL_POWERS if self.multiaxial[axis] else (self.power, None)
         at = np.arange(cells) + shift
         for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
@@ -160,8 +162,11 @@ class CPML:
                 continue
             inside = depth > 0
             depth = depth[inside] / width
-            thickness = width * spacing
-            d0 = (power + 1) / 2 * self.velocity * math.log(1 / self.reflection(width)) / thickness
+            if self.sponge[axis]:
+                g = self._strength(SPONGE_POWER, SPONGE_REFLECTION, width * spacing) * depth**SPONGE_POWER
+                damping[inside] = np.exp(-np.minimum(g * dt, MOST_DAMPING))
+                continue
+            d0 = self._strength(power, self.reflection(width), width * spacing)
             d = d0 * depth**power
             alpha = math.pi * self.freq * np.maximum(1 - depth, 0)
             b = np.exp(-(d + alpha) * dt)
@@ -170,14 +175,3 @@ class CPML:
             if sponge_power:
                 damping[inside] = np.exp(-np.minimum(d0 * depth**sponge_power * dt, MOST_DAMPING))
         return Profiles(decay, gain, damping)
-
-    def _sponge(self, axis, at, spacing, dt) -> Profiles:
-        """Return the profiles of a sponge at the nodes of an axis, counted in padded cells."""
-        low, high = self.width[axis]
-        damping = np.ones(len(at))
-        for width, depth in ((low, low - at), (high, at - (len(at) - 1 - high))):
-            if width:
-                share = np.maximum(depth / width, 0.0)
-                g0 = (SPONGE_POWER + 1) / 2 * self.velocity * math.log(1 / SPONGE_REFLECTION) / (width * spacing)
-                damping *= np.exp(-np.minimum(g0 * share**SPONGE_POWER * dt, MOST_DAMPING))
-        return Profiles(np.zeros(len(at)), np.zeros(len(at)), damping)
