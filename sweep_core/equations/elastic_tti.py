@@ -99,7 +99,7 @@ class ElasticTTI(VelocityStress):
         *("bx", "by", "bz"),
         *(_name("c", *pair) for pair in combinations_with_replacement(NORMAL, 2)),
         *(_name("r", aa, ab) for aa in NORMAL for ab in SHEAR),
-        *("o45", "o46", "o56"),
+        *("o45", "o46", "o55", "o56"),
         *(f"mu_{ab}" for ab in SHEAR),
         *dict.fromkeys(HEIGHTS.values()),
     )
@@ -123,6 +123,8 @@ class ElasticTTI(VelocityStress):
         *(Contribution(f"d{aa}", f"same_c{ab}", _name("r", aa, ab)) for aa in NORMAL for ab in SHEAR),
         *(Contribution(f"q{ab}", f"same_g{aa}", _name("r", aa, ab)) for ab in SHEAR for aa in NORMAL),
         *(Contribution(f"q{ab}", f"same_c{cd}", _name("o", ab, cd)) for ab in SHEAR for cd in SHEAR if ab != cd),
+        # Zero. With it q of a plane is computed after c, as in space, and so together with d, which shares its rates.
+        Contribution("qxz", "same_cxz", "o55"),
         *(Contribution(f"n{ab}", f"mean_q{ab}", HEIGHTS.get(f"n{ab}")) for ab in SHEAR),
         *(Contribution(f"s{aa}", f"same_d{aa}") for aa in NORMAL),
         *(Contribution(f"s{ab}", f"same_t{ab}") for ab in SHEAR),
@@ -185,7 +187,7 @@ class ElasticTTI(VelocityStress):
                 values[_name("o", ab, cd)] = value * yields[ab] * yields[cd]
         values |= {f"mu_{ab}": node_averages.harmonic(shear[ab], *ab) for ab in planes}
         values |= {"half": node_averages.heights(one, "z"), "whole_x": node_averages.heights(one, "")}
-        values["whole_y"] = values["whole_x"]
+        values |= {"whole_y": values["whole_x"], "o55": 0 * rho}
         return tuple(values[name] for name in self.coefficient_names_in(ndim))
 
     def speed(self, *parameters: Any) -> Any:

@@ -171,19 +171,13 @@ class TableEquation(Equation):
         """Return the fields in the order in which a step computes them: at half time steps, then at whole ones.
 
         Before either come the fields of order 0, which exist within the step only, in the order of their dependences.
-        Those that share a rate wait for each other.
         """
         fields, stages = self.fields_in(ndim), []
-        targets = [{m.target for m in self.moduli_in(ndim) if m.rate == r.name} for r in self.rates_in(ndim)]
         for half in (True, False):
             waiting = [f for f in fields if not f.order and ("t" in f.stagger) != half]
             while waiting:
                 names = {f.name for f in waiting}
                 ready = [f for f in waiting if not names & self._read(f.name, ndim)]
-                alone = None
-                while alone != ready:
-                    late, alone = names - {f.name for f in ready}, ready
-                    ready = [f for f in alone if not any(f.name in shared and shared & late for shared in targets)]
                 if not ready:
                     raise OptionError(f"{self.name}: fields {sorted(names)} of order 0 depend on each other")
                 stages.append(tuple(ready))
