@@ -111,7 +111,9 @@ def tilted_case(order, seed, nt):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("order", "seed", "surface"), [(2, 0, True), (2, 1, True), (4, 0, True), (4, 1, False), (8, 2, True)])
+@pytest.mark.parametrize(
+    ("order", "seed", "surface"), [(2, 0, True), (2, 1, True), (4, 0, True), (4, 1, False), (8, 2, True)]
+)
 def test_law5_waves_fade_in_tilted_layers(order, seed, surface):
     """20,000 steps with sponges; in the second earth waves grow in a multi-axial layer."""
     setup = tilted_case(order, seed, 20_000)
