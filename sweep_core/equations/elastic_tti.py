@@ -133,8 +133,8 @@ class ElasticTTI(VelocityStress):
 
     def default_pml_type(self, ndim: int, free_surface: bool) -> str | tuple[str, ...]:
         # Along an axis of the grid, phase and group velocities of a tilted solid may differ in sign: such waves grow in
-        # a plain layer.
-        return "mpmls"
+        # a plain layer, and in some earths in a multi-axial one.
+        return "sponge"
 
     def depends_on_contrasts(self, ndim: int) -> bool:
         return True

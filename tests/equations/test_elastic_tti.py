@@ -94,8 +94,8 @@ def test_energy_does_not_grow_in_a_rough_earth_with_any_tilt(order, surface):
 
 
 def test_source_and_receiver_change_places_between_walls():
-    """In an absorbing layer the means of stretched fields differ: reciprocity holds to 1e-6 there."""
-    for options, bound in (({"pml_width": 0}, 1e-12), ({}, 1e-6)):
+    """In a multi-axial layer the means of stretched fields differ: reciprocity holds to 1e-6 there."""
+    for options, bound in (({"pml_width": 0}, 1e-12), ({"pml_type": "mpmls"}, 1e-6)):
         setup = case(ElasticTTI)
         setup = attrs.evolve(setup, arguments=setup.arguments | options)
         for field in ("vx", "vz"):
@@ -111,10 +111,12 @@ def tilted_case(order, seed, nt):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("order", "seed", "surface"), [(2, 0, True), (4, 0, True), (4, 1, False), (8, 2, True)])
+@pytest.mark.parametrize(
+    ("order", "seed", "surface"), [(2, 0, True), (2, 1, True), (4, 0, True), (4, 1, False), (8, 2, True)]
+)
 def test_law5_waves_fade_in_tilted_layers(order, seed, surface):
-    """20,000 steps with multi-axial layers."""
+    """20,000 steps with sponges; in the second earth waves grow in a multi-axial layer."""
     setup = tilted_case(order, seed, 20_000)
     setup = attrs.evolve(setup, arguments=setup.arguments | {"free_surface": surface})
-    (param,) = executors("torch-eager")
+    (param,) = executors("torch-c")
     assert fades(param.values[0], setup).value < 1
