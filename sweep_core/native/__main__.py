@@ -19,18 +19,18 @@ def main() -> None:
     headers = commands.add_parser("headers", help="write the headers of equations")
     headers.add_argument("folder", type=Path)
     headers.add_argument("equations", nargs="*", default=SHIPPED, metavar="package:Class")
-    headers.set_defaults(run=lambda given: write_headers(given.folder, map(equation_of, given.equations)))
+    headers.set_defaults(run=lambda parsed: write_headers(parsed.folder, map(equation_of, parsed.equations)))
 
     library = commands.add_parser("build", help="build the library of equations for a wheel; CMake needs a compiler")
     library.add_argument("equations", nargs="+", metavar="package:Class")
     library.add_argument("--into", type=Path, required=True, help="folder of the package that holds the library")
     library.add_argument("--kind", choices=("cpu", "cuda"), default="cpu")
     library.add_argument("--option", action="append", default=[], help="option of CMake: --option=-DSWEEP_ISAS=all")
-    library.set_defaults(run=lambda given: build(given.equations, given.into, given.kind, given.option))
+    library.set_defaults(run=lambda parsed: build(parsed.equations, parsed.into, parsed.kind, parsed.option))
 
-    given = parser.parse_args()
+    parsed = parser.parse_args()
     try:
-        given.run(given)
+        parsed.run(parsed)
     except SweepError as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -225,14 +225,14 @@ def _compile(equation, target, compiler, native, place, dtype):
             print("failed", file=sys.stderr, flush=True)
             raise
         seconds, library = time.perf_counter() - began, f"libsweep_{target.kind}{SUFFIX}"
-        finished = folder / "finished"
-        finished.mkdir(mode=0o700)
-        (folder / library).rename(finished / library)
-        digest = hashlib.sha256((finished / library).read_bytes()).hexdigest()
+        result = folder / "result"
+        result.mkdir(mode=0o700)
+        (folder / library).rename(result / library)
+        digest = hashlib.sha256((result / library).read_bytes()).hexdigest()
         entry = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, seconds, digest)
         facts = attrs.asdict(entry, filter=attrs.filters.exclude("key", "size", "used"))
-        (finished / "entry.json").write_text(json.dumps(facts, indent=1))
-        (finished / f"{target.name}.h").write_text(header(equation))
+        (result / "entry.json").write_text(json.dumps(facts, indent=1))
+        (result / f"{target.name}.h").write_text(header(equation))
         shutil.rmtree(place, ignore_errors=True)  # a damaged one
-        finished.rename(place)
+        result.rename(place)
     print(f"{seconds:.1f} s", file=sys.stderr, flush=True)
