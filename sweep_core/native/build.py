@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +45,13 @@ def build(names: Sequence[str], into: Path, kind: str = "cpu", options: Sequence
         raise NativeError("cmake was not found; install it: pip install cmake")
     cuda = [f"-DCMAKE_CUDA_COMPILER={shutil.which('nvcc') or 'nvcc'}"] if kind == "cuda" else []
     with tempfile.TemporaryDirectory() as folder:
-        settings = [f"-DSWEEP_LIBRARY={kind}", f"-DSWEEP_EQUATIONS={';'.join(names)}", *cuda, *options]
+        settings = [
+            f"-DSWEEP_LIBRARY={kind}",
+            f"-DSWEEP_EQUATIONS={';'.join(names)}",
+            f"-DPython_EXECUTABLE={sys.executable}",
+            *cuda,
+            *options,
+        ]
         _run(cmake, "-S", str(source_folder()), "-B", folder, *settings)
         _run(cmake, "--build", folder, "--parallel", Path(folder, "jobs.txt").read_text())
         _run(cmake, "--install", folder, "--prefix", str(into.absolute()), "--strip")

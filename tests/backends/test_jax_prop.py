@@ -269,6 +269,7 @@ def test_importing_loads_no_framework():
 
 
 def test_a_missing_library_is_named(tmp_path):
+    """The kernels could be compiled on first use, but the shim between XLA and them could not."""
     text = """
         from sweep_core import Acoustic, UnsupportedError, make_problem
         from sweep_jax import JaxExecutor, PropJax
@@ -281,7 +282,7 @@ def test_a_missing_library_is_named(tmp_path):
         print(JaxExecutor("c").supports(make_problem(Acoustic(), (12, 14), 10.0, 0.001)).reason)
         """
     refused, selection, reason = run_python(text, SWEEP_NATIVE_DIR=str(tmp_path)).strip().split("\n")
-    absent = f"libsweep_cpu is not in {tmp_path}, the folder of SWEEP_NATIVE_DIR"
+    absent = f"libsweep_xla is not in {tmp_path}, the folder of SWEEP_NATIVE_DIR"
     assert refused.startswith(f"impl='c' cannot run acoustic on cpu:0: {absent}")
     assert selection.startswith(f"impl='eager': compiled code cannot run acoustic: {absent}")
     assert reason == refused

@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 LIMITS = {"cpu": 15e6, "cuda": 40e6, "xla": 5e6}
 INSISTENT = ("SWEEP_REQUIRE_NATIVE", "SWEEP_CUDA", "SWEEP_WERROR", "SWEEP_ISAS")
+THIS_PYTHON = f"-DPython_EXECUTABLE={sys.executable}"
+"""The option by which CMake writes headers with the packages of this environment."""
 X86 = platform.machine() in ("x86_64", "AMD64")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="not a source tree")
@@ -142,7 +144,7 @@ def test_the_build_id_is_the_hash_of_the_sources(kind):
 def build(folder: Path, **variables) -> dict[str, str]:
     """Build the tree with other environment variables, and return the build report."""
     options = [f"-D{name}={variables[name]}" for name in ("SWEEP_CUDA",) if name in variables]
-    run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), *options, **variables)
+    run(tool("cmake"), "-S", str(ROOT), "-B", str(folder), THIS_PYTHON, *options, **variables)
     run(tool("cmake"), "--build", str(folder), **variables)
     run(tool("cmake"), "--install", str(folder), "--prefix", str(folder / "installed"))
     return report((folder / "installed/sweep_core/native/build_report.txt").read_text())
@@ -266,14 +268,14 @@ def test_the_requested_instruction_sets_are_built(tmp_path, requested):
     has = np._core._multiarray_umath.__cpu_features__
     best = ["avx512"] if has["AVX512_SKX"] else ["avx2"] if has["AVX2"] and has["FMA3"] else []
     expected = {"": ["portable", *best], "all": ["portable", "avx2", "avx512"]}.get(requested, requested.split(";"))
-    run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), f"-DSWEEP_ISAS={requested}")
+    run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), THIS_PYTHON, f"-DSWEEP_ISAS={requested}")
     assert (tmp_path / "report.txt").read_text().split(";")[0].split() == expected
 
 
 @pytest.mark.skipif(not X86, reason="another processor has one instruction set")
 def test_an_unknown_instruction_set_is_refused_by_name(tmp_path):
     with pytest.raises(AssertionError, match=r"SWEEP_ISAS has mmx; expected all, or some of portable;avx2;avx512"):
-        run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), "-DSWEEP_ISAS=mmx")
+        run(tool("cmake"), "-S", str(ROOT / "native"), "-B", str(tmp_path), THIS_PYTHON, "-DSWEEP_ISAS=mmx")
 
 
 @pytest.mark.parametrize(("cores", "gigabytes", "limit", "expected"), [

@@ -14,6 +14,7 @@ from sweep_core._util.arrays import numpy_of
 from sweep_core.equations import BROUGHT
 from sweep_core.execution.answers import error as _error
 from sweep_core.execution.answers import record_error
+from sweep_core.native.codegen import SHIPPED, equation_of
 from sweep_core.testing import entries
 from sweep_core.testing.cases import (
     DH,
@@ -84,14 +85,18 @@ def born_of_snapshots(example: Case, request: Snapshots) -> np.ndarray:
     return snapshots.reshape(*snapshots.shape[:2], *z.shape)
 
 
+SHIPPED_NAMES = {equation_of(name).name for name in SHIPPED}
+"""Equations that the installed libraries hold, and that every test covers."""
+
+
 def known_equations():
     """Return every registered equation as a parameter of a test, those of plugins included.
 
     Three equations use every operator of compiled code. The other equations of ours are slow tests.
     """
-    others = {cls.name for cls in BROUGHT} - {"acoustic", "acoustic_variable_density", "elastic"}
+    further = {cls.name for cls in BROUGHT} - SHIPPED_NAMES
     return [
-        pytest.param(cls, id=name, marks=[pytest.mark.slow] if name in others else [])
+        pytest.param(cls, id=name, marks=[pytest.mark.slow] if name in further else [])
         for name, cls in sorted(equations().items())
     ]
 
@@ -216,7 +221,13 @@ def executors_and_variants(**options):
     JAX compiles for seconds. A free surface runs with all equations, because each of them treats it differently.
     """
     return [
-        pytest.param(*entry.values, name, *equation.values, id=f"{equation.id}-{name}-{entry.id}", marks=entry.marks)
+        pytest.param(
+            *entry.values,
+            name,
+            *equation.values,
+            id=f"{equation.id}-{name}-{entry.id}",
+            marks=[*entry.marks, *equation.marks],
+        )
         for entry in executors(**options)
         for i, name in enumerate(VARIANTS)
         for j, equation in enumerate(known_equations())
