@@ -10,6 +10,7 @@ from dispersion_relation import frequencies
 import sweep_core as sweep
 from sweep_core import Elastic, OptionError, make_problem, native
 from sweep_core.execution.answers import record_error
+from sweep_core.native.selection import installed
 from sweep_core.testing.cases import reference_record, variant
 from sweep_core.testing.entries import entries
 from sweep_core.testing.laws import strategies_agree
@@ -73,8 +74,12 @@ def test_inadmissible_ranges_are_refused(equation):
         equation().example((3, 3), np.random.default_rng(0), epsilon=(0.0, 0.01), delta=(2.0, 3.0))
 
 
-def test_the_headers_are_compiled():
-    assert {h.name.decode() for h in native.load("cpu", "sweep_vti").describe()} == {"vti_acoustic", "vti_elastic"}
+@pytest.mark.parametrize("equation", [VTIAcoustic, VTIElastic])
+def test_the_equation_is_compiled_on_first_use(equation):
+    """The package brings no library."""
+    library, reason = installed(equation(), 2, "cpu")
+    assert library is None and f"{equation.name} has no compiled kernel in libsweep_cpu" in reason
+    assert native.supports(equation(), 2, "cpu")
 
 
 @pytest.mark.parametrize("name", ["free surface", "edges as given", "3-D"])
