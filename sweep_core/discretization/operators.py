@@ -78,6 +78,7 @@ def damping_of(problem, field: Field) -> list[np.ndarray]:
     return factors
 
 
+@lru_cache(maxsize=1024)
 def damped_field(problem, name: str) -> Field | None:
     """Return a field at the nodes of a coefficient whose changes of lasting fields multi-axial layers damp.
 
