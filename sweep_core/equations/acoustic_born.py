@@ -7,8 +7,9 @@ import attrs
 
 from .._util.peer_names import EQUATION
 from .._util.validators import named
+from .acoustic_variable_density import AcousticVariableDensity
 from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum
+from .first_order import Contribution, DerivativeSum, buoyancies
 from .optional_density import OptionalDensity
 
 REFLECTIVITY = Parameter("mp", "1", low=-inf, typical=(-0.1, 0.1))
@@ -48,14 +49,7 @@ class AcousticBorn(OptionalDensity):
 
     name: ClassVar[str] = "acoustic_born"
     fields: ClassVar[tuple[Field, ...]] = tuple(
-        field
-        for s in ("", "s")
-        for field in (
-            Field(f"{s}p", "Pa"),
-            Field(f"{s}vx", "m/s", ("x", "t")),
-            Field(f"{s}vy", "m/s", ("y", "t"), ndims=(3,)),
-            Field(f"{s}vz", "m/s", ("z", "t"), parity=1),
-        )
+        attrs.evolve(field, name=f"{s}{field.name}") for s in ("", "s") for field in AcousticVariableDensity.fields
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "scatter", "bx", "by", "bz")
     coefficient_ranges: ClassVar[dict[str, str]] = dict.fromkeys(("kappa", "bx", "by", "bz"), "positive")
@@ -82,7 +76,7 @@ class AcousticBorn(OptionalDensity):
     def coefficients(self, node_averages: Any, vp: Any, mp: Any, *density: Any) -> tuple[Any, ...]:
         rho = self.density(vp, density)
         kappa = rho * vp**2
-        return kappa, mp * kappa, *self.buoyancies(node_averages, rho)
+        return kappa, mp * kappa, *buoyancies(node_averages, rho)
 
     def speed(self, vp: Any, mp: Any, *density: Any) -> Any:
         return vp

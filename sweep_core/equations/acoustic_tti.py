@@ -8,7 +8,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import check_flag, named
 from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum
+from .first_order import Contribution, DerivativeSum, buoyancies
 from .thomsen_fluid import ANISOTROPY, ThomsenFluid
 
 NORMAL, PAIRS = ("xx", "yy", "zz"), ("xy", "xz", "yz")
@@ -145,7 +145,7 @@ class AcousticTTI(ThomsenFluid):
         return (
             kappa,
             2 * kappa * (epsilon - delta),
-            *self.buoyancies(node_averages, rho),
+            *buoyancies(node_averages, rho),
             *((a if pair in NORMAL else 0) + (1 - a) * products[pair] for pair in pairs),
             *((1 if pair in NORMAL else 0) - products[pair] for pair in pairs),
         )

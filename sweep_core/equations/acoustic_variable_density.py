@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum, StaggeredEquation
+from .first_order import Contribution, DerivativeSum, StaggeredEquation, buoyancies
 
 
 @named(**EQUATION)
@@ -63,7 +63,7 @@ class AcousticVariableDensity(StaggeredEquation):
     reciprocal: ClassVar[tuple[str, ...]] = ("p", "vx", "vy", "vz")
 
     def coefficients(self, node_averages: Any, vp: Any, rho: Any) -> tuple[Any, ...]:
-        return rho * vp**2, *(1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes)
+        return rho * vp**2, *buoyancies(node_averages, rho)
 
     def speed(self, vp: Any, rho: Any) -> Any:
         return vp

@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Field
-from .first_order import Contribution, DerivativeSum
+from .first_order import Contribution, DerivativeSum, buoyancies
 from .thomsen_fluid import ThomsenFluid
 
 
@@ -79,5 +79,5 @@ class AcousticVTI(ThomsenFluid):
             kappa,
             kappa * (1 + 2 * delta) ** 0.5,
             kappa * (1 + 2 * epsilon),
-            *self.buoyancies(node_averages, rho),
+            *buoyancies(node_averages, rho),
         )

@@ -7,7 +7,7 @@ import attrs
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Parameter
-from .first_order import Contribution
+from .first_order import Contribution, buoyancies
 from .velocity_stress import VELOCITIES, VelocityStress, axes_of, normal_moduli, shear_moduli
 
 
@@ -73,7 +73,7 @@ class Elastic(VelocityStress):
         mu, pi, rho = self.isotropic(*parameters)
         lam, (axes, planes) = pi - 2 * mu, axes_of(node_averages)
         return (
-            *(1 / node_averages.mean(rho, axis) for axis in axes),
+            *buoyancies(node_averages, rho),
             # On the surface szz = 0 gives ezz. Written without differences that cancel: zero in a fluid.
             node_averages.surfaced(pi, lambda mu, pi: 4 * mu * (pi - mu) / pi, mu, pi),
             node_averages.surfaced(lam, lambda mu, lam, pi: 2 * mu * lam / pi if "y" in axes else 0 * lam, mu, lam, pi),

@@ -11,7 +11,7 @@ import numpy as np
 from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .equation import Parameter
-from .first_order import Contribution
+from .first_order import Contribution, buoyancies
 from .velocity_stress import VELOCITIES, VelocityStress, axes_of, normal_moduli, shear_moduli
 
 SHEAR = {"xy": "c66", "xz": "c55", "yz": "c44"}
@@ -118,7 +118,7 @@ class ElasticOrthorhombic(VelocityStress):
         }
         inside |= {c: node_averages.surfaced(inside[c], lambda x: 0 * x, inside[c]) for c in ("c13", "c23")}
         inside |= {SHEAR[plane]: node_averages.harmonic(inside[SHEAR[plane]], *plane) for plane in planes}
-        inside |= {f"b{axis}": 1 / node_averages.mean(rho, axis) for axis in axes}
+        inside |= {f"b{axis}": b for axis, b in zip(axes, buoyancies(node_averages, rho), strict=True)}
         return tuple(inside[name] for name in self.coefficient_names_in(len(axes)))
 
     def speed(self, *parameters: Any) -> Any:

@@ -10,8 +10,8 @@ from .._util.peer_names import EQUATION
 from .._util.validators import named
 from .elastic_vti import ElasticVTI
 from .equation import Field, Parameter
-from .first_order import Contribution, DerivativeSum
-from .velocity_stress import VELOCITIES, VelocityStress, axes_of
+from .first_order import Contribution, DerivativeSum, buoyancies
+from .velocity_stress import VELOCITIES, VelocityStress, axes_of, compliance
 
 NUMBER = {"xx": 1, "yy": 2, "zz": 3, "yz": 4, "xz": 5, "xy": 6}
 """The number of each strain in the name of a stiffness (Voigt): c15 multiplies exz in sxx."""
@@ -177,9 +177,9 @@ class ElasticTTI(VelocityStress):
         shear = {
             ab: (inside if ab == "xy" else c)[ab, ab] for ab in planes
         }  # of sxy alone there are nodes on the surface
-        yields = {ab: _inverse(xp, c[ab, ab]) for ab in planes}
+        yields = {ab: compliance(xp, c[ab, ab]) for ab in planes}
         one = 1 + 0 * rho
-        values = {f"b{axis}": 1 / node_averages.mean(rho, axis) for axis in axes}
+        values = {f"b{axis}": b for axis, b in zip(axes, buoyancies(node_averages, rho), strict=True)}
         for (ab, cd), value in inside.items():
             if ab in NORMAL:
                 values |= {_name("r", ab, cd): value * yields[cd]} if cd in planes else {_name("c", ab, cd): value}
@@ -204,15 +204,10 @@ class ElasticTTI(VelocityStress):
         return parameters[1] > 0
 
 
-def _inverse(xp: Any, x: Any) -> Any:
-    """Return 1 / x, and zero with a derivative of zero where x is not positive: in a fluid."""
-    return xp.where(x > 0, 1 / xp.where(x > 0, x, 1.0), 0.0)
-
-
 def _without_tractions(xp: Any, c: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
     """Return the stiffnesses of strains along a free surface, on which szz, syz and sxz vanish; zero for the others."""
     strains, gone = [ab for ab in NUMBER if (ab, ab) in c], [ab for ab in ("zz", "yz", "xz") if (ab, ab) in c]
     for out in gone:
-        inverse = _inverse(xp, c[out, out])
+        inverse = compliance(xp, c[out, out])
         c = {(ab, cd): c[ab, cd] - c[ab, out] * (c[out, cd] * inverse) for ab in strains for cd in strains}
     return {pair: 0 * value if set(pair) & set(gone) else value for pair, value in c.items()}

@@ -1,6 +1,6 @@
 """First-order systems on a staggered grid."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..errors import OptionError
 from ..numerics.stencils import largest_staggered_speed
@@ -10,6 +10,11 @@ from .terms import BETWEEN, Contribution, DerivativeSum, TableEquation
 __all__ = ["Contribution", "DerivativeSum", "StaggeredEquation"]
 
 TAKEN = {"D": "derivative", "D1": "central derivative", "mean": "mean", "same": "value"}
+
+
+def buoyancies(node_averages: Any, rho: Any) -> list[Any]:
+    """Return the inverse of the mean density at the velocities along each axis."""
+    return [1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes]
 
 
 class StaggeredEquation(TableEquation):

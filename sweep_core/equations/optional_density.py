@@ -38,10 +38,6 @@ class OptionalDensity(StaggeredEquation):
         """Return rho, the last of the other parameters, or 1 everywhere."""
         return others[-1] if self.has_density else 0 * vp + 1
 
-    def buoyancies(self, node_averages: Any, rho: Any) -> list[Any]:
-        """Return the inverse of the mean density at the velocities along each axis."""
-        return [1 / node_averages.mean(rho, axis) for axis in "xyz" if axis in node_averages.axes]
-
     def depends_on_contrasts(self, ndim: int) -> bool:
         """Return True with a density."""
         return self.has_density

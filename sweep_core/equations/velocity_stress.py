@@ -71,3 +71,8 @@ def axes_of(node_averages: Any) -> tuple[list[str], list[str]]:
     """Return the axes of a grid and the planes between them, in the order of the coefficients."""
     axes = [axis for axis in "xyz" if axis in node_averages.axes]
     return axes, [a + b for i, a in enumerate(axes) for b in axes[i + 1 :]]
+
+
+def compliance(xp: Any, x: Any) -> Any:
+    """Return 1 / x, and zero with a derivative of zero where x is not positive: in a fluid."""
+    return xp.where(x > 0, 1 / xp.where(x > 0, x, 1.0), 0.0)

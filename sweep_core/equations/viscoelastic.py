@@ -12,6 +12,7 @@ from .attenuation import RelaxingEquation, quality
 from .elastic import Elastic
 from .equation import Parameter
 from .first_order import StaggeredEquation
+from .velocity_stress import axes_of, compliance
 
 
 @named(**EQUATION)
@@ -98,10 +99,8 @@ def _change(node_averages: Any, pi: Any, mu: Any, p: Any, s: Any) -> dict[str, A
     It is their change to the first order in p and s, which takes no energy from the medium that pi and mu do not have:
     the coefficients are concave.
     """
-    axes, ratio = [axis for axis in "xyz" if axis in node_averages.axes], mu / pi
-    pairs = [(a, b) for i, a in enumerate(axes) for b in axes[i + 1 :]]
-    solid = mu > 0
-    compliance = node_averages.xp.where(solid, 1 / node_averages.xp.where(solid, mu, 1.0), 0.0)
+    (axes, planes), ratio = axes_of(node_averages), mu / pi
+    softness = compliance(node_averages.xp, mu)
 
     def plane_stress(ratio: Any, p: Any, s: Any, pi: Any, mu: Any) -> Any:
         return 4 * (1 - 2 * ratio) * s * mu + 4 * ratio**2 * p * pi
@@ -109,13 +108,13 @@ def _change(node_averages: Any, pi: Any, mu: Any, p: Any, s: Any) -> dict[str, A
     def plane_stress_across(ratio: Any, p: Any, s: Any, pi: Any, mu: Any) -> Any:
         return (2 - 8 * ratio) * s * mu + 4 * ratio**2 * p * pi if "y" in axes else 0 * pi
 
-    def corner(pair: tuple[str, str]) -> Any:
-        weighted = node_averages.mean(node_averages.mean(s * compliance, pair[0]), pair[1])
-        return node_averages.harmonic(mu, *pair) ** 2 * weighted
+    def corner(plane: str) -> Any:
+        weighted = node_averages.mean(node_averages.mean(s * softness, plane[0]), plane[1])
+        return node_averages.harmonic(mu, *plane) ** 2 * weighted
 
     properties = ratio, p, s, pi, mu
     return {
         "pi": node_averages.surfaced(p * pi, plane_stress, *properties),
         "lam": node_averages.surfaced(p * pi - 2 * s * mu, plane_stress_across, *properties),
-        **{f"mu_{a}{b}": corner((a, b)) for a, b in pairs},
+        **{f"mu_{plane}": corner(plane) for plane in planes},
     }
