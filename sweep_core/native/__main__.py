@@ -18,8 +18,8 @@ def main() -> None:
 
     headers = commands.add_parser("headers", help="write the headers of equations")
     headers.add_argument("folder", type=Path)
-    headers.add_argument("equations", nargs="*", default=SHIPPED, metavar="package:Class")
-    headers.set_defaults(run=lambda parsed: write_headers(parsed.folder, map(equation_of, parsed.equations)))
+    headers.add_argument("equations", nargs="*", metavar="package:Class")
+    headers.set_defaults(run=lambda parsed: write_headers(parsed.folder, map(equation_of, parsed.equations or SHIPPED)))
 
     library = commands.add_parser("build", help="build the library of equations for a wheel; CMake needs a compiler")
     library.add_argument("equations", nargs="+", metavar="package:Class")

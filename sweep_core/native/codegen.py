@@ -17,7 +17,6 @@ SHIPPED = (
     "sweep_core.equations.elastic:Elastic",
 )
 """The equations that the installed libraries hold. Others are compiled on first use."""
-RANGES = {"positive": "POSITIVE", "not negative": "NOT_NEGATIVE"}
 MOST_TERMS = 3
 """The most terms of one rate."""
 
@@ -48,6 +47,7 @@ struct Physics {{
 """
 
 
+@lru_cache(maxsize=64)
 def refusal(equation: Equation) -> str:
     """Return the reason why no header can state an equation; empty if one can."""
     name = equation.name
@@ -103,7 +103,8 @@ def _tables(equation: TableEquation) -> dict[str, str]:
             for f in equation.fields
         ),
         "coefficients": rows(
-            row(f'"{name}"', RANGES.get(equation.coefficient_ranges.get(name, ""), "ANY")) for name in coefficients
+            row(f'"{name}"', equation.coefficient_ranges.get(name, "any").upper().replace(" ", "_"))
+            for name in coefficients
         ),
         "rates": rows(
             row(
@@ -121,6 +122,7 @@ def _tables(equation: TableEquation) -> dict[str, str]:
     }
 
 
+@lru_cache(maxsize=64)
 def statement(equation: Equation) -> str:
     """Return the SHA-256 of the name and tables of an equation, by which a library is compared with a class.
 
@@ -162,6 +164,21 @@ def equation_of(name: str) -> Equation:
     if not isinstance(equation, Equation):
         raise OptionError(f"equation is {name!r}, a {type(equation).__name__}; expected a class of equations")
     return equation
+
+
+def shipped() -> list[Equation]:
+    """Return the equations that the installed libraries hold."""
+    return [equation_of(name) for name in SHIPPED]
+
+
+def list_of_builds(variant: str, names: Iterable[str]) -> str:
+    """Return the text of ``sweep_builds.h`` for a library of one variant; native/src/abi/builds.h explains it."""
+    tables = " ".join(f"X({variant}, {name})" for name in names)
+    return (
+        f"#define SWEEP_EVERY_VARIANT(X) X({variant})\n"
+        f"#define SWEEP_EVERY_TABLE(X) {tables}\n"
+        f"#define SWEEP_TABLES_OF_{variant}(X) {tables}\n"
+    )
 
 
 def write_headers(folder: Path, equations: Iterable[Equation]) -> None:

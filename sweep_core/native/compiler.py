@@ -14,6 +14,9 @@ from pathlib import Path
 import attrs
 
 from ..errors import NativeError
+from .codegen import list_of_builds
+from .library import file_name
+from .structs import DTYPES
 
 CANDIDATES = {"cpu": ("CXX", ("c++", "g++", "clang++")), "cuda": ("CUDACXX", ("nvcc",))}
 """For each kind of library, the environment variable that names a compiler, and the names to look for without it."""
@@ -23,8 +26,8 @@ FEATURES = {
     "portable": set[str](),
 }
 """Features of a processor that an instruction set needs, best first, as native/src/cpu/runs.h states them."""
-HOST = {"cpu": ["-fPIC"], "cuda": ["-Xcompiler=-fPIC", "-arch=native"]}
-"""Flags of a library for this machine."""
+SOURCES = {"cpu": "cpp", "cuda": "cu"}
+"""The suffix of the sources of each kind of library."""
 MOST_LINES = 12
 """Lines of a compiler's output in an error."""
 
@@ -51,12 +54,12 @@ class Target:
     name: str
     ndim: int
     order: int
-    dtype: int
+    dtype: str
 
     @property
     def definitions(self) -> list[str]:
         """The macros that leave out everything else."""
-        numbers = {"NDIMS": 1 << self.ndim, "DTYPES": 1 << self.dtype}
+        numbers = {"NDIMS": 1 << self.ndim, "DTYPES": 1 << DTYPES[self.dtype]}
         numbers |= {"ORDER": self.order} if self.order else {"MOST_ORDERS": 0}
         return [f"-DSWEEP_EQUATION={self.name}", *(f"-DSWEEP_{name}={number}" for name, number in numbers.items())]
 
@@ -104,7 +107,12 @@ def _flags_of(native: Path) -> dict[str, list[str]]:
     return {words[0]: words[1:] for words in map(shlex.split, lines)}
 
 
-def flags(compiler: Compiler, native: Path, variant: str) -> list[str]:
+def variant_of(kind: str) -> str:
+    """Return the name of the one build of a library for this machine."""
+    return "cuda" if kind == "cuda" else instruction_set()
+
+
+def flags(compiler: Compiler, native: Path) -> list[str]:
     """Return the flags of the compilation, as those of native/CMakeLists.txt."""
     if compiler.kind == "cuda":
         host = "-Xcompiler=-fPIC,-fvisibility=hidden"
@@ -112,7 +120,7 @@ def flags(compiler: Compiler, native: Path, variant: str) -> list[str]:
     known = _flags_of(native)
     gnu = known["gnu"] if "Free Software Foundation" in compiler.version else []
     hidden = ["-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fno-exceptions"]
-    machine = known[variant] if platform.machine().lower() in ("x86_64", "amd64") else []
+    machine = known[instruction_set()] if platform.machine().lower() in ("x86_64", "amd64") else []
     return ["-std=c++17", "-O3", "-DNDEBUG", "-fopenmp", *hidden, *gnu, *machine]
 
 
@@ -135,30 +143,33 @@ def _call(command: list[str]) -> None:
         )
 
 
+def _link(compiler: Compiler, native: Path, inputs: list[Path], library: Path) -> None:
+    inputs_and_flags = [*map(str, inputs), *_link_flags(compiler.kind, native)]
+    _call([*compiler.command, *flags(compiler, native), *inputs_and_flags, "-o", str(library)])
+
+
 @lru_cache(maxsize=4)
-def check_compiler(compiler: Compiler, folder: Path) -> None:
-    """Compile and link a few lines in `folder`.
+def check_compiler(compiler: Compiler, native: Path, folder: Path) -> None:
+    """Compile and link a few lines in `folder`, with the flags of a library.
 
     Raises
     ------
     NativeError
         If this fails, for example because the disk is full.
     """
-    openmp = [] if compiler.kind == "cuda" else ["-fopenmp"]
-    command = [*compiler.command, *openmp, "-std=c++17", "-shared", *HOST[compiler.kind]]
     try:
         with tempfile.TemporaryDirectory(prefix=".trial-", dir=folder, ignore_cleanup_errors=True) as work:
-            source = Path(work) / f"trial.{'cu' if compiler.kind == 'cuda' else 'cpp'}"
+            source, library = Path(work, f"trial.{SOURCES[compiler.kind]}"), Path(work, file_name(compiler.kind))
             source.write_text("int trial() { return 0; }\n")
-            _call([*command, str(source), "-o", f"{source}.so"])
-            if not Path(f"{source}.so").exists():
+            _link(compiler, native, [source], library)
+            if not library.exists():
                 raise NativeError(f"{compiler.label} wrote nothing; expected a compiler that makes a library")
     except OSError as error:
         raise NativeError(f"{folder} cannot be written to: {error}") from error
 
 
-def compile_library(compiler: Compiler, target: Target, native: Path, folder: Path, build_id: str) -> None:
-    """Compile ``folder/libsweep_<kind>`` of the header in ``folder/sweep/physics``.
+def compile_library(compiler: Compiler, target: Target, native: Path, folder: Path, build_id: str) -> Path:
+    """Return the library ``folder/libsweep_<kind>``, compiled from the header in ``folder/sweep/physics``.
 
     Parameters
     ----------
@@ -173,29 +184,26 @@ def compile_library(compiler: Compiler, target: Target, native: Path, folder: Pa
     build_id : str
         SHA-256 of the native sources.
 
+    Returns
+    -------
+    Path
+        The file.
+
     Raises
     ------
     NativeError
         If the compiler fails; the message has its first errors.
     """
-    kind = target.kind
-    variant, suffix = ("cuda", "cu") if kind == "cuda" else (instruction_set(), "cpp")
-    (folder / "sweep_builds.h").write_text(
-        f"#define SWEEP_EVERY_VARIANT(X) X({variant})\n"
-        f"#define SWEEP_EVERY_TABLE(X) X({variant}, {target.name})\n"
-        f"#define SWEEP_TABLES_OF_{variant}(X) X({variant}, {target.name})\n"
-    )
-    common = [*compiler.command, *flags(compiler, native, variant), f"-I{native / 'include'}", f"-I{folder}"]
+    kind, variant = target.kind, variant_of(target.kind)
+    (folder / "sweep_builds.h").write_text(list_of_builds(variant, [target.name]))
+    common = [*compiler.command, *flags(compiler, native), f"-I{native / 'include'}", f"-I{folder}"]
     common += [f"-DSWEEP_VARIANT={variant}", f'-DSWEEP_BUILD_ID="{build_id}"', *target.definitions]
-    sources = [
-        native / f"src/{kind}/kernels.{suffix}",
-        native / "src/abi/library.cpp",
-        native / f"src/{kind}/builds.{suffix}",
-    ]
+    device = native / "src" / kind
+    sources = [device / f"kernels.{SOURCES[kind]}", native / "src/abi/library.cpp", device / f"builds.{SOURCES[kind]}"]
     objects = [folder / f"{source.stem}.o" for source in sources]
     commands = [[*common, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
     with ThreadPoolExecutor(len(commands)) as pool:
         list(pool.map(_call, commands))
-    library = folder / f"libsweep_{kind}{'.dylib' if sys.platform == 'darwin' else '.so'}"
-    openmp = [] if kind == "cuda" else ["-fopenmp"]
-    _call([*compiler.command, *openmp, *map(str, objects), *_link_flags(kind, native), "-o", str(library)])
+    library = folder / file_name(kind)
+    _link(compiler, native, objects, library)
+    return library

@@ -61,6 +61,7 @@ def folders(package: str = OWN) -> list[Path]:
     return [Path(p) for p in (spec and spec.submodule_search_locations) or ()]
 
 
+@lru_cache(maxsize=1)
 def _installed() -> list[Path]:
     """Return the folders of the package and of the installed distribution, which differ in an editable install."""
     paths = [Path(__file__).parent]
@@ -71,9 +72,8 @@ def _installed() -> list[Path]:
 
 def build_command() -> str:
     """Return the command that builds the libraries again, from where SWEEP was installed from."""
-    root = Path(__file__).parents[2]
-    if (root / "native/src").is_dir():
-        return f"pip install --no-build-isolation --no-deps -e {root}"
+    if root := _sources_beside():
+        return f"pip install --no-build-isolation --no-deps -e {root.parent}"
     origin = None
     with contextlib.suppress(PackageNotFoundError):
         origin = distribution(DISTRIBUTION).read_text("direct_url.json")
@@ -101,6 +101,11 @@ def sources() -> Path:
     raise NativeError(f"the native sources are not installed{_report()}")
 
 
+def file_name(kind: str) -> str:
+    """Return the file name of a library of a kind."""
+    return f"libsweep_{kind}{SUFFIX}"
+
+
 def find(kind: str, package: str = OWN) -> Path:
     """Return the file of libsweep_<kind> of a package.
 
@@ -110,12 +115,12 @@ def find(kind: str, package: str = OWN) -> Path:
         If it was not built, with the report of the build.
     """
     for folder in folders(package):
-        path = folder.absolute() / f"libsweep_{kind}{SUFFIX}"  # a bare name would be looked for in LD_LIBRARY_PATH
+        path = folder.absolute() / file_name(kind)  # a bare name would be looked for in LD_LIBRARY_PATH
         if path.exists():
             return path
     if package != OWN:
         raise NativeError(
-            f"package {package} holds no libsweep_{kind}{SUFFIX}; build one as the page howto/compile-equation of the "
+            f"package {package} holds no {file_name(kind)}; build one as the page howto/compile-equation of the "
             "documentation describes"
         )
     if forced := os.environ.get("SWEEP_NATIVE_DIR"):
@@ -137,6 +142,11 @@ def _report() -> str:
     return ""
 
 
+def _sources_beside() -> Path | None:
+    root = Path(__file__).parents[2] / "native"
+    return root if (root / "src").is_dir() else None
+
+
 def source_folder() -> Path:
     """Return the folder of the native sources: beside the package in a source tree, else the installed one.
 
@@ -145,14 +155,13 @@ def source_folder() -> Path:
     NativeError
         In a pure Python install.
     """
-    beside = Path(__file__).parents[2] / "native"
-    return beside if (beside / "src").is_dir() else sources()
+    return _sources_beside() or sources()
 
 
 def source_id() -> str | None:
     """Return the SHA-256 of the native sources beside the package; None in an installed wheel."""
-    root = Path(__file__).parents[2] / "native"
-    return id_of(root) if (root / "src").is_dir() else None
+    root = _sources_beside()
+    return None if root is None else id_of(root)
 
 
 @lru_cache(maxsize=4)
@@ -231,6 +240,11 @@ class Library:
                 equation = structs.SweepEquation(bytes=c.sizeof(structs.SweepEquation))
             self._descriptions[ndim] = descriptions
         return self._descriptions[ndim]
+
+    def description(self, name: str, ndim: int) -> structs.SweepEquation | None:
+        """Return the compiled equation of a name, if the library has it in so many dimensions."""
+        named = (d for d in self.describe(ndim) if d.name.decode() == name and d.ndim_mask >> ndim & 1)
+        return next(named, None)
 
     def buffers(self, operation: str, problem: structs.SweepProblem) -> list[structs.SweepNeed]:
         """Return the buffers of an operation, ``'forward'`` or another, in its order."""

@@ -17,10 +17,9 @@ from filelock import FileLock
 
 from ..equations.equation import Equation
 from ..errors import NativeError
-from . import structs
 from .codegen import header, statement, write_headers
-from .compiler import Compiler, Target, check_compiler, compile_library, find_compiler, flags, instruction_set
-from .library import SUFFIX, Library, id_of, source_folder
+from .compiler import Compiler, Target, check_compiler, compile_library, find_compiler, flags
+from .library import Library, file_name, id_of, source_folder
 
 MOST_BYTES = 1 << 30
 """Size of the cache folder above which the libraries that were not used for the longest time are removed."""
@@ -105,8 +104,12 @@ def clear() -> list[Entry]:
     """Remove all libraries from the cache, and return them. Processes that use one go on."""
     removed = entries()
     for entry in removed:
-        shutil.rmtree(cache_folder() / entry.key, ignore_errors=True)
+        _remove(entry)
     return removed
+
+
+def _remove(entry: Entry) -> None:
+    shutil.rmtree(cache_folder() / entry.key, ignore_errors=True)
 
 
 def _limit_size(keep: str) -> None:
@@ -114,23 +117,21 @@ def _limit_size(keep: str) -> None:
     for entry in entries():
         total += entry.size
         if total > MOST_BYTES and entry.key != keep:
-            shutil.rmtree(cache_folder() / entry.key, ignore_errors=True)
-
-
-def order_of(equation: Equation, dtype: str) -> int:
-    """Return the order for which a library is compiled; 0, for every order, in double precision and above order 8."""
-    return equation.spatial_order if dtype == "float32" and equation.spatial_order <= 8 else 0
+            _remove(entry)
 
 
 def target_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Target:
-    """Return the problem that a library is compiled for."""
-    return Target(kind, equation.name, ndim, order_of(equation, dtype), structs.DTYPES[dtype])
+    """Return the problem that a library is compiled for.
+
+    Its order is 0, for every order, in double precision and above order 8.
+    """
+    order = equation.spatial_order if dtype == "float32" and equation.spatial_order <= 8 else 0
+    return Target(kind, equation.name, ndim, order, dtype)
 
 
 def _key(equation: Equation, target: Target, compiler: Compiler, native: Path) -> str:
     """Return the name of a library in the cache: it changes with everything that the library depends on."""
-    variant = "cuda" if target.kind == "cuda" else instruction_set()
-    parts = id_of(native), statement(equation), repr(target), compiler.version, *flags(compiler, native, variant)
+    parts = id_of(native), statement(equation), repr(target), compiler.version, *flags(compiler, native)
     return f"{target.name}-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:24]}"
 
 
@@ -149,7 +150,7 @@ def prospect(equation: Equation, ndim: int, kind: str) -> str:
     for entry in entries():
         if entry.key in keys:
             return f"{entry.compiler} compiled {equation.name} in {entry.seconds:.1f} s; {folder / entry.key} holds it"
-    check_compiler(compiler, folder)
+    check_compiler(compiler, native, folder)
     return f"{compiler.label} compiles {equation.name} on first use, into {folder}"
 
 
@@ -192,7 +193,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
     compiler, native = find_compiler(kind), source_folder()
     target = target_of(equation, ndim, dtype, kind)
     key, cache = _key(equation, target, compiler, native), _own_folder()
-    place, name = cache / key, f"libsweep_{kind}{SUFFIX}"
+    place, name = cache / key, file_name(kind)
     if (library := _opened(place / name, key)) is not None:
         with contextlib.suppress(OSError):
             os.utime(place / "entry.json")
@@ -200,7 +201,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
     try:
         with FileLock(cache / f"{key}.lock", timeout=LONGEST_WAIT):
             if (library := _opened(place / name, key)) is None:
-                _compile(equation, target, compiler, native, place, dtype)
+                _compile(equation, target, compiler, native, place)
                 library = Library(place / name, key)
     except OSError as error:  # a full disk, or a lock that nobody releases
         raise NativeError(
@@ -211,26 +212,26 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
     return library
 
 
-def _compile(equation, target, compiler, native, place, dtype):
+def _compile(equation, target, compiler, native, place):
     """Compile in a folder of its own, and rename it: nobody sees half of a library."""
-    what = f"{target.name} {target.ndim}-D {dtype} " + (f"order {target.order}" if target.order else "of every order")
+    order = f"order {target.order}" if target.order else "of every order"
+    what = f"{target.name} {target.ndim}-D {target.dtype} {order}"
     print(f"sweep: compiling {what} with {compiler.label} ...", file=sys.stderr, end=" ", flush=True)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=place.parent, ignore_cleanup_errors=True) as work:
         folder = Path(work)
         try:
             write_headers(folder, [equation])
-            compile_library(compiler, target, native, folder, id_of(native))
+            library = compile_library(compiler, target, native, folder, id_of(native))
         except BaseException:
             print("failed", file=sys.stderr, flush=True)
             raise
-        seconds, library = time.perf_counter() - began, f"libsweep_{target.kind}{SUFFIX}"
+        seconds, digest = time.perf_counter() - began, hashlib.sha256(library.read_bytes()).hexdigest()
         result = folder / "result"
         result.mkdir(mode=0o700)
-        (folder / library).rename(result / library)
-        digest = hashlib.sha256((result / library).read_bytes()).hexdigest()
-        entry = Entry("", target.name, target.kind, target.ndim, target.order, dtype, compiler.label, seconds, digest)
-        facts = attrs.asdict(entry, filter=attrs.filters.exclude("key", "size", "used"))
+        library.rename(result / library.name)
+        facts = {"equation": target.name, **attrs.asdict(target, filter=attrs.filters.exclude("name"))}
+        facts |= {"compiler": compiler.label, "seconds": seconds, "sha256": digest}
         (result / "entry.json").write_text(json.dumps(facts, indent=1))
         (result / f"{target.name}.h").write_text(header(equation))
         shutil.rmtree(place, ignore_errors=True)  # a damaged one

@@ -6,7 +6,6 @@ from ..plugins import Support
 from .codegen import refusal, statement
 from .library import OWN, Library, load
 from .on_demand import compiled, prospect
-from .structs import SweepEquation
 
 
 def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None, str]:
@@ -21,12 +20,12 @@ def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None,
         except NativeError as error:
             reasons.append(str(error))
             continue
-        named = [d for d in library.describe(ndim) if d.name.decode() == equation.name and d.ndim_mask >> ndim & 1]
+        description = library.description(equation.name, ndim)
         if library.isa is None:
             reasons.append(f"{label} finds no device that it can run on")
-        elif not named:
+        elif description is None:
             reasons.append(f"{equation.name} has no compiled kernel in {label}")
-        elif named[0].statement.decode() != statement(equation):
+        elif description.statement.decode() != statement(equation):
             reasons.append(f"{label} holds another {equation.name}, with other tables")
         else:
             return library, f"{label} ({library.isa}) holds {equation.name}"
@@ -95,14 +94,11 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> 
             library = compiled(equation, ndim, "float32", kind) if strips else None
         except NativeError as error:
             return Support(False, f"{reason}, and none can be compiled: {error}; use impl='eager'")
-    if strips and library is not None and not _description(library, equation, ndim).reversible:
+    description = library and library.description(equation.name, ndim)
+    if strips and description and not description.reversible:
         return Support(
             False,
             f"{equation.name} cannot be run backward in time from boundary strips, because it loses energy or has "
             "fields that exist within a step only; use MemoryOptions(strategy='ckpt')",
         )
     return Support(True, reason)
-
-
-def _description(library: Library, equation: Equation, ndim: int) -> SweepEquation:
-    return next(d for d in library.describe(ndim) if d.name.decode() == equation.name)

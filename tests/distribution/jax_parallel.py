@@ -14,7 +14,7 @@ import numpy as np
 from sweep_core import Shots, Snapshots, SweepError, equations
 from sweep_core.execution.answers import error
 from sweep_core.inversion import Stage, invert
-from sweep_core.native.codegen import SHIPPED, equation_of
+from sweep_core.native.codegen import shipped
 from sweep_core.testing.cases import case, variant
 from sweep_jax import PropJax, distribution, parallel
 
@@ -46,7 +46,7 @@ def differences(example, impl, counts):
     return results
 
 
-SHIPPED_NAMES = {equation_of(name).name for name in SHIPPED}
+SHIPPED_NAMES = {equation.name for equation in shipped()}
 
 
 def laws(impl, scope):

@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("jax")
+from laws import SHIPPED_NAMES
+
 from sweep_core import Acoustic
-from sweep_core.native.codegen import SHIPPED, equation_of
 from sweep_jax import shim
 
 SUPPORT = shim.supports(Acoustic(), 2, "cpu")
 ALL = pytest.mark.slow
-
-
-SHIPPED_NAMES = {equation_of(name).name for name in SHIPPED}
 
 
 @pytest.fixture(

@@ -22,10 +22,10 @@ from sweep_core import (
     native,
 )
 from sweep_core.native import structs
-from sweep_core.native.codegen import SHIPPED, equation_of, statement
+from sweep_core.native.codegen import shipped, statement
 
 HEADERS = Path(__file__).parents[2] / "native/include/sweep"
-OWN = [equation_of(name) for name in SHIPPED]
+OWN = shipped()
 
 
 @pytest.fixture(scope="module", autouse=True)

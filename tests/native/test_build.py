@@ -17,7 +17,7 @@ import pytest
 
 from sweep_core import native
 from sweep_core.native import sources
-from sweep_core.native.codegen import SHIPPED, equation_of
+from sweep_core.native.codegen import shipped
 
 ROOT = Path(__file__).parents[2]
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
@@ -125,7 +125,7 @@ def test_the_report_lists_variants_and_equations():
     variants, _, _, equations = (part.split() for part in entries.split("; "))
     assert variants[:1] == ["portable"]
     assert variants == sorted(variants, key=["portable", "avx2", "avx512"].index)
-    assert equations == sorted(equation_of(name).name for name in SHIPPED)
+    assert equations == sorted(equation.name for equation in shipped())
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])

@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sweep_core.native.codegen import SHIPPED, equation_of, write_headers
+from sweep_core.native.codegen import list_of_builds, shipped, write_headers
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
-BUILDS = """
-#define SWEEP_EVERY_VARIANT(X) X(portable)
-#define SWEEP_TABLES_OF_portable(X) {tables}
-#define SWEEP_EVERY_TABLE(X) SWEEP_TABLES_OF_portable(X)
-"""
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -g0"
 FLAGS = f"-std=c++17 -O0 -fPIC -fopenmp -fvisibility=hidden {SANITIZERS}".split()
 
@@ -110,11 +105,9 @@ def sanitized(tmp_path_factory):
     runtime = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not os.path.isabs(runtime):
         pytest.skip("g++ has no libasan")
-    shipped = [equation_of(name) for name in SHIPPED]
-    write_headers(folder, shipped)
-    equations = sorted(equation.name for equation in shipped)
-    tables = " ".join(f"X(portable, {name})" for name in equations)
-    (folder / "sweep_builds.h").write_text(BUILDS.format(tables=tables))
+    write_headers(folder, shipped())
+    equations = sorted(equation.name for equation in shipped())
+    (folder / "sweep_builds.h").write_text(list_of_builds("portable", equations))
     common = [compiler, *FLAGS, f"-I{NATIVE / 'include'}", f"-I{folder}", "-DSWEEP_VARIANT=portable"]
     # With separate loops for all orders this build would take ten minutes.
     orders = {name: [f"-DSWEEP_MOST_ORDERS={int(name == 'acoustic')}"] for name in equations}

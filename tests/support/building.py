@@ -7,23 +7,18 @@ import subprocess
 from pathlib import Path
 
 from sweep_core import equations as known
-from sweep_core.native.codegen import write_headers
+from sweep_core.native.codegen import list_of_builds, write_headers
 
 NATIVE = Path(__file__).parents[2] / "native"
 EMULATED = "-DSWEEP_EMULATE", f"-I{Path(__file__).parents[1] / 'native' / 'emulated'}"
 """Flags that compile native/src/cuda with a plain C++ compiler: launches are loops on two cards."""
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
-BUILDS = """#define SWEEP_EVERY_VARIANT(X) X({0})
-#define SWEEP_EVERY_TABLE(X) {1}
-#define SWEEP_TABLES_OF_{0}(X) {1}
-"""
 
 
 def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, equations=("acoustic",)) -> c.CDLL:
     """Build a library of one variant; without FMA contraction, so that two libraries agree to the last bit."""
     folder.mkdir()
-    tables = " ".join(f"X({variant}, {equation})" for equation in equations)
-    (folder / "sweep_builds.h").write_text(BUILDS.format(variant, tables))
+    (folder / "sweep_builds.h").write_text(list_of_builds(variant, equations))
     write_headers(folder, [known()[name]() for name in equations])
     library = folder / "library.so"
     common = ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", '-DSWEEP_BUILD_ID="test"', *flags]

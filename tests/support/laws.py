@@ -14,7 +14,7 @@ from sweep_core._util.arrays import numpy_of
 from sweep_core.equations import BROUGHT
 from sweep_core.execution.answers import error as _error
 from sweep_core.execution.answers import record_error
-from sweep_core.native.codegen import SHIPPED, equation_of
+from sweep_core.native.codegen import shipped
 from sweep_core.testing import entries
 from sweep_core.testing.cases import (
     DH,
@@ -85,7 +85,7 @@ def born_of_snapshots(example: Case, request: Snapshots) -> np.ndarray:
     return snapshots.reshape(*snapshots.shape[:2], *z.shape)
 
 
-SHIPPED_NAMES = {equation_of(name).name for name in SHIPPED}
+SHIPPED_NAMES = {equation.name for equation in shipped()}
 """Equations that the installed libraries hold, and that every test covers."""
 
 
