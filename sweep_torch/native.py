@@ -15,6 +15,7 @@ from sweep_core.native import check_room, plan_history, snapshots_of
 from sweep_core.native.prepare import ArrayLibrary, CallPlan, model_buffers, survey_buffers
 from sweep_core.problem import Problem
 
+from .chain_memory import chain_of
 from .memory import left_on
 from .operators import Born, Forward, Task
 from .ops import TorchOps, is_readable, mark_inadmissible, tie
@@ -60,7 +61,7 @@ def prepare(problem: Problem, shape: CallShape, survey: Shots, wavelet, models, 
     device, history = models[0].device, NO_HISTORY
     if gradient:  # under torch.func a call may be one of many whose histories live together
         left, coexist = partial(left_on, device), is_transformed(wavelet, *models)
-        history = plan_history(device.type, problem, shape, left, histories_coexist=coexist)
+        history = plan_history(device.type, problem, shape, left, histories_coexist=coexist, chain=chain_of(problem))
     with plain():  # tensors made inside torch.func would be wrapped, and have no address
         task = make_task(problem, shape, survey, device, history, solid_cells(problem, survey, models))
     return task, *_arrays(problem, shape, wavelet, models, task, unread=not is_readable(*models, wavelet))
@@ -90,9 +91,8 @@ def propagate(
     task, coefficients, samples = prepare(problem, shape, survey, wavelet, models, gradient)
     if gradient:
         left = partial(left_on, task.device, False)
-        check_room(
-            task.device.type, problem, shape, task.plan.history, left, histories_coexist=is_transformed(*differentiable)
-        )
+        run = {"histories_coexist": is_transformed(*differentiable), "chain": chain_of(problem)}
+        check_room(task.device.type, problem, shape, task.plan.history, left, **run)
         samples = samples + tie(*models)
     record, snapshots, flag, *_ = Forward.apply(coefficients, samples, task)
     status = flag if flag.device.type == "cuda" and not is_transformed(*differentiable) else None

@@ -1,6 +1,7 @@
 """The compiled time loop as autograd functions: forward, and born and adjoint, each the other's transpose."""
 
 import inspect
+import math
 from typing import Any
 
 import attrs
@@ -60,7 +61,9 @@ class Task:
 
     def outputs(self, call: CompiledCall, operation: str, **own: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return arrays by name for the buffers that an operation only writes; `own` replaces some of them."""
-        return {b.name: self.empty(b) for b in call.outputs(operation) if b.name not in own} | own
+        buffers = [b for b in call.outputs(operation) if b.name not in own]
+        # the largest first, lest a smaller one take the free memory that fits it
+        return {b.name: self.empty(b) for b in sorted(buffers, key=lambda b: -math.prod(b.shape))} | own
 
     def empty(self, buffer: Buffer) -> torch.Tensor:
         """Return an array for a buffer; large buffers of unsigned bytes are used again from call to call."""

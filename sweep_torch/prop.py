@@ -16,6 +16,7 @@ from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
 
 from . import compiling
+from .chain_memory import chain_of
 from .devices import check_device
 from .executor import TorchExecutor, born, check_arguments, choose_impl, run, values_at_host
 from .memory import left_on
@@ -69,7 +70,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
         return choose_impl(self.problem, self._requested, self.device)
 
     def _place(self) -> tuple[str, Callable[[], int | None], dict[str, Any]]:
-        return self.device.type, partial(left_on, self.device), {}
+        return self.device.type, partial(left_on, self.device), {"chain": chain_of(self.problem)}
 
     @property
     def executor(self) -> TorchExecutor:

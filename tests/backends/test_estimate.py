@@ -42,7 +42,7 @@ KINDS = {
     "recursive": ckpt(mode="recursive"),
     "recursive-2": ckpt(mode="recursive", count=2),
     "disk": ckpt(chunks=5, storage="disk"),
-    "budget": MemoryOptions(budget=30 << 20),
+    "budget": MemoryOptions(budget=60 << 20),
     "int8": MemoryOptions("full", dtype="int8"),
     "boundary": MemoryOptions("boundary"),
     "boundary, float16": MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float16")),
@@ -82,8 +82,12 @@ class Setting:
 @equation
 @pytest.mark.parametrize("memory", KINDS.values(), ids=KINDS)
 def test_estimates_are_within_two_percent_of_measurements(memory, equation):
-    """This holds on the device. The copies of the models in torch are a guess: 1.5 to 3.1 times the coefficients."""
-    this = Setting(memory, equation)
+    """This holds on the device, with the tensors that torch keeps for the chain rule to the models."""
+    try:
+        this = Setting(memory, equation)
+    except UnsupportedError as reason:
+        assert "run backward in time" in str(reason)
+        pytest.skip(str(reason))
     assert this.estimate.current.use.on_device == pytest.approx(this.peak(), rel=0.02)
 
 
@@ -167,7 +171,7 @@ def test_jax_estimates_its_own_strategies(entry):
     assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(strategies)
     ours = {c.memory: c.use for c in Setting(KINDS["full"]).estimate.costs}
     assert all(ours[c.memory] == c.use for c in estimate.costs)
-    tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
+    tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=60 << 20))
     assert tight.estimate(2, NT, nreceivers=NREC).current.use.on_device <= 30 << 20
 
 

@@ -13,7 +13,7 @@ from sweep_core.native import CompiledCall
 some = pytest.mark.parametrize(
     ("entry", "equation", "strategy"),
     [
-        pytest.param(*p.values, *e.values, s, id=f"{p.id}-{e.id}-{s}", marks=p.marks)
+        pytest.param(*p.values, *e.values, s, id=f"{p.id}-{e.id}-{s}", marks=[*p.marks, *e.marks])
         for p in executors(gradient=True)
         for e in known_equations()
         for s in ("full", "ckpt")

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from laws import case, error, executors, known_equations, reference_born, reference_record
+from laws import case, error, executors, reference_born, reference_record, shipped_equations
 
 from sweep_core import Acoustic, DeviceError, DtypeError, OptionError, ShapeError, SweepError
 
@@ -24,7 +24,7 @@ def solver(example, **options):
     return PropTorch(**(example.arguments | options))
 
 
-@pytest.fixture(params=known_equations())
+@pytest.fixture(params=shipped_equations())
 def owner(request):
     """A case, and a solver that owns its models."""
     setup = case(request.param)

@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from sweep_core import Snapshots, equations
+from sweep_core import Acoustic, Snapshots, equations
 from sweep_core._util.arrays import numpy_of
 from sweep_core.equations import BROUGHT
 from sweep_core.execution.answers import error as _error
 from sweep_core.execution.answers import record_error
 from sweep_core.native.codegen import shipped
-from sweep_core.testing import entries
+from sweep_core.testing import cases, entries
 from sweep_core.testing.cases import (
     DH,
     STRATEGIES,
@@ -29,7 +29,6 @@ from sweep_core.testing.cases import (
     reference_record,
     ricker_case,
     stable_dt,
-    variant,
 )
 from sweep_core.testing.entries import Entry
 
@@ -86,19 +85,32 @@ def born_of_snapshots(example: Case, request: Snapshots) -> np.ndarray:
 
 
 SHIPPED_NAMES = {equation.name for equation in shipped()}
-"""Equations that the installed libraries hold, and that every test covers."""
+"""Equations that the installed libraries hold: three that use every operator of compiled code."""
+
+
+def shipped_equations():
+    """Return the equations of installed libraries and of plugins as parameters of a test.
+
+    They are enough for tests of what a framework does with a solver.
+    """
+    return [param for param in known_equations() if not param.marks]
 
 
 def known_equations():
-    """Return every registered equation as a parameter of a test, those of plugins included.
-
-    Three equations use every operator of compiled code. The other equations of ours are slow tests.
-    """
+    """Return every registered equation as a parameter of a test; ours that are compiled on first use are marked."""
     further = {cls.name for cls in BROUGHT} - SHIPPED_NAMES
     return [
-        pytest.param(cls, id=name, marks=[pytest.mark.slow] if name in further else [])
+        pytest.param(cls, id=name, marks=[pytest.mark.slow, pytest.mark.further] if name in further else [])
         for name, cls in sorted(equations().items())
     ]
+
+
+def variant(name, equation=Acoustic, *arguments, **options) -> Case:
+    """Return a variant of sweep_core.testing; skip the test if the equation lacks its number of dimensions."""
+    ndim = len(VARIANTS[name].get("shape", ())) or min(equation().ndims)
+    if ndim not in equation().ndims:
+        pytest.skip(f"{equation.name} has no {ndim}-D form")
+    return cases.variant(name, equation, *arguments, **options)
 
 
 # --- executors --------------------------------------------------------------------------------------------------------
